@@ -1,0 +1,3 @@
+"""Composition of plans."""
+
+from __future__ import annotations

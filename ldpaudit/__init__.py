@@ -1,0 +1,69 @@
+"""Is this deployment as private as it says, and how do we know?"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ldpaudit import mechanisms as mechanisms
+    from ldpaudit.accountants import account as account
+    from ldpaudit.attacks import audit as audit
+    from ldpaudit.certificate import Certificate as Certificate
+    from ldpaudit.certify import certify as certify
+    from ldpaudit.claim import Claim as Claim
+    from ldpaudit.deployment import load as load
+    from ldpaudit.enclosure import Enclosure as Enclosure
+    from ldpaudit.enclosure import Rigour as Rigour
+    from ldpaudit.errors import Unsupported as Unsupported
+    from ldpaudit.evidence import Evidence as Evidence
+    from ldpaudit.mechanism import Mechanism as Mechanism
+    from ldpaudit.neighbours import Neighbours as Neighbours
+    from ldpaudit.plan import Compose as Compose
+    from ldpaudit.plan import Guarantee as Guarantee
+    from ldpaudit.plan import Plan as Plan
+    from ldpaudit.plan import PostProcess as PostProcess
+    from ldpaudit.plan import Repeat as Repeat
+    from ldpaudit.plan import Run as Run
+    from ldpaudit.plan import Shuffle as Shuffle
+    from ldpaudit.plan import Subsample as Subsample
+    from ldpaudit.profile import PrivacyProfile as PrivacyProfile
+    from ldpaudit.profile import Witness as Witness
+    from ldpaudit.verdict import Verdict as Verdict
+    from ldpaudit.verdict import judge as judge
+
+_HOMES = {
+    "mechanism": ["Mechanism"],
+    "neighbours": ["Neighbours"],
+    "plan": ["Compose", "Guarantee", "Plan", "PostProcess", "Repeat", "Run", "Shuffle", "Subsample"],
+    "claim": ["Claim"],
+    "enclosure": ["Enclosure", "Rigour"],
+    "profile": ["PrivacyProfile", "Witness"],
+    "evidence": ["Evidence"],
+    "verdict": ["Verdict", "judge"],
+    "certificate": ["Certificate"],
+    "errors": ["Unsupported"],
+    "accountants": ["account"],
+    "attacks": ["audit"],
+    "certify": ["certify"],
+    "deployment": ["load"],
+}
+_HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
+
+__version__ = "0.1.0"
+__all__ = ["mechanisms", *_HOME]  # noqa: PLE0604 - strings, from the table above
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name's module when the name is first used: start-up stays light."""
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value  # or the submodule of the same name would shadow it
+        return value
+    if name == "mechanisms":
+        return import_module(f"{__name__}.mechanisms")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

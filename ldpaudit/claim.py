@@ -1,0 +1,74 @@
+"""One sentence about a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Plan
+from ldpaudit.verdict import Outcome
+
+SLACK = Fraction(1, 10**9)
+"""Relative slack to which a claimed epsilon is read, so that a rounded parameter is not a scandal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A condition of the theorem behind a claim, and whether it holds for these parameters."""
+
+    sentence: str
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A plan is (epsilon, delta)-differentially private for a neighbouring relation.
+
+    Parameters
+    ----------
+    id : str
+        Unique within the deployment; seeds derive from it.
+    plan : Plan
+        What is claimed to be private.
+    epsilon : Fraction or None
+        In nats; None asks for the certified value instead of claiming one.
+    delta : Fraction
+        In [0, 1).
+    neighbours : Neighbours
+        The relation.
+    unit : str
+        What epsilon is per: ``report``, ``user-day``, ``lifetime``.
+    source : str
+        Who claims it, where.
+    hypotheses : tuple of Hypothesis
+        Of the theorem that it rests on.
+    expect : Outcome or None
+        The outcome on record.
+    """
+
+    id: str
+    plan: Plan
+    epsilon: Fraction | None
+    delta: Fraction
+    neighbours: Neighbours
+    unit: str = "report"
+    source: str = ""
+    hypotheses: tuple[Hypothesis, ...] = ()
+    expect: Outcome | None = None
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None and not self.epsilon >= 0:
+            raise ValueError(f"Claim needs epsilon >= 0, got epsilon={self.epsilon}")
+        if not 0 <= self.delta < 1:
+            raise ValueError(f"Claim needs 0 <= delta < 1, got delta={self.delta}")
+
+    @property
+    def ceiling(self) -> Fraction | None:
+        """The largest epsilon that the claim, read to its slack, still allows."""
+        return None if self.epsilon is None else self.epsilon * (1 + SLACK)
+
+    def __str__(self) -> str:
+        epsilon = "?" if self.epsilon is None else f"{float(self.epsilon):.6g}"
+        pair = f"({epsilon}, {float(self.delta):.3g})" if self.delta else f"{epsilon}"
+        return f"one {self.unit} is {pair}-differentially private for {self.neighbours} neighbours"

@@ -1,0 +1,155 @@
+"""The one exit from exact and ball arithmetic to floats: always outward."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flint import arb
+
+_MANTISSA, _MIN_EXPONENT, _MAX_EXPONENT = 53, -1074, 1024
+
+
+class Rigour(IntEnum):
+    """How much an enclosure promises."""
+
+    FLOAT = 0
+    """Computed in floats without an error bound: it never decides a claim."""
+    INTERVAL = 1
+    """The truth lies inside: each end is certified by itself."""
+    EXACT = 2
+    """A formula for the truth itself; the width is only that of the arithmetic."""
+
+
+def _dyadic_float(mantissa: int, exponent: int, up: bool) -> float:
+    """The float next to ``mantissa * 2**exponent`` on the stated side, subnormals and infinities included."""
+    if mantissa == 0:
+        return 0.0
+    if mantissa < 0:
+        return -_dyadic_float(-mantissa, exponent, not up)
+    top = mantissa.bit_length() + exponent  # 2**(top-1) <= value < 2**top
+    if top > _MAX_EXPONENT:
+        return math.inf if up else math.nextafter(math.inf, 0)
+    # Far below the smallest subnormal the shift itself could be astronomically large.
+    if top < _MIN_EXPONENT:
+        return math.nextafter(0, 1) if up else 0.0
+    shift = max(mantissa.bit_length() - _MANTISSA, _MIN_EXPONENT - exponent)
+    if shift <= 0:
+        return math.ldexp(mantissa, exponent)
+    quotient, remainder = divmod(mantissa, 1 << shift)
+    quotient += up and remainder > 0
+    if quotient.bit_length() + exponent + shift > _MAX_EXPONENT:
+        return math.inf
+    return math.ldexp(quotient, exponent + shift)
+
+
+def _ball_float(ball: arb, up: bool) -> float:
+    if ball.is_nan():
+        return math.inf if up else -math.inf
+    end = ball.upper() if up else ball.lower()
+    if not end.is_finite():
+        return math.inf if end > 0 else -math.inf
+    mantissa, exponent = end.man_exp()
+    return _dyadic_float(int(mantissa), int(exponent), up)
+
+
+def _fraction_float(value: Fraction, up: bool) -> float:
+    # 64 bits below the leading one decide every rounding except ties, which the sticky bit decides.
+    shift = max(0, 128 - value.numerator.bit_length() + value.denominator.bit_length())
+    quotient, remainder = divmod(value.numerator << shift, value.denominator)
+    return _dyadic_float(2 * quotient + (remainder > 0), -shift - 1, up)
+
+
+def round_down(value: arb | Fraction | float) -> float:
+    """Largest float at or below every point of `value`.
+
+    Parameters
+    ----------
+    value : flint.arb, Fraction, int or float
+        A ball stands for all its points; a float is the dyadic rational that it is.
+
+    Returns
+    -------
+    float
+        May be an infinity.
+    """
+    return _directed(value, up=False)
+
+
+def round_up(value: arb | Fraction | float) -> float:
+    """Smallest float at or above every point of `value`; see `round_down`."""
+    return _directed(value, up=True)
+
+
+def _directed(value: arb | Fraction | float, up: bool) -> float:
+    if isinstance(value, float):
+        return value
+    if isinstance(value, int | Fraction):
+        return _fraction_float(Fraction(value), up)
+    return _ball_float(value, up)
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """The true value lies in ``[low, high]``.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends, in the unit of what is enclosed (nats for an epsilon, a probability for a delta).
+    rigour : Rigour
+        What the enclosure promises.
+    source : str
+        The theorem or computation behind it.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> third = Enclosure.of(Fraction(1, 3), source="a third")
+    >>> Fraction(1, 3) in third, third.high - third.low < 1e-16
+    (True, True)
+    """
+
+    low: float
+    high: float
+    rigour: Rigour
+    source: str
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise ValueError(f"Enclosure needs low <= high, got low={self.low!r} and high={self.high!r}")
+
+    @classmethod
+    def of(
+        cls,
+        low: arb | Fraction | float,
+        high: arb | Fraction | float | None = None,
+        *,
+        rigour: Rigour = Rigour.EXACT,
+        source: str,
+    ) -> Enclosure:
+        """Round outward; with one value, that value's own ends."""
+        return cls(round_down(low), round_up(low if high is None else high), rigour, source)
+
+    def __contains__(self, truth: Fraction | float) -> bool:
+        return self.low <= truth <= self.high
+
+    @property
+    def relative_width(self) -> float:
+        """``high / low - 1``: how good the enclosure is; 0 for an exact zero, infinity where ``low`` is 0."""
+        if self.high == self.low:
+            return 0.0
+        return self.high / self.low - 1 if self.low > 0 else math.inf
+
+    def clamp(self, low: float, high: float) -> Enclosure:
+        """The same enclosure, cut to where the value is known to lie."""
+        return Enclosure(
+            min(max(self.low, low), high), max(min(self.high, high), low), self.rigour, self.source
+        )
+
+    def __str__(self) -> str:
+        return f"[{self.low!r}, {self.high!r}] ({self.rigour.name}: {self.source})"

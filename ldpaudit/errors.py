@@ -1,0 +1,76 @@
+"""What can go wrong, classed by whose fault it is."""
+
+from __future__ import annotations
+
+
+class LdpauditError(Exception):
+    """Base of the errors that a user can act on; its message is one line."""
+
+
+class DeploymentError(LdpauditError):
+    """A file of the user's does not say what a deployment file must say.
+
+    Parameters
+    ----------
+    message : str
+        What was required and what was found.
+    file : str
+        Where it was read.
+    line : int or None
+        1-based line, where it is known.
+    key : str
+        Dotted key, such as ``mechanism.p``.
+    """
+
+    def __init__(self, message: str, file: str, line: int | None = None, key: str = "") -> None:
+        self.file, self.line, self.key = file, line, key
+        where = file if line is None else f"{file}:{line}"
+        super().__init__(f"{where}: {key}: {message}" if key else f"{where}: {message}")
+
+
+class Unsupported(LdpauditError):  # noqa: N818 - it is a value that certificates print as often as it is raised
+    """Our limit: this node of a plan is beyond what a stage can answer.
+
+    Parameters
+    ----------
+    node : object
+        The mechanism, plan or relation.
+    reason : str
+        Why, and what would be needed.
+    """
+
+    def __init__(self, node: object, reason: str) -> None:
+        self.node, self.reason = node, reason
+        super().__init__(f"{node}: {reason}")
+
+
+class ImplementationError(LdpauditError):
+    """The audited code raised, hung, or returned what it never may.
+
+    Parameters
+    ----------
+    message : str
+        What happened.
+    input : object
+        The input on which it happened.
+    """
+
+    def __init__(self, message: str, input: object = None) -> None:  # noqa: A002 - the field's word
+        self.input = input
+        super().__init__(f"on input {input!r}: {message}")
+
+
+class ProofError(LdpauditError):
+    """A step of a theorem of ours does not check.
+
+    Parameters
+    ----------
+    step : str
+        The step's reason, as the proof states it.
+    remainder : object
+        What was left over.
+    """
+
+    def __init__(self, step: str, remainder: object) -> None:
+        self.step, self.remainder = step, remainder
+        super().__init__(f"step {step!r} does not check: {remainder} is left over")

@@ -1,0 +1,138 @@
+"""A randomized map with its parameters, and the law of what it shows.
+
+What a *view* is, by model: local, one user's report; shuffled, the multiset of all messages; interactive, one user's
+transcript; sampled, what is released. An *input* is, accordingly, a value, a data set, a stream, a data set.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.errors import Unsupported
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+
+View: TypeAlias = Any
+"""One thing the adversary sees: an int, a float, a tuple of ints, ..."""
+Views: TypeAlias = Any
+"""Many of them: an array whose first axis counts views, or a sequence."""
+
+ENUMERABLE = 1 << 16
+"""Laws with more views than this are not enumerated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A distribution on finitely many views, given by structure: its table is only built where it is small.
+
+    Parameters
+    ----------
+    probability : callable
+        View to its probability, a Fraction.
+    views : callable
+        No argument to an iterable of all views, each once.
+    size : int
+        How many views there are.
+    """
+
+    probability: Callable[[View], Fraction]
+    views: Callable[[], Iterable[View]]
+    size: int
+
+    def items(self) -> Iterator[tuple[View, Fraction]]:
+        """Views with their probabilities.
+
+        Raises
+        ------
+        Unsupported
+            Where there are more than 65,536 views.
+        """
+        if self.size > ENUMERABLE:
+            raise Unsupported(f"a law on {self.size} views", f"only laws on at most {ENUMERABLE} views are enumerated")
+        return ((y, self.probability(y)) for y in self.views())
+
+
+class Mechanism(ABC):
+    """A randomized map; subclasses are frozen dataclasses whose fields are the parameters."""
+
+    variant: ClassVar[str] = ""
+    """Name within the stem, where a stem holds several mechanisms; the first class of a file has none."""
+    title: ClassVar[str]
+    """The field's name for it."""
+    relations: ClassVar[tuple[Neighbours, ...]] = (REPLACE_ONE,)
+    """Neighbouring relations that its inputs have, the usual one first."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> Sequence[Any]:
+        """All inputs, or where these are a continuum or a universe of strings, the ones that matter for privacy."""
+
+    @abstractmethod
+    def sample(self, x: Any, size: int, rng: np.random.Generator) -> Views:
+        """`size` independent views on input `x`."""
+
+    def law(self, x: Any) -> Law:
+        """Exact distribution of one view on input `x`, where the view space is finite."""
+        raise Unsupported(self, "its views are not finitely many, so it has no law table")
+
+    @abstractmethod
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased estimate from one view a user; of each input's count, or of the sum of the inputs."""
+
+    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The whole system: users' inputs to estimates, one view a user.
+
+        Parameters
+        ----------
+        data : array_like, shape (users,)
+            One input a user.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        ndarray
+            What `estimate` returns. Its order does not depend on the users' order.
+        """
+        values, counts = np.unique(np.asarray(data), return_counts=True)
+        if not len(values):
+            raise ValueError(f"{type(self).__name__}.run needs at least one user, got none")
+        parts = [self.sample(x, int(c), rng) for x, c in zip(values.tolist(), counts, strict=True)]
+        return self.estimate(np.concatenate(parts))
+
+    def require_input(self, x: Any) -> None:
+        """Check that `x` is an input, or None where a user may be absent.
+
+        Raises
+        ------
+        ValueError
+            Where it is not.
+        """
+        absent = x is None and any(relation.kind == "add-remove" for relation in self.relations)
+        if not absent and x not in self.inputs:
+            raise ValueError(f"{type(self).__name__} needs an input among {describe(self.inputs)}, got {x!r}")
+
+    def __str__(self) -> str:
+        fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(f'{name}={show(value)}' for name, value in fields)})"
+
+
+def show(value: object) -> str:
+    """A parameter, short: long fractions as 6 digits."""
+    if isinstance(value, Fraction) and value.denominator > 10**9:
+        return f"{float(value):.6g}"
+    return str(value)
+
+
+def describe(inputs: Sequence[Any]) -> str:
+    """A few inputs, for an error message."""
+    if len(inputs) <= 6:
+        return f"{{{', '.join(map(str, inputs))}}}"
+    return f"{{{inputs[0]}, {inputs[1]}, ..., {inputs[-1]}}}"

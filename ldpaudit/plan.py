@@ -1,0 +1,188 @@
+"""What is deployed: a tree of mechanisms and combinators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ldpaudit.mechanism import Mechanism, show
+
+
+class Plan:
+    """A node of the tree. Combinators accept a mechanism where a plan is meant: it becomes a `Run`."""
+
+    __slots__ = ()
+
+    @property
+    def parts(self) -> tuple[Plan, ...]:
+        """The plans directly below this one."""
+        return ()
+
+    def leaves(self) -> Iterator[Plan]:
+        """The leaves of the tree, left to right."""
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            yield from part.leaves()
+
+
+def as_plan(target: Plan | Mechanism) -> Plan:
+    """The plan itself, or the plan that runs the mechanism once.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    match target:
+        case Plan():
+            return target
+        case Mechanism():
+            return Run(target)
+    raise TypeError(f"a plan needs a Mechanism or a Plan, got {type(target).__name__}")
+
+
+def _at_least(node: object, name: str, value: int, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{type(node).__name__} needs an integer {name}, got {value!r}")
+    if value < least:
+        raise ValueError(f"{type(node).__name__} needs {name} >= {least}, got {name}={value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Run(Plan):
+    """One view of a mechanism."""
+
+    mechanism: Mechanism
+
+    def __str__(self) -> str:
+        return str(self.mechanism)
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee(Plan):
+    """A part of which only its guarantee is published: some (epsilon, delta)-differentially private map.
+
+    Its upper bounds are those of the worst map with that guarantee; nothing is known from below.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        In nats, at least 0.
+    delta : Fraction
+        In [0, 1).
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", Fraction(self.epsilon))
+        object.__setattr__(self, "delta", Fraction(self.delta))
+        if not (self.epsilon >= 0 and 0 <= self.delta < 1):
+            raise ValueError(
+                f"Guarantee needs epsilon >= 0 and 0 <= delta < 1, got epsilon={self.epsilon}, delta={self.delta}"
+            )
+
+    def __str__(self) -> str:
+        return f"Guarantee(epsilon={show(self.epsilon)}, delta={show(self.delta)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Plan):
+    """`times` independent runs of one plan, each on the user's own (possibly different) input."""
+
+    plan: Plan
+    times: int
+
+    def __init__(self, plan: Plan | Mechanism, times: int) -> None:
+        object.__setattr__(self, "plan", as_plan(plan))
+        object.__setattr__(self, "times", times)
+        _at_least(self, "times", times, 1)
+
+    @property
+    def parts(self) -> tuple[Plan, ...]:
+        return (self.plan,)
+
+    def __str__(self) -> str:
+        return f"Repeat({self.plan}, {self.times})"
+
+
+@dataclass(frozen=True, slots=True)
+class Compose(Plan):
+    """Independent runs of several plans, each on the user's own input."""
+
+    parts: tuple[Plan, ...]
+
+    def __init__(self, parts: Iterable[Plan | Mechanism]) -> None:
+        object.__setattr__(self, "parts", tuple(map(as_plan, parts)))
+        if not self.parts:
+            raise ValueError("Compose needs at least one part, got none")
+
+    def __str__(self) -> str:
+        return f"Compose([{', '.join(map(str, self.parts))}])"
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle(Plan):
+    """`users` users each run the plan once; the adversary sees the multiset of their views."""
+
+    plan: Plan
+    users: int
+
+    def __init__(self, plan: Plan | Mechanism, users: int) -> None:
+        object.__setattr__(self, "plan", as_plan(plan))
+        object.__setattr__(self, "users", users)
+        _at_least(self, "users", users, 1)
+
+    @property
+    def parts(self) -> tuple[Plan, ...]:
+        return (self.plan,)
+
+    def __str__(self) -> str:
+        return f"Shuffle({self.plan}, users={self.users})"
+
+
+@dataclass(frozen=True, slots=True)
+class Subsample(Plan):
+    """The plan runs on `batch` of `users` users, drawn uniformly without replacement."""
+
+    plan: Plan
+    users: int
+    batch: int
+
+    def __init__(self, plan: Plan | Mechanism, users: int, batch: int) -> None:
+        object.__setattr__(self, "plan", as_plan(plan))
+        object.__setattr__(self, "users", users)
+        object.__setattr__(self, "batch", batch)
+        _at_least(self, "users", users, 1)
+        _at_least(self, "batch", batch, 1)
+        if batch > users:
+            raise ValueError(f"Subsample needs batch <= users, got batch={batch} and users={users}")
+
+    @property
+    def parts(self) -> tuple[Plan, ...]:
+        return (self.plan,)
+
+    def __str__(self) -> str:
+        return f"Subsample({self.plan}, users={self.users}, batch={self.batch})"
+
+
+@dataclass(frozen=True, slots=True)
+class PostProcess(Plan):
+    """Anything computed from the plan's view alone."""
+
+    plan: Plan
+    name: str
+
+    def __init__(self, plan: Plan | Mechanism, name: str) -> None:
+        object.__setattr__(self, "plan", as_plan(plan))
+        object.__setattr__(self, "name", name)
+
+    @property
+    def parts(self) -> tuple[Plan, ...]:
+        return (self.plan,)
+
+    def __str__(self) -> str:
+        return f"PostProcess({self.plan}, {self.name!r})"

@@ -1,0 +1,113 @@
+"""The privacy profile: the whole curve of (epsilon, delta) that a plan satisfies."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.plan import Plan
+
+Number = int | float | Fraction
+"""A float is the dyadic rational that it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Why a lower bound holds: two inputs of a plan, and what to look for.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan that is distinguished.
+    pair : tuple
+        Two neighbouring inputs.
+    event : str
+        The views that tell them apart.
+    """
+
+    plan: Plan
+    pair: tuple[object, object]
+    event: str
+
+
+def require_epsilon(epsilon: Number) -> Number:
+    """Return `epsilon`, or raise ValueError where it is negative or not a number."""
+    if not epsilon >= 0:
+        raise ValueError(f"delta(epsilon) needs epsilon >= 0, got {epsilon!r}")
+    return epsilon
+
+
+def require_delta(delta: Number) -> Number:
+    """Return `delta`, or raise ValueError where it lies outside [0, 1)."""
+    if not 0 <= delta < 1:
+        raise ValueError(f"epsilon(delta) needs 0 <= delta < 1, got {delta!r}")
+    return delta
+
+
+class PrivacyProfile(ABC):
+    """delta as a function of epsilon and back, in enclosures; epsilon in nats."""
+
+    @abstractmethod
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Smallest delta for which the plan is (epsilon, delta)-differentially private.
+
+        Raises
+        ------
+        ValueError
+            Where epsilon is negative.
+        """
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """Smallest epsilon >= 0 for which the plan is (epsilon, delta)-differentially private.
+
+        This default searches among the floats, certified by `delta` at both ends.
+
+        Raises
+        ------
+        ValueError
+            Where delta lies outside [0, 1).
+        """
+        require_delta(delta)
+        at_zero = self.delta(0.0)
+        if at_zero.high <= delta:
+            return Enclosure(0.0, 0.0, at_zero.rigour, at_zero.source)
+        _, high = bracket(lambda e: self.delta(e).high <= delta)
+        # Below the float that is still refused nothing is allowed; at 0 nothing may have been refused at all.
+        low = 0.0 if at_zero.low <= delta else bracket(lambda e: self.delta(e).low <= delta)[0]
+        return Enclosure(min(low, high), high, at_zero.rigour, at_zero.source)
+
+    def witness(self, epsilon: Number) -> Witness | None:
+        """What attains the lower end of ``delta(epsilon)``, where the accountant knows it."""
+        return None
+
+    @property
+    def rigour(self) -> Rigour:
+        """Rigour at epsilon = 0."""
+        return self.delta(0.0).rigour
+
+
+RESOLUTION = 2.0**-46
+"""Relative precision of the search for an epsilon, well below the slack to which claims are read."""
+
+
+def bracket(holds: Callable[[float], bool]) -> tuple[float, float]:
+    """Two floats within a relative 2**-46: at the first the monotone predicate fails (or it is 0), at the second it holds.
+
+    Both are infinite where it holds at no float.
+    """
+    high = 1.0
+    while not holds(high):
+        high *= 2
+        if math.isinf(high):
+            return math.inf, math.inf
+    low = high / 2
+    while low > 0 and holds(low):
+        high, low = low, low / 16
+    while high - low > RESOLUTION * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high

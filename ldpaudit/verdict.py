@@ -1,0 +1,105 @@
+"""The judge: three testimonies in, one verdict out. The only place that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from ldpaudit.enclosure import Enclosure, Rigour
+
+if TYPE_CHECKING:
+    from ldpaudit.claim import Claim
+    from ldpaudit.evidence import Evidence
+
+
+class Outcome(StrEnum):
+    """How a claim fares, from worst to best."""
+
+    REFUTED = "REFUTED"
+    UNDECIDED = "UNDECIDED"
+    BOUNDED = "BOUNDED"
+    PROVED = "PROVED"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is certified."""
+        return self in (Outcome.BOUNDED, Outcome.PROVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An outcome and the one sentence that says why."""
+
+    outcome: Outcome
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.outcome}: {self.reason}"
+
+
+class CheckedProof(Protocol):
+    """What the judge needs to know of a proof that has been checked."""
+
+    @property
+    def theorem(self) -> str:
+        """Its statement."""
+
+    @property
+    def admissions(self) -> Sequence[str]:
+        """The steps that no machine checked."""
+
+    def covers(self, claim: Claim) -> bool:
+        """Whether the theorem, at the plan's parameters, implies the claim."""
+
+
+def judge(
+    claim: Claim, enclosures: Sequence[Enclosure], evidence: Sequence[Evidence], proofs: Sequence[CheckedProof]
+) -> Verdict:
+    """Decide a claim that names an epsilon; the first row of the table that matches wins.
+
+    Parameters
+    ----------
+    claim : Claim
+        With an epsilon.
+    enclosures : sequence of Enclosure
+        Of the plan's epsilon at the claim's delta, in nats. One of rigour FLOAT decides nothing.
+    evidence : sequence of Evidence
+        From samples of the code.
+    proofs : sequence of CheckedProof
+        Proofs that were checked.
+
+    Returns
+    -------
+    Verdict
+
+    Raises
+    ------
+    ValueError
+        Where the claim names no epsilon.
+    """
+    if claim.ceiling is None:
+        raise ValueError(f"judge needs a claim with an epsilon, got the question {claim.id!r}")
+    certified = [e for e in enclosures if e.rigour > Rigour.FLOAT]
+    low = max(certified, key=lambda e: e.low, default=None)
+    high = min(certified, key=lambda e: e.high, default=None)
+    seen = max((e for e in evidence if e.refutes(claim)), key=lambda e: e.epsilon_lower, default=None)
+    proof = next((p for p in proofs if p.covers(claim)), None)
+    bounded = high is not None and high.high <= claim.ceiling
+
+    if low is not None and low.low > claim.ceiling:
+        truth = f"its epsilon is at least {low.low:.6g}, by {low.source}"
+        return Verdict(Outcome.REFUTED, f"the claim is false for these parameters: {truth}")
+    if seen is not None:
+        culprit = "the code is not the theorem's mechanism" if bounded or proof else "the audited code is less private"
+        shown = f"{seen.right} of {seen.guesses} guesses on {seen.event} were right"
+        bound = f"epsilon >= {seen.epsilon_lower:.6g} with confidence {seen.confidence:.6g}"
+        return Verdict(Outcome.REFUTED, f"{culprit}: {shown}, so {bound}")
+    if bounded and proof and high:
+        admitted = f", admitting {'; '.join(proof.admissions)}" if proof.admissions else ""
+        return Verdict(Outcome.PROVED, f"epsilon <= {high.high:.6g} by {high.source}; proved: {proof.theorem}{admitted}")
+    if bounded and high:
+        return Verdict(Outcome.BOUNDED, f"epsilon <= {high.high:.6g} by {high.source}")
+    known = f"epsilon lies in [{low.low:.6g}, {high.high:.6g}]" if low and high else "no certified bound is known"
+    return Verdict(Outcome.UNDECIDED, f"{known}, and the samples show no more")
