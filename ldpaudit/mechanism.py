@@ -107,6 +107,11 @@ class Mechanism(ABC):
         parts = [self.sample(x, int(c), rng) for x, c in zip(values.tolist(), counts, strict=True)]
         return self.estimate(np.concatenate(parts))
 
+    def truth(self, data: ArrayLike) -> NDArray[np.float64]:
+        """What `run` estimates: by default each input's count, in the order of `inputs`."""
+        values = np.asarray(data).tolist()
+        return np.array([values.count(x) for x in self.inputs], dtype=np.float64)
+
     def require_input(self, x: Any) -> None:
         """Check that `x` is an input, or None where a user may be absent.
 

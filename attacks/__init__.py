@@ -1,0 +1,84 @@
+"""What can be seen: samples to evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from ldpaudit.evidence import Evidence
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Plan
+
+TRIALS = 10**6
+"""Default budget, in views."""
+CONFIDENCE = 0.95
+"""Default confidence."""
+
+
+def audit(
+    target: Plan | Mechanism | Callable[[Any], Any],
+    *,
+    inputs: Sequence[Any] | None = None,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    trials: int = TRIALS,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+    neighbours: Neighbours | None = None,
+    implementation: Mechanism | Callable[..., Any] | None = None,
+) -> Evidence:
+    """Play the adversary on samples, and bound epsilon from below.
+
+    Parameters
+    ----------
+    target : Plan, Mechanism or callable
+        A mechanism or plan of ours is attacked by its stem's optimal score. Of a callable ``x -> report`` nothing is
+        known: the score is learned, from samples of its own.
+    inputs : sequence or None
+        For a callable: the inputs among which two that are told apart are looked for; at least two.
+    epsilon : float or None
+        The claimed epsilon in nats: gives the p-value and what the audit could have detected.
+    delta : float
+        In [0, 1).
+    trials : int
+        Views drawn in all.
+    confidence : float
+        Of the bound.
+    seed : int
+        Of all samples; a callable that draws from a source of its own is not reproduced by it.
+    neighbours : Neighbours or None
+        The relation; by default the mechanism's usual one.
+    implementation : Mechanism or callable or None
+        Code that is sampled in place of the mechanism, whose parameters still guide the attack.
+
+    Returns
+    -------
+    Evidence
+
+    Raises
+    ------
+    ImplementationError
+        Where the audited code raises, hangs or returns what it never may.
+    Unsupported
+        Where no attack on the plan is known.
+    ValueError
+        Where an argument lies outside its domain.
+
+    Examples
+    --------
+    >>> from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+    >>> m = KaryRandomizedResponse.for_epsilon(1.0, k=2)
+    >>> 0.95 < audit(m, epsilon=1.0, trials=100_000, seed=7).epsilon_lower < 1
+    True
+    """
+    from ldpaudit.attacks import _engine
+
+    if isinstance(target, Plan | Mechanism):
+        made = import_module(f"{__name__}._plans").target(target, neighbours, implementation)
+    else:
+        made = import_module(f"{__name__}._blackbox").target(target, inputs, delta, trials, 1 - confidence, seed)
+        trials = made.remaining
+        made = made.target
+    return _engine.run(made, trials=trials, confidence=confidence, seed=seed, delta=delta, epsilon=epsilon)

@@ -1,0 +1,23 @@
+"""What can be seen of randomized response."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.attacks._event import Attack
+from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+
+
+def attack(m: KaryRandomizedResponse, neighbours: Neighbours = REPLACE_ONE) -> Attack:
+    """Any two values; a view speaks for the one that it names, and every other view for neither."""
+    first, second = 0, m.k - 1
+    loss = float(np.log(float(m.p / m.lie)))
+
+    def score(views: Views) -> NDArray[np.float64]:
+        views = np.asarray(views)
+        return loss * ((views == first).astype(np.float64) - (views == second))
+
+    return Attack((first, second), score, "{y = x}")

@@ -1,0 +1,110 @@
+"""Plain functions as samplers."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ldpaudit.errors import ImplementationError
+from ldpaudit.mechanism import Mechanism, Views
+
+PATIENCE = 10.0
+"""Seconds that a single report may take before the callable is said to hang."""
+
+Sampler = Callable[[Any, int, np.random.Generator], Views]
+
+
+def as_sampler(implementation: Mechanism | Callable[..., Any]) -> Sampler:
+    """``(x, size, rng) -> views`` from a mechanism, from a callable of that form, or from ``x -> report``.
+
+    Raises
+    ------
+    TypeError
+        Where it is none of these.
+    """
+    if isinstance(implementation, Mechanism):
+        return implementation.sample
+    if not callable(implementation):
+        raise TypeError(f"an implementation needs a callable, got {type(implementation).__name__}")
+    if positional(implementation) >= 3:
+        return _guarded(implementation)
+    return lambda x, size, rng: stack([call(implementation, x) for _ in range(size)], x)
+
+
+def positional(function: Callable[..., Any]) -> int:
+    """How many positional arguments a callable requires; 1 where it does not say."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in kinds and p.default is inspect.Parameter.empty for p in parameters)
+
+
+def call(function: Callable[[Any], Any], x: Any) -> Any:
+    """One report.
+
+    Raises
+    ------
+    ImplementationError
+        Where the callable raises, or returns None.
+    """
+    try:
+        report = function(x)
+    except Exception as error:
+        raise ImplementationError(f"the callable raised {type(error).__name__}: {error}", x) from error
+    if report is None:
+        raise ImplementationError("the callable needs to return a report, got None", x)
+    return report
+
+
+def _guarded(function: Callable[..., Any]) -> Sampler:
+    def sample(x: Any, size: int, rng: np.random.Generator) -> Views:
+        return call(lambda value: function(value, size, rng), x)
+
+    return sample
+
+
+def stack(reports: list[Any], x: Any) -> Views:
+    """Reports as one array, the first axis counting reports.
+
+    Raises
+    ------
+    ImplementationError
+        Where they do not all have one shape.
+    """
+    try:
+        return np.asarray(reports)
+    except ValueError as error:
+        raise ImplementationError(f"needs reports of one shape, got {reports[0]!r:.60}, ...", x) from error
+
+
+def probe(function: Callable[[Any], Any], x: Any, patience: float = PATIENCE) -> Any:
+    """One report, or an error where none comes in time.
+
+    Raises
+    ------
+    ImplementationError
+        Where the callable raises, returns None, or does not return within `patience` seconds.
+    """
+    outcome: list[Any] = []
+
+    def work() -> None:
+        try:
+            outcome.append(call(function, x))
+        except ImplementationError as error:
+            outcome.append(error)
+
+    # A daemon: a function that hangs cannot be stopped, but it does not keep the program from ending.
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(patience)
+    if not outcome:
+        raise ImplementationError(f"needs a report within {patience:g} s, got none: the callable hangs", x)
+    if isinstance(outcome[0], ImplementationError):
+        raise outcome[0]
+    return outcome[0]

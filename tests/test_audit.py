@@ -1,0 +1,56 @@
+"""The auditor: it reaches the truth, refutes what is broken, and nothing that is true."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ldpaudit import account, audit
+from ldpaudit.mechanism import Mechanism
+from tests.zoo import AT_ONE, BROKEN, Broken
+
+REACH = 0.95
+SEEDS = 120
+SLOW_SEEDS = 1_000
+CONFIDENCE = 0.95
+
+
+@pytest.mark.parametrize("m", AT_ONE, ids=str)
+def test_the_default_budget_reaches_95_percent_of_epsilon(m: Mechanism) -> None:
+    exact = account(m).epsilon(0)
+    evidence = audit(m, epsilon=1.0, seed=11)
+    assert REACH * exact.low <= evidence.epsilon_lower <= exact.high
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda b: f"{b.declared}: {b.mistake}")
+def test_every_broken_mechanism_is_refuted(broken: Broken) -> None:
+    claimed = account(broken.declared).epsilon(0).high
+    evidence = audit(broken.declared, epsilon=claimed, implementation=broken.implementation, seed=13)
+    assert evidence.epsilon_lower > claimed * (1 + 1e-9)
+    assert evidence.p_value is not None
+    assert evidence.p_value <= 1 - CONFIDENCE
+
+
+def false_refutations(m: Mechanism, seeds: int) -> int:
+    """How often a true claim, exactly tight, is refuted."""
+    claimed = account(m).epsilon(0).high
+    return sum(
+        audit(m, epsilon=claimed, trials=4_000, confidence=CONFIDENCE, seed=s).epsilon_lower > claimed
+        for s in range(seeds)
+    )
+
+
+def most(seeds: int) -> float:
+    level = 1 - CONFIDENCE
+    return float(seeds * level + 3 * np.sqrt(seeds * level * (1 - level)))
+
+
+@pytest.mark.parametrize("m", AT_ONE[:2], ids=str)
+def test_a_true_claim_is_refuted_no_more_often_than_stated(m: Mechanism) -> None:
+    assert false_refutations(m, SEEDS) <= most(SEEDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("m", AT_ONE, ids=str)
+def test_a_true_claim_is_refuted_no_more_often_than_stated_over_1000_seeds(m: Mechanism) -> None:
+    assert false_refutations(m, SLOW_SEEDS) <= most(SLOW_SEEDS)

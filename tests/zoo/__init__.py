@@ -1,0 +1,46 @@
+"""Every mechanism in a few sizes, and its realistic mistakes: one file a stem, as everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanisms import stems
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A mistake: what was declared, and what the code does instead."""
+
+    mistake: str
+    declared: Mechanism
+    implementation: Callable[[Any, int, np.random.Generator], Views]
+
+
+@dataclass(frozen=True)
+class Zoo:
+    """One stem's animals.
+
+    `small`: laws that can be enumerated. `at_one`: epsilon(0) is 1 within 1e-6, one a class at least.
+    `broken`: at least two mistakes a class.
+    """
+
+    small: tuple[Mechanism, ...]
+    at_one: tuple[Mechanism, ...]
+    broken: tuple[Broken, ...]
+
+
+def zoo(stem: str) -> Zoo:
+    found: Zoo = import_module(f"tests.zoo.{stem}").ZOO
+    return found
+
+
+STEMS = stems()
+SMALL = [m for stem in STEMS for m in zoo(stem).small]
+AT_ONE = [m for stem in STEMS for m in zoo(stem).at_one]
+BROKEN = [b for stem in STEMS for b in zoo(stem).broken]
