@@ -40,14 +40,17 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
     0.6931471805599454
     """
     plan = as_plan(target)
+    profile: PrivacyProfile
     match plan:
         case Run(mechanism):
-            return _mechanism_profile(mechanism, neighbours)
+            profile = _mechanism_profile(mechanism, neighbours)
         case PostProcess(inner):
-            return import_module("ldpaudit.accountants._finite").post_processed(account(inner, neighbours))
+            profile = import_module(f"{__name__}._finite").post_processed(account(inner, neighbours))
         case Guarantee() | Repeat() | Compose():
-            return import_module("ldpaudit.accountants._composition").profile(plan, neighbours)
-    raise Unsupported(plan, f"no accountant for {type(plan).__name__}")
+            profile = import_module(f"{__name__}._composition").profile(plan, neighbours)
+        case _:
+            raise Unsupported(plan, f"no accountant for {type(plan).__name__}")
+    return profile
 
 
 def _mechanism_profile(mechanism: Mechanism, neighbours: Neighbours | None) -> PrivacyProfile:
@@ -55,4 +58,5 @@ def _mechanism_profile(mechanism: Mechanism, neighbours: Neighbours | None) -> P
     if relation not in mechanism.relations:
         supported = ", ".join(map(str, mechanism.relations))
         raise Unsupported(mechanism, f"its inputs have the relations {supported}, not {relation}")
-    return import_module(f"{__name__}.{stem(mechanism)}").profile(mechanism, relation)
+    found: PrivacyProfile = import_module(f"{__name__}.{stem(mechanism)}").profile(mechanism, relation)
+    return found

@@ -19,6 +19,7 @@ from itertools import permutations
 
 import flint
 
+from ldpaudit.accountants._ball import ball
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism
@@ -32,12 +33,6 @@ Atom = tuple[Fraction, Fraction]
 """(P(y), Q(y))."""
 
 
-def ball(value: Fraction | int) -> flint.arb:
-    """The ball around a rational, at the current precision."""
-    value = Fraction(value)
-    return flint.arb(flint.fmpq(value.numerator, value.denominator))
-
-
 def log_fraction(value: Fraction, source: str, rigour: Rigour = Rigour.EXACT) -> Enclosure:
     """Enclosure of the logarithm of a positive rational, narrow even where the rational is next to 1."""
     if value == 1:
@@ -46,6 +41,15 @@ def log_fraction(value: Fraction, source: str, rigour: Rigour = Rigour.EXACT) ->
     with flint.ctx.workprec(precision):
         return Enclosure.of(ball(value - 1).log1p() if abs(value - 1) < Fraction(1, 2) else ball(value).log(),
                             rigour=rigour, source=source)
+
+
+def sum_of_terms(terms: Iterable[tuple[Fraction, Fraction, bool]]) -> Enclosure:
+    """Enclosure of a sum of terms (times, value, nats), each ``times * log(value)``, or ``times * value`` where nats."""
+    with flint.ctx.workprec(4 * PRECISION):
+        total = flint.arb(0)
+        for times, value, nats in terms:
+            total += ball(times) * (ball(value) if nats else ball(value).log())
+        return Enclosure.of(total, rigour=Rigour.INTERVAL, source="the sum of the parts")
 
 
 @dataclass(frozen=True, slots=True)

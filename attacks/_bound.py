@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from ldpaudit.evidence import Evidence
+
 GRANTED = 0.1
 """Share of the level that pays for the number of right guesses that delta explains."""
 POWER = 0.95
@@ -37,7 +39,7 @@ def granted(trials: int, delta: ArrayLike, alpha: float) -> NDArray[np.int64]:
     d = np.maximum(np.nan_to_num(np.ceil(guess)), 0)
     while np.any(short := special.betainc(d + 1, np.maximum(trials - d, 1e-9), delta) > alpha):
         d = np.where(short, d + 1, d)
-    return d.astype(np.int64)
+    return np.asarray(d, dtype=np.int64)
 
 
 def epsilon_lower(right: ArrayLike, wrong: ArrayLike, trials: int, delta: ArrayLike, alpha: float) -> NDArray[np.float64]:
@@ -69,6 +71,13 @@ def epsilon_lower(right: ArrayLike, wrong: ArrayLike, trials: int, delta: ArrayL
     with np.errstate(divide="ignore"):
         bound = special.logit(np.where(valid, share, 0.5)) * _SHRINK
     return np.asarray(np.maximum(bound, 0.0), dtype=np.float64)
+
+
+def bound_of(evidence: Evidence) -> float:
+    """The bound that an evidence's counts give: what it must say, whatever it says."""
+    wrong = evidence.guesses - evidence.right
+    share = evidence.delta if evidence.directions == 2 else evidence.delta / 2
+    return float(epsilon_lower(evidence.right, wrong, evidence.measured, share, 1 - evidence.confidence))
 
 
 def p_value(right: int, wrong: int, trials: int, delta: float, epsilon: float) -> float:

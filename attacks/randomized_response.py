@@ -18,6 +18,7 @@ def attack(m: KaryRandomizedResponse, neighbours: Neighbours = REPLACE_ONE) -> A
 
     def score(views: Views) -> NDArray[np.float64]:
         views = np.asarray(views)
-        return loss * ((views == first).astype(np.float64) - (views == second))
+        named: NDArray[np.float64] = (views == first).astype(np.float64) - (views == second)
+        return loss * named
 
     return Attack((first, second), score, "{y = x}")

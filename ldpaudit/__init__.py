@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,14 +53,25 @@ _HOMES = {
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
 __version__ = "0.1.0"
-__all__ = ["mechanisms", *_HOME]  # noqa: PLE0604 - strings, from the table above
+__all__ = ["mechanisms", *_HOME]
+
+
+class _Package(ModuleType):
+    """Keeps a function from being shadowed by the submodule of the same name when that is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name's module when the name is first used: start-up stays light."""
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
-        globals()[name] = value  # or the submodule of the same name would shadow it
+        globals()[name] = value
         return value
     if name == "mechanisms":
         return import_module(f"{__name__}.mechanisms")

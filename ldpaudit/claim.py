@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan
-from ldpaudit.verdict import Outcome
 
 SLACK = Fraction(1, 10**9)
 """Relative slack to which a claimed epsilon is read, so that a rounded parameter is not a scandal."""
@@ -43,8 +42,8 @@ class Claim:
         Who claims it, where.
     hypotheses : tuple of Hypothesis
         Of the theorem that it rests on.
-    expect : Outcome or None
-        The outcome on record.
+    expect : str or None
+        The outcome on record: ``holds``, ``refuted`` or ``undecided``.
     """
 
     id: str
@@ -55,7 +54,7 @@ class Claim:
     unit: str = "report"
     source: str = ""
     hypotheses: tuple[Hypothesis, ...] = ()
-    expect: Outcome | None = None
+    expect: str | None = None
 
     def __post_init__(self) -> None:
         if self.epsilon is not None and not self.epsilon >= 0:

@@ -51,13 +51,13 @@ class ImplementationError(LdpauditError):
     ----------
     message : str
         What happened.
-    input : object
-        The input on which it happened.
+    inputs : object
+        The input on which it happened, where it was one.
     """
 
-    def __init__(self, message: str, input: object = None) -> None:  # noqa: A002 - the field's word
-        self.input = input
-        super().__init__(f"on input {input!r}: {message}")
+    def __init__(self, message: str, *inputs: object) -> None:
+        self.inputs = inputs
+        super().__init__(f"on input {inputs[0]!r}: {message}" if inputs else message)
 
 
 class ProofError(LdpauditError):

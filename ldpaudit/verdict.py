@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.enclosure import Enclosure, Rigour, show_down, show_up
 
 if TYPE_CHECKING:
     from ldpaudit.claim import Claim
@@ -23,9 +23,9 @@ class Outcome(StrEnum):
     PROVED = "PROVED"
 
     @property
-    def holds(self) -> bool:
-        """Whether the claim is certified."""
-        return self in (Outcome.BOUNDED, Outcome.PROVED)
+    def record(self) -> str:
+        """How a deployment file records it: ``holds``, ``refuted`` or ``undecided``."""
+        return "holds" if self in (Outcome.BOUNDED, Outcome.PROVED) else self.value.lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +89,17 @@ def judge(
     bounded = high is not None and high.high <= claim.ceiling
 
     if low is not None and low.low > claim.ceiling:
-        truth = f"its epsilon is at least {low.low:.6g}, by {low.source}"
+        truth = f"its epsilon is at least {show_down(low.low)}, by {low.source}"
         return Verdict(Outcome.REFUTED, f"the claim is false for these parameters: {truth}")
     if seen is not None:
         culprit = "the code is not the theorem's mechanism" if bounded or proof else "the audited code is less private"
         shown = f"{seen.right} of {seen.guesses} guesses on {seen.event} were right"
-        bound = f"epsilon >= {seen.epsilon_lower:.6g} with confidence {seen.confidence:.6g}"
+        bound = f"epsilon >= {show_down(seen.epsilon_lower)} with confidence {seen.confidence:.6g}"
         return Verdict(Outcome.REFUTED, f"{culprit}: {shown}, so {bound}")
     if bounded and proof and high:
         admitted = f", admitting {'; '.join(proof.admissions)}" if proof.admissions else ""
-        return Verdict(Outcome.PROVED, f"epsilon <= {high.high:.6g} by {high.source}; proved: {proof.theorem}{admitted}")
+        return Verdict(Outcome.PROVED, f"epsilon <= {show_up(high.high)} by {high.source}; proved: {proof.theorem}{admitted}")
     if bounded and high:
-        return Verdict(Outcome.BOUNDED, f"epsilon <= {high.high:.6g} by {high.source}")
-    known = f"epsilon lies in [{low.low:.6g}, {high.high:.6g}]" if low and high else "no certified bound is known"
+        return Verdict(Outcome.BOUNDED, f"epsilon <= {show_up(high.high)} by {high.source}")
+    known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]" if low and high else "no certified bound is known"
     return Verdict(Outcome.UNDECIDED, f"{known}, and the samples show no more")

@@ -122,7 +122,7 @@ def test_a_proof_bounds_no_less_than_the_accountant(m: Mechanism) -> None:
     terms = [t for t in (p.at(m) for p in proofs if p.relation == "replace-one") if t is not None]
     assert terms, "no proof covers it"
     with flint.ctx.workprec(256):
-        proved = min((float(sum_of(term).upper()) for term in terms))
+        proved = min(float(sum_of(term).upper()) for term in terms)
     assert proved >= account(m).epsilon(0).low * (1 - 1e-12)
 
 

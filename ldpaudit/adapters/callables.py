@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,28 @@ def as_sampler(implementation: Mechanism | Callable[..., Any]) -> Sampler:
     if positional(implementation) >= 3:
         return _guarded(implementation)
     return lambda x, size, rng: stack([call(implementation, x) for _ in range(size)], x)
+
+
+def resolve(name: str) -> Callable[..., Any]:
+    """The callable that ``module:attribute`` names.
+
+    Raises
+    ------
+    ImplementationError
+        Where it cannot be imported, or is not callable.
+    """
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise ImplementationError(f"needs MODULE:CALLABLE, got {name!r}")
+    try:
+        found = import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # whatever the user's module raises while it is imported
+        raise ImplementationError(f"cannot import {name}: {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise ImplementationError(f"needs a callable, got {type(found).__name__} at {name}")
+    return found
 
 
 def positional(function: Callable[..., Any]) -> int:

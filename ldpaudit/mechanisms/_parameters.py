@@ -83,7 +83,8 @@ def odds(epsilon: Number, weight: Fraction | int = 1, scale: Fraction = Fraction
     with flint.ctx.workprec(bits + _GUARD_BITS):
         lie = flint.fmpq(Fraction(weight).numerator, Fraction(weight).denominator) * (-ball(target)).exp()
         p = 1 / (1 + lie)
-        return Fraction(int((p * flint.arb(2) ** bits).floor().lower().unique_fmpz()), 1 << bits)
+        mantissa, exponent = p.lower().man_exp()
+        return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def ball(value: Fraction) -> flint.arb:

@@ -87,5 +87,5 @@ class KaryRandomizedResponse(Mechanism):
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each value, shape ``(k,)``."""
-        counts = np.bincount(views, minlength=self.k)
+        counts: NDArray[np.float64] = np.bincount(views, minlength=self.k).astype(np.float64)
         return (counts - len(views) * float(self.lie)) / float(self.p - self.lie)

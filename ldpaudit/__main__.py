@@ -1,0 +1,6 @@
+"""``python -m ldpaudit``."""
+
+from ldpaudit.cli import main
+
+if __name__ == "__main__":
+    main()

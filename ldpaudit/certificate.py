@@ -1,0 +1,184 @@
+"""Claims, verdicts and everything the judge saw: JSON that a stranger can re-check."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationError
+
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import DeploymentError
+from ldpaudit.evidence import Evidence
+from ldpaudit.verdict import Outcome
+
+SCHEMA: Literal["ldpaudit.certificate/1"] = "ldpaudit.certificate/1"
+
+Real = Annotated[
+    float,
+    BeforeValidator(float),
+    # JSON has no infinities; Python's shortest decimal that reads back as the same float is exact.
+    PlainSerializer(lambda x: x if abs(x) < float("inf") else str(x), when_used="json"),
+]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EnclosureRecord(_Record):
+    """An `Enclosure`, as written."""
+
+    low: Real
+    high: Real
+    rigour: Literal["FLOAT", "INTERVAL", "EXACT"]
+    source: str
+
+    @classmethod
+    def of(cls, e: Enclosure) -> Self:
+        """Write down."""
+        return cls(low=e.low, high=e.high, rigour=e.rigour.name, source=e.source)  # type: ignore[arg-type]
+
+    def read(self) -> Enclosure:
+        """Read back."""
+        return Enclosure(self.low, self.high, Rigour[self.rigour], self.source)
+
+
+class EvidenceRecord(_Record):
+    """An `Evidence`, as written; the inputs of the pair as text."""
+
+    epsilon_lower: Real
+    delta: Real
+    confidence: Real
+    trials: int
+    measured: int
+    guesses: int
+    right: int
+    pair: tuple[str, str]
+    event: str
+    directions: int
+    seed: int | None
+    claimed: Real | None
+    p_value: Real | None
+    detectable: Real | None
+
+    @classmethod
+    def of(cls, e: Evidence) -> Self:
+        """Write down."""
+        values = {name: getattr(e, name) for name in cls.model_fields}
+        return cls(**{**values, "pair": tuple(map(str, e.pair))})
+
+    def read(self) -> Evidence:
+        """Read back."""
+        return Evidence(**{name: getattr(self, name) for name in type(self).model_fields})
+
+
+class ProofRecord(_Record):
+    """A checked proof, what it gives at these parameters, and what no machine checked."""
+
+    theorem: str
+    epsilon: Real
+    steps: int
+    assumes: tuple[str, ...]
+    admissions: tuple[str, ...]
+
+
+class ClaimRecord(_Record):
+    """One claim, what the judge saw of it, and the verdict."""
+
+    id: str
+    sentence: str
+    plan: str
+    epsilon: str | None
+    delta: str
+    neighbours: str
+    unit: str
+    source: str
+    expect: Literal["holds", "refuted", "undecided"] | None
+    verdict: Outcome
+    reason: str
+    enclosure: EnclosureRecord | None
+    evidence: EvidenceRecord | None
+    proofs: tuple[ProofRecord, ...]
+    unsupported: tuple[str, ...]
+
+    @property
+    def asked(self) -> bool:
+        """Whether nothing is claimed, and the certified value is the answer."""
+        return self.epsilon is None
+
+    @property
+    def as_recorded(self) -> bool:
+        """Whether it came out as its file records it; without a record, whether it is not refuted."""
+        return self.verdict.record == self.expect if self.expect else self.verdict is not Outcome.REFUTED
+
+
+class Certificate(_Record):
+    """What `certify` returns; see `verify` in certify.py for how a stranger re-checks it."""
+
+    schema_: Literal["ldpaudit.certificate/1"] = SCHEMA
+    id: str
+    title: str
+    note: str
+    sources: tuple[str, ...]
+    deployment: str
+    """The deployment file, whole: everything else can be derived from it again."""
+    versions: dict[str, str]
+    seed: int
+    trials: int
+    confidence: Real
+    claims: tuple[ClaimRecord, ...]
+
+    @property
+    def verdict(self) -> Outcome:
+        """The worst of its claims' verdicts."""
+        order = list(Outcome)
+        return min((claim.verdict for claim in self.claims), key=order.index)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON of everything above."""
+        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, the digest included."""
+        data = self.model_dump(mode="json")
+        return {"schema": data.pop("schema_"), **data, "verdict": str(self.verdict), "digest": self.digest}
+
+    def to_json(self) -> str:
+        """JSON, two spaces deep, ending in a newline."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, name: str = "certificate") -> Self:
+        """Read a certificate; the digest is checked.
+
+        Raises
+        ------
+        DeploymentError
+            Where it is not a certificate, or was changed after it was written.
+        """
+        try:
+            data = json.loads(text)
+            digest, _, schema = (data.pop(key) for key in ("digest", "verdict", "schema"))
+            certificate = cls.model_validate({**data, "schema_": schema})
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(map(str, first["loc"]))
+            raise DeploymentError(f"needs a certificate of schema {SCHEMA}: {first['msg']}", name, None, key) from None
+        except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+            raise DeploymentError(f"needs a certificate in JSON: {error}", name) from None
+        if certificate.digest != digest:
+            raise DeploymentError(f"needs the digest {certificate.digest[:16]}..., got {str(digest)[:16]}...", name)
+        return certificate
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a certificate from a file; see `from_json`."""
+        try:
+            return cls.from_json(Path(path).read_text(encoding="utf-8"), str(path))
+        except (OSError, UnicodeDecodeError) as error:
+            raise DeploymentError(f"needs a readable file: {error}", str(path)) from None

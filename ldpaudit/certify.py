@@ -1,0 +1,280 @@
+"""The main road: a deployment in, a certificate out. The only module that sees accountants, attacks and proofs."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+import ldpaudit
+from ldpaudit.certificate import Certificate, ClaimRecord, EnclosureRecord, EvidenceRecord, ProofRecord
+from ldpaudit.claim import Claim
+from ldpaudit.deployment import Deployment, load, loads
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.errors import ImplementationError, ProofError, Unsupported
+from ldpaudit.evidence import Evidence
+from ldpaudit.mechanisms import stem
+from ldpaudit.plan import Compose, Plan, PostProcess, Repeat, Run, Shuffle
+from ldpaudit.verdict import Outcome, Verdict, judge
+
+TRIALS = 200_000
+"""Default views a claim."""
+CONFIDENCE = 0.999
+"""Default confidence a claim: a certificate has several, and a false refutation is a scandal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """Checked proofs put together along a plan: what they imply for its epsilon."""
+
+    theorem: str
+    epsilon: Enclosure
+    steps: int
+    assumes: tuple[str, ...]
+    admissions: tuple[str, ...]
+
+    def covers(self, claim: Claim) -> bool:
+        """Whether the proved epsilon is within the claim; a pure bound implies every delta's."""
+        return claim.ceiling is not None and self.epsilon.high <= claim.ceiling
+
+
+def certify(
+    deployment: str | Path | Deployment,
+    *,
+    seed: int = 0,
+    trials: int = TRIALS,
+    confidence: float = CONFIDENCE,
+    progress: Callable[[str], None] | None = None,
+) -> Certificate:
+    """Account, attack and prove every claim of a deployment, and judge.
+
+    Parameters
+    ----------
+    deployment : str, Path or Deployment
+        The file, or what `ldpaudit.load` made of it.
+    seed : int
+        Every claim's samples derive from it and from the claim's id.
+    trials : int
+        Views drawn a claim.
+    confidence : float
+        Of the evidence on each claim.
+    progress : callable or None
+        Called with each claim's id as its turn comes.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    DeploymentError
+        Where the file is not a deployment file.
+    ImplementationError
+        Where the audited code raises, hangs or returns what it never may.
+    """
+    whole = deployment if isinstance(deployment, Deployment) else load(deployment)
+    implementation = _implementation(whole)
+    records = []
+    for claim in whole.claims:
+        if progress is not None:
+            progress(claim.id)
+        child = claim_seed(seed, whole.id, claim.id)
+        evidence = _attempt(partial(_evidence, claim, implementation, child, trials, confidence))
+        records.append(_record(claim, evidence))
+    return _certificate(whole, tuple(records), seed, trials, confidence)
+
+
+def claim_seed(seed: int, deployment: str, claim: str) -> int:
+    """The seed of a claim's samples: it depends on names, never on the order of work."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{deployment}/{claim}".encode()).digest()[:8], "big")
+
+
+def _implementation(deployment: Deployment) -> Callable[..., Any] | None:
+    if deployment.implementation is None:
+        return None
+    found: Callable[..., Any] = import_module("ldpaudit.adapters.callables").resolve(deployment.implementation)
+    return found
+
+
+def _attempt(stage: Callable[[], Any]) -> Any:
+    """What a stage says, or the `Unsupported` that it raises: a value for the certificate to print."""
+    try:
+        return stage()
+    except Unsupported as limit:
+        return limit
+
+
+def _evidence(claim: Claim, implementation: Any, seed: int, trials: int, confidence: float) -> Evidence:
+    asked = claim.epsilon is None
+    if asked:
+        claim = replace(claim, epsilon=_answer(ldpaudit.account(claim.plan, claim.neighbours).epsilon(claim.delta)))
+    found: Evidence = ldpaudit.audit(
+        claim.plan,
+        epsilon=float(claim.epsilon or 0),
+        delta=float(claim.delta),
+        neighbours=claim.neighbours,
+        implementation=implementation,
+        trials=trials,
+        confidence=confidence,
+        seed=seed,
+    )
+    return found
+
+
+def _answer(e: Enclosure) -> Fraction:
+    """The claim that a question stands for: the certified value."""
+    if e.high == float("inf"):
+        raise Unsupported("the question", "its answer is infinite: no epsilon holds at this delta")
+    return Fraction(e.high)
+
+
+def _record(claim: Claim, evidence: Evidence | Unsupported | None) -> ClaimRecord:
+    enclosure = _attempt(lambda: ldpaudit.account(claim.plan, claim.neighbours).epsilon(claim.delta))
+    proof = _attempt(lambda: derive(claim.plan, claim.neighbours.kind))
+    limits = [str(x) for x in (enclosure, evidence, proof) if isinstance(x, Unsupported)]
+    enclosures = [enclosure] if isinstance(enclosure, Enclosure) else []
+    seen = [evidence] if isinstance(evidence, Evidence) else []
+    proofs = [proof] if isinstance(proof, Derivation) else []
+    verdict = _verdict(claim, enclosures, seen, proofs)
+    return ClaimRecord(
+        id=claim.id,
+        sentence=str(claim),
+        plan=str(claim.plan),
+        epsilon=None if claim.epsilon is None else str(claim.epsilon),
+        delta=str(claim.delta),
+        neighbours=str(claim.neighbours),
+        unit=claim.unit,
+        source=claim.source,
+        expect=claim.expect,  # type: ignore[arg-type]
+        verdict=verdict.outcome,
+        reason=verdict.reason,
+        enclosure=EnclosureRecord.of(enclosures[0]) if enclosures else None,
+        evidence=EvidenceRecord.of(seen[0]) if seen else None,
+        proofs=tuple(
+            ProofRecord(
+                theorem=p.theorem, epsilon=p.epsilon.high, steps=p.steps, assumes=p.assumes, admissions=p.admissions
+            )
+            for p in proofs
+        ),
+        unsupported=tuple(limits),
+    )
+
+
+def _verdict(
+    claim: Claim, enclosures: Sequence[Enclosure], evidence: Sequence[Evidence], proofs: Sequence[Derivation]
+) -> Verdict:
+    """The judge's; a question is judged as the claim of its own certified answer."""
+    if claim.epsilon is None:
+        if not enclosures or enclosures[0].high == float("inf"):
+            return Verdict(Outcome.UNDECIDED, "no finite epsilon is certified")
+        claim = replace(claim, epsilon=_answer(enclosures[0]))
+    return judge(claim, enclosures, evidence, proofs)
+
+
+def derive(plan: Plan, relation: str) -> Derivation:
+    """Check the proofs that bear on a plan, and put them together.
+
+    Raises
+    ------
+    Unsupported
+        Where no theorem covers a node at its parameters.
+    """
+    terms, used = _terms(plan, relation)
+    total = import_module("ldpaudit.accountants._finite").sum_of_terms(terms)
+    return Derivation(
+        theorem=" and ".join(dict.fromkeys(p.statement for p in used)),
+        epsilon=total,
+        steps=sum(len(p.steps) for p in used),
+        assumes=tuple(dict.fromkeys(a for p in used for a in p.assumes)),
+        admissions=tuple(dict.fromkeys(a for p in used for a in p.admissions)),
+    )
+
+
+Terms = list[tuple[Fraction, Fraction, bool]]
+
+
+def _terms(plan: Plan, relation: str) -> tuple[Terms, list[Any]]:
+    composed, post_processed = (p for p in _checked("_composition"))
+    match plan:
+        case Run(mechanism):
+            for proof in _checked(stem(mechanism)):
+                if proof.relation == relation and (found := proof.at(mechanism)) is not None:
+                    return found, [proof]
+            raise Unsupported(plan, f"no theorem of proofs/{stem(mechanism)}.py covers {relation} neighbours here")
+        case Repeat(inner, times):
+            terms, used = _terms(inner, relation)
+            return [(times * n, value, nats) for n, value, nats in terms], [*used, composed]
+        case Compose(parts):
+            several = [_terms(part, relation) for part in parts]
+            return [t for terms, _ in several for t in terms], [*(p for _, used in several for p in used), composed]
+        case PostProcess(inner) | Shuffle(inner):
+            terms, used = _terms(inner, relation)
+            return terms, [*used, post_processed]
+    raise Unsupported(plan, f"no theorem covers {type(plan).__name__}")
+
+
+_CHECKED: dict[str, tuple[Any, ...]] = {}
+
+
+def _checked(name: str) -> Iterable[Any]:
+    """The proofs of a stem; checking one means running it, and once a process is enough."""
+    if name not in _CHECKED:
+        try:
+            _CHECKED[name] = import_module(f"ldpaudit.proofs.{name}").prove()
+        except ProofError as error:
+            raise Unsupported(name, f"its proof fails: {error}") from error
+    return _CHECKED[name]
+
+
+def _certificate(
+    whole: Deployment, records: tuple[ClaimRecord, ...], seed: int, trials: int, confidence: float
+) -> Certificate:
+    return Certificate(
+        id=whole.id,
+        title=whole.title,
+        note=whole.note,
+        sources=whole.sources,
+        deployment=whole.text,
+        versions=versions(),
+        seed=seed,
+        trials=trials,
+        confidence=confidence,
+        claims=records,
+    )
+
+
+def versions() -> dict[str, str]:
+    """Of everything that numbers depend on."""
+    libraries = {name: metadata.version(name) for name in ("numpy", "scipy", "sympy", "python-flint")}
+    return {"ldpaudit": ldpaudit.__version__, "python": platform.python_version(), **libraries}
+
+
+def verify(certificate: Certificate) -> list[str]:
+    """Re-check a certificate without sampling: what differs, in sentences; nothing where all stands.
+
+    The deployment is parsed again, its plans accounted and proved again, the evidence's bound computed again from its
+    counts, and every claim judged again.
+    """
+    bound = import_module("ldpaudit.attacks._bound").bound_of
+    whole = loads(certificate.deployment, f"{certificate.id} (inside the certificate)")
+    differences = []
+    if [c.id for c in whole.claims] != [c.id for c in certificate.claims]:
+        return ["its claims are not those of its deployment file"]
+    for claim, written in zip(whole.claims, certificate.claims, strict=True):
+        evidence = written.evidence.read() if written.evidence else None
+        if evidence is not None and bound(evidence) != evidence.epsilon_lower:
+            differences.append(f"{claim.id}: its counts give epsilon >= {bound(evidence)}, not {evidence.epsilon_lower}")
+        again = _record(claim, evidence)
+        for field in ("sentence", "plan", "enclosure", "proofs", "verdict", "reason"):
+            if (ours := getattr(again, field)) != (theirs := getattr(written, field)):
+                differences.append(f"{claim.id}: {field} is {ours}, not {theirs}")
+    return differences
+
+
+__all__ = ["Derivation", "ImplementationError", "certify", "derive", "verify"]

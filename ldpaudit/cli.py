@@ -1,0 +1,335 @@
+"""The command line: thin, no mathematics, no decisions."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ldpaudit.errors import LdpauditError
+
+if TYPE_CHECKING:
+    from ldpaudit.certificate import Certificate
+
+app = typer.Typer(
+    name="ldpaudit",
+    help="Is this deployment as private as it says, and how do we know?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    text = "text"
+    json = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed on standard output.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of all samples.")]
+
+
+def main() -> None:
+    """Run a command; an error of the user's or of the audited code is one line, and exit code 2."""
+    try:
+        app(spread(sys.argv[1:]))
+    except (LdpauditError, ValueError, TypeError) as error:
+        if isinstance(error, LdpauditError | ValueError) or _raised_by_us(error):
+            print(f"ldpaudit: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
+            sys.exit(2)
+        raise
+
+
+def spread(arguments: list[str]) -> list[str]:
+    """``--inputs 0 1`` as the option given twice, which is what the parser takes."""
+    spread_out: list[str] = []
+    several = False
+    for argument in arguments:
+        option = argument.startswith("-") and not argument.lstrip("-").replace(".", "").isdigit()
+        if several and not option:
+            spread_out += ["--inputs", argument]
+            continue
+        several = argument == "--inputs"
+        spread_out += [] if several else [argument]
+    return spread_out
+
+
+def _raised_by_us(error: BaseException) -> bool:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and "ldpaudit" in str(trace.tb_frame.f_globals.get("__name__", ""))
+
+
+def _say(line: str = "") -> None:
+    print(line)  # noqa: T201
+
+
+def _say_json(data: Any) -> None:
+    _say(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def _progress(title: str, total: int | None = None) -> Iterator[Any]:
+    """A bar on standard error, where that is a terminal; yields a function that advances it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda description=title, step=1: bar.update(task, description=description, advance=step)
+
+
+@app.command()
+def certify(
+    files: Annotated[list[Path], typer.Argument(help="Deployment files, or folders of them.", show_default=False)],
+    output: Annotated[Path | None, typer.Option(help="Folder for the certificates, JSON and HTML.")] = None,
+    seed: SeedOption = 0,
+    trials: Annotated[int, typer.Option(help="Views drawn a claim.")] = 200_000,
+    confidence: Annotated[float, typer.Option(help="Of the evidence on each claim.")] = 0.999,
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default one a core.", min=1)] = None,
+    require_decision: Annotated[bool, typer.Option(help="Exit with 3 where a claim is undecided.")] = False,
+    format: FormatOption = Format.text,
+) -> None:
+    """Account, attack, prove and judge every claim of deployment files."""
+    from ldpaudit import parallel
+    from ldpaudit.report import html, text
+    from ldpaudit.report.files import write_whole
+
+    paths = [p for f in files for p in (sorted(f.glob("*.toml")) if f.is_dir() else [f])]
+    if not paths:
+        raise ValueError(f"certify needs deployment files, found none in {', '.join(map(str, files))}")
+    certificates: list[Certificate] = []
+    with _progress("certifying", len(paths)) as advance:
+        for certificate in parallel.certify_all(paths, seed, trials, confidence, jobs):
+            certificates.append(certificate)
+            advance(certificate.id)
+            if output is not None:
+                write_whole(output / f"{certificate.id}.json", certificate.to_json())
+                write_whole(output / f"{certificate.id}.html", html.page(certificate))
+    if format is Format.json:
+        _say_json([c.to_dict() for c in certificates])
+    else:
+        console = _console()
+        for certificate in certificates:
+            text.print_certificate(certificate, console)
+        for line in text.summary(certificates):
+            console.print(line, highlight=False)
+    raise typer.Exit(_exit_code(certificates, require_decision))
+
+
+def _exit_code(certificates: list[Certificate], require_decision: bool) -> int:
+    claims = [claim for c in certificates for claim in c.claims]
+    if not all(claim.as_recorded for claim in claims):
+        return 1
+    undecided = any(claim.verdict.record == "undecided" and not claim.expect for claim in claims)
+    return 3 if require_decision and undecided else 0
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    # A pipe gets the width that a terminal of 80 columns would have.
+    return console if console.is_terminal else Console(highlight=False, width=80)
+
+
+def _parameters(pairs: list[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise ValueError(f"a parameter needs the form key=value, got {pair!r}")
+        found[key] = value
+    return found
+
+
+def _mechanism(name: str, pairs: list[str]) -> Any:
+    from ldpaudit import registry
+    from ldpaudit.plan import Guarantee
+
+    kind, _, variant = name.partition(":")
+    parameters = _parameters(pairs)
+    try:
+        if kind == "guarantee":
+            return registry.construct(Guarantee, parameters)
+        return registry.build(kind, variant, parameters)
+    except registry.ParameterError as error:
+        where = f"{'.'.join(error.keys)}: " if error.keys else ""
+        raise ValueError(f"{name}: {where}{error}") from None
+
+
+NameArgument = Annotated[str, typer.Argument(help="STEM or STEM:VARIANT, as `ldpaudit mechanisms` lists them.")]
+ParametersArgument = Annotated[list[str] | None, typer.Argument(help="key=value, values as exact expressions.")]
+
+
+@app.command()
+def account(
+    mechanism: NameArgument,
+    parameters: ParametersArgument = None,
+    delta: Annotated[str, typer.Option(help="Ask for epsilon at this delta.")] = "0",
+    epsilon: Annotated[str | None, typer.Option(help="Ask for delta at this epsilon instead.")] = None,
+    shuffle: Annotated[int | None, typer.Option(help="Shuffled among so many users.")] = None,
+    repeat: Annotated[int | None, typer.Option(help="Repeated so many times.")] = None,
+    neighbours: Annotated[str | None, typer.Option(help="replace-one or add-remove.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the profile (PNG, SVG or PDF; extra 'plot').")] = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """Certified epsilon or delta of a mechanism, shuffled and repeated as asked."""
+    import ldpaudit
+    from ldpaudit.expression import parse
+
+    plan = ldpaudit.Run(m) if isinstance(m := _mechanism(mechanism, parameters or []), ldpaudit.Mechanism) else m
+    plan = plan if shuffle is None else ldpaudit.Shuffle(plan, shuffle)
+    plan = plan if repeat is None else ldpaudit.Repeat(plan, repeat)
+    profile = ldpaudit.account(plan, None if neighbours is None else ldpaudit.Neighbours(neighbours))
+    asked, given = ("epsilon", parse(delta)) if epsilon is None else ("delta", parse(epsilon))
+    answer = profile.epsilon(given) if epsilon is None else profile.delta(given)
+    if plot is not None:
+        from ldpaudit.report import plot as drawing
+
+        drawing.draw(profile, plot, title=str(plan), mark=(answer.high, float(given)) if epsilon is None else None)
+    other = f"{'delta' if asked == 'epsilon' else 'epsilon'}={float(given):g}"
+    if format is Format.json:
+        values = {"low": answer.low, "high": answer.high, "rigour": answer.rigour.name, "source": answer.source}
+        _say_json({"plan": str(plan), "asked": asked, "given": other, **values})
+    else:
+        from ldpaudit.enclosure import show_down, show_up
+
+        _say(str(plan))
+        _say(f"{asked}({other}) in [{show_down(answer.low, 9)}, {show_up(answer.high, 9)}], {answer.rigour.name}")
+        _say(f"by {answer.source}")
+
+
+@app.command()
+def audit(
+    target: Annotated[str, typer.Argument(help="MODULE:CALLABLE, called as callable(x) -> report.")],
+    epsilon: Annotated[str, typer.Option(help="The claimed epsilon.")],
+    inputs: Annotated[list[str] | None, typer.Option("--inputs", help="An input; give the option twice or more.")] = None,
+    delta: Annotated[str, typer.Option(help="The claimed delta.")] = "0",
+    trials: Annotated[int, typer.Option(help="Reports drawn in all.")] = 1_000_000,
+    confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
+    seed: SeedOption = 0,
+    format: FormatOption = Format.text,
+) -> None:
+    """Bound the epsilon of any randomizer from below, on samples of its own output."""
+    import ldpaudit
+    from ldpaudit.adapters.callables import resolve
+    from ldpaudit.claim import SLACK
+    from ldpaudit.enclosure import show_down, show_up
+    from ldpaudit.expression import parse
+
+    sys.path.insert(0, str(Path.cwd()))
+    function, claimed = resolve(target), parse(epsilon)
+    with _progress("sampling"):
+        evidence = ldpaudit.audit(
+            function,
+            inputs=[_input(text) for text in inputs or []],
+            epsilon=float(claimed),
+            delta=float(parse(delta)),
+            trials=trials,
+            confidence=confidence,
+            seed=seed,
+        )
+    refuted = evidence.epsilon_lower > claimed * (1 + SLACK)
+    if format is Format.json:
+        from ldpaudit.certificate import EvidenceRecord
+
+        _say_json({"target": target, **EvidenceRecord.of(evidence).model_dump(mode="json"), "refuted": refuted})
+    else:
+        outcome = "REFUTED" if refuted else "not refuted"
+        _say(f"{target}: epsilon = {epsilon} is {outcome}")
+        _say(f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {confidence:g}:")
+        _say(f"{evidence.right} of {evidence.guesses} guesses were right, on {evidence.event}")
+        if not refuted and evidence.detectable is not None:
+            _say(f"it would have detected epsilon >= {show_up(evidence.detectable)} with 95 % power")
+    raise typer.Exit(1 if refuted else 0)
+
+
+def _input(text: str) -> Any:
+    """A JSON value where the text is one, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+@app.command()
+def prove(
+    stems: Annotated[list[str] | None, typer.Argument(help="Stems; by default all.", show_default=False)] = None,
+    steps: Annotated[bool, typer.Option(help="Print every step.")] = False,
+    format: FormatOption = Format.text,
+) -> None:
+    """Run the proofs: what is checked, what is assumed, what is admitted."""
+    from importlib import import_module
+
+    from ldpaudit import mechanisms
+
+    rows = []
+    for stem in stems or mechanisms.stems():
+        if stem not in mechanisms.stems():
+            raise ValueError(f"prove needs stems among {', '.join(mechanisms.stems())}, got {stem!r}")
+        rows += [(stem, proof) for proof in import_module(f"ldpaudit.proofs.{stem}").prove()]
+    if format is Format.json:
+        keys = ("statement", "mechanism", "relation", "steps", "assumes", "admissions")
+        _say_json([{"stem": stem, **{key: getattr(proof, key) for key in keys}} for stem, proof in rows])
+        return
+    for stem, proof in rows:
+        _say(f"{stem}: {proof.statement} ({proof.relation}; {len(proof.steps)} steps checked)")
+        for line in proof.steps if steps else []:
+            _say(f"    {line}")
+        for word, lines in (("assumes", proof.assumes), ("ADMITS", proof.admissions)):
+            for line in lines:
+                _say(f"    {word}: {line}")
+
+
+@app.command()
+def mechanisms(format: FormatOption = Format.text) -> None:
+    """List what is known, with each one's parameters."""
+    import inspect
+
+    from ldpaudit import mechanisms as known
+    from ldpaudit import registry
+
+    rows: list[tuple[str, str, list[str]]] = []
+    for stem in known.stems():
+        for variant, owner in known.classes(stem).items():
+            ways = [", ".join(inspect.signature(make).parameters) for make in registry.constructors(owner).values()]
+            rows.append((f"{stem}:{variant}" if variant else stem, owner.title, ways))
+    if format is Format.json:
+        _say_json([{"name": name, "title": title, "parameters": ways} for name, title, ways in rows])
+        return
+    for name, title, ways in rows:
+        _say(f"{name}  {title}")
+        for way in ways:
+            _say(f"    {way}")
+
+
+@app.command()
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="A certificate in JSON.")],
+    format: FormatOption = Format.text,
+) -> None:
+    """Re-check a certificate without sampling."""
+    from ldpaudit.certificate import Certificate
+    from ldpaudit.certify import verify as check
+
+    loaded = Certificate.load(certificate)
+    differences = check(loaded)
+    if format is Format.json:
+        _say_json({"certificate": loaded.id, "digest": loaded.digest, "differences": differences})
+    else:
+        for line in differences:
+            _say(line)
+        _say(f"{loaded.id}: {'stands' if not differences else 'does not stand'} ({len(loaded.claims)} claims)")
+    raise typer.Exit(1 if differences else 0)

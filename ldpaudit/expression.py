@@ -1,0 +1,114 @@
+"""Exact numbers from text: a whitelist of syntax, never evaluated as code."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import flint
+
+LONGEST = 200
+"""Characters of an expression."""
+LARGEST_POWER = 4096
+"""Absolute value of an integer exponent."""
+_BITS = 512
+_KEPT_BITS = 256
+
+_GRAMMAR = "a number, or numbers with + - * / ** ( ) and exp, log, sqrt"
+_FUNCTIONS = {"exp": flint.arb.exp, "log": flint.arb.log, "ln": flint.arb.log, "sqrt": flint.arb.sqrt}
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+
+Value: TypeAlias = Fraction | flint.arb
+
+
+def parse(text: str) -> Fraction:
+    """The number that an expression means.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``"2.05"``, ``"1/3"`` or ``"2/(1+exp(8))"``; decimals are exact.
+
+    Returns
+    -------
+    Fraction
+        Exact where the expression is rational; else the nearest dyadic rational of 256 bits, which then *is* the
+        parameter.
+
+    Raises
+    ------
+    ValueError
+        Where the text is anything else, or its value is not finite.
+
+    Examples
+    --------
+    >>> parse("2.05")
+    Fraction(41, 20)
+    >>> float(parse("2/(1+exp(8))"))
+    0.0006707002...
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"needs an expression of at most {LONGEST} characters, got {len(text)}")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(f"needs {_GRAMMAR}, got {text!r}") from None
+    with flint.ctx.workprec(_BITS):
+        try:
+            return _rational(_evaluate(tree.body, text.strip()), text)
+        except (ZeroDivisionError, OverflowError):
+            raise ValueError(f"needs a finite number, got {text!r}") from None
+
+
+def _rational(value: Value, text: str) -> Fraction:
+    if isinstance(value, Fraction):
+        return value
+    if not value.is_finite():
+        raise ValueError(f"needs a finite number, got {text!r}")
+    mantissa, exponent = value.mid().man_exp()
+    shift = max(0, int(mantissa).bit_length() - _KEPT_BITS)
+    return Fraction(int(mantissa) >> shift) * Fraction(2) ** (int(exponent) + shift)
+
+
+def _evaluate(node: ast.expr, text: str) -> Value:
+    match node:
+        case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
+            # The source's own digits: a float constant would already be rounded.
+            return Fraction((ast.get_source_segment(text, node) or "").replace("_", ""))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_evaluate(operand, text)
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return _evaluate(operand, text)
+        case ast.BinOp(left=left, op=op, right=right):
+            return _binary(op, _evaluate(left, text), _evaluate(right, text), text)
+        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in _FUNCTIONS:
+            result: flint.arb = _FUNCTIONS[name](_ball(_evaluate(argument, text)))
+            return result
+    raise ValueError(f"needs {_GRAMMAR}, got {text!r}")
+
+
+def _binary(op: ast.operator, left: Value, right: Value, text: str) -> Value:
+    if isinstance(op, ast.Pow):
+        if not isinstance(right, Fraction) or right.denominator != 1 or abs(right) > LARGEST_POWER:
+            raise ValueError(f"needs an integer exponent of at most {LARGEST_POWER}, got {text!r}")
+        if isinstance(left, Fraction) and left.numerator.bit_length() + left.denominator.bit_length() > _BITS:
+            left = _ball(left)  # exact powers of long rationals would grow without limit
+        return left ** int(right)
+    if type(op) not in _OPERATORS:
+        raise ValueError(f"needs {_GRAMMAR}, got {text!r}")
+    if not (isinstance(left, Fraction) and isinstance(right, Fraction)):
+        left, right = _ball(left), _ball(right)
+    result: Value = _OPERATORS[type(op)](left, right)
+    return result
+
+
+def _ball(value: Value) -> flint.arb:
+    return flint.arb(flint.fmpq(value.numerator, value.denominator)) if isinstance(value, Fraction) else value

@@ -1,0 +1,102 @@
+"""From a stem and named parameters to a mechanism: what deployment files and the command line share."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from ldpaudit import mechanisms
+from ldpaudit.expression import parse
+from ldpaudit.mechanism import Mechanism
+
+T = TypeVar("T")
+
+
+class ParameterError(ValueError):
+    """Parameters do not fit; `keys` names the one at fault, where it is one."""
+
+    def __init__(self, message: str, *keys: str) -> None:
+        self.keys = keys
+        super().__init__(message)
+
+
+def find(kind: str, variant: str = "") -> type[Mechanism]:
+    """The class of a stem and variant.
+
+    Raises
+    ------
+    ParameterError
+        Where there is none.
+    """
+    if kind not in mechanisms.stems():
+        raise ParameterError(f"needs one of {', '.join(mechanisms.stems())}, got {kind!r}", "kind")
+    variants = mechanisms.classes(kind)
+    if variant not in variants:
+        raise ParameterError(f"needs one of {', '.join(map(repr, variants))}, got {variant!r}", "variant")
+    return variants[variant]
+
+
+def build(kind: str, variant: str, parameters: Mapping[str, Any]) -> Mechanism:
+    """The mechanism of a stem, by whichever constructor takes these parameters.
+
+    Raises
+    ------
+    ParameterError
+        Where none does, or a value lies outside its domain.
+    """
+    return construct(find(kind, variant), parameters)
+
+
+def constructors(owner: type[T]) -> dict[str, Callable[..., T]]:
+    """The class itself and its public class methods that make one."""
+    named = inspect.getmembers(owner, inspect.ismethod)
+    made = {name: m for name, m in named if not name.startswith("_") and _returns_self(m)}
+    return {owner.__name__: owner, **made}
+
+
+def _returns_self(method: Callable[..., Any]) -> bool:
+    return str(inspect.signature(method).return_annotation) == "Self"
+
+
+def construct(owner: type[T], parameters: Mapping[str, Any]) -> T:
+    """An instance, by the constructor whose parameters these are.
+
+    Raises
+    ------
+    ParameterError
+        Where no constructor takes exactly these, or a value lies outside its domain.
+    """
+    signatures = {name: inspect.signature(make) for name, make in constructors(owner).items()}
+    for name, make in constructors(owner).items():
+        wanted = signatures[name].parameters
+        required = {p.name for p in wanted.values() if p.default is inspect.Parameter.empty}
+        if required <= set(parameters) <= set(wanted):
+            values = {key: _value(key, value, wanted[key]) for key, value in parameters.items()}
+            try:
+                return make(**values)
+            except (ValueError, TypeError) as error:
+                raise ParameterError(str(error)) from None
+    known = {p for s in signatures.values() for p in s.parameters}
+    choices = " or ".join(f"({', '.join(s.parameters)})" for s in signatures.values())
+    stray = sorted(set(parameters) - known)
+    raise ParameterError(f"needs {choices}, got ({', '.join(parameters)})", *stray[:1])
+
+
+def _value(key: str, value: Any, parameter: inspect.Parameter) -> Any:
+    """An integer where an integer is wanted, else an exact number."""
+    try:
+        number = parse(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise ParameterError(str(error), key) from None
+    if isinstance(number, bool) or not isinstance(number, int | float | Fraction):
+        raise ParameterError(f"needs a number or an expression in quotes, got {value!r}", key)
+    if parameter.annotation != "int":
+        try:
+            return Fraction(number)
+        except (ValueError, OverflowError):
+            raise ParameterError(f"needs a finite number, got {value!r}", key) from None
+    if number != int(number):
+        raise ParameterError(f"needs an integer, got {value!r}", key)
+    return int(number)

@@ -1,0 +1,1 @@
+"""Certificates for people and programs to read: no mathematics, no decisions."""

@@ -1,0 +1,98 @@
+"""Certificates as text that reads well at 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ldpaudit.certificate import Certificate, ClaimRecord
+from ldpaudit.enclosure import show_down, show_up
+from ldpaudit.verdict import Outcome
+
+WIDTH = 80
+STYLES = {Outcome.REFUTED: "bold red", Outcome.UNDECIDED: "yellow", Outcome.BOUNDED: "green", Outcome.PROVED: "green"}
+
+
+def print_certificate(certificate: Certificate, console: Console) -> None:
+    """One deployment: its claims in a table, and under it why each came out as it did."""
+    console.print(Text(certificate.id, style="bold"), Text(certificate.title))
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for column in ("claim", "per", "claimed", "certified", "measured", "verdict"):
+        table.add_column(column, style=None, no_wrap=column != "claim")
+    for claim in certificate.claims:
+        verdict = Text(outcome(claim), style=STYLES[claim.verdict])
+        table.add_row(claim.id, claim.unit, claimed(claim), certified(claim), measured(claim), verdict)
+    console.print(Padding(table, (0, 0, 0, 2)))
+    for claim in certificate.claims:
+        console.print(Padding(Text(f"{claim.id}: {claim.reason}.{sight(claim)}", style="dim"), (0, 0, 0, 2)))
+    console.print()
+
+
+def claimed(claim: ClaimRecord) -> str:
+    """The claim's epsilon, and delta where it is not 0."""
+    if claim.asked:
+        return "?"
+    epsilon = f"{float(Fraction(claim.epsilon or 0)):.6g}"
+    return epsilon if claim.delta == "0" else f"{epsilon}, {float(Fraction(claim.delta)):.3g}"
+
+
+
+
+def certified(claim: ClaimRecord) -> str:
+    """The enclosure, rounded outward."""
+    if claim.enclosure is None:
+        return "unsupported"
+    low, high = show_down(claim.enclosure.low), show_up(claim.enclosure.high)
+    return f"= {high}" if claim.enclosure.rigour == "EXACT" else f"[{low}, {high}]"
+
+
+def measured(claim: ClaimRecord) -> str:
+    """What the samples show."""
+    return f">= {show_down(claim.evidence.epsilon_lower, 4)}" if claim.evidence else "-"
+
+
+def outcome(claim: ClaimRecord) -> str:
+    """The verdict, and the record where it differs."""
+    if claim.asked and claim.verdict.record == "holds":
+        return f"answered, {claim.verdict}"
+    if claim.expect is None:
+        return str(claim.verdict)
+    return str(claim.verdict) if claim.as_recorded else f"{claim.verdict}, on record: {claim.expect}"
+
+
+def sight(claim: ClaimRecord) -> str:
+    """How far the audit could see, where it refuted nothing."""
+    e = claim.evidence
+    if claim.verdict is Outcome.REFUTED or e is None or e.detectable is None:
+        return ""
+    return f" The audit would have detected epsilon >= {show_up(e.detectable, 4)} with 95 % power."
+
+
+def summary(certificates: Sequence[Certificate]) -> list[str]:
+    """The run's last lines: how many claims hold, how many do not, and which."""
+    named = [(f"{c.id}/{claim.id}", claim) for c in certificates for claim in c.claims]
+    claims = [(name, claim) for name, claim in named if not claim.asked]
+    lines = [
+        f"{_count(claims, 'holds')} of {len(claims)} claims hold,"
+        f" {_count(claims, 'refuted')} do not, {_count(claims, 'undecided')} are undecided;"
+        f" {len(named) - len(claims)} questions are answered."
+    ]
+    for record, title in (("refuted", "do not hold"), ("undecided", "are undecided")):
+        if which := [name for name, claim in claims if claim.verdict.record == record]:
+            lines.append(f"These {title}: {', '.join(which)}.")
+    wrong = [name for name, claim in named if not claim.as_recorded]
+    on_record = [name for name, claim in named if claim.expect]
+    if wrong:
+        lines.append(f"Not as recorded: {', '.join(wrong)}.")
+    elif on_record:
+        lines.append("All came out as recorded.")
+    return lines
+
+
+def _count(claims: Iterable[tuple[str, ClaimRecord]], record: str) -> int:
+    return sum(claim.verdict.record == record for _, claim in claims)

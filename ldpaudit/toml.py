@@ -1,0 +1,60 @@
+"""Where in a TOML file a key stands: the standard parser does not say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from tomllib import TOMLDecodeError
+
+LARGEST_FILE = 1 << 20
+"""Bytes that a configuration file may have."""
+
+_TABLE = re.compile(r"^\s*\[(\[?)\s*([\w.\-\s]+?)\s*\]\]?")
+_KEY = re.compile(r"^\s*([\w.\-]+|\"[^\"]*\")\s*=")
+
+
+def line_of(text: str, key: Sequence[str | int]) -> int | None:
+    """1-based line of a dotted key, or of the nearest table that would hold it.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+    key : sequence of str and int
+        Path of tables, indices in arrays of tables, and a key.
+
+    Examples
+    --------
+    >>> line_of("a = 1\\n[[claims]]\\nid = 2\\n", ["claims", 0, "id"])
+    3
+    """
+    best, where = None, -1
+    for number, path in _paths(text):
+        depth = next((i for i, (a, b) in enumerate(zip(path, key, strict=False)) if a != b), min(len(path), len(key)))
+        if depth == len(path) and depth > where:
+            best, where = number, depth
+    return best
+
+
+def _paths(text: str) -> list[tuple[int, list[str | int]]]:
+    """Every line that opens a table or sets a key, with the whole path."""
+    found: list[tuple[int, list[str | int]]] = []
+    table: list[str | int] = []
+    counts: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if opened := _TABLE.match(line):
+            name = opened[2]
+            table = list(name.split("."))
+            if opened[1]:
+                table.append(counts.setdefault(name, 0))
+                counts[name] += 1
+            found.append((number, table))
+        elif set_ := _KEY.match(line):
+            found.append((number, [*table, *set_[1].strip('"').split(".")]))
+    return found
+
+
+def syntax_line(error: TOMLDecodeError) -> int | None:
+    """The line that a syntax error names."""
+    at = re.search(r"at line (\d+)", str(error))
+    return int(at[1]) if at else None

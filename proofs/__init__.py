@@ -1,0 +1,1 @@
+"""Why: theorems that check themselves."""

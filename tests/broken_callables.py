@@ -1,0 +1,36 @@
+"""Callables that a user might hand over by mistake."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+_RNG = np.random.default_rng(1)
+
+
+def fair(x: int) -> int:
+    """Randomized response at epsilon = log 3, as plain code."""
+    return x if _RNG.random() < 0.75 else 1 - x
+
+
+def raises(x: int) -> int:
+    raise RuntimeError("the disk is\nfull")
+
+
+def returns_nothing(x: int) -> None:
+    return None
+
+
+def hangs(x: int) -> int:
+    threading.Event().wait()
+    return x
+
+
+def wrong_type(x: int) -> Any:
+    return object()
+
+
+def identity(x: int) -> int:
+    return x

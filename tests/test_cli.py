@@ -1,0 +1,133 @@
+"""The command line: what it prints, where, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ldpaudit.cli import spread
+
+ROOT = Path(__file__).parent.parent
+ENPA = "deployments/enpa-notification.toml"
+QUICK = ("--trials", "2000", "--jobs", "1")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ldpaudit", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+
+def fails_in_one_line(done: subprocess.CompletedProcess[str], says: str) -> None:
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert says in done.stderr
+
+
+def test_certify_prints_verdicts_and_counts_in_80_columns(tmp_path: Path) -> None:
+    done = run("certify", ENPA, "deployments/attribution-event.toml", *QUICK, "--output", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert done.stdout.rstrip().endswith("All came out as recorded.")
+    assert "1 of 2 claims hold, 1 do not" in done.stdout
+    assert {p.name for p in tmp_path.iterdir()} == {
+        f"{name}.{kind}" for name in ("enpa-notification", "attribution-event") for kind in ("json", "html")
+    }
+    verified = run("verify", str(tmp_path / "enpa-notification.json"))
+    assert verified.returncode == 0
+    assert "stands" in verified.stdout
+
+
+def test_json_is_all_that_standard_output_gets() -> None:
+    done = run("certify", ENPA, *QUICK, "--format", "json")
+    (certificate,) = json.loads(done.stdout)
+    assert certificate["verdict"] == "REFUTED"
+
+
+def test_a_claim_refuted_without_record_or_against_it_ends_with_1(tmp_path: Path) -> None:
+    text = (ROOT / ENPA).read_text()
+    for name, changed in (("none", text.replace('expect = "refuted"', "")), ("holds", text.replace('"refuted"', '"holds"'))):
+        (tmp_path / f"{name}.toml").write_text(changed)
+        assert run("certify", str(tmp_path / f"{name}.toml"), *QUICK).returncode == 1
+
+
+def test_an_undecided_claim_ends_with_3_where_a_decision_is_required(tmp_path: Path) -> None:
+    text = (ROOT / "deployments/apple-lookup-hints.toml").read_text().replace('expect = "undecided"', "")
+    (tmp_path / "d.toml").write_text(text)
+    assert run("certify", str(tmp_path / "d.toml"), *QUICK).returncode == 0
+    assert run("certify", str(tmp_path / "d.toml"), *QUICK, "--require-decision").returncode == 3
+
+
+def test_account_answers_with_an_enclosure() -> None:
+    done = run("account", "randomized_response", "k=3", "epsilon=1", "--format", "json")
+    answer = json.loads(done.stdout)
+    assert answer["low"] <= 1 <= answer["high"]
+    assert answer["rigour"] == "EXACT"
+    assert "delta(epsilon=0.5)" in run("account", "randomized_response", "k=3", "epsilon=1", "--epsilon", "1/2").stdout
+
+
+def test_audit_refutes_a_false_claim_and_not_a_true_one() -> None:
+    common = ("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--trials", "20000")
+    assert run(*common, "--epsilon", "log(3)+0.2").returncode == 0
+    refuted = run(*common, "--epsilon", "0.5")
+    assert refuted.returncode == 1
+    assert "REFUTED" in refuted.stdout
+
+
+def test_prove_and_mechanisms_list_every_stem() -> None:
+    from ldpaudit.mechanisms import stems
+
+    for command in ("prove", "mechanisms"):
+        done = run(command)
+        assert done.returncode == 0, done.stderr
+        for stem in stems():
+            assert re.search(rf"^{stem}\b", done.stdout, re.MULTILINE), f"{command}: {stem}"
+        assert json.loads(run(command, "--format", "json").stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("certify", "nothing.toml"), "nothing.toml: needs a readable file"),
+        (("certify", "README.md"), "needs TOML"),
+        (("certify", "docs"), "needs deployment files"),
+        (("account", "randomised", "k=2"), "kind: needs one of"),
+        (("account", "randomized_response", "k=2"), "needs (k, p) or (epsilon, k) or (rho, k), got (k)"),
+        (("account", "randomized_response", "k=two", "p=1/2"), "k: needs a number"),
+        (("account", "randomized_response", "k=2", "p=2"), "1/k <= p < 1, got p=2"),
+        (("account", "randomized_response", "k2"), "key=value, got 'k2'"),
+        (("account", "randomized_response", "k=2", "epsilon=1", "--delta", "1"), "0 <= delta < 1, got"),
+        (("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--epsilon", "one"), "got 'one'"),
+        (("audit", "tests.broken_callables:fair", "--inputs", "0", "--epsilon", "1"), "two inputs"),
+        (("audit", "tests.broken_callables:none", "--inputs", "0", "1", "--epsilon", "1"), "cannot import"),
+        (("audit", "nowhere", "--inputs", "0", "1", "--epsilon", "1"), "MODULE:CALLABLE"),
+        (("audit", "tests.broken_callables:raises", "--inputs", "0", "1", "--epsilon", "1"), "raised RuntimeError: the disk is full"),
+        (("audit", "tests.broken_callables:returns_nothing", "--inputs", "0", "1", "--epsilon", "1"), "got None"),
+        (("audit", "tests.broken_callables:wrong_type", "--inputs", "0", "1", "--epsilon", "1"), "object"),
+        (("audit", "tests.broken_callables:hangs", "--inputs", "0", "1", "--epsilon", "1"), "hangs"),
+        (("prove", "nothing"), "needs stems among"),
+        (("verify", "README.md"), "needs a certificate in JSON"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], says: str) -> None:
+    fails_in_one_line(run(*arguments), says)
+
+
+def test_inputs_may_be_given_in_one_go() -> None:
+    arguments = ["audit", "m:f", "--inputs", "0", "-1", "--epsilon", "1", "--inputs", "2"]
+    assert spread(arguments) == [
+        "audit", "m:f", "--inputs", "0", "--inputs", "-1", "--epsilon", "1", "--inputs", "2"
+    ]  # fmt: skip
+
+
+def test_the_readme_shows_every_command() -> None:
+    readme = (ROOT / "README.md").read_text()
+    listed = set(re.findall(r"^ldpaudit (\w+)", readme, re.MULTILINE))
+    commands = set(re.findall(r"^│ (\w+) ", run("--help").stdout, re.MULTILINE))
+    assert commands == listed

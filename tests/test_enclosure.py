@@ -1,0 +1,85 @@
+"""The one exit to floats is always outward."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import flint
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up, show_down, show_up
+
+EXPONENTS = st.integers(-1200, 1100)
+MANTISSAS = st.integers(-(2**200), 2**200)
+LARGEST = math.nextafter(math.inf, 0)
+
+
+def exact(x: float) -> Fraction | float:
+    return x if math.isinf(x) else Fraction(x)
+
+
+def neighbours_of(value: Fraction, low: float, high: float) -> None:
+    assert exact(low) <= value <= exact(high)
+    assert high == low or math.nextafter(low, math.inf) == high, "no float lies strictly between"
+
+
+@given(MANTISSAS, EXPONENTS)
+def test_a_rational_lies_between_its_two_neighbouring_floats(mantissa: int, exponent: int) -> None:
+    value = Fraction(mantissa) * Fraction(2) ** exponent / 3
+    neighbours_of(value, round_down(value), round_up(value))
+
+
+@given(MANTISSAS, EXPONENTS, st.integers(10, 300))
+def test_an_exact_ball_lies_between_its_two_neighbouring_floats(mantissa: int, exponent: int, precision: int) -> None:
+    with flint.ctx.workprec(max(precision, mantissa.bit_length() + 1)):
+        ball = flint.arb(mantissa) * flint.arb(2) ** exponent
+        assert ball.is_exact()
+        neighbours_of(Fraction(mantissa) * Fraction(2) ** exponent, round_down(ball), round_up(ball))
+
+
+@given(st.fractions(-1000, 1000), st.integers(10, 100))
+def test_every_point_of_a_ball_is_enclosed(value: Fraction, precision: int) -> None:
+    with flint.ctx.workprec(precision):
+        ball = flint.arb(flint.fmpq(value.numerator, value.denominator))
+        assert value in Enclosure.of(ball, source="a ball")
+
+
+@given(st.floats(allow_nan=False))
+def test_a_float_is_itself(x: float) -> None:
+    assert round_down(x) == x == round_up(x)
+    if math.isfinite(x):
+        assert round_down(Fraction(x)) == x == round_up(Fraction(x))
+
+
+@pytest.mark.parametrize("exponent", [10**12, 10**6, 1025])
+def test_beyond_the_largest_float_lies_infinity(exponent: int) -> None:
+    ball = flint.arb(2) ** exponent
+    assert (round_down(ball), round_up(ball)) == (LARGEST, math.inf)
+    assert (round_down(-ball), round_up(-ball)) == (-math.inf, -LARGEST)
+
+
+@pytest.mark.parametrize("exponent", [-(10**12), -(10**6), -1080])
+def test_below_the_smallest_float_lies_zero(exponent: int) -> None:
+    ball = flint.arb(2) ** exponent
+    assert (round_down(ball), round_up(ball)) == (0.0, 5e-324)
+    assert (round_down(-ball), round_up(-ball)) == (-5e-324, 0.0)
+
+
+def test_what_is_not_a_number_may_be_anything() -> None:
+    nan = flint.arb("nan")
+    assert (round_down(nan), round_up(nan)) == (-math.inf, math.inf)
+    assert round_up(flint.arb("inf")) == math.inf
+
+
+def test_ends_must_be_in_order() -> None:
+    for low, high in ((1.0, 0.0), (math.nan, 1.0)):
+        with pytest.raises(ValueError, match="low <= high"):
+            Enclosure(low, high, Rigour.EXACT, "nothing")
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 12))
+def test_printed_bounds_are_rounded_outward(x: float, digits: int) -> None:
+    assert Fraction(show_down(x, digits)) <= Fraction(x) <= Fraction(show_up(x, digits))

@@ -1,0 +1,95 @@
+"""The judge's table, a row a test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pytest
+
+from ldpaudit.claim import Claim
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.evidence import Evidence
+from ldpaudit.neighbours import REPLACE_ONE
+from ldpaudit.plan import Guarantee
+from ldpaudit.verdict import Outcome, judge
+
+CLAIM = Claim("c", Guarantee(Fraction(1)), Fraction(1), Fraction(0), REPLACE_ONE)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A checked proof of an epsilon."""
+
+    epsilon: Fraction
+    admissions: tuple[str, ...] = ()
+    theorem: str = "a theorem"
+
+    def covers(self, claim: Claim) -> bool:
+        return claim.ceiling is not None and self.epsilon <= claim.ceiling
+
+
+def enclosure(low: float, high: float, rigour: Rigour = Rigour.INTERVAL) -> Enclosure:
+    return Enclosure(low, high, rigour, "a theorem")
+
+
+def evidence(epsilon: float, delta: float = 0.0) -> Evidence:
+    return Evidence(epsilon, delta, 0.95, 1000, 900, 100, 90, (0, 1), "{y = x}", 2, 0)
+
+
+def test_a_rigorous_lower_bound_above_the_claim_refutes_it() -> None:
+    verdict = judge(CLAIM, [enclosure(1.1, 1.2)], [], [])
+    assert verdict.outcome is Outcome.REFUTED
+    assert "false for these parameters" in verdict.reason
+
+
+def test_evidence_above_the_claim_refutes_it() -> None:
+    verdict = judge(CLAIM, [enclosure(0.5, 1.2)], [evidence(1.1)], [])
+    assert verdict.outcome is Outcome.REFUTED
+    assert "less private" in verdict.reason
+
+
+def test_a_bound_and_a_proof_prove_the_claim() -> None:
+    assert judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(0.9)], [Checked(Fraction(1))]).outcome is Outcome.PROVED
+
+
+def test_a_bound_alone_bounds_the_claim() -> None:
+    assert judge(CLAIM, [enclosure(0.9, 1.0)], [], [Checked(Fraction(2))]).outcome is Outcome.BOUNDED
+
+
+def test_otherwise_the_claim_is_undecided() -> None:
+    assert judge(CLAIM, [enclosure(0.9, 1.1)], [evidence(0.95)], []).outcome is Outcome.UNDECIDED
+    assert judge(CLAIM, [], [], [Checked(Fraction(1))]).outcome is Outcome.UNDECIDED
+
+
+def test_where_proof_and_evidence_contradict_the_code_is_not_the_theorems_mechanism() -> None:
+    verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(1.1)], [Checked(Fraction(1))])
+    assert verdict.outcome is Outcome.REFUTED
+    assert "the code is not the theorem's mechanism" in verdict.reason
+
+
+def test_a_float_enclosure_never_decides() -> None:
+    assert judge(CLAIM, [enclosure(0.5, 0.6, Rigour.FLOAT)], [], [Checked(Fraction(1))]).outcome is Outcome.UNDECIDED
+    assert judge(CLAIM, [enclosure(5.0, 6.0, Rigour.FLOAT)], [], []).outcome is Outcome.UNDECIDED
+
+
+def test_a_claim_is_read_to_a_relative_slack() -> None:
+    assert judge(CLAIM, [enclosure(1 + 5e-10, 1 + 6e-10)], [], []).outcome is Outcome.BOUNDED
+    assert judge(CLAIM, [enclosure(1 + 2e-9, 1 + 3e-9)], [], []).outcome is Outcome.REFUTED
+
+
+def test_evidence_at_a_smaller_delta_does_not_refute_a_claim_that_allows_more() -> None:
+    generous = Claim("c", CLAIM.plan, CLAIM.epsilon, Fraction(1, 10), REPLACE_ONE)
+    assert judge(generous, [], [evidence(2.0, delta=0.05)], []).outcome is Outcome.UNDECIDED
+    assert judge(generous, [], [evidence(2.0, delta=0.1)], []).outcome is Outcome.REFUTED
+
+
+def test_an_admission_is_part_of_the_reason() -> None:
+    proved = judge(CLAIM, [enclosure(0.9, 1.0)], [], [Checked(Fraction(1), ("a step (a book)",))])
+    assert "admitting a step (a book)" in proved.reason
+
+
+def test_a_question_has_no_verdict() -> None:
+    question = Claim("c", CLAIM.plan, None, Fraction(0), REPLACE_ONE)
+    with pytest.raises(ValueError, match="needs a claim with an epsilon"):
+        judge(question, [], [], [])

@@ -1,0 +1,162 @@
+"""Laplace noise: the closed forms against integration at 60 digits, and what is and is not an input."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from ldpaudit import account, audit
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.proofs.laplace import prove
+
+DIGITS = 60
+FAR = 400
+"""Integration ends this many scales out: what is beyond is below 1e-170."""
+SCALES = [Fraction(1, 4), Fraction(2, 3), Fraction(3), Fraction(50)]
+SHARES = [Fraction(0), Fraction(1, 10**6), Fraction(1, 3), Fraction(4, 5), 1 - Fraction(1, 10**6), Fraction(1)]
+"""Epsilons that are tested, as shares of the pure one."""
+
+
+@pytest.fixture(autouse=True)
+def _digits() -> Iterator[None]:
+    with mpmath.workdps(DIGITS):
+        yield
+
+
+def mpf(value: Fraction | float) -> mpmath.mpf:
+    exact = Fraction(value)
+    return mpmath.mpf(exact.numerator) / exact.denominator
+
+
+def density(y: mpmath.mpf, centre: int, b: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.exp(-abs(y - centre) / b) / (2 * b)
+
+
+def below(y: mpmath.mpf, centre: int, b: mpmath.mpf) -> mpmath.mpf:
+    """P[centre + noise < y]."""
+    tail = mpmath.exp(-abs(y - centre) / b) / 2
+    return tail if y < centre else 1 - tail
+
+
+def delta_of_one(epsilon: mpmath.mpf, b: mpmath.mpf) -> mpmath.mpf:
+    """Integral of (p - e**epsilon q)+, which is positive left of where the loss falls to epsilon."""
+    end = (1 - epsilon * b) / 2
+    return mpmath.quad(lambda y: density(y, 0, b) - mpmath.exp(epsilon) * density(y, 1, b), [-FAR * b, min(0, end), end])
+
+
+def delta_of_two(epsilon: mpmath.mpf, b: mpmath.mpf) -> mpmath.mpf:
+    """The same in two coordinates, the inner integral over the second by the law's distribution function."""
+
+    def inner(y: mpmath.mpf) -> mpmath.mpf:
+        needed = epsilon - (abs(y - 1) - abs(y)) / b  # of the second coordinate, which is shifted alike
+        if needed >= 1 / b:
+            return mpmath.mpf(0)
+        end = mpmath.inf if needed <= -1 / b else (1 - needed * b) / 2
+        return density(y, 0, b) * below(end, 0, b) - mpmath.exp(epsilon) * density(y, 1, b) * below(end, 1, b)
+
+    last = 1 - epsilon * b / 2  # beyond, the second coordinate cannot make up for the first
+    return mpmath.quad(inner, [-FAR * b, 0, last])
+
+
+def assert_encloses(low: float, high: float, truth: mpmath.mpf) -> None:
+    slack = mpmath.mpf(10) ** -50
+    assert mpmath.mpf(low) - slack <= truth <= mpmath.mpf(high) + slack
+    assert math.nextafter(low, math.inf) >= high
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("b", SCALES)
+def test_delta_is_the_integral_for_one_coordinate(b: Fraction, share: Fraction) -> None:
+    epsilon = float(share / b)
+    truth = delta_of_one(mpf(epsilon), mpf(b)) if epsilon < 1 / b else mpmath.mpf(0)
+    for profile in (account(Laplace(b)), account(LaplaceHistogram(2, b), ADD_REMOVE)):
+        found = profile.delta(epsilon)
+        assert_encloses(found.low, found.high, truth)
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("b", SCALES)
+def test_delta_is_the_integral_for_two_coordinates(b: Fraction, share: Fraction) -> None:
+    epsilon = float(2 * share / b)
+    found = account(LaplaceHistogram(2, b)).delta(epsilon)
+    truth = delta_of_two(mpf(epsilon), mpf(b)) if epsilon < 2 / b else mpmath.mpf(0)
+    assert_encloses(found.low, found.high, truth)
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-9, 0.01, 0.2, 0.5])
+@pytest.mark.parametrize("b", SCALES)
+def test_epsilon_of_delta_is_where_the_integral_is_delta(b: Fraction, delta: float) -> None:
+    cases = [(account(Laplace(b)), delta_of_one), (account(LaplaceHistogram(2, b)), delta_of_two)]
+    for profile, integral in cases:
+        found = profile.epsilon(delta)
+        if found.low == 0:
+            assert integral(mpmath.mpf(0), mpf(b)) <= mpf(delta)
+            continue
+        ends = [integral(mpmath.mpf(e), mpf(b)) if e < profile.epsilon(0).high else 0 for e in (found.low, found.high)]
+        assert ends[1] - mpmath.mpf(10) ** -50 <= mpf(delta) <= ends[0] + mpmath.mpf(10) ** -50
+        assert math.nextafter(found.low, math.inf) >= found.high
+
+
+def test_epsilon_is_narrow_where_delta_nearly_explains_it_all() -> None:
+    pure = Fraction(1, 3)
+    delta = account(Laplace(1 / pure)).delta(0).low  # just below 1 - e**(-pure/2)
+    epsilon = account(Laplace(1 / pure)).epsilon(delta)
+    assert 0 < epsilon.low <= epsilon.high == pytest.approx(epsilon.low, rel=1e-15)
+    assert epsilon.high < 1e-15
+
+
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
+def test_the_audit_of_a_histogram_reaches_the_relation_s_epsilon(relation: object) -> None:
+    m = LaplaceHistogram(k=5, scale=Fraction(3, 2))
+    exact = account(m, relation).epsilon(0)
+    assert 0.97 * exact.low <= audit(m, neighbours=relation, trials=400_000, seed=3).epsilon_lower <= exact.high
+
+
+def test_the_audit_reaches_epsilon_at_a_delta() -> None:
+    m = Laplace.for_epsilon(2)
+    exact = account(m).epsilon(0.1).high
+    assert 0.95 * exact <= audit(m, delta=0.1, seed=2).epsilon_lower <= exact
+
+
+def test_the_proofs_prove_what_the_accountant_finds() -> None:
+    number, replace, add = prove()
+    m, h = Laplace(Fraction(3, 7), Fraction(-2, 9), Fraction(5)), LaplaceHistogram(4, Fraction(11, 3))
+    assert number.at(m) == [(1, m.sensitivity / m.scale, True)]
+    assert replace.at(h) == [(2, Fraction(3, 11), True)]
+    assert add.at(h) == [(1, Fraction(3, 11), True)]
+    assert (replace.relation, add.relation) == ("replace-one", "add-remove")
+
+
+def test_every_number_between_the_ends_is_an_input_and_nothing_else() -> None:
+    m, rng = Laplace(1, Fraction(-1, 3), Fraction(2, 3)), np.random.default_rng(0)
+    for x in (0, Fraction(1, 3), -0.25, *m.inputs):
+        assert m.sample(x, 2, rng).shape == (2,)
+    for x in (-0.34, 1, math.nan, math.inf, True, None, "0"):
+        with pytest.raises(ValueError, match="needs a number from -1/3 to 2/3"):
+            m.sample(x, 2, rng)
+
+
+def test_the_sampler_has_the_scale() -> None:
+    rng = np.random.default_rng(5)
+    m = Laplace(Fraction(5, 2), 1, 7)
+    assert np.mean(np.abs(m.sample(3, 400_000, rng) - 3)) == pytest.approx(2.5, rel=0.01)
+    rows = LaplaceHistogram(3, Fraction(5, 2)).sample(None, 400_000, rng)
+    assert np.mean(np.abs(rows), axis=0) == pytest.approx(np.full(3, 2.5), rel=0.01)
+
+
+def test_a_law_of_real_numbers_has_no_table() -> None:
+    with pytest.raises(Unsupported, match="not finitely many"):
+        Laplace(1).law(0)
+
+
+@pytest.mark.parametrize("arguments", [(0,), (-1,), (1, 1, 1), (1, 2, 1), (1, 1, 1 + Fraction(1, 10**30))])
+def test_parameters_outside_the_domain_are_refused(arguments: tuple[Fraction, ...]) -> None:
+    with pytest.raises(ValueError, match="needed|needs"):
+        Laplace(*arguments)
