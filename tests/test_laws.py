@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from importlib import import_module
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import flint
 import numpy as np
@@ -25,7 +27,7 @@ from tests.zoo import AT_ONE, SMALL, STEMS, zoo
 ROOT = Path(__file__).parent.parent
 SAMPLE = 20_000
 LEVEL = 1e-9
-"""A sampler that matches its law fails a test at this level once in a thousand million runs; the seeds are fixed anyway."""
+"""A sampler that matches its law fails at this level once in a thousand million runs; the seeds are fixed anyway."""
 
 
 def enumerable(m: Mechanism) -> bool:
@@ -72,11 +74,17 @@ def test_the_sampler_matches_the_law(m: Mechanism) -> None:
         assert stats.chi2.sf(statistic, max(len(means) - 1, 1)) > LEVEL
 
 
+enumerated = cache(channel_profile)
+
+
 @pytest.mark.parametrize("m", FINITE, ids=str)
 @given(epsilon=st.floats(0, 4), delta=st.fractions(0, 1, max_denominator=10**6).filter(lambda d: d < 1))
 def test_the_accountant_agrees_with_enumeration(m: Mechanism, epsilon: float, delta: Fraction) -> None:
-    profile, oracle = account(m), channel_profile(m)
-    for ours, truth in ((profile.delta(epsilon), oracle.delta(epsilon)), (profile.epsilon(delta), oracle.epsilon(delta))):
+    profile, oracle = account(m), enumerated(m)
+    for ours, truth in (
+        (profile.delta(epsilon), oracle.delta(epsilon)),
+        (profile.epsilon(delta), oracle.epsilon(delta)),
+    ):
         assert ours.low <= truth.high, (ours, truth)
         assert truth.low <= ours.high, (ours, truth)
         if ours.rigour is Rigour.EXACT:
@@ -104,7 +112,7 @@ def test_its_epsilon_is_one(m: Mechanism) -> None:
     assert account(m).epsilon(0).high == pytest.approx(1, abs=1e-6)
 
 
-@pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)
+@pytest.mark.parametrize("m", [m for m in [*SMALL, *AT_ONE] if m.unbiased], ids=str)
 def test_an_estimate_is_unbiased(m: Mechanism) -> None:
     rng = np.random.default_rng(3)
     x, other = m.inputs[0], m.inputs[-1]
@@ -116,10 +124,16 @@ def test_an_estimate_is_unbiased(m: Mechanism) -> None:
     assert np.all(np.abs(error) <= 6 * spread + 1e-9)
 
 
+@cache
+def proved_of(stem: str) -> tuple[Any, ...]:
+    proofs: tuple[Any, ...] = import_module(f"ldpaudit.proofs.{stem}").prove()
+    return proofs
+
+
 @pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)
 def test_a_proof_bounds_no_less_than_the_accountant(m: Mechanism) -> None:
-    proofs = import_module(f"ldpaudit.proofs.{mechanisms.stem(m)}").prove()
-    terms = [t for t in (p.at(m) for p in proofs if p.relation == "replace-one") if t is not None]
+    proofs = proved_of(mechanisms.stem(m))
+    terms = [t for t in (p.at(m) for p in proofs if p.relation == m.relations[0].kind) if t is not None]
     assert terms, "no proof covers it"
     with flint.ctx.workprec(256):
         proved = min(float(sum_of(term).upper()) for term in terms)

@@ -1,0 +1,66 @@
+"""What the reports of a memoized bit tell of it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from ldpaudit.mechanism import Views
+
+CERTAIN = 1e3
+"""In place of an infinite loss: sums stay finite and in order."""
+
+
+def log_probability(p: Fraction) -> float:
+    """Its logarithm; minus infinity for 0."""
+    return math.log(p.numerator) - math.log(p.denominator) if p else -math.inf
+
+
+def log_ratio(p: Fraction, q: Fraction) -> float:
+    """Logarithm of p/q, which itself may exceed all floats."""
+    return log_probability(p) - log_probability(q)
+
+
+def count_losses(
+    reports: int, memoized: tuple[Fraction, Fraction], shown: tuple[Fraction, Fraction]
+) -> NDArray[np.float64]:
+    """Log-likelihood ratio of bit 1 to bit 0, for each number of ones among the reports.
+
+    Parameters
+    ----------
+    reports : int
+        How many there are.
+    memoized : pair of Fraction
+        P[memoized 1 | bit 1] and P[memoized 1 | bit 0].
+    shown : pair of Fraction
+        P[report 1 | memoized 1] and P[report 1 | memoized 0].
+
+    Returns
+    -------
+    ndarray, shape (reports + 1,)
+        0 where neither bit shows so many ones.
+    """
+    ones = np.arange(reports + 1)
+    on, off = (xlogy(ones, float(s)) + xlogy(reports - ones, float(1 - s)) for s in shown)
+    one, zero = (np.logaddexp(log_probability(m) + on, log_probability(1 - m) + off) for m in memoized)
+    with np.errstate(invalid="ignore"):
+        losses: NDArray[np.float64] = np.nan_to_num(one - zero, nan=0.0, posinf=CERTAIN, neginf=-CERTAIN)
+    return losses
+
+
+def look_up(losses: NDArray[np.float64], counts: Views) -> NDArray[np.float64]:
+    """Losses of counts, which foreign code may have made.
+
+    Raises
+    ------
+    ValueError
+        Where one is not a count of these reports.
+    """
+    counts = np.asarray(counts).astype(np.int64)
+    if counts.size and not (counts.min() >= 0 and counts.max() < len(losses)):
+        raise ValueError(f"needs counts from 0 to {len(losses) - 1}, got {counts.min()} to {counts.max()}")
+    return losses[counts]

@@ -1,0 +1,41 @@
+"""What can be seen of 1BitMean and dBitFlip."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.attacks._bits import count_losses, log_ratio, look_up
+from ldpaudit.attacks._event import Attack
+from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+
+TIE = 1e-6
+"""What a bit adds to the score by being drawn: nothing in nats, but it splits views of equal likelihood ratio.
+
+An honest mechanism draws every bit equally often; code that favours the user's own bucket shows here.
+"""
+
+
+def attack(m: OneBitMean | DBitFlip, neighbours: Neighbours = REPLACE_ONE) -> Attack:
+    """The ends of the interval, by how many reports are 1; or any two buckets, by their bits where these are drawn."""
+    return _histogram_attack(m) if isinstance(m, DBitFlip) else _mean_attack(m)
+
+
+def _mean_attack(m: OneBitMean) -> Attack:
+    losses = np.round(count_losses(m.reports, (m.high, m.low), (1 - m.gamma, m.gamma)), 9)
+    return Attack((1, 0), lambda views: look_up(losses, views), "{how many reports are 1}")
+
+
+def _histogram_attack(m: DBitFlip) -> Attack:
+    loss = log_ratio(m.p, 1 - m.p)
+    first, second = 0, m.k - 1
+
+    def score(views: Views) -> NDArray[np.float64]:
+        bits = np.asarray(views)[:, [first, second]]
+        for_set = np.where(bits < 0, 0.0, np.where(bits > 0, loss, -loss) + TIE)
+        for_first: NDArray[np.float64] = for_set[:, 0] - for_set[:, 1]
+        return for_first
+
+    return Attack((first, second), score, "{bit x = 1, bit x' = 0}")

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
+from tests.zoo import Broken, Zoo
+
+MEAN = OneBitMean.for_epsilon(1.0)
+TWICE = OneBitMean.for_epsilon(2.0)
+KEPT = OneBitMean.for_epsilon(1.0, gamma=Fraction(1, 5), reports=10)
+BUCKETS = DBitFlip.for_epsilon(1.0, k=5, d=3)
+
+
+def every_collection_rounds_afresh(x: float, size: int, rng: np.random.Generator) -> Views:
+    fresh = OneBitMean(KEPT.low, KEPT.high, KEPT.gamma)
+    return np.sum([fresh.sample(x, size, rng) for _ in range(KEPT.reports)], axis=0, dtype=np.int64)
+
+
+def the_probability_is_rounded_to_a_tenth(x: float, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    return rng.random(size) < round(float(TWICE.kept(x)), 1)
+
+
+def the_number_is_divided_by_half_its_range(x: float, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    return rng.random(size) < float(MEAN.low + 2 * Fraction(x) * (MEAN.high - MEAN.low))
+
+
+def each_bit_spends_the_whole_epsilon(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    return DBitFlip(BUCKETS.k, BUCKETS.d, MEAN.high).sample(x, size, rng)
+
+
+def the_users_own_bucket_is_always_drawn(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    views = DBitFlip(BUCKETS.k, BUCKETS.k, BUCKETS.p).sample(x, size, rng)
+    order = rng.random((size, BUCKETS.k))
+    order[:, x] = -1
+    views[np.argsort(np.argsort(order, axis=1), axis=1) >= BUCKETS.d] = -1
+    return views
+
+
+def a_one_is_never_flipped(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    views = BUCKETS.sample(x, size, rng)
+    views[views[:, x] == 0, x] = 1
+    return views
+
+
+ZOO = Zoo(
+    small=(OneBitMean(Fraction(1, 5), Fraction(2, 3)), OneBitMean(Fraction(2, 5), Fraction(9, 10), Fraction(1, 4), 4),
+           OneBitMean.for_epsilon(2, reports=3), DBitFlip(4, 2, Fraction(3, 4)), DBitFlip(3, 1, Fraction(2, 3)),
+           DBitFlip.for_epsilon(1.5, k=3, d=3)),
+    at_one=(MEAN, OneBitMean.for_epsilon(1.0, gamma=Fraction(1, 5), reports=40), BUCKETS,
+            DBitFlip.for_epsilon(2.0, k=4, d=1)),
+    broken=(
+        Broken("every collection rounds afresh", KEPT, every_collection_rounds_afresh),
+        Broken("the probability is rounded to a tenth", TWICE, the_probability_is_rounded_to_a_tenth),
+        Broken("the number is divided by half its range", MEAN, the_number_is_divided_by_half_its_range),
+        Broken("each bit spends the whole epsilon", BUCKETS, each_bit_spends_the_whole_epsilon),
+        Broken("the user's own bucket is always drawn", BUCKETS, the_users_own_bucket_is_always_drawn),
+        Broken("a one is never flipped", BUCKETS, a_one_is_never_flipped),
+    ),
+)
