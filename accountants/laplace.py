@@ -1,0 +1,151 @@
+r"""What Laplace noise costs.
+
+Of two inputs at distance s scales, each coordinate's loss is s or -s beyond the two, and in between runs linearly from
+one to the other. Below, u is half of what epsilon lacks to the pure bound.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+
+import flint
+
+from ldpaudit.accountants._ball import ball
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+
+_PRECISION, _MAX_PRECISION = 128, 1 << 16
+
+
+@dataclass(frozen=True)
+class _LaplaceProfile(PrivacyProfile):
+    """A profile that reaches 0 at `pure` and is a function of ``u = (pure - epsilon) / 2`` before."""
+
+    pure: Fraction
+    source: str
+
+    @abstractmethod
+    def of_excess(self, u: flint.arb) -> flint.arb:
+        """delta, where u > 0."""
+
+    @abstractmethod
+    def excess(self, delta: flint.arb) -> flint.arb:
+        """The u at which delta, in (0, 1), is reached."""
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Two neighbouring floats, or one."""
+        if require_epsilon(epsilon) >= self.pure:
+            return Enclosure.of(0, source=self.source)
+        u = (self.pure - Fraction(epsilon)) / 2
+        return self._narrow(lambda: self.of_excess(ball(u)))
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """By the inverse function."""
+        if require_delta(delta) == 0:
+            return Enclosure.of(self.pure, source=self.source)
+        return self._narrow(lambda: flint.arb(0).max(ball(self.pure) - 2 * self.excess(ball(Fraction(delta)))))
+
+    def _narrow(self, value: Callable[[], flint.arb]) -> Enclosure:
+        precision = _PRECISION
+        while True:
+            with flint.ctx.workprec(precision):
+                result = Enclosure.of(value(), source=self.source)
+            if math.nextafter(result.low, math.inf) >= result.high or precision >= _MAX_PRECISION:
+                return result
+            precision *= 2
+
+
+class OneCoordinate(_LaplaceProfile):
+    """One coordinate is shifted."""
+
+    def of_excess(self, u: flint.arb) -> flint.arb:
+        """``1 - e**-u``."""
+        return -(-u).expm1()
+
+    def excess(self, delta: flint.arb) -> flint.arb:
+        """``-log(1 - delta)``."""
+        return -(-delta).log1p()
+
+
+class TwoCoordinates(_LaplaceProfile):
+    """Two coordinates are shifted, by the same distance."""
+
+    def of_excess(self, u: flint.arb) -> flint.arb:
+        """``1 - (1 + u/2) e**-u``."""
+        return -(-u).expm1() - u / 2 * (-u).exp()
+
+    def excess(self, delta: flint.arb) -> flint.arb:
+        """``(u + 2) e**-(u + 2) = 2 (1 - delta) e**-2``, solved for u by the lower branch of Lambert's W."""
+        return -2 - (-2 * (1 - delta) * flint.arb(-2).exp()).lambertw(-1)
+
+
+@singledispatch
+def profile(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    """Profile of either mechanism; see `number` and `histogram`."""
+    raise Unsupported(m, "it is not one of Laplace's mechanisms")
+
+
+@profile.register
+def number(m: Laplace, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    r"""Exact profile of Laplace noise of scale b on a number in [low, high].
+
+    .. math:: \delta(\varepsilon) = \bigl(1 - e^{(\varepsilon - s)/2}\bigr)_+, \qquad s = \frac{high - low}{b},
+              \qquad \varepsilon(\delta) = \bigl(s + 2 \log(1-\delta)\bigr)_+
+
+    Tight for real numbers: attained by the inputs low and high, at epsilon = s on the event {y <= low}. Source: Dwork,
+    McSherry, Nissim, Smith 2006 for epsilon(0). Proof: proofs/laplace.py, of epsilon(0).
+
+    Parameters
+    ----------
+    m : Laplace
+        ``scale > 0`` and ``low < high``, as its constructor ensures.
+    neighbours : Neighbours
+        Replace-one.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. Rigour EXACT at every epsilon.
+    """
+    return OneCoordinate(m.sensitivity / m.scale, "Laplace noise: (high - low)/scale, attained at y <= low")
+
+
+@profile.register
+def histogram(m: LaplaceHistogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    r"""Exact profile of Laplace noise of scale b on the indicator of a value.
+
+    Replace-one shifts two coordinates by s = 1/b scales each, add-remove one:
+
+    .. math:: \delta_{replace}(\varepsilon) = \Bigl(1 - \bigl(1 + \tfrac u2\bigr) e^{-u}\Bigr)_{u \ge 0}, \quad
+              u = s - \tfrac\varepsilon2, \qquad
+              \delta_{add}(\varepsilon) = \bigl(1 - e^{(\varepsilon - s)/2}\bigr)_+
+
+    The first is the mean of the second at epsilon minus the other coordinate's loss, which is s with probability
+    1/2, -s with probability e**-s/2, and in between has density e**(-(s - loss)/2)/4. Tight for real numbers, for every
+    pair: at epsilon = 2s attained on {y_x >= 1, y_x' <= 0}. Source: Dwork, McSherry, Nissim, Smith 2006 for epsilon(0).
+    Proof: proofs/laplace.py, of epsilon(0).
+
+    Parameters
+    ----------
+    m : LaplaceHistogram
+        ``k >= 2`` and ``scale > 0``, as its constructor ensures.
+    neighbours : Neighbours
+        Replace-one or add-remove.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. Rigour EXACT at every epsilon.
+    """
+    if neighbours == ADD_REMOVE:
+        return OneCoordinate(1 / m.scale, "Laplace noise on one coordinate: 1/scale, attained at y_x >= 1")
+    return TwoCoordinates(2 / m.scale, "Laplace noise on two coordinates: 2/scale, attained at y_x >= 1, y_x' <= 0")

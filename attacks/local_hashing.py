@@ -1,0 +1,23 @@
+"""What can be seen of local hashing."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.attacks._event import Attack
+from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+
+
+def attack(m: LocalHashing, neighbours: Neighbours = REPLACE_ONE) -> Attack:
+    """Any two values; a view speaks for the one whose hash it names, and for neither where both hashes are the same."""
+    first, second = 0, m.domain - 1
+    loss = float(np.log(float(m.p / m.lie)))
+
+    def score(views: Views) -> NDArray[np.float64]:
+        for_first: NDArray[np.float64] = m.supports(views, first).astype(np.float64) - m.supports(views, second)
+        return loss * for_first
+
+    return Attack((first, second), score, "{y = h(x) != h(x')}")

@@ -1,0 +1,23 @@
+"""What can be seen of subset selection."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.attacks._event import Attack
+from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+
+
+def attack(m: SubsetSelection, neighbours: Neighbours = REPLACE_ONE) -> Attack:
+    """Any two values; a subset speaks for the one that it contains, and for neither where it contains both or none."""
+    first, second = 0, m.k - 1
+    loss = float(np.log(float(m.p * (m.k - m.d) / ((1 - m.p) * m.d))))
+
+    def score(views: Views) -> NDArray[np.float64]:
+        bits = np.asarray(views).astype(np.float64)
+        return loss * (bits[:, first] - bits[:, second])
+
+    return Attack((first, second), score, "{x in, x' out}")

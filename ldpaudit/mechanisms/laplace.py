@@ -1,0 +1,149 @@
+r"""Laplace noise on a number, and on the histogram of one value.
+
+Dwork, McSherry, Nissim, Smith 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.enclosure import round_down, round_up
+from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanisms._parameters import Number, exact, integer, positive
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace(Mechanism):
+    """A number in ``[low, high]`` plus Laplace noise. A view is a float.
+
+    What accountants and proofs say is about real numbers. This sampler, as any that adds floats, leaks more: which
+    floats can be reached depends on the input (Mironov 2012). Deploy a discrete mechanism, or snap.
+
+    Parameters
+    ----------
+    scale : Fraction
+        Of the noise, whose density is ``exp(-|z|/scale) / (2 scale)``; above 0.
+    low, high : Fraction
+        Ends of the interval of inputs, ``low < high``.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain, or no two floats lie between `low` and `high`.
+
+    Examples
+    --------
+    >>> Laplace.for_epsilon(Fraction(1, 2), low=-1, high=1).scale
+    Fraction(4, 1)
+    """
+
+    title = "Laplace noise on one number"
+
+    scale: Fraction
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+        object.__setattr__(self, "low", exact(self.low))
+        object.__setattr__(self, "high", exact(self.high))
+        if not round_up(self.low) < round_down(self.high):
+            raise ValueError(f"Laplace needs two floats low < high, got low={self.low} and high={self.high}")
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, low: Number = 0, high: Number = 1) -> Self:
+        """The most accurate one that is epsilon-LDP: ``scale = (high - low) / epsilon``, exactly."""
+        return cls((exact(high) - exact(low)) / positive("epsilon", epsilon), exact(low), exact(high))
+
+    @property
+    def inputs(self) -> tuple[float, float]:
+        """The ends; every number between them is an input too."""
+        return round_up(self.low), round_down(self.high)
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """How far two inputs may lie apart."""
+        return self.high - self.low
+
+    def require_input(self, x: Any) -> None:
+        """Check that `x` is a number in ``[low, high]``."""
+        if isinstance(x, bool) or not isinstance(x, int | float | Fraction) or not self.low <= x <= self.high:
+            raise ValueError(f"Laplace needs a number from {self.low} to {self.high}, got {x!r}")
+
+    def sample(self, x: float | Fraction, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Views, shape ``(size,)``."""
+        self.require_input(x)
+        return rng.laplace(float(x), round_up(self.scale), size)
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased sum of the inputs, shape ``(1,)``."""
+        return np.asarray(np.sum(views, keepdims=True), dtype=np.float64)
+
+    def truth(self, data: ArrayLike) -> NDArray[np.float64]:
+        """The sum of the inputs, shape ``(1,)``."""
+        return np.asarray(np.sum(np.asarray(data, dtype=np.float64), keepdims=True))
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceHistogram(Mechanism):
+    """The indicator of a value, or for an absent user zeros, plus Laplace noise on each of its `k` coordinates.
+
+    A view is a row of `k` floats; as for `Laplace`, what is said of privacy is about real numbers.
+
+    Parameters
+    ----------
+    k : int
+        Number of values, at least 2; inputs are ``range(k)``, and None for an absent user.
+    scale : Fraction
+        Of the noise on each coordinate, above 0.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> LaplaceHistogram.for_epsilon(1, k=3)
+    LaplaceHistogram(k=3, scale=Fraction(2, 1))
+    """
+
+    variant = "histogram"
+    title = "Laplace noise on a histogram"
+    relations = (REPLACE_ONE, ADD_REMOVE)
+
+    k: int
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        integer(self, "k", 2)
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, k: int) -> Self:
+        """The most accurate one that is epsilon-LDP for replace-one: ``scale = 2 / epsilon``, exactly."""
+        return cls(k, 2 / positive("epsilon", epsilon))
+
+    @property
+    def inputs(self) -> Sequence[int]:
+        """The values."""
+        return range(self.k)
+
+    def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Views, shape ``(size, k)``."""
+        self.require_input(x)
+        views = rng.laplace(0.0, round_up(self.scale), (size, self.k))
+        if x is not None:
+            views[:, x] += 1
+        return views
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased count of each value, shape ``(k,)``."""
+        return np.asarray(np.sum(views, axis=0), dtype=np.float64)

@@ -1,0 +1,155 @@
+r"""Local hashing: hash the value to few, by a function that is public and each user's own, and randomize the hash.
+
+Bassily, Smith 2015 (g = 2); Wang, Blocki, Li, Jha 2017 (binary and optimal local hashing).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Self
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._parameters import Number, exact, integer, odds, positive
+from ldpaudit.mechanisms._sampling import bernoulli
+
+MERSENNE = (1 << 31) - 1
+"""A prime below 2**31, so that a product of two residues fits into 64 bits."""
+_BLOCK = 1 << 20
+"""Hashes that `estimate` computes at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalHashing(Mechanism):
+    """A fresh hash function, and g-ary randomized response on what it makes of the value.
+
+    The hash of x is ``((a x + b) mod prime) mod g`` with a and b uniform on ``range(prime)``, 0 included: for two
+    values the pair of residues is then exactly uniform, and how often two hashes agree is a rational number that
+    depends on no value. A view is a row ``(a, b, y)``: the function is public.
+
+    Parameters
+    ----------
+    g : int
+        Number of hash values, from 2 to `prime`.
+    p : Fraction
+        Probability of the true hash value, ``1/g <= p < 1``; each other one has ``(1 - p)/(g - 1)``.
+    domain : int
+        Number of values, from 2 to `prime`; inputs are ``range(domain)``.
+    prime : int
+        Size of the field of the hash functions, at most 2**31 - 1.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> m = LocalHashing(g=2, p=Fraction(3, 4), domain=3, prime=3)
+    >>> m.law(2).probability((1, 0, 0)), m.collision  # (1 * 2 + 0) mod 3 mod 2 = 0: the truth
+    (Fraction(1, 12), Fraction(5, 9))
+    """
+
+    title = "local hashing"
+
+    g: int
+    p: Fraction
+    domain: int
+    prime: int = MERSENNE
+
+    def __post_init__(self) -> None:
+        prime = integer(self, "prime", 2, MERSENNE)
+        if not flint.fmpz(prime).is_prime():
+            raise ValueError(f"LocalHashing needs a prime number prime, got prime={prime}")
+        integer(self, "g", 2, prime)
+        integer(self, "domain", 2, prime)
+        object.__setattr__(self, "p", exact(self.p))
+        if not Fraction(1, self.g) <= self.p < 1:
+            raise ValueError(f"LocalHashing needs 1/g <= p < 1, got p={self.p} with g={self.g}")
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, g: int, domain: int) -> Self:
+        """The most accurate one with `g` hash values: ``p = e**epsilon / (e**epsilon + g - 1)``, rounded down."""
+        return cls(g, odds(epsilon, g - 1), domain)
+
+    @classmethod
+    def binary(cls, epsilon: Number, domain: int) -> Self:
+        """Binary local hashing: two hash values."""
+        return cls.for_epsilon(epsilon, 2, domain)
+
+    @classmethod
+    def optimal(cls, epsilon: Number, domain: int) -> Self:
+        """Optimal local hashing: ``g = round(e**epsilon) + 1``, which minimizes the variance (Wang et al. 2017)."""
+        if not positive("epsilon", epsilon) <= 21:  # e**21 is the last below the prime
+            raise ValueError(f"LocalHashing.optimal needs epsilon <= 21, got epsilon={epsilon}")
+        return cls.for_epsilon(epsilon, round(math.exp(epsilon)) + 1, domain)
+
+    @property
+    def inputs(self) -> range:
+        """The values."""
+        return range(self.domain)
+
+    @property
+    def lie(self) -> Fraction:
+        """Probability of each single other hash value."""
+        return (1 - self.p) / (self.g - 1)
+
+    @property
+    def collision(self) -> Fraction:
+        """Probability that a function hashes two different values alike, whichever they are."""
+        each, more = divmod(self.prime, self.g)  # `more` hash values have one residue more than the others
+        return Fraction(more * (each + 1) ** 2 + (self.g - more) * each**2, self.prime**2)
+
+    def hash(self, a: NDArray[np.int64], b: NDArray[np.int64], x: int | NDArray[np.int64]) -> NDArray[np.int64]:
+        """Hash values of `x` under the functions ``(a, b)``."""
+        return (a * x + b) % self.prime % self.g
+
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, 3)``."""
+        self.require_input(x)
+        views = np.empty((size, 3), dtype=np.int64)
+        a, b = views[:, 0], views[:, 1]
+        a[:], b[:] = rng.integers(0, self.prime, (2, size))
+        truth = self.hash(a, b, x)
+        other = rng.integers(0, self.g - 1, size)
+        other += other >= truth
+        views[:, 2] = np.where(bernoulli(self.p, size, rng), truth, other)
+        return views
+
+    def supports(self, views: Views, x: int) -> NDArray[np.bool_]:
+        """Whether each view's hash value is that of `x` under the view's own function."""
+        a, b, y = np.asarray(views).T
+        named: NDArray[np.bool_] = self.hash(a, b, x) == y
+        return named
+
+    def law(self, x: int) -> Law:
+        """Law on triples ``(a, b, y)``: two values."""
+        self.require_input(x)
+        truth, lie = self.p / self.prime**2, self.lie / self.prime**2
+
+        def probability(view: tuple[int, int, int]) -> Fraction:
+            a, b, y = view
+            return truth if (a * x + b) % self.prime % self.g == y else lie
+
+        spaces = range(self.prime), range(self.prime), range(self.g)
+        return Law(probability, lambda: product(*spaces), self.prime**2 * self.g)
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased count of each value, shape ``(domain,)``, in time ``len(views) * domain``.
+
+        A view supports its own value with probability p and any other with ``collision * p + (1 - collision) * lie``.
+        """
+        a, b, y = np.asarray(views).T
+        other = self.collision * self.p + (1 - self.collision) * self.lie
+        block = max(1, _BLOCK // max(1, len(y)))
+        support = np.empty(self.domain)
+        for start in range(0, self.domain, block):
+            values = np.arange(start, min(start + block, self.domain))
+            support[values] = np.count_nonzero(self.hash(a, b, values[:, None]) == y, axis=1)
+        return (support - len(y) * float(other)) / float(self.p - other)
