@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from ldpaudit.evidence import Evidence
+from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan
@@ -28,6 +31,10 @@ def audit(
     seed: int = 0,
     neighbours: Neighbours | None = None,
     implementation: Mechanism | Callable[..., Any] | None = None,
+    mode: Mode = Mode.SEQUENTIAL,
+    executor: Executor | None = None,
+    checkpoint: str | Path | None = None,
+    progress: Callable[[int, float], None] | None = None,
 ) -> Evidence:
     """Play the adversary on samples, and bound epsilon from below.
 
@@ -43,7 +50,7 @@ def audit(
     delta : float
         In [0, 1).
     trials : int
-        Views drawn in all.
+        Budget of views; a sequential audit draws fewer where it has refuted the claim.
     confidence : float
         Of the bound.
     seed : int
@@ -52,6 +59,15 @@ def audit(
         The relation; by default the mechanism's usual one.
     implementation : Mechanism or callable or None
         Code that is sampled in place of the mechanism, whose parameters still guide the attack.
+    mode : Mode
+        ``sequential``, the default: the bound holds at every stopping time, and the audit stops as soon as the claim is
+        refuted. ``fixed``: the whole budget, and the sharpest bound that it gives.
+    executor : concurrent.futures.Executor or None
+        Who samples: a thread or process pool, a Dask client's ``get_executor()``. The evidence does not depend on it.
+    checkpoint : path or None
+        A file that is written as the audit goes; where it exists, the same audit goes on from it.
+    progress : callable or None
+        Called with the views drawn so far and the bound as it stands.
 
     Returns
     -------
@@ -73,12 +89,12 @@ def audit(
     >>> 0.95 < audit(m, epsilon=1.0, trials=100_000, seed=7).epsilon_lower < 1
     True
     """
-    from ldpaudit.attacks import _engine
+    from ldpaudit.attacks import _engine, _game
 
+    options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "seed": seed}
+    options |= {"mode": Mode(mode), "executor": executor, "checkpoint": checkpoint, "progress": progress}
     if isinstance(target, Plan | Mechanism):
-        made = import_module(f"{__name__}._plans").target(target, neighbours, implementation)
-    else:
-        made = import_module(f"{__name__}._blackbox").target(target, inputs, delta, trials, 1 - confidence, seed)
-        trials = made.remaining
-        made = made.target
-    return _engine.run(made, trials=trials, confidence=confidence, seed=seed, delta=delta, epsilon=epsilon)
+        return _engine.run(_game.Planned(target, neighbours, implementation), trials=trials, **options)
+    learned = import_module(f"{__name__}._blackbox").target(target, inputs, delta, trials, 1 - confidence, seed)
+    found = _engine.run(learned.target, trials=learned.remaining, **options)
+    return replace(found, trials=found.trials + trials - learned.remaining)

@@ -1,96 +1,41 @@
-"""Draw, choose the event on one part of the sample, measure on the other."""
+"""An audit from its arguments to its evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from concurrent.futures import Executor
+from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpaudit.attacks import _bound
-from ldpaudit.attacks._event import Event, choose_event
-from ldpaudit.evidence import Evidence
-
-CHOOSING = 0.15
-"""Share of the trials that choose the event."""
-UNIT = 1 << 17
-"""Views a unit of sampling work, where views are small."""
-UNIT_BYTES = 1 << 26
-"""Memory that a unit's views may take."""
-
-Draw = Callable[[int, int, np.random.Generator], NDArray[np.float64]]
-"""(side, size, rng) to scores: side 0 or 1 of the pair, `size` independent views."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Something to distinguish: scores of its views on the two inputs of a pair.
-
-    Parameters
-    ----------
-    pair : tuple
-        The inputs.
-    event : str
-        What is looked for, in words.
-    draw : callable
-        Scores of fresh views.
-    view_bytes : int
-        Memory of one view, which sets how many are drawn at a time.
-    """
-
-    pair: tuple[Any, Any]
-    event: str
-    draw: Draw
-    view_bytes: int = 8
-
-
-def units(trials: int, view_bytes: int, seed: np.random.SeedSequence) -> Iterator[tuple[int, np.random.Generator]]:
-    """Sizes and generators of the units of work: what each draws depends on nothing but the seed and its place."""
-    size = max(1, min(UNIT, UNIT_BYTES // max(view_bytes, 1)))
-    count = -(-trials // size)
-    for index, child in enumerate(seed.spawn(count)):
-        yield min(size, trials - index * size), np.random.default_rng(child)
-
-
-def play(target: Target, trials: int, seed: np.random.SeedSequence) -> Iterator[tuple[Any, Any]]:
-    """Scores on the first and on the second input, unit by unit; a fair coin decides each view's input."""
-    for size, rng in units(trials, target.view_bytes, seed):
-        first = int(rng.binomial(size, 0.5))
-        yield target.draw(0, first, rng), target.draw(1, size - first, rng)
-
-
-def choose(target: Target, trials: int, seed: np.random.SeedSequence, delta: float, alpha: float) -> Event:
-    """Choose the event on fresh samples."""
-    drawn = list(play(target, trials, seed))
-    first, second = (np.concatenate(side) for side in zip(*drawn, strict=True))
-    return choose_event(first, second, delta, alpha)
-
-
-def measure(target: Target, event: Event, trials: int, seed: np.random.SeedSequence) -> tuple[int, int]:
-    """Right and wrong guesses on fresh samples."""
-    counts: Sequence[tuple[int, int]] = [event.count(a, b) for a, b in play(target, trials, seed)]
-    return sum(right for right, _ in counts), sum(wrong for _, wrong in counts)
+from ldpaudit.attacks._game import Given, Source, games
+from ldpaudit.attacks._game import Target as Target  # where the attacks have always found it
+from ldpaudit.attacks._play import Job, begin, measure
+from ldpaudit.attacks._work import Checkpoint, Progress, State
+from ldpaudit.evidence import Evidence, Mode
 
 
 def run(
-    target: Target,
+    source: Source | Target,
     *,
     trials: int,
     confidence: float,
     seed: int,
     delta: float = 0.0,
     epsilon: float | None = None,
+    mode: Mode = Mode.SEQUENTIAL,
+    executor: Executor | None = None,
+    checkpoint: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Evidence:
-    """Evidence on one target at the stated confidence, by the guess game of `_bound`.
+    """Evidence at the stated confidence.
 
     Parameters
     ----------
-    target : Target
+    source : Source or Target
         What is distinguished.
     trials : int
-        Views in all, at least 16.
+        Views in all, at most; at least 16.
     confidence : float
         In (0, 1).
     seed : int
@@ -98,7 +43,15 @@ def run(
     delta : float
         In [0, 1).
     epsilon : float or None
-        The claimed epsilon, for the p-value and the power.
+        The claimed epsilon: gives the p-value and the power, and a sequential audit stops when it is refuted.
+    mode : Mode
+        When the counts are looked at.
+    executor : concurrent.futures.Executor or None
+        Who works; the answer does not depend on it.
+    checkpoint : path or None
+        A file that is written as the audit goes, and gone on from where it exists.
+    progress : callable or None
+        Called with the views drawn and the bound as it stands; in fixed mode only the last one is a bound.
 
     Returns
     -------
@@ -107,30 +60,52 @@ def run(
     Raises
     ------
     ValueError
-        Where an argument lies outside its domain.
+        Where an argument lies outside its domain, or the checkpoint is another audit's.
+    TypeError
+        Where a process pool is to do what does not pickle.
     """
     _require(trials, confidence, delta, epsilon)
-    alpha = 1 - confidence
-    choosing, measuring = np.random.SeedSequence(seed).spawn(2)
-    event = choose(target, int(trials * CHOOSING), choosing, delta, alpha)
-    measured = trials - int(trials * CHOOSING)
-    right, wrong = measure(target, event, measured, measuring)
-    share = delta if event.directions == 2 else delta / 2
+    source = Given(source) if isinstance(source, Target) else source
+    job = Job(source, trials, confidence, seed, delta, epsilon, Mode(mode), executor, progress)
+    file = None if checkpoint is None else Checkpoint(Path(checkpoint), f"{job.description} {np.__version__}")
+    state = file.load() if file else None
+    return _evidence(job, measure(job, state or begin(job), file))
+
+
+def _evidence(job: Job, state: State) -> Evidence:
+    looks = [(job.test(state, mode, level).epsilon_lower(c), mode, level, c) for mode, level, c in job.looks(state)]
+    bound, mode, level, counts = max(looks, key=lambda look: look[0])
+    game, test, claimed = games(job.source)[state.game], job.test(state, mode, level), job.epsilon
+    share = job.delta * state.directions / game.inputs
     return Evidence(
-        epsilon_lower=float(_bound.epsilon_lower(right, wrong, measured, share, alpha)),
-        delta=delta,
-        confidence=confidence,
-        trials=trials,
-        measured=measured,
-        guesses=right + wrong,
-        right=right,
-        pair=target.pair,
-        event=target.event,
-        directions=event.directions,
-        seed=seed,
-        claimed=epsilon,
-        p_value=None if epsilon is None else _bound.p_value(right, wrong, measured, share, epsilon),
-        detectable=None if epsilon is None else _bound.detectable(right + wrong, measured, share, epsilon, alpha),
+        epsilon_lower=bound,
+        delta=job.delta,
+        confidence=job.confidence,
+        trials=state.drawn,
+        measured=counts.trials,
+        guesses=counts.right + counts.wrong,
+        right=counts.right,
+        pair=game.pair,
+        event=_words(game.event, state, counts),
+        directions=state.directions,
+        seed=job.seed,
+        claimed=claimed,
+        p_value=None if claimed is None else min(1.0, test.p_value(counts, claimed) / level),
+        detectable=None if claimed is None else _bound.detectable(test, counts, game.inputs, share, claimed),
+        inputs=game.inputs,
+        mode=mode,
+        level=level,
+        tuning=state.tuning if mode is Mode.SEQUENTIAL else (),
+    )
+
+
+def _words(event: str, state: State, counts: _bound.Counts) -> str:
+    """What was looked for, and where it was seen on one input only, what that is worth."""
+    if not state.event.certain or not counts.right or counts.wrong:
+        return event
+    return (
+        f"{event}, which the declared mechanism shows on one of the two inputs only: seen so {counts.right} times and "
+        "never otherwise, so epsilon is infinite unless the audited code shows it on the other input too"
     )
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, Va
 
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import DeploymentError
-from ldpaudit.evidence import Evidence
+from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.verdict import Outcome
 
 SCHEMA: Literal["ldpaudit.certificate/1"] = "ldpaudit.certificate/1"
@@ -63,6 +63,10 @@ class EvidenceRecord(_Record):
     claimed: Real | None
     p_value: Real | None
     detectable: Real | None
+    inputs: int
+    mode: Mode
+    level: Real
+    tuning: tuple[Real, ...]
 
     @classmethod
     def of(cls, e: Evidence) -> Self:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ldpaudit.claim import Claim
+
+
+class Mode(StrEnum):
+    """When an audit looks at its counts, which is what its bound must hold for."""
+
+    FIXED = "fixed"
+    """Once, when the budget is spent: the sharpest bound for so many views."""
+    SEQUENTIAL = "sequential"
+    """Again and again: it stops as soon as the claim is refuted, and the bound holds whenever that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +26,8 @@ class Evidence:
     Parameters
     ----------
     epsilon_lower : float
-        Lower confidence bound, in nats; 0 where nothing was seen, infinity where a view betrays its input.
+        Lower confidence bound, in nats; 0 where nothing was seen. Finite, since so are the samples: of a view that was
+        seen on one input only, `event` says so.
     delta : float
         The delta that it is for.
     confidence : float
@@ -28,11 +39,11 @@ class Evidence:
     guesses, right : int
         How often the event fired among these, and how often its guess of the input was right.
     pair : tuple
-        The two inputs.
+        The two inputs; the first and the last, where the game draws from more.
     event : str
         What was looked for.
     directions : int
-        1 where only one of the inputs is ever guessed, else 2.
+        How many of the inputs are ever guessed.
     seed : int or None
         Seed that reproduces the samples; None where the audited code draws from its own source.
     claimed : float or None
@@ -40,7 +51,16 @@ class Evidence:
     p_value : float or None
         Probability of samples like these if the claim were true; at most.
     detectable : float or None
-        Smallest epsilon that an audit with this many guesses would have told from the claim with 95 % power.
+        An epsilon that an audit with this many guesses would have told from the claim with 95 % power.
+    inputs : int
+        How many inputs the game draws from.
+    mode : Mode
+        When these counts were looked at. A sequential audit that spends its budget ends with a look at a fixed sample.
+    level : float
+        Share of the failure probability that this look may spend; the others had the rest.
+    tuning : tuple of float
+        What a sequential look bets on, fixed before the measured views: epsilons, or stakes where delta is above 0. The
+        counts and this give the bound.
     """
 
     epsilon_lower: float
@@ -57,6 +77,10 @@ class Evidence:
     claimed: float | None = None
     p_value: float | None = None
     detectable: float | None = None
+    inputs: int = 2
+    mode: Mode = Mode.FIXED
+    level: float = 1.0
+    tuning: tuple[float, ...] = ()
 
     def refutes(self, claim: Claim) -> bool:
         """Whether the bound exceeds the claim, read to its slack."""

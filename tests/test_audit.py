@@ -7,19 +7,28 @@ import pytest
 
 from ldpaudit import account, audit
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests.zoo import AT_ONE, BROKEN, Broken
 
 REACH = 0.95
 SEEDS = 120
+QUICK = (KaryRandomizedResponse, HadamardResponse, Laplace)
+"""Those whose level the default run measures: two discrete, one continuous."""
 SLOW_SEEDS = 1_000
 CONFIDENCE = 0.95
 
 
 @pytest.mark.parametrize("m", AT_ONE, ids=str)
 def test_the_default_budget_reaches_95_percent_of_epsilon(m: Mechanism) -> None:
-    exact = account(m).epsilon(0)
-    evidence = audit(m, epsilon=1.0, seed=11)
-    assert REACH * exact.low <= evidence.epsilon_lower <= exact.high
+    assert audit(m, epsilon=1.0, seed=11).epsilon_lower >= REACH * account(m).epsilon(0).low
+
+
+@pytest.mark.parametrize("m", AT_ONE, ids=str)
+def test_a_bound_that_is_as_good_as_certain_is_below_epsilon(m: Mechanism) -> None:
+    bound = audit(m, epsilon=1.0, trials=50_000, confidence=1 - 1e-9, seed=11).epsilon_lower
+    assert bound <= account(m).epsilon(0).high
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda b: f"{b.declared}: {b.mistake}")
@@ -45,7 +54,7 @@ def most(seeds: int) -> float:
     return float(seeds * level + 3 * np.sqrt(seeds * level * (1 - level)))
 
 
-@pytest.mark.parametrize("m", AT_ONE[:2], ids=str)
+@pytest.mark.parametrize("m", [m for m in AT_ONE if isinstance(m, QUICK)], ids=str)
 def test_a_true_claim_is_refuted_no_more_often_than_stated(m: Mechanism) -> None:
     assert false_refutations(m, SEEDS) <= most(SEEDS)
 

@@ -1,0 +1,207 @@
+"""A function of unknown make: a score is learned from reports of its own, then handed to the engine as any other.
+
+The bound never sees a report that the score, the pair or the event was chosen by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.adapters.callables import call, positional, probe
+from ldpaudit.attacks._bound import epsilon_lower
+from ldpaudit.attacks._encoding import Encoded, Skeleton, encode
+from ldpaudit.attacks._engine import Target
+from ldpaudit.attacks._event import CANDIDATES, Event, choose_event
+from ldpaudit.attacks._features import SKELETONS, Feature, Score, Threshold, divergences, features, log_ratio
+
+LEARNING = 0.15
+"""Share of the trials that the score is learned from."""
+FITTING = 0.6
+"""Share of these that fit the candidate scores; the rest choose among them."""
+LEAST = 16
+"""Reports on each input that can be learned from at all."""
+MOST_NUMBERS = 2 * 10**7
+"""Numbers in the reports that are learned from, all together: memory."""
+PAIRS = 6
+"""Pairs of inputs that each family of features proposes, where there are more."""
+THRESHOLDS = 4
+"""Numbers of a report whose thresholds are tried."""
+
+Candidate: TypeAlias = Score | Threshold
+
+
+@dataclass(frozen=True, slots=True)
+class BlackBox:
+    """A target with a learned score, and the trials that learning has left."""
+
+    target: Target
+    remaining: int
+
+
+def target(
+    function: Callable[..., Any], inputs: Sequence[Any] | None, delta: float, trials: int, alpha: float, seed: int
+) -> BlackBox:
+    """Learn what tells two inputs of a function apart.
+
+    Parameters
+    ----------
+    function : callable
+        ``x -> report``, or ``(x, size, rng) -> reports``.
+    inputs : sequence
+        At least two.
+    delta : float
+        In [0, 1).
+    trials : int
+        Views in all, learning included.
+    alpha : float
+        Failure probability of the bound that candidates are compared by.
+    seed : int
+        Of the generator that a function of the second form is given.
+
+    Returns
+    -------
+    BlackBox
+
+    Raises
+    ------
+    ImplementationError
+        Where the function raises, returns None, hangs, or returns what cannot be compared.
+    ValueError
+        Where there are fewer than two inputs, or too few trials to learn from.
+    """
+    given = list(inputs or ())
+    if len(given) < 2:
+        raise ValueError(f"an audit of a callable needs at least two inputs, got {len(given)}")
+    # The engine spawns the children 0 and 1 of this seed: its views are none of these.
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 31,)))
+    draw = _sampler(function)
+    width = max(sum(len(group.leaves) for group in draw(x, 1, rng, probe).values()) for x in given)
+    each = int(min(trials * LEARNING, MOST_NUMBERS / max(width, 1))) // len(given)
+    if each < LEAST:
+        needed = math.ceil(LEAST * len(given) / LEARNING)
+        raise ValueError(f"an audit of a callable on {len(given)} inputs needs trials >= {needed}, got {trials}")
+    fit, rest = int(each * FITTING), each - int(each * FITTING)
+    book = Book.of([draw(x, fit, rng) for x in given])
+    choosing = [draw(x, rest, rng) for x in given]
+    (a, b), score, event = book.best(choosing, rest, delta, alpha)
+    chosen = (given[a], given[b])
+
+    def guesses(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        scores = score(draw(chosen[side], size, rng), size)
+        # Which scores are extreme is learned too: of the engine's fine thresholds the luckiest would win.
+        return (scores >= event.upper).astype(np.float64) - (scores <= event.lower)
+
+    words = f"extremes of a learned score: {score.name}"
+    return BlackBox(Target(chosen, words, guesses, 64 * width), trials - len(given) * (each + 1))
+
+
+def _sampler(function: Callable[..., Any]) -> Callable[..., Encoded]:
+    """``(x, size, rng) -> encoded reports``, by `call` or, for one report that must come in time, by `probe`."""
+    many = positional(function) >= 3
+
+    def draw(x: Any, size: int, rng: np.random.Generator, ask: Callable[..., Any] = call) -> Encoded:
+        if size == 0:
+            return {}
+        if many:
+            return encode(ask(lambda value: function(value, size, rng), x), size, x)
+        return encode([ask(function, x) for _ in range(size)], size, x)
+
+    return draw
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """What each input shows how often: skeletons, and the features of each skeleton."""
+
+    shapes: dict[Skeleton, int]
+    shape_counts: NDArray[np.float64]
+    features: dict[Skeleton, list[Feature]]
+
+    @classmethod
+    def of(cls, parts: Sequence[Encoded]) -> Book:
+        """Count, from each input's reports."""
+        often = Counter({s: 0 for part in parts for s in part})
+        for part in parts:
+            often.update({skeleton: len(group.rows) for skeleton, group in part.items()})
+        shapes = {skeleton: i for i, (skeleton, _) in enumerate(often.most_common(SKELETONS))}
+        counts = np.array([[len(part[s].rows) if s in part else 0 for s in shapes] for part in parts], dtype=np.float64)
+        return cls(shapes, counts, {s: list(features([part.get(s) for part in parts])) for s in shapes})
+
+    def pairs(self) -> set[tuple[int, int]]:
+        """Pairs of inputs that some family of features finds the most different."""
+        families: dict[str, NDArray[np.float64]] = {"shape": divergences(self.shape_counts)}
+        for made in (f for per_skeleton in self.features.values() for f in per_skeleton):
+            families[made.family] = families.get(made.family, 0) + divergences(made.counts)
+        every = list(combinations(range(len(self.shape_counts)), 2))
+        return {p for table in families.values() for p in sorted(every, key=lambda p: -table[p])[:PAIRS]}
+
+    def candidates(self, a: int, b: int) -> Iterator[Candidate]:
+        """Scores that may tell input `a` from input `b`."""
+        shape_weights = log_ratio(self.shape_counts[a], self.shape_counts[b])
+        constants = {skeleton: float(shape_weights[i]) for skeleton, i in self.shapes.items()}
+        for family, most, name in (
+            ("whole", 1, "the likelihood ratio of whole reports"),
+            ("sum", 1, "the likelihood ratio of the report's sum"),
+            ("leaf", 1, "the likelihood ratio of one number of the report"),
+            ("leaf", 2, "the likelihood ratios of two numbers of the report, added"),
+            ("leaf", None, "the likelihood ratios of the report's numbers, added"),
+            ("difference", 1, "the likelihood ratio of one difference in the report"),
+            ("bag", 1, "the likelihood ratio of one value's presence"),
+            ("bag", 2, "the likelihood ratios of two values' presence, added"),
+            ("bag", None, "the likelihood ratios of all values' presence, added"),
+        ):
+            terms = {s: self._terms(s, family, most, a, b) for s in self.shapes}
+            if any(terms.values()):
+                yield Score(name, constants, terms)
+        yield from self._thresholds(a, b)
+
+    def _terms(
+        self, skeleton: Skeleton, family: str, most: int | None, a: int, b: int
+    ) -> list[tuple[Feature, NDArray[np.float64]]]:
+        """The features of a family that differ most, and the weights of their cells."""
+        found = self._ranked(skeleton, family, a, b)
+        weighed = ((f, log_ratio(f.counts[a], f.counts[b])) for f in found[:most])
+        return [(f, weights) for f, weights in weighed if weights.any()]
+
+    def _ranked(self, skeleton: Skeleton, family: str, a: int, b: int) -> list[Feature]:
+        own = [f for f in self.features[skeleton] if f.family == family]
+        return sorted(own, key=lambda f: -divergences(f.counts[[a, b]])[0, 1])
+
+    def _thresholds(self, a: int, b: int) -> Iterator[Threshold]:
+        skeleton = next(iter(self.shapes))  # the most frequent
+        for family in ("leaf", "difference", "sum"):
+            for f in [f for f in self._ranked(skeleton, family, a, b) if f.binned][:THRESHOLDS]:
+                both = f.counts[[a, b]]
+                middle = int(np.searchsorted(np.cumsum(both.sum(axis=0)), both.sum() / 2))
+                shares = np.cumsum(both / np.maximum(both.sum(axis=1, keepdims=True), 1), axis=1)
+                sign = 1.0 if shares[0].sum() < shares[1].sum() else -1.0  # the input with the larger values
+                end = f.cells[min(max(middle, 0), len(f.cells) - 1)]
+                yield Threshold(f"thresholds on {f.name}", skeleton, f.read, float(end), sign)
+
+    def best(
+        self, choosing: Sequence[Encoded], size: int, delta: float, alpha: float
+    ) -> tuple[tuple[int, int], Candidate, Event]:
+        """The pair, the score and the event with the best bound on reports that have fitted none of them."""
+        tried = [(pair, score) for pair in sorted(self.pairs()) for score in self.candidates(*pair)]
+        tried = tried or [((0, 1), Score("nothing: all reports are the same", {}, {}))]
+        # The level is divided among all that is compared, or the luckiest thin event would win.
+        level = alpha / (len(tried) * CANDIDATES**2)
+
+        def merit(pair: tuple[int, int], score: Candidate) -> tuple[tuple[float, int], Event]:
+            first, second = (score(choosing[x], size) for x in pair)
+            event = choose_event(first, second, delta, level)
+            right, wrong = event.count(first, second)
+            bound = float(epsilon_lower(right, wrong, 2 * size, delta * event.directions / 2, level))
+            return (bound, right - wrong), event
+
+        merits = [merit(*found) for found in tried]
+        best = max(range(len(tried)), key=lambda i: merits[i][0])
+        return (*tried[best], merits[best][1])

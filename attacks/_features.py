@@ -1,0 +1,188 @@
+"""What a report of unknown make shows: discrete features, how often each input shows them, and scores made of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.attacks._encoding import Encoded, Group, Skeleton
+
+SKELETONS, VALUES, WHOLES, BINS, LEAVES, BAG = 64, 64, 1 << 15, 32, 1024, 256
+"""At most so many skeletons, values of one leaf, whole reports, bins of a leaf with more values, leaves, and values
+whose presence is looked for."""
+_SMOOTHING = 0.5
+
+Read = Callable[[Group], NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A number that each report of one skeleton has, and a partition of its values into cells.
+
+    Parameters
+    ----------
+    family : str
+        ``whole``, ``leaf``, ``difference``, ``bag`` or ``sum``.
+    name : str
+        In words.
+    read : callable
+        The number of each report.
+    cells : ndarray
+        The values, in order, or the lower ends of the bins but the first.
+    binned : bool
+        Which of the two.
+    counts : ndarray
+        How often each input showed each cell; shape ``(inputs, len(cells) + 1)``, the last for other values.
+    """
+
+    family: str
+    name: str
+    read: Read
+    cells: NDArray[Any]
+    binned: bool
+    counts: NDArray[np.float64]
+
+    def places(self, group: Group) -> NDArray[np.int64]:
+        """The cell of each report."""
+        return _places(self.read(group), self.cells, self.binned)
+
+
+def log_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Smoothed log-ratio of the frequencies of cells, drawn toward 0 by its standard error: luck weighs nothing."""
+    first, second = first + _SMOOTHING, second + _SMOOTHING
+    ratio = np.log(first / first.sum()) - np.log(second / second.sum())
+    error = np.sqrt(1 / first + 1 / second)
+    return np.asarray(np.sign(ratio) * np.maximum(np.abs(ratio) - error, 0.0))
+
+
+def divergences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Jeffreys divergence of every two inputs, shape ``(inputs, inputs)``."""
+    shares = (counts + _SMOOTHING) / (counts + _SMOOTHING).sum(axis=1, keepdims=True)
+    cross = shares @ np.log(shares).T
+    own = np.diag(cross)
+    return np.asarray(own[:, None] + own[None, :] - cross - cross.T)
+
+
+def _places(values: NDArray[Any], cells: NDArray[Any], binned: bool) -> NDArray[np.int64]:
+    if binned:
+        return np.searchsorted(cells, values, side="right")
+    found = np.searchsorted(cells, values)
+    known = cells[np.minimum(found, len(cells) - 1)] == values
+    return np.where(known, found, len(cells))
+
+
+def feature(family: str, name: str, read: Read, groups: Sequence[Group | None], most: int) -> Feature:
+    """Choose the cells from all inputs' reports, and count them."""
+    values = [np.empty(0) if group is None else read(group) for group in groups]
+    pooled = np.concatenate([v for v, group in zip(values, groups, strict=True) if group is not None])
+    cells, often = np.unique(pooled, return_counts=True)
+    binned = len(cells) > most and family != "whole"
+    if binned:
+        ends = np.linspace(0, 1, BINS + 1)[1:-1]
+        cells = np.unique(np.quantile(pooled, ends, method="lower"))
+    elif len(cells) > most:
+        cells = np.sort(cells[np.argsort(-often, kind="stable")[:most]])
+    counts = [np.bincount(_places(v, cells, binned), minlength=len(cells) + 1)[: len(cells) + 1] for v in values]
+    return Feature(family, name, read, cells, binned, np.array(counts, dtype=np.float64))
+
+
+def features(groups: Sequence[Group | None]) -> Iterable[Feature]:
+    """All features of one skeleton, from each input's reports of it; None where an input has none."""
+    some = next(group for group in groups if group is not None)
+    yield feature("whole", "the whole report", Group.whole, groups, WHOLES)
+    leaves = len(some.leaves)
+    for j in range(min(leaves, LEAVES)):
+        made = feature("leaf", f"number {j} of the report", _leaf(j), groups, VALUES)
+        yield made
+        if made.binned and some.leaves[j].dtype.kind == "i":
+            yield from (feature("leaf", f"bit {i} of number {j}", _bit(j, i), groups, VALUES) for i in range(63))
+    if leaves > 1:
+        yield feature("sum", "the sum of the report", _sum, groups, VALUES)
+        if leaves <= BAG:
+            for j in range(leaves - 1):
+                yield feature("difference", f"number {j + 1} less number {j}", _difference(j), groups, VALUES)
+            counter = Counter(v for g in groups if g is not None for leaf in g.leaves for v in np.unique(leaf).tolist())
+            if len(counter) <= BAG:
+                yield from (feature("bag", f"whether it holds {v}", _holds(v), groups, 2) for v in counter)
+
+
+def _leaf(j: int) -> Read:
+    return lambda group: group.leaves[j]
+
+
+def _difference(j: int) -> Read:
+    def read(group: Group) -> NDArray[Any]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _numbers(group.leaves[j + 1] - group.leaves[j])
+
+    return read
+
+
+def _bit(j: int, i: int) -> Read:
+    return lambda group: (group.leaves[j] >> i) & 1
+
+
+def _sum(group: Group) -> NDArray[np.float64]:
+    total = np.zeros(len(group.rows))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for leaf in group.leaves:
+            total += leaf
+    return _numbers(total)
+
+
+def _numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """The values, with what infinities leave undefined above all numbers."""
+    return np.where(np.isnan(values), np.finfo(np.float64).max, values) if values.dtype.kind == "f" else values
+
+
+def _holds(value: float) -> Read:
+    def read(group: Group) -> NDArray[np.int64]:
+        held = np.zeros(len(group.rows), dtype=np.bool_)
+        for leaf in group.leaves:
+            held |= leaf == value
+        return held.astype(np.int64)
+
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A fixed function of a report: by its skeleton a constant, plus a sum over features of a weight for each cell."""
+
+    name: str
+    constants: dict[Skeleton, float]
+    terms: dict[Skeleton, list[tuple[Feature, NDArray[np.float64]]]]
+
+    def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
+        """Scores of the reports, in their order."""
+        scores = np.zeros(size)
+        for skeleton, group in encoded.items():
+            total = np.full(len(group.rows), self.constants.get(skeleton, 0.0))
+            for made, weights in self.terms.get(skeleton, ()):
+                total += weights[made.places(group)]
+            scores[group.rows] = total
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A fixed function of a report: one number of it, from the middle up, or down; 0 for another skeleton."""
+
+    name: str
+    skeleton: Skeleton
+    read: Read
+    middle: float
+    sign: float
+
+    def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
+        """Scores of the reports, in their order."""
+        scores = np.zeros(size)
+        if group := encoded.get(self.skeleton):
+            away = self.sign * (self.read(group).astype(np.float64) - self.middle)
+            scores[group.rows] = np.clip(away, -1e300, 1e300)
+        return scores

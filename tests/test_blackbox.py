@@ -1,0 +1,259 @@
+"""Functions of which nothing is known: what leaks is found, and what does not is not refuted."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpaudit import audit
+from ldpaudit.adapters import callables
+from ldpaudit.attacks._encoding import encode
+from ldpaudit.errors import ImplementationError
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+
+SIGMA = math.e / (1 + math.e)
+SEEDS, CONFIDENCE = 20, 0.95
+MOST_FALSE = SEEDS * (1 - CONFIDENCE) + 3 * math.sqrt(SEEDS * CONFIDENCE * (1 - CONFIDENCE))
+SURE = 0.99
+"""Confidence where a bound must not exceed the truth: such a test fails by luck for one seed in a hundred."""
+CERTAIN = 5.0
+"""A bound that a leak of the input itself exceeds at the budgets below."""
+
+
+def coin(seed: int, p: float = SIGMA) -> Callable[[int], int]:
+    """Binary randomized response, as a plain function with a generator of its own."""
+    rng = np.random.default_rng(seed)
+    return lambda x: x if rng.random() < p else 1 - x
+
+
+def bits(seed: int, k: int) -> Callable[[int], list[int]]:
+    """Optimized unary encoding of epsilon 1, as a list of k bits."""
+    rng = np.random.default_rng(seed)
+
+    def report(x: int) -> list[int]:
+        row: list[int] = (rng.random(k) < 1 / (1 + math.e)).astype(int).tolist()
+        row[x] = int(rng.random() < 0.5)
+        return row
+
+    return report
+
+
+@pytest.mark.parametrize(("trials", "share"), [(100_000, 0.9), (1_000_000, 0.95)])
+def test_randomized_response_as_a_plain_function_shows_its_epsilon(trials: int, share: float) -> None:
+    evidence = audit(coin(1), inputs=[0, 1], trials=trials, confidence=SURE)
+    assert share <= evidence.epsilon_lower <= 1
+
+
+def test_laplace_noise_as_a_plain_function_shows_its_epsilon() -> None:
+    rng = np.random.default_rng(2)
+    evidence = audit(lambda x: x + rng.laplace(), inputs=[0.0, 1.0], trials=200_000, confidence=SURE)
+    assert 0.85 <= evidence.epsilon_lower <= 1
+
+
+def test_thresholds_show_epsilon_at_a_delta() -> None:
+    exact = 1 + 2 * math.log1p(-0.05)
+    function: Callable[..., Any] = Laplace.for_epsilon(1).sample
+    found = audit(function, inputs=[0.0, 1.0], delta=0.05, trials=60_000, confidence=SURE)
+    assert 0.75 * exact <= found.epsilon_lower <= exact
+
+
+SAMPLERS = [
+    KaryRandomizedResponse.for_epsilon(1.0, k=30), SubsetSelection.optimal(1.0, k=10),
+    HadamardResponse.for_epsilon(1.0, k=10), LaplaceHistogram.for_epsilon(1.0, k=4),
+]
+
+
+@pytest.mark.parametrize("m", SAMPLERS, ids=str)
+def test_functions_that_make_many_reports_at_once_show_their_epsilon(m: Mechanism) -> None:
+    function: Callable[..., Any] = m.sample
+    evidence = audit(function, inputs=list(m.inputs)[:6], trials=600_000, seed=1, confidence=SURE)
+    assert 0.9 <= evidence.epsilon_lower <= 1
+
+
+WRITTEN: dict[str, Callable[[list[int]], Any]] = {
+    "a list": list,
+    "a tuple": tuple,
+    "text": lambda row: "".join(map(str, row)),
+    "bytes": bytes,
+    "an integer": lambda row: int("".join(map(str, row)), 2),
+    "the places of the ones": lambda row: [i for i, bit in enumerate(row) if bit],
+    "an array": np.array,
+    "a dict": lambda row: {"version": 1, "bits": row},
+}
+
+
+@pytest.mark.parametrize("way", WRITTEN)
+def test_a_row_of_bits_shows_its_epsilon_however_it_is_written(way: str) -> None:
+    row = bits(3, 16)
+    evidence = audit(lambda x: WRITTEN[way](row(x)), inputs=[0, 5, 15], trials=100_000, confidence=SURE)
+    assert 0.85 <= evidence.epsilon_lower <= 1
+
+
+def test_an_integer_of_more_bits_than_a_word_shows_its_epsilon() -> None:
+    row = bits(4, 130)
+    evidence = audit(lambda x: WRITTEN["an integer"](row(x)), inputs=[0, 129], trials=60_000, confidence=SURE)
+    assert 0.8 <= evidence.epsilon_lower <= 1
+
+
+def test_a_set_in_a_list_shows_its_epsilon_though_no_place_in_it_does() -> None:
+    row = bits(5, 40)
+    write = WRITTEN["the places of the ones"]
+    evidence = audit(lambda x: write(row(x)), inputs=[20, 21], trials=60_000, confidence=SURE)
+    assert 0.7 <= evidence.epsilon_lower <= 1  # by places alone 0.3
+
+
+def _leaks() -> dict[str, Callable[[int], Any]]:
+    rng, fair = np.random.default_rng(5), coin(6, 0.5)
+    return {
+        "type": lambda x: float(fair(0)) if x else fair(0),
+        "kind of integer": lambda x: np.int64(fair(0)) if x else fair(0),
+        "truth value": lambda x: bool(fair(0)) if x else fair(0),
+        "kind of container": lambda x: (fair(0),) if x else [fair(0)],
+        "length": lambda x: [fair(0)] * (2 + x),
+        "length of text": lambda x: "7" * (2 + x),
+        "order": lambda x: [x, 1 - x],
+        "order of keys": lambda x: {"a": 1, "b": 2} if x else {"b": 2, "a": 1},
+        "a key": lambda x: {"ab"[x]: fair(0)},
+        "an absent part": lambda x: (fair(0), None if x else 0),
+        "type inside an array": lambda x: np.array([fair(0)], dtype=(np.int32, np.int64)[x]),
+        "the sign of zero": lambda x: -0.0 if x else 0.0,
+        "a float's last bit": lambda x: math.nextafter(0.5, x),
+        "a number that is none": lambda x: (math.nan, fair(0)) if x else (0.5, fair(0)),
+        "what is beside numbers that are none": lambda x: math.nan if rng.random() < 0.3 else 20 * x + rng.normal(),
+        "one view in fifty": lambda x: fair(0) if x == 0 or rng.random() < 0.98 else float(fair(0)),
+        "a noise that all share": lambda x: (np.eye(3)[x] + rng.uniform(0, 100)).tolist(),
+        "the sum": lambda x: (v := rng.normal(), x + 1e-3 * rng.normal() - v),
+    }
+
+
+LEAKS = _leaks()
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_leak_is_found(leak: str) -> None:
+    evidence = audit(LEAKS[leak], inputs=[0, 1], trials=30_000)
+    assert evidence.epsilon_lower > (3.0 if leak == "one view in fifty" else CERTAIN), evidence
+
+
+def test_a_rare_extreme_is_found() -> None:
+    def function(x: int, size: int, rng: np.random.Generator) -> Any:
+        return rng.normal(size=size) + 8 * x * (rng.random(size) < 0.02)
+
+    many: Callable[..., Any] = function
+    assert audit(many, inputs=[0, 1], trials=300_000).epsilon_lower > 4  # in bins it shows 0.6
+
+
+def test_a_little_in_each_of_many_numbers_adds_up() -> None:
+    def function(x: int, size: int, rng: np.random.Generator) -> Any:
+        rows = rng.random((size, 200)) < 0.5
+        rows[:, :40] = rng.random((size, 40)) < 0.45 + 0.1 * x
+        return rows
+
+    many: Callable[..., Any] = function
+    assert audit(many, inputs=[0, 1], trials=50_000).epsilon_lower > 2  # a single number shows 0.2
+
+
+def test_the_one_pair_of_inputs_that_leaks_is_found() -> None:
+    rng = np.random.default_rng(7)
+
+    def one(x: int) -> Any:
+        return (17 if x == 17 else 40) if rng.random() < 0.3 else int(rng.integers(0, 40))
+
+    evidence = audit(one, inputs=list(range(40)), trials=200_000)
+    assert 17 in evidence.pair
+    assert evidence.epsilon_lower > 3
+
+
+def _noise(seed: int) -> Callable[[int], float]:
+    rng = np.random.default_rng(seed)
+    return lambda x: rng.normal()
+
+
+SOUND: dict[str, Callable[[int], tuple[list[Any], float, Callable[..., Any]]]] = {
+    "randomized response": lambda seed: ([0, 1], 1.0, coin(seed)),
+    "a constant": lambda seed: ([0, 1, 2], 0.0, lambda x: "the same"),
+    "noise alone": lambda seed: ([0, 1, 2], 0.0, _noise(seed)),
+    "bits": lambda seed: ([0, 3], 1.0, bits(seed, 8)),
+    "many noises": lambda seed: ([0, 1], 0.0, lambda x, size, rng: rng.normal(size=(size, 4))),
+}
+
+
+@pytest.mark.parametrize("kind", SOUND)
+def test_a_sound_function_is_refuted_no_more_often_than_stated(kind: str) -> None:
+    refuted = 0
+    for seed in range(SEEDS):
+        inputs, epsilon, function = SOUND[kind](seed)
+        evidence = audit(function, inputs=inputs, epsilon=epsilon, trials=2_000, confidence=CONFIDENCE, seed=seed)
+        refuted += evidence.epsilon_lower > epsilon
+    assert refuted <= MOST_FALSE
+
+
+def test_the_measured_views_are_none_that_were_learned_from() -> None:
+    drawn: list[float] = []
+
+    def function(x: int, size: int, rng: np.random.Generator) -> Any:
+        views = rng.random(size)
+        drawn.extend(views.tolist())
+        return views
+
+    many: Callable[..., Any] = function
+    evidence = audit(many, inputs=[0, 1, 2], epsilon=1.0, trials=5_000, seed=9)
+    assert len(set(drawn)) == len(drawn) == 5_000
+    assert evidence.trials <= 5_000
+
+
+def _raises(x: int) -> int:
+    raise RuntimeError("no")
+
+
+def _hangs(x: int) -> int:
+    time.sleep(1)
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (_raises, "raised RuntimeError: no"),
+        (lambda x: None, "got None"),
+        (_hangs, "hangs"),
+        (lambda x: object(), "containers of these, got object"),
+        (lambda x, size, rng: 3, "needs 1 reports, got int"),
+        (lambda x, size, rng: [1] * (size + 1), "needs 1 reports, got 2"),
+        (lambda x, size, rng: np.array(1.0), "needs 1 reports"),
+    ],
+)
+def test_what_is_no_function_of_reports_is_said_to_be_none(
+    function: Callable[..., Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callables.probe, "__defaults__", (0.2,))
+    with pytest.raises(ImplementationError, match=message):
+        audit(function, inputs=[0, 1], epsilon=1.0, trials=1_000)
+
+
+def test_fewer_inputs_than_two_or_too_few_trials_are_refused() -> None:
+    for inputs in (None, [], [0]):
+        with pytest.raises(ValueError, match="at least two inputs"):
+            audit(coin(1), inputs=inputs, epsilon=1.0)
+    with pytest.raises(ValueError, match="trials >= 214, got 213"):
+        audit(coin(1), inputs=[0, 1], epsilon=1.0, trials=213)
+    assert audit(coin(1), inputs=[0, 1], epsilon=1.0, trials=214).trials <= 214
+
+
+def test_reports_that_an_adversary_tells_apart_are_encoded_apart() -> None:
+    reports = [1, True, 1.0, "1", b"1", [1], [True], [1.0], (1,), {1}, {1: 1}, np.int64(1), np.float32(1), np.array([1]),
+               None, [None], [[1]], [1, 1], "11", 1 << 62, -(1 << 62), (1 << 62) + 1, 1 << 200, [(1, 1), 1], [1, (1, 1)], [], (), ""]
+    seen = set()
+    for report in reports:
+        ((skeleton, group),) = encode([report], 1, 0).items()
+        seen.add((skeleton, *(leaf.item() for leaf in group.leaves)))
+    assert len(seen) == len(reports)
