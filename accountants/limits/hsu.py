@@ -1,0 +1,242 @@
+r"""How well one of two values can be counted under local privacy: Hsu, Khanna, Roth 2012, Theorem 3.3, with numbers.
+
+Theorem 3.3 says that for epsilon <= 1/2 and delta bounded away from 1, some :math:`\alpha = \Omega(\sqrt n)` and
+:math:`\beta = \Omega(1)` exist for which no :math:`(\varepsilon, \delta)`-local mechanism is :math:`(\alpha,
+\beta)`-accurate for heavy hitters. What follows holds for every epsilon, n and alpha, for sequentially interactive
+mechanisms, and does without two steps of the paper's proof: that an :math:`(\varepsilon, \delta)` guarantee bounds the
+posterior odds by :math:`e^\varepsilon` with probability 1 - delta (it does not), and that the frequency is found by
+asking for the heavy hitter among ever other dummy users (which spends the privacy every time).
+
+All bounds come from one fact: every such mechanism on one bit post-processes a channel that reveals the bit with
+probability delta, and else tells it by randomized response with :math:`p = e^\varepsilon / (1 + e^\varepsilon)`
+(Kairouz, Oh, Viswanath 2015), so n users tell at most that. Below, q = 1 - p, and an answer is accurate where the value
+that it names is held by at least as many users as the other one, less alpha.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+
+import flint
+from scipy import optimize
+
+from ldpaudit.accountants._ball import ball, binomial_lower, binomial_upper, narrow
+from ldpaudit.accountants.limits._posterior import best_windows, response, risks
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import Unsupported
+from ldpaudit.profile import Number
+
+SHEVTSOVA = Fraction(56, 100)
+"""The constant of the Berry-Esseen theorem for summands of different laws (Shevtsova 2010)."""
+_ENUMERATED = 1500
+"""Most users for whom `frequency_failure` enumerates."""
+_BITS = 128
+
+
+def heavy_hitter_failure(users: int, error: Number, epsilon: Number, delta: Number = 0) -> Enclosure:
+    r"""Failure probability that every heavy-hitter algorithm has on some data set, by a uniform prior, exactly.
+
+    .. math:: \beta(\alpha) = \sum_s \min\bigl(P[2 n_1 - n > \alpha,\, S = s],\; P[n - 2 n_1 > \alpha,\, S = s]\bigr)
+
+    where the number of ones is :math:`n_1 \sim Bin(n, 1/2)` and that of reported ones is :math:`S \sim Bin(n_1, p) +
+    Bin(n - n_1, q)`: the Bayes risk, which is attained under the prior. For delta > 0, times :math:`(1-\delta)^n`, the
+    probability that nothing is revealed. The left minimum is the first one for s <= n/2, by monotone likelihood
+    ratios. Source: Hsu, Khanna, Roth 2012, Theorem 3.3, for Omega(1) at alpha = Omega(sqrt n).
+
+    Parameters
+    ----------
+    users : int
+        n, at least 1; time and memory are linear in it, a second at 10**5.
+    error : number
+        alpha, at least 0, in users.
+    epsilon : number
+        In nats, at least 0.
+    delta : number
+        In [0, 1).
+
+    Returns
+    -------
+    Enclosure
+        Of beta(alpha), a probability. EXACT for delta = 0, else INTERVAL.
+    """
+    _require(users, error, epsilon, delta)
+    last = _last(users, error)
+    if last < 0:
+        return Enclosure(0.0, 0.0, Rigour.EXACT, "no data set is that unequal")
+    return narrow(
+        lambda: risks(users, Fraction(epsilon), last)[last] * ball(1 - Fraction(delta)) ** users,
+        "Bayes risk of a uniform prior",
+        Rigour.INTERVAL if delta else Rigour.EXACT,
+    )
+
+
+def heavy_hitter_error(users: int, beta: Number, epsilon: Number, delta: Number = 0) -> int:
+    r"""The alpha that every mechanism accurate with probability ``1 - beta`` must allow, by `heavy_hitter_failure`.
+
+    The largest integer :math:`\alpha_0` that is certified to have :math:`\beta(\alpha) > \beta` for all :math:`\alpha <
+    \alpha_0`; 0 where there is none.
+
+    Parameters
+    ----------
+    users, epsilon, delta
+        As for `heavy_hitter_failure`.
+    beta : number
+        In [0, 1).
+
+    Returns
+    -------
+    int
+        In users.
+    """
+    _require(users, 0, epsilon, delta)
+    with flint.ctx.workprec(_BITS):
+        unseen = ball(1 - Fraction(delta)) ** users
+        for least, risk in enumerate(risks(users, Fraction(epsilon), _last(users, 0))):
+            if risk * unseen > ball(Fraction(beta)):
+                return users - 2 * least
+    return 0
+
+
+def _last(users: int, error: Number) -> int:
+    """The largest number of ones with ``n - 2 n1 > alpha``."""
+    return math.ceil((users - Fraction(error)) / 2) - 1
+
+
+def frequency_failure(users: int, error: Number, epsilon: Number, delta: Number = 0) -> Enclosure:
+    r"""Failure probability that every estimate of the number of ones has on some data set, by a uniform prior, exactly.
+
+    .. math:: \beta(\alpha) = 1 - \sum_s P[S = s] \max_w P[n_1 \in w \mid S = s], \qquad
+              n_1 \mid S = s \;\sim\; Bin(s, p) + Bin(n-s, q)
+
+    over windows w of floor(2 alpha) + 1 integers: an estimate may lie halfway between two. For delta > 0, times
+    :math:`(1-\delta)^n`, the probability that nothing is revealed. Source: as for `heavy_hitter_failure`.
+
+    Parameters
+    ----------
+    users : int
+        n, from 1 to 1500; time is quadratic in it. `berry_esseen_failure` has no such limit.
+    error, epsilon, delta : number
+        As for `heavy_hitter_failure`.
+
+    Returns
+    -------
+    Enclosure
+        Of beta(alpha), a probability. EXACT for delta = 0, else INTERVAL.
+
+    Raises
+    ------
+    Unsupported
+        For more than 1500 users.
+    """
+    _require(users, error, epsilon, delta)
+    if users > _ENUMERATED:
+        raise Unsupported("frequency_failure", f"it enumerates up to {_ENUMERATED} users, not {users}")
+    window = math.floor(2 * Fraction(error)) + 1
+    return narrow(
+        lambda: (1 - best_windows(users, Fraction(epsilon), window)) * ball(1 - Fraction(delta)) ** users,
+        "Bayes risk of a uniform prior",
+        Rigour.INTERVAL if delta else Rigour.EXACT,
+    ).clamp(0.0, 1.0)
+
+
+def berry_esseen_failure(users: int, error: Number, epsilon: Number, delta: Number = 0) -> Enclosure:
+    r"""Failure probability that every estimate of the number of ones has, in closed form.
+
+    .. math:: \beta \ge 1 - P[R > r] - \Bigl(2 \Phi\bigl(\tfrac{\alpha}{\sigma}\bigr) - 1\Bigr) - 2 C \psi, \qquad
+              \sigma^2 = (n - r)\, p q, \quad \psi = \frac{p^2 + q^2}{\sigma}, \quad C = 0.56
+
+    with :math:`R \sim Bin(n, \delta)` the number of revealed bits, for any r; the best of a few is taken. Given all
+    that is told, n_1 is a constant plus a sum of n - R independent indicators of probability p or q, and by
+    Berry-Esseen no interval of length 2 alpha holds it with more than this. Source: Hsu, Khanna, Roth 2012, proof of
+    Theorem 3.3; the constant is Shevtsova's (2010), admitted.
+
+    Parameters
+    ----------
+    users, error, epsilon, delta
+        As for `heavy_hitter_failure`; any number of users.
+
+    Returns
+    -------
+    Enclosure
+        Of the bound; 0 where it says nothing. INTERVAL.
+    """
+    _require(users, error, epsilon, delta)
+    revealed = {0} if delta == 0 else {math.ceil(users * delta + x * math.sqrt(users * delta)) for x in (2, 3, 4, 6, 10, 20)}
+    nothing = Enclosure(0.0, 0.0, Rigour.INTERVAL, "Berry-Esseen says nothing")
+    normal = partial(_normal, users, Fraction(error), Fraction(epsilon), Fraction(delta))
+    found = [narrow(partial(normal, r), "Berry-Esseen", Rigour.INTERVAL) for r in revealed if r < users]
+    return max(found, key=lambda e: e.low, default=nothing).clamp(0.0, 1.0)
+
+
+def _normal(n: int, error: Fraction, epsilon: Fraction, delta: Fraction, r: int) -> flint.arb:
+    p, q = response(epsilon)
+    sigma = ((n - r) * p * q).sqrt()
+    inside = (ball(error) / sigma / flint.arb(2).sqrt()).erf()
+    return 1 - binomial_upper(n, delta, r + 1) - inside - 2 * ball(SHEVTSOVA) * (p * p + q * q) / sigma
+
+
+def le_cam_failure(users: int, error: Number, epsilon: Number, delta: Number = 0) -> Enclosure:
+    r"""Failure probability that every heavy-hitter algorithm has on some data set, by two biased priors.
+
+    .. math:: \beta \ge \frac{1 - TV}{2} - P\Bigl[Bin\bigl(n, \tfrac12 + \eta\bigr) \le \frac{n+\alpha}2\Bigr],
+              \qquad TV = TV\bigl(Bin(n, \tfrac12 + \eta t),\, Bin(n, \tfrac12 - \eta t)\bigr), \quad
+              t = \tanh \frac\varepsilon2
+
+    for every bias eta in (0, 1/2]; the best found is taken. An algorithm that is accurate tells the two priors apart,
+    unless the data themselves are too equal. It captures the factor 1/epsilon that a uniform prior misses. For
+    delta > 0 the channel's total variation is at most :math:`1 - (1-\delta)^n (1 - TV)`, and at most
+    :math:`\sqrt{1 - BC^{2n}}` with :math:`BC = \delta \sqrt{1 - 4 \eta^2} + (1-\delta) \sqrt{1 - 4 \eta^2 t^2}`.
+    Source: Le Cam 1973; not in the paper.
+
+    Parameters
+    ----------
+    users, error, epsilon, delta
+        As for `heavy_hitter_failure`; any number of users.
+
+    Returns
+    -------
+    Enclosure
+        Of the bound at the best bias found; 0 where it says nothing. INTERVAL.
+    """
+    _require(users, error, epsilon, delta)
+
+    def at(eta: float) -> flint.arb:
+        return _two_priors(users, Fraction(error), Fraction(epsilon), Fraction(delta), Fraction(eta))
+
+    def loss(log_eta: float) -> float:
+        with flint.ctx.workprec(_BITS):
+            return -float(at(min(math.exp(log_eta), 0.5)))
+
+    ends = (math.log(0.01 / math.sqrt(users)), math.log(0.5))
+    grid = [ends[0] + (ends[1] - ends[0]) * i / 24 for i in range(25)]
+    best = min(range(25), key=lambda i: loss(grid[i]))
+    found = optimize.minimize_scalar(
+        loss, bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 24)]), method="bounded", options={"xatol": 1e-6}
+    )
+    eta = min(math.exp(min((grid[best], float(found.x)), key=loss)), 0.5)
+    return narrow(lambda: at(eta), f"Le Cam, bias {eta:.6g}", Rigour.INTERVAL).clamp(0.0, 1.0)
+
+
+def _two_priors(n: int, error: Fraction, epsilon: Fraction, delta: Fraction, eta: Fraction) -> flint.arb:
+    bits = n.bit_length()
+    with flint.ctx.workprec(flint.ctx.prec + bits):
+        p, q = response(epsilon)
+        shift = ball(eta) * (p - q)
+        ends = [binomial_upper(n, flint.arb(0.5) + sign * shift, n // 2 + 1) for sign in (1, -1)]
+        distance = ends[0] - ends[1]
+        if delta:
+            affinity = ball(delta) * (1 - 4 * ball(eta) ** 2).sqrt() + ball(1 - delta) * (1 - 4 * shift * shift).sqrt()
+            distance = (1 - ball(1 - delta) ** n * (1 - distance)).min((1 - affinity ** (2 * n)).sqrt())
+        equal = binomial_lower(n, Fraction(1, 2) + eta, math.floor((n + error) / 2))
+        value = (1 - distance) / 2 - equal
+    return +value
+
+
+def _require(users: int, error: Number, epsilon: Number, delta: Number) -> None:
+    if not (users >= 1 and error >= 0 and epsilon >= 0 and 0 <= delta < 1):
+        raise ValueError(
+            "a limit needs users >= 1, error >= 0, epsilon >= 0 and 0 <= delta < 1, "
+            f"got users={users}, error={error}, epsilon={epsilon}, delta={delta}"
+        )

@@ -1,0 +1,39 @@
+"""What the sign oracle costs."""
+
+from __future__ import annotations
+
+from ldpaudit.accountants._finite import FiniteProfile, both_ways
+from ldpaudit.mechanisms.sign_oracle import SignOracle
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.profile import PrivacyProfile
+
+
+def profile(m: SignOracle, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    r"""Exact profile of one user's report to the sign oracle, her public column known.
+
+    .. math:: \delta(\varepsilon) = \bigl(p - e^\varepsilon (1-p)\bigr)_+, \qquad
+              \varepsilon(0) = \log \frac{p}{1-p}
+
+    The same for every user: a column of the public matrix is not constant on any domain, because its vector is not 0
+    and the values 1, 2, 4, ... are among the inputs. Tight: attained on {y = Z[x, i]} by 0 and such a power of two.
+
+    The talk (slides "LDP warm-up" and "Frequency oracle for large domains") tells the truth "with probability about
+    1/2 + epsilon" and calls that epsilon-LDP. With exactly 1/2 + epsilon the cost is
+    :math:`\log\frac{1+2\varepsilon}{1-2\varepsilon} = 4\varepsilon + \tfrac{16}{3}\varepsilon^3 + \dots`, four times as
+    much; `SignOracle.for_epsilon` has the largest probability that keeps the promise, about 1/2 + epsilon/4.
+    Proof: proofs/sign_oracle.py.
+
+    Parameters
+    ----------
+    m : SignOracle
+        ``1/2 < p < 1``, as its constructor ensures.
+    neighbours : Neighbours
+        Replace-one.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. Rigour EXACT at every epsilon.
+    """
+    atoms = [(m.p, 1 - m.p), (1 - m.p, m.p)]
+    return FiniteProfile(both_ways(atoms), "sign oracle: log(p/(1-p)), attained at y = Z[x, i]")

@@ -1,0 +1,220 @@
+r"""The Bucket mechanism: noisy counts of random halves of the universe, and the one value that is always in the larger.
+
+Hsu, Khanna, Roth 2012, "Distributed private heavy hitters", Algorithm 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Self
+
+import flint
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.enclosure import round_up
+from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanisms._codewords import heaviest
+from ldpaudit.mechanisms._gf2 import BITS, nonzero, solve
+from ldpaudit.mechanisms._hadamard import parity
+from ldpaudit.mechanisms._parameters import Number, ball, exact, integer, positive
+from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+
+_CHUNK = 1 << 22
+"""Noises that `run` draws at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class BucketHeavyHitter(Mechanism):
+    """The bits ``<r, x>`` mod 2 of a value for `trials * rows` public vectors r, each plus Laplace noise.
+
+    The vectors are not 0 and come from the seed. A view is a row of ``trials * rows`` floats. An absent user, the
+    input None, is a histogram of zeros, so that all her bits are 0. As for `Laplace`, what is said of privacy is about
+    real numbers.
+
+    Parameters
+    ----------
+    domain : int
+        Number N of values, from 2 to 2**62; inputs are ``range(domain)``, and None for an absent user.
+    rows : int
+        Hash functions a trial, at least 1.
+    trials : int
+        At least 1.
+    scale : Fraction
+        Of the noise on each bit, above 0.
+    seed : int
+        Of the public vectors.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> m = BucketHeavyHitter.as_printed(epsilon=1, delta=1e-6, beta=Fraction(1, 20), domain=2**20)
+    >>> m.rows, m.trials, round(float(m.scale), 3)
+    (24, 24, 249.944)
+    >>> rng, data = np.random.default_rng(0), [7] * 900 + [3] * 100
+    >>> loud = BucketHeavyHitter(domain=2**20, rows=24, trials=24, scale=Fraction(5))
+    >>> loud.heavy_hitter(loud.run(data, rng), users=1_000)
+    7
+    """
+
+    title = "Bucket mechanism"
+    relations = (REPLACE_ONE, ADD_REMOVE)
+
+    domain: int
+    rows: int
+    trials: int
+    scale: Fraction
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        integer(self, "domain", 2, 1 << BITS)
+        integer(self, "rows", 1)
+        integer(self, "trials", 1)
+        integer(self, "seed", 0)
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+
+    @classmethod
+    def as_printed(cls, epsilon: Number, delta: Number, beta: Number, domain: int, seed: int = 0) -> Self:
+        """Algorithm 3: ``log2(12 N)`` rows, ``8 ln(1/beta)`` trials, and noise for the product of the two, rounded up.
+
+        Rows and trials are rounded up as well, the product under the root is not: the paper rounds nothing.
+        """
+        rows = (12 * domain - 1).bit_length()
+        trials, scale = _printed(positive("epsilon", epsilon), exact(delta), exact(beta), domain)
+        return cls(domain, rows, trials, scale, seed)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, domain: int, rows: int, trials: int, seed: int = 0) -> Self:
+        """Epsilon-LDP whatever the public vectors are: ``scale = rows * trials / epsilon``, exactly."""
+        return cls(domain, rows, trials, rows * trials / positive("epsilon", epsilon), seed)
+
+    @property
+    def inputs(self) -> range:
+        """The values."""
+        return range(self.domain)
+
+    @property
+    def bits(self) -> int:
+        """Length of a value's binary expansion."""
+        return (self.domain - 1).bit_length()
+
+    @property
+    def coordinates(self) -> int:
+        """Numbers in a view."""
+        return self.rows * self.trials
+
+    @property
+    def vectors(self) -> NDArray[np.int64]:
+        """The public vectors r, trial by trial, shape ``(trials * rows,)``."""
+        return nonzero(self.seed, np.arange(self.coordinates), self.bits)
+
+    def apart(self, present: bool = False) -> tuple[int, int | None, int, bool]:
+        """The two inputs that differ in most coordinates, in how many, and whether that is known to be the most.
+
+        Parameters
+        ----------
+        present : bool
+            Compare a value with an absent user, not two values. The bits of two values differ where those of their
+            exclusive or are 1, and every number of so many bits is such an exclusive or.
+        """
+        below = self.domain if present else 1 << self.bits
+        difference, weight, known = heaviest(tuple(self.vectors.tolist()), self.bits, below)
+        if present:
+            return difference, None, weight, known
+        second = 0 if difference < self.domain else 1 << (self.bits - 1)
+        return difference ^ second, second, weight, known
+
+    def hashes(self, values: ArrayLike) -> NDArray[np.uint8]:
+        """Bits of values, shape ``values.shape + (trials * rows,)``: the exclusive or of those of a value's bytes."""
+        packed = np.uint8(0)
+        rest = np.asarray(values, dtype=np.int64)
+        for table in _tables(self.seed, self.coordinates, self.bits):
+            packed = packed ^ table[rest & 255]
+            rest = rest >> 8
+        return np.unpackbits(packed, axis=-1, count=self.coordinates)
+
+    def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Views, shape ``(size, trials * rows)``."""
+        self.require_input(x)
+        views = rng.laplace(0.0, round_up(self.scale), (size, self.coordinates))
+        if x is not None:
+            views += self.hashes(x)
+        return views
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased count of the users whose bit is 1, for each hash function, shape ``(trials * rows,)``."""
+        return np.asarray(np.sum(views, axis=0), dtype=np.float64)
+
+    def truth(self, data: ArrayLike) -> NDArray[np.float64]:
+        """Count of the users whose bit is 1, for each hash function."""
+        values, counts = np.unique(np.asarray(data, dtype=np.int64), return_counts=True)
+        total = np.zeros(self.coordinates)
+        for part in _parts(len(values), self.coordinates):
+            total += counts[part].astype(np.float64) @ self.hashes(values[part]).astype(np.float64)  # exact below 2**53
+        return total
+
+    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The counts u of Algorithm 3, every user's noise drawn; `heavy_hitter` reads them."""
+        total = self.truth(data)
+        for part in _parts(len(np.asarray(data)), self.coordinates):
+            total += rng.laplace(0.0, round_up(self.scale), (part.stop - part.start, self.coordinates)).sum(axis=0)
+        return total
+
+    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Counts with the law of `run`, in time free of the users: Laplace noises sum to a difference of two Gammas."""
+        gamma = rng.standard_gamma(len(np.asarray(data)), (2, self.coordinates))
+        noise: NDArray[np.float64] = round_up(self.scale) * (gamma[0] - gamma[1])
+        return self.truth(data) + noise
+
+    def heavy_hitter(self, counts: NDArray[np.float64], users: int) -> int | None:
+        """The value that most trials name; of several the least, and None where no trial names any.
+
+        A trial takes the larger half of the users, by each hash function, for the heavy hitter's, and solves for the
+        value that is in all of them. Where the system has several solutions, the one with free bits 0 is named.
+        """
+        larger = (counts > users / 2).astype(np.int64).reshape(self.trials, self.rows).tolist()
+        vectors = self.vectors.reshape(self.trials, self.rows).tolist()
+        named = [solve(rows, target, self.bits) for rows, target in zip(vectors, larger, strict=True)]
+        votes = Counter(x for x in named if x is not None and x < self.domain)
+        return min(votes, key=lambda x: (-votes[x], x), default=None)
+
+
+def _parts(users: int, coordinates: int) -> Iterator[slice]:
+    step = max(1, _CHUNK // coordinates)
+    return (slice(start, min(start + step, users)) for start in range(0, users, step))
+
+
+@lru_cache(maxsize=16)
+def _tables(seed: int, coordinates: int, bits: int) -> list[NDArray[np.uint8]]:
+    """For each byte of a value: all bits of each of its 256 contents, packed."""
+    vectors = nonzero(seed, np.arange(coordinates), bits)
+    contents = np.arange(256, dtype=np.int64)[:, None]
+    return [np.packbits(parity((contents << low) & vectors), axis=-1) for low in range(0, bits, 8)]
+
+
+def _printed(epsilon: Fraction, delta: Fraction, beta: Fraction, domain: int) -> tuple[int, Fraction]:
+    """Trials, and the scale rounded up to a dyadic rational."""
+    if not (0 < delta < 1 and 0 < beta < 1):
+        raise ValueError(f"BucketHeavyHitter needs 0 < delta < 1 and 0 < beta < 1, got delta={delta}, beta={beta}")
+    with flint.ctx.workprec(2 * SIGNIFICANT_BITS):
+        lines = ball(Fraction(12 * domain)).log() / flint.arb(2).log()
+        tries, secret = -ball(beta).log(), -ball(delta).log()
+        scale = _upper(8 * (lines * tries * secret).sqrt() / ball(epsilon))
+        trials = math.ceil(_upper(8 * tries))
+    unit = Fraction(2) ** (scale.numerator.bit_length() - scale.denominator.bit_length() - SIGNIFICANT_BITS)
+    return trials, -(-scale // unit) * unit
+
+
+def _upper(value: flint.arb) -> Fraction:
+    mantissa, exponent = value.upper().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

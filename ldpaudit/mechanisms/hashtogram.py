@@ -1,0 +1,243 @@
+r"""Hashtogram: the sign oracle with columns so few that all answers cost about n: hash, group, transform.
+
+Bassily, Nissim, Stemmer, Thakurta 2017, and the optimizations of Stemmer's talk.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._gf2 import BITS, images, independent, span, words
+from ldpaudit.mechanisms._hadamard import parity, transform
+from ldpaudit.mechanisms._parameters import Number, integer, odds, positive, probability
+from ldpaudit.mechanisms._sampling import bernoulli
+
+_CHUNK = 1 << 18
+"""Users whose reports `run` holds at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hashtogram(Mechanism):
+    r"""One Hadamard coefficient of the cell that a value is hashed to, told with probability `p`, else its opposite.
+
+    User i belongs to a public group j and to a public column r in ``1..cells-1``, both from the seed and i. Her group
+    hashes x to the cell ``h_j(x) = A_j x`` over GF(2), where the public matrix A_j has full rank, and she reports the
+    sign ``H[h_j(x), r]`` of the Hadamard matrix, randomized. As ``H[A x, r] = (-1)**<A^T r, x>``, that is the sign
+    oracle with at most ``cells - 1`` columns a group: so few that their sums fit in a table, whose fast Walsh-Hadamard
+    transform answers all queries at once. A view is a row ``(i, y)``.
+
+    Parameters
+    ----------
+    users : int
+        Number of users' indices, at least 1.
+    domain : int
+        Number of values, from 2 to 2**62; inputs are ``range(domain)``.
+    cells : int
+        A power of two, at least 2, and at most what the values' bits need: then nothing is hashed.
+    groups : int
+        Number of public groups; the median of their answers is the answer.
+    p : Fraction
+        Probability of the true sign, ``1/2 < p < 1``.
+    seed : int
+        Of groups, columns and hash functions.
+    index : int
+        The user whose report a view is; none is more exposed than another.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> m = Hashtogram.for_epsilon(1.0, users=10**6, domain=2**40)
+    >>> m.cells, m.groups
+    (1024, 25)
+    """
+
+    title = "hashtogram"
+
+    users: int
+    domain: int
+    cells: int
+    groups: int
+    p: Fraction
+    seed: int = 0
+    index: int = 0
+
+    def __post_init__(self) -> None:
+        users = integer(self, "users", 1, 1 << BITS)
+        integer(self, "domain", 2, 1 << BITS)
+        cells = integer(self, "cells", 2, 1 << min(self.bits, 31))
+        if cells & (cells - 1):
+            raise ValueError(f"Hashtogram needs a power of two cells, got cells={cells}")
+        integer(self, "groups", 1, 1 << 31)
+        integer(self, "seed", 0)
+        integer(self, "index", 0, users - 1)
+        probability(self, "p", low=Fraction(1, 2))
+
+    @classmethod
+    def for_epsilon(
+        cls, epsilon: Number, users: int, domain: int, beta: Number = Fraction(1, 20), seed: int = 0
+    ) -> Self:
+        """About sqrt(users) cells and ``8 ln(1/beta)`` groups, an odd number; the most accurate signs, rounded down.
+
+        Where each group fails a query with probability 1/4, half of these groups do with probability at most `beta`.
+        """
+        bits = min((max(users, 4) - 1).bit_length() // 2, (domain - 1).bit_length())
+        groups = math.ceil(8 * -math.log(positive("beta", beta)))
+        return cls(users, domain, 1 << bits, max(groups, 1) | 1, odds(epsilon), seed)
+
+    @property
+    def inputs(self) -> range:
+        """The values."""
+        return range(self.domain)
+
+    @property
+    def bits(self) -> int:
+        """Length of a value's vector of bits."""
+        return (self.domain - 1).bit_length()
+
+    @property
+    def collision(self) -> Fraction:
+        """Probability, over the matrices of full rank, that two different values share a cell; at most 1/cells."""
+        return Fraction((1 << self.bits) // self.cells - 1, (1 << self.bits) - 1)
+
+    @property
+    def apart(self) -> tuple[int, int]:
+        """Two values with opposite signs in the viewed user's column: 0, and a power of two; every column has such."""
+        column = int(self._columns(np.array([self.index]))[0])
+        return 0, column & -column
+
+    def places(self, index: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Users' groups, and their columns in ``1..cells-1``."""
+        drawn = words(self.seed, index)
+        group = ((drawn >> np.uint64(33)) * np.uint64(self.groups)) >> np.uint64(31)
+        column = 1 + (drawn & np.uint64((1 << 33) - 1)) % np.uint64(self.cells - 1)
+        return group.astype(np.int64), column.astype(np.int64)
+
+    def _columns(self, index: ArrayLike) -> NDArray[np.int64]:
+        """Users' vectors ``A_j^T r``."""
+        group, column = self.places(index)
+        found: NDArray[np.int64] = _spans(self.seed, self.groups, self.cells, self.bits)[group, column]
+        return found
+
+    def signs(self, x: ArrayLike, index: ArrayLike) -> NDArray[np.int64]:
+        """``H[h_j(x), r]``, +1 or -1, for values and users' indices that broadcast."""
+        negative = parity(self._columns(index) & np.asarray(x, dtype=np.int64))
+        return 1 - 2 * negative.astype(np.int64)
+
+    def hash(self, group: int, values: ArrayLike) -> NDArray[np.int64]:
+        """Cells of values in a group."""
+        return images(_matrices(self.seed, self.groups, self.cells, self.bits)[group], values)
+
+    def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, 2)``, one of each user given by value and index."""
+        truth = self.signs(x, index)
+        told = 2 * bernoulli(self.p, truth.shape, rng).astype(np.int64) - 1
+        return np.stack(np.broadcast_arrays(np.asarray(index, dtype=np.int64), truth * told), axis=-1)
+
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, 2)``, of the user `index`."""
+        self.require_input(x)
+        return self.reports(x, np.full(size, self.index), rng)
+
+    def law(self, x: int) -> Law:
+        """Law on the two signs of the user `index`."""
+        self.require_input(x)
+        truth = (self.index, int(self.signs(x, np.array([self.index]))[0]))
+        views = [(self.index, 1), (self.index, -1)]
+        return Law(lambda view: self.p if tuple(view) == truth else 1 - self.p, lambda: views, 2)
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """The table that `query` asks: unbiased counts of each group's users in each cell, ``(groups, cells)``."""
+        return self._decode(self._add(np.zeros(2 * self.groups * self.cells, dtype=np.int64), np.asarray(views)))
+
+    def _add(self, tally: NDArray[np.int64], views: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count reports by group, column and sign, in place."""
+        group, column = self.places(views[:, 0])
+        tally += np.bincount((group * self.cells + column) * 2 + (views[:, 1] > 0), minlength=len(tally))
+        return tally
+
+    def _decode(self, tally: NDArray[np.int64]) -> NDArray[np.float64]:
+        r"""With :math:`\mu = 1/(T-1)`, the T cells' signs agree on average -mu over the columns that are not 0."""
+        lies, truths = np.moveaxis(tally.reshape(self.groups, self.cells, 2), -1, 0)
+        sums = np.stack([transform(row) for row in truths - lies]) / float(2 * self.p - 1)
+        mu = 1 / (self.cells - 1)
+        users = (truths + lies).sum(axis=1, keepdims=True)
+        table: NDArray[np.float64] = (sums + mu * users) / (1 + mu)
+        return table
+
+    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The whole system: users' inputs to the table; beyond the data it holds two tables and a chunk of reports.
+
+        Where among the indices the users stand is drawn first.
+        """
+        values = np.asarray(data)
+        if not 1 <= len(values) <= self.users:
+            raise ValueError(f"Hashtogram needs 1 to users={self.users} users, got {len(values)}")
+        if values.min() < 0 or values.max() >= self.domain:
+            raise ValueError(f"Hashtogram needs inputs in range({self.domain}), got {values.min()} to {values.max()}")
+        tally = np.zeros(2 * self.groups * self.cells, dtype=np.int64)
+        first = int(rng.integers(self.users))
+        for part in _parts(len(values)):
+            index = (first + np.arange(part.start, part.stop)) % self.users
+            self._add(tally, self.reports(values[part].astype(np.int64), index, rng))
+        return self._decode(tally)
+
+    def truth(self, data: ArrayLike) -> NDArray[np.float64]:
+        """Expected counts of each group's users in each cell, shape ``(groups, cells)``."""
+        cells = [np.bincount(self.hash(j, data), minlength=self.cells) for j in range(self.groups)]
+        return np.stack(cells) / self.groups
+
+    def query(self, table: NDArray[np.float64], values: ArrayLike) -> NDArray[np.float64]:
+        """Estimated counts of any values: the median of the groups' answers, each of which is unbiased.
+
+        Parameters
+        ----------
+        table : ndarray, shape (groups, cells)
+            What `run` or `estimate` returned.
+        values : array_like of int
+            In ``range(domain)``.
+
+        Returns
+        -------
+        ndarray, shape of `values`
+            In users.
+        """
+        asked = np.asarray(values, dtype=np.int64)
+        chance = float(self.collision)
+        answers = np.empty((self.groups, *asked.shape))
+        for j in range(self.groups):
+            users = table[j].sum()  # what the others put into a cell by chance is taken off
+            answers[j] = self.groups * (table[j][self.hash(j, asked)] - chance * users) / (1 - chance)
+        return np.asarray(np.median(answers, axis=0), dtype=np.float64)
+
+
+def _parts(size: int) -> Iterator[slice]:
+    return (slice(start, min(start + _CHUNK, size)) for start in range(0, size, _CHUNK))
+
+
+@lru_cache(maxsize=16)
+def _matrices(seed: int, groups: int, cells: int, bits: int) -> tuple[tuple[int, ...], ...]:
+    """Rows of each group's hash matrix. Words of another seed than the users' places."""
+    rank = cells.bit_length() - 1
+    # So far apart that no group's search for independent vectors runs into the next one's.
+    return tuple(tuple(independent(~seed, j << 20, rank, bits)) for j in range(groups))
+
+
+@lru_cache(maxsize=16)
+def _spans(seed: int, groups: int, cells: int, bits: int) -> NDArray[np.int64]:
+    """Each group's columns ``A^T r``, shape ``(groups, cells)``."""
+    table = np.stack([span(rows) for rows in _matrices(seed, groups, cells, bits)])
+    table.flags.writeable = False
+    return table

@@ -1,0 +1,147 @@
+"""Lower bounds for one bit: against every transcript of few users, against each other, and at scale."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ldpaudit.accountants.limits import hsu
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import Unsupported
+
+ROUNDING = 1e-12
+"""The brute force below is in floats."""
+ERRORS = [Fraction(e) for e in ("0", "1/2", "1", "2", "37/10")]
+
+
+@cache
+def transcripts(n: int, epsilon: float, delta: float = 0.0) -> tuple[tuple[float, ...], ...]:
+    """For every combination of n users' messages: P[n1 = j, messages], j = 0..n, for uniform bits.
+
+    A message is the revealed bit or the randomized one.
+    """
+    p = 1 / (1 + math.exp(-epsilon))
+    truth, lie = (1 - delta) * p, (1 - delta) * (1 - p)
+    told = [(delta, 0.0), (0.0, delta), (truth, lie), (lie, truth)]
+    rows = []
+    for messages in product(told, repeat=n):
+        law = np.ones(1)
+        for zero, one in messages:
+            law = np.convolve(law, [zero / 2, one / 2])
+        rows.append(tuple(law.tolist()))
+    return tuple(rows)
+
+
+def heavy_hitter_risk(n: int, error: float, epsilon: float, delta: float = 0.0) -> float:
+    total = 0.0
+    for law in transcripts(n, epsilon, delta):
+        name_zero = sum(w for j, w in enumerate(law) if 2 * j - n > error)
+        name_one = sum(w for j, w in enumerate(law) if n - 2 * j > error)
+        total += min(name_zero, name_one)
+    return total
+
+
+def frequency_risk(n: int, error: float, epsilon: float) -> float:
+    kept = 0.0
+    for law in transcripts(n, epsilon):
+        guesses = np.arange(-2 * n, 4 * n) / 2
+        kept += max(sum(w for j, w in enumerate(law) if abs(j - guess) <= error) for guess in guesses)
+    return 1 - kept
+
+
+def assert_is(found: Enclosure, truth: float) -> None:
+    assert found.rigour is Rigour.EXACT
+    assert found.low - ROUNDING <= truth <= found.high + ROUNDING
+    assert found.high - found.low <= ROUNDING
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 7])
+def test_the_bayes_risk_is_that_of_all_transcripts(n: int, error: Fraction, epsilon: float) -> None:
+    assert_is(hsu.heavy_hitter_failure(n, error, epsilon), heavy_hitter_risk(n, float(error), epsilon))
+    if n <= 6:
+        assert_is(hsu.frequency_failure(n, error, epsilon), frequency_risk(n, float(error), epsilon))
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01, 0.3])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+@pytest.mark.parametrize("n", [2, 5, 6])
+def test_no_bound_exceeds_what_the_strongest_channel_allows(n: int, epsilon: float, delta: float) -> None:
+    for error in ERRORS:
+        truth = heavy_hitter_risk(n, float(error), epsilon, delta)
+        assert hsu.heavy_hitter_failure(n, error, epsilon, delta).low <= truth + ROUNDING
+    # Le Cam's prior is another one: its bound is one on the worst data set.
+    worst = max(fails(n, 0, epsilon, delta, data) for data in range(n + 1))
+    assert hsu.le_cam_failure(n, 0, epsilon, delta).low <= worst + ROUNDING
+
+
+def fails(n: int, error: float, epsilon: float, delta: float, ones: int) -> float:
+    """How often the majority of all messages is wrong by more than `error`, on a data set with so many ones."""
+    p = delta + (1 - delta) / (1 + math.exp(-epsilon))
+    law = np.ones(1)
+    for user in range(n):
+        law = np.convolve(law, [1 - p, p] if user < ones else [p, 1 - p])
+    wrong_one, wrong_zero = n - 2 * ones > error, 2 * ones - n > error
+    return float(
+        sum(w for s, w in enumerate(law) if (2 * s > n and wrong_one) or (2 * s <= n and wrong_zero))
+    )
+
+
+def test_theorem_3_3_holds_with_alpha_above_the_root_of_n_and_beta_a_tenth() -> None:
+    for n in (100, 1_000, 10_000, 40_001):
+        assert hsu.heavy_hitter_error(n, 0.1, 0.5) >= 1.0 * math.sqrt(n)
+
+
+@pytest.mark.parametrize("n", [50, 51, 400])
+def test_the_error_is_the_last_that_is_ruled_out(n: int) -> None:
+    least = hsu.heavy_hitter_error(n, 0.1, 1.0)
+    assert least > 0
+    assert hsu.heavy_hitter_failure(n, least - 1, 1.0).low > 0.1
+    assert hsu.heavy_hitter_failure(n, least, 1.0).high <= 0.1
+
+
+def test_an_error_that_nobody_can_make_is_not_ruled_out() -> None:
+    assert hsu.heavy_hitter_failure(10, 10, 0.1).high == 0
+    assert hsu.heavy_hitter_error(10, 0.499, 0.1) == 0
+
+
+@pytest.mark.parametrize("error", [1, 4, 9])
+def test_berry_esseen_says_no_more_than_the_exact_risk(error: int) -> None:
+    for epsilon in (0.1, 0.5):
+        exact, closed = hsu.frequency_failure(300, error, epsilon), hsu.berry_esseen_failure(300, error, epsilon)
+        assert exact.high - 0.2 <= closed.low <= exact.high
+
+
+def test_revealed_bits_only_weaken_berry_esseen() -> None:
+    bounds = [hsu.berry_esseen_failure(10**6, 100, 0.5, delta).low for delta in (0, 1e-7, 1e-3, 0.5, 0.99)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[-1] > 0
+
+
+def test_le_cam_sees_the_factor_one_over_epsilon_that_a_uniform_prior_misses() -> None:
+    n, error = 10**6, 10**4  # ten roots of n
+    assert hsu.le_cam_failure(n, error, 0.1).low > 0.2
+    assert hsu.berry_esseen_failure(n, error, 0.1).high < 1e-10
+    assert hsu.le_cam_failure(n, error, 4.0).high == 0
+
+
+def test_le_cam_survives_a_delta_that_reveals_many() -> None:
+    assert hsu.le_cam_failure(10**6, 300, 0.5, Fraction(1, 10)).low > 0.1
+    assert hsu.heavy_hitter_failure(10**4, 30, 0.5, Fraction(1, 10)).high < 1e-10
+
+
+def test_more_than_1500_users_are_not_enumerated() -> None:
+    with pytest.raises(Unsupported, match="1500"):
+        hsu.frequency_failure(1501, 1, 1)
+
+
+@pytest.mark.parametrize("change", [{"users": 0}, {"error": -1}, {"epsilon": -1}, {"delta": 1}])
+def test_parameters_outside_the_domain_are_refused(change: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="a limit needs"):
+        hsu.le_cam_failure(**({"users": 5, "error": 0, "epsilon": 1, "delta": 0} | change))
