@@ -1,0 +1,273 @@
+r"""Sampling and a threshold (TrieHH, sample-and-threshold): the profile of what is released.
+
+At every level a fresh sample of the users votes for the next prefix of their values, if the prefix so far has been
+released, and prefixes with ``threshold`` votes are released. Several levels make a trie. `low` is attained by an explicit
+data set; `high` holds for all of them, other users' prefixes included.
+
+One level, one user more:
+
+.. math:: D \le \delta(\varepsilon) \le D + q B, \qquad D = \max_w\; g'(w) - e^\varepsilon g(w)
+
+with D from `_hypergeometric`, exact, and B what other prefixes can tell, from `_crowd`; it is 0 for Poisson sampling, whose
+votes are independent. One user less: :math:`P \le e^r P' + b` with r of about :math:`\ln\frac{1}{1-q}`, see `_leaving`, so
+that delta is at most b from r on, and it is convex in :math:`e^\varepsilon` before. One user replaced: he leaves, another comes,
+
+.. math:: \delta_{replace}(\varepsilon) \le \delta_{add}(\varepsilon - r) + e^{\varepsilon - r} b
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants._ball import ball
+from ldpaudit.accountants._binomial import narrowed
+from ldpaudit.accountants._crowd import crowd_leak
+from ldpaudit.accountants._crowd_data import CrowdData, worst_crowd
+from ldpaudit.accountants._hypergeometric import FixedBatch, PoissonBatch, Sampling, exp_ball, single_prefix
+from ldpaudit.accountants._leaving import leaving_cost
+from ldpaudit.accountants._levels import levels_high, levels_low
+from ldpaudit.accountants._search import crossing
+from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
+from ldpaudit.errors import Unsupported
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+
+_PRECISION = 128
+_HUGE = Fraction(600)
+"""An epsilon whose delta bounds that at infinity from above."""
+_NEGLIGIBLE = 1e-13
+"""Relative to the one-prefix cost, a leak through other prefixes that needs no closer look."""
+_CROWDED = 1e-3
+"""One that is worth a search for its data set."""
+_EPSILON_WIDTH = {True: 2.0**-34, False: 2.0**-16}
+"""Relative precision of the search for an epsilon: one level, several."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorstData:
+    """The pair of neighbouring data sets and the event that attain a lower bound.
+
+    Parameters
+    ----------
+    holders : tuple of int
+        For each length, up to that of the event, how many users beside the new one share his prefix; they never grow.
+    others : str
+        What everybody else holds.
+    event : str
+        The releases that tell.
+    """
+
+    holders: tuple[int, ...]
+    others: str
+    event: str
+
+
+@dataclass(frozen=True)
+class ThresholdProfile(PrivacyProfile):
+    """Profile of the set of released prefixes of all levels together.
+
+    With Poisson sampling and one level, the numbers of votes of what is released may be shown too: the profile is the same.
+
+    Parameters
+    ----------
+    sampling : Sampling
+        Who votes, at every level anew. Its `users` are those of the smaller data set for add-remove neighbours, of both
+        for replace-one.
+    threshold : int
+        Votes needed, at least 1.
+    levels : int
+        L, the length of the longest value, at least 1.
+    neighbours : Neighbours
+        Add-remove or replace-one.
+    several : bool
+        Whether a user may hold several values and votes for a random one (TrieHH's Algorithm 3). One level costs the same;
+        over several, `high` grows, because at every level another value of his may be the rare one.
+
+    Raises
+    ------
+    Unsupported
+        For other relations.
+    """
+
+    sampling: Sampling
+    threshold: int
+    levels: int = 1
+    neighbours: Neighbours = ADD_REMOVE
+    several: bool = False
+
+    def __post_init__(self) -> None:
+        if not (self.threshold >= 1 and self.levels >= 1):
+            raise ValueError(f"ThresholdProfile needs threshold and levels >= 1, got {self.threshold}, {self.levels}")
+        if self.neighbours not in (ADD_REMOVE, REPLACE_ONE):
+            raise Unsupported(self, f"samples have the relations add-remove and replace-one, not {self.neighbours}")
+        if self.neighbours == REPLACE_ONE and self.sampling.users < 2:
+            raise ValueError("ThresholdProfile needs at least two users for replace-one neighbours, got one")
+
+    @property
+    def source(self) -> str:
+        """What is computed."""
+        kind = "without replacement" if isinstance(self.sampling, FixedBatch) else "by coins"
+        return f"sample {kind}, threshold {self.threshold}, {self.levels} level(s), {self.neighbours}"
+
+    @property
+    def base(self) -> Sampling:
+        """The sampling to which the user in question comes."""
+        return self.sampling.without_one() if self._replace else self.sampling
+
+    @property
+    def _replace(self) -> bool:
+        return self.neighbours == REPLACE_ONE
+
+    def _never(self) -> bool:
+        """Whether nothing can be released at all."""
+        most = self.sampling.batch if isinstance(self.sampling, FixedBatch) else self.base.users + 1
+        return self.threshold > most
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """EXACT for Poisson sampling, one level and add-remove neighbours; else INTERVAL, as the module says."""
+        require_epsilon(epsilon)
+        if self._never():
+            return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
+        own = self._own(epsilon)
+        if self._exact():
+            return own
+        low = self._low(epsilon)
+        return Enclosure(low, max(low, self._high(epsilon, own.low)), Rigour.INTERVAL, self.source).clamp(0.0, 1.0)
+
+    def _exact(self) -> bool:
+        return self.levels == 1 and isinstance(self.sampling, PoissonBatch) and not self._replace
+
+    def _own(self, epsilon: Number) -> Enclosure:
+        """What the new user's own value costs."""
+        eps = Fraction(epsilon) if math.isfinite(epsilon) else _HUGE
+        return narrowed(lambda: self._one_prefix(eps), Rigour.EXACT, self.source).clamp(0.0, 1.0)
+
+    def _low(self, epsilon: Number) -> float:
+        """The largest delta of a data set that is known."""
+        own = self._own(epsilon).low
+        crowd = self._crowd(Fraction(epsilon)) if math.isfinite(epsilon) else None
+        return own if crowd is None else max(own, round_down(crowd[0]))
+
+    def _one_prefix(self, epsilon: Fraction) -> flint.arb:
+        """The cost of the new user's own value: added, or where epsilon is tiny, removed."""
+        c = exp_ball(epsilon)
+        added, _ = levels_low(self.base, self.threshold, self.levels, c, self._replace)
+        kept = c * ball(1 - self.base.rate)
+        if self._replace or kept >= 1:
+            return added
+        # He was there: the event is that his prefix is not released.
+        removed = 1 - c + c * single_prefix(self.base, self.threshold, 1 / c)[0]
+        return added.max(removed)
+
+    def _crowd(self, epsilon: Fraction) -> tuple[flint.arb, CrowdData] | None:
+        if not isinstance(self.base, FixedBatch) or self._replace:
+            return None
+        with flint.ctx.workprec(_PRECISION):
+            return worst_crowd(self.base, self.threshold, exp_ball(epsilon))
+
+    def worst_case(self, epsilon: Number) -> WorstData:
+        """The data set and event behind the lower bound at a finite epsilon, where adding a user costs more than removing."""
+        eps = Fraction(require_epsilon(epsilon))
+        with flint.ctx.workprec(_PRECISION):
+            value, holders = levels_low(self.base, self.threshold, self.levels, exp_ball(eps), self._replace)
+            crowd = self._crowd(eps)
+        if crowd is not None and crowd[0] > value:
+            data = crowd[1]
+            return WorstData((data.holders,), str(data), "his prefix is released, or nothing is")
+        return WorstData(holders, "everybody else holds a value of his own", f"his prefix of length {len(holders)} is released")
+
+    def _high(self, epsilon: Number, low: float) -> float:
+        """An upper bound of the larger direction; `low` only guides choices."""
+        eps = Fraction(epsilon) if math.isfinite(epsilon) else _HUGE
+        with flint.ctx.workprec(_PRECISION):
+            c = exp_ball(eps)
+            # Where the user is never sampled, nothing tells.
+            limit = round_up(1 - ball(1 - self.base.rate) ** self.levels)
+            leaving = leaving_cost(self.base, self.threshold, self.levels, self.several, low * math.exp(-min(eps, 600)))
+            r, lost = leaving.epsilon, flint.arb(leaving.lost)
+            if c > r.exp():
+                rest = lost * (c / r.exp() if self._replace else 1)
+                added = self._added(ball(eps) - r if self._replace else ball(eps), low)
+                return min(limit, round_up(added + rest if self._replace else rest.max(flint.arb(added))))
+            at_zero = self._added(flint.arb(0), low)
+            start, end = (2 * at_zero, at_zero + lost) if self._replace else (at_zero, lost)
+            # Convex in e**epsilon: below the chord from epsilon = 0 to r.
+            part = ((r.exp() - c) / r.expm1()).max(flint.arb(0))
+            chord = round_up(end + part * (flint.arb(start) - end).max(flint.arb(0)))
+            return min(limit, chord if self._replace else max(chord, self._added(ball(eps), low)))
+
+    def _added(self, epsilon: flint.arb, low: float) -> float:
+        """An upper bound of delta when a user is added, at the lower end of epsilon."""
+        eps = max(Fraction(0), Fraction(round_down(epsilon)))
+        if self.levels > 1:
+            return levels_high(self.base, self.threshold, self.levels, eps, self.several, low)
+        return _one_level_high(self.base, self.threshold, eps)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """Search, certified by `delta` at both ends: to a relative 2**-34 for one level, 2**-16 for several."""
+        require_delta(delta)
+        at_zero, at_last, width = self.delta(0.0), self.delta(math.inf), _EPSILON_WIDTH[self.levels == 1]
+        if at_zero.high <= delta:
+            return Enclosure(0.0, 0.0, at_zero.rigour, self.source)
+        if at_last.low > delta:
+            return Enclosure(math.inf, math.inf, at_zero.rigour, self.source)
+        start = float(self.threshold * self.base.rate) / 3
+        low = 0.0 if at_zero.low <= delta else crossing(self._low, delta, start, 2.0, width)[0]
+
+        def cost(epsilon: float) -> float:
+            own = self._own(epsilon)
+            return own.high if self._exact() else self._high(epsilon, own.low)
+
+        spread = 1 + 16 * width if self.levels == 1 else 1.05
+        high = math.inf if at_last.high > delta else crossing(cost, delta, low or start, spread, width)[1]
+        return Enclosure(min(low, high), high, at_zero.rigour, self.source)
+
+
+def _one_level_high(sampling: Sampling, threshold: int, epsilon: Fraction) -> float:
+    """D + q B at one epsilon, rounded up."""
+    own = narrowed(lambda: single_prefix(sampling, threshold, exp_ball(epsilon))[0], Rigour.EXACT, "").clamp(0.0, 1.0)
+    if not isinstance(sampling, FixedBatch):
+        return own.high
+    with flint.ctx.workprec(_PRECISION):
+        q = ball(sampling.rate)
+        kappa = (1 + exp_ball(epsilon).log().expm1() / q).min(flint.arb(10) ** 250)
+        worth = math.log(own.low * _NEGLIGIBLE / float(sampling.rate)) if own.low > 0 else -math.inf
+        leak = crowd_leak(sampling, threshold, kappa, worth)
+        return min(round_up(q), round_up(flint.arb(own.high) + q * leak))
+
+
+def largest_batch(users: int, threshold: int, levels: int, epsilon: Number, delta: Number) -> int:
+    """The largest batch found at which a trie is (epsilon, delta)-DP for one user more or less; 0 if none.
+
+    Certified at the batch returned, by the upper bound of `ThresholdProfile`; one more was refused.
+
+    Parameters
+    ----------
+    users, threshold, levels : int
+        n of the smaller data set, theta and L.
+    epsilon, delta : number
+        The target.
+
+    Returns
+    -------
+    int
+        In users. Where it is below the threshold, nothing is ever released.
+    """
+    require_epsilon(epsilon)
+    require_delta(delta)
+
+    def private(batch: int) -> bool:
+        return ThresholdProfile(FixedBatch(users, batch), threshold, levels).delta(epsilon).high <= delta
+
+    low, high = min(threshold - 1, users), users + 1
+    if low and not private(low):
+        return 0
+    while high - low > 1:
+        middle = math.isqrt((low + 1) * high) if high > 2 * low else (low + high) // 2
+        middle = min(max(middle, low + 1), high - 1)
+        low, high = (middle, high) if private(middle) else (low, middle)
+    return low

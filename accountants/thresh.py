@@ -1,0 +1,106 @@
+"""What THRESH costs, whoever the other users and the centre are."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants._ball import ball
+from ldpaudit.accountants._bits import Bracket
+from ldpaudit.accountants._two_coins import TwoCoins
+from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.mechanisms.thresh import Thresh
+from ldpaudit.neighbours import USER_LEVEL, Neighbours
+from ldpaudit.plan import Run
+from ldpaudit.profile import PrivacyProfile
+
+
+def profile(m: Thresh, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfile:
+    r"""Profile of one user's transcript over all epochs, in the worst case over two streams and over everybody else.
+
+    With :math:`\alpha = \log\frac{p}{1-p}` and :math:`\beta = \log\frac{q}{1-q}` the noise levels a and b of the coins
+    that are thrown, V votes and E estimates,
+
+    .. math:: \varepsilon(0) = 2 (V - v) \alpha + E \beta, \qquad
+              V = \Bigl\lceil \frac{\varepsilon}{4a} \Bigr\rceil, \qquad
+              E = \Bigl\lceil \frac{\varepsilon}{4b} \Bigr\rceil,
+
+    where v is 1 if the first vote is yes whatever the stream (users then compare with -1, and the top threshold is
+    below 1), else 0; T caps all counts, and alone does for a negative noise level. delta(epsilon) is that of
+    ``2(V - v)`` and E bits, randomized independently.
+
+    From above: in each epoch two streams' votes have the same law, or are the two values of a bit, randomized. The
+    estimates are such bits, or mixtures of the two; who has no budget sends an estimate of 0. An adversary who decides
+    on updates as he sees the transcript makes the streams differ in at most so many votes and estimates on *every*
+    path, because the counters are checked on every path; so his view can be simulated from as many randomized bits,
+    drawn beforehand: differing votes and estimates take the next one. From below: `Thresh.inputs`, a pair of streams
+    under a fixed list of updates. Where T is too short for all votes and estimates to be spent in different epochs, or
+    too many thresholds exceed 1, the two ends differ.
+
+    Source: the pseudocode of Joseph, Roth, Ullman, Waggoner 2018; their Theorem 4.1 says epsilon. The counters are
+    checked before they grow, so each may exceed epsilon / 4 by one noise level, and the votes of both streams count:
+    what holds, for positive noise levels, is :math:`\frac34 \varepsilon + 2a + b`. Proof: proofs/thresh.py.
+
+    Parameters
+    ----------
+    m : Thresh
+        Or `ThreshRepaired`, which rounds V and E down.
+    neighbours : Neighbours
+        User-level.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. EXACT at every epsilon where votes and estimates find different epochs, else INTERVAL.
+    """
+    source = m.title + ": {} votes in which two streams differ, and {} estimates"
+    p, q = m.vote_coin, m.estimate_coin
+    upper = m.differing_votes, m.estimates
+    first, second = (m.chances(x) for x in m.inputs)
+    lower = tuple(sum(map(Fraction.__ne__, first[part::2], second[part::2])) for part in (0, 1))
+    low, high = (TwoCoins(p, votes, q, sent, source.format(votes, sent)) for votes, sent in (lower, upper))
+    return high if lower == upper else Bracket(low, high)
+
+
+def claims(m: Thresh) -> tuple[Claim, ...]:
+    """Theorem 4.1, which is stated without hypotheses; these are for the record."""
+    a, b = m.a, m.b
+    hypotheses = (
+        assumption(m),
+        Hypothesis("the noise levels a and b are above 0 (not stated)", a > 0 and b > 0),
+        Hypothesis("2 a + b <= epsilon / 4, so that overshooting counters do no harm (not stated)",
+                   a > 0 and b > 0 and 2 * a + b <= m.epsilon / 4),
+    )  # fmt: skip
+    source = "Joseph, Roth, Ullman, Waggoner 2018, Theorem 4.1"
+    return (Claim("theorem-4.1", Run(m), m.epsilon, Fraction(0), USER_LEVEL, "lifetime", source, hypotheses),)
+
+
+def assumption(m: Thresh) -> Hypothesis:
+    r"""Assumption 4.2, :math:`L > \bigl(3/\sqrt2 + \sqrt{32}/\varepsilon\bigr) \sqrt{n \ln(12mT/\delta)}`."""
+    with flint.ctx.workprec(256):
+        root = (m.users * ball(12 * m.subgroups * m.epochs / m.delta).log()).sqrt()
+        least = (3 / flint.arb(2).sqrt() + flint.arb(32).sqrt() / ball(m.epsilon)) * root
+        return Hypothesis(f"Assumption 4.2: L > {float(least):.6g}", bool(m.smallest > least))
+
+
+def allowed_changes(m: Thresh) -> float:
+    r"""Number of changes below which Theorem 4.3 speaks, from below.
+
+    .. math:: \frac\varepsilon4 \min\Bigl\{\frac{L}{8\sqrt{2n\ln(12mT/\delta)}} - 1,\;
+              \frac1{\sqrt2}\Bigl(\sqrt{\frac n\ell}\,\log T - 1\Bigr)\Bigr\}
+    """
+    with flint.ctx.workprec(256):
+        root = (2 * m.users * ball(12 * m.subgroups * m.epochs / m.delta).log()).sqrt()
+        log = flint.arb(m.epochs).log() / flint.arb(2).log()
+        votes = m.smallest / (8 * root) - 1
+        estimates = ((flint.arb(m.users) / m.rounds).sqrt() * log - 1) / flint.arb(2).sqrt()
+        return float((ball(m.epsilon) / 4 * votes.min(estimates)).lower())
+
+
+def error_bound(m: Thresh) -> float:
+    r"""Distance within which Theorem 4.3 says that every estimate lies, with probability at least 1 - delta.
+
+    .. math:: 4 (\lfloor\log T\rfloor + 2) \sqrt{\ln(12nT/\delta)/2\ell}
+    """
+    return float(4 * (m.epochs.bit_length() + 1) * m.levels.step)

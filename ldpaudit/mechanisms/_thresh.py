@@ -1,0 +1,131 @@
+"""What THRESH computes from its parameters, and what its users do that is not random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanisms._parameters import ball
+from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
+
+if TYPE_CHECKING:
+    from ldpaudit.mechanisms.thresh import Thresh
+
+_GUARD_BITS = 64
+
+
+class Levels(NamedTuple):
+    """The transcendental parameters, each rounded up to a dyadic rational of 128 bits: the protocol is about these.
+
+    `vote` and `estimate` are the noise levels a and b, `step` is half the distance of two thresholds, and `margin` is
+    by how much the mean of the votes must exceed that of noise.
+    """
+
+    vote: Fraction
+    estimate: Fraction
+    step: Fraction
+    margin: Fraction
+
+
+@lru_cache(maxsize=256)
+def levels(users: int, epochs: int, rounds: int, delta: Fraction, smallest: int, subgroups: int) -> Levels:
+    """Lines 4 and 5 of Algorithm 1, the distance of the thresholds, and the margin of the vote; see `Thresh`."""
+    n, length = users, rounds
+
+    def log(factor: int) -> flint.arb:
+        return ball(factor / delta).log()
+
+    def a() -> flint.arb:
+        root = (n * log(12 * subgroups * epochs)).sqrt()
+        return 4 * flint.arb(2).sqrt() * root / (smallest - 3 / flint.arb(2).sqrt() * root)
+
+    def spread() -> flint.arb:
+        return (log(12 * n * epochs) / (2 * length)).sqrt()
+
+    def b() -> flint.arb:
+        root = (log(12 * epochs) / (2 * n)).sqrt()
+        return flint.arb(2).sqrt() * root / (flint.arb(epochs).log() / flint.arb(2).log() * spread() - root)
+
+    def margin() -> flint.arb:
+        return (log(10 * epochs) / (2 * n)).sqrt()
+
+    return Levels(dyadic(a), dyadic(b), dyadic(spread), dyadic(margin))
+
+
+def dyadic(value: Callable[[], flint.arb]) -> Fraction:
+    """The value to 128 significant bits, rounded up.
+
+    Raises
+    ------
+    ValueError
+        Where it is not finite at any precision that is tried: a denominator vanishes.
+    """
+    bits = SIGNIFICANT_BITS + _GUARD_BITS
+    for _ in range(5):
+        with flint.ctx.workprec(bits):
+            found = value()
+            if found.is_finite() and found.rel_accuracy_bits() >= SIGNIFICANT_BITS:
+                mantissa, exponent = found.upper().man_exp()
+                shift = max(0, int(mantissa).bit_length() - SIGNIFICANT_BITS)
+                return -(-int(mantissa) // (1 << shift)) * Fraction(2) ** (int(exponent) + shift)
+        bits *= 2
+    raise ValueError(f"Thresh needs noise levels and thresholds that are finite, got {found}")
+
+
+@lru_cache(maxsize=256)
+def least_changes(epochs: int, rounds: int, step: Fraction) -> NDArray[np.int64]:
+    r"""For every epoch t from 1, by how many ones a user's count must change for a yes-vote.
+
+    Level :math:`b^*` votes where :math:`2^{\lfloor\log T\rfloor - b^*}` divides t, so at t the lowest level that votes
+    is :math:`\lfloor\log T\rfloor - \nu(t)`, with :math:`2^\nu` the largest power of 2 that divides t, and a user votes
+    just where the change exceeds its threshold :math:`\tau = 2 (\lfloor\log T\rfloor - \nu + 1)` steps. Level -1 never
+    votes: no t divides by so high a power.
+    """
+    top = epochs.bit_length() - 1
+    by_level = np.array([int(2 * (top - power + 1) * step * rounds) + 1 for power in range(top + 1)], dtype=np.int64)
+    t = np.arange(1, epochs + 1, dtype=np.int64)
+    changes: NDArray[np.int64] = by_level[np.log2(t & -t).astype(np.int64)]
+    changes.flags.writeable = False
+    return changes
+
+
+@dataclass
+class Users:
+    """Counters and references of many users, who are allowed so many votes and estimates each.
+
+    All send estimates in the same epochs, so that one count serves all.
+    """
+
+    changes: NDArray[np.int64]
+    votes: int
+    estimates: int
+    reference: NDArray[np.int64]
+    cast: NDArray[np.int64]
+    sent: int = 0
+
+    @classmethod
+    def fresh(cls, protocol: Thresh, number: int, votes: int, estimates: int) -> Users:
+        """Nothing spent, and no update yet."""
+        reference = np.full(number, protocol.start * protocol.rounds, dtype=np.int64)
+        return cls(protocol.changes, votes, estimates, reference, np.zeros(number, dtype=np.int64))
+
+    def vote(self, counts: NDArray[np.int64], epoch: int) -> NDArray[np.bool_]:
+        """Algorithm 2: who votes yes in an epoch, counted from 0."""
+        yes: NDArray[np.bool_] = np.abs(counts - self.reference) >= self.changes[epoch]
+        yes &= self.cast < self.votes
+        self.cast += yes
+        return yes
+
+    def update(self, counts: NDArray[np.int64]) -> bool:
+        """Algorithm 3, in an epoch with a global update: whether users send estimates."""
+        self.reference = counts
+        sends = self.sent < self.estimates
+        self.sent += sends
+        return sends

@@ -1,0 +1,109 @@
+"""The two streams, and the adversary, that THRESH hides least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain, cycle, groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ldpaudit.mechanisms.thresh import Thresh
+
+BAIT = 2
+"""Votes that the two streams want to cast after their last: only the counter holds them back."""
+
+
+class Play(NamedTuple):
+    """A user's counts of ones and the adversary's global updates (1 or 0), one each an epoch."""
+
+    stream: tuple[int, ...]
+    updates: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"Play(stream={_runs(self.stream)}, updates={_runs(self.updates)})"
+
+
+def _runs(values: Iterable[int]) -> str:
+    """Run lengths: a thousand epochs on a line."""
+    return "[" + " ".join(f"{value} x{len(list(group))}" for value, group in groupby(values)) + "]"
+
+
+class _Start(NamedTuple):
+    """An epoch before any update: who alone votes yes in it, and what votes the two streams then have left."""
+
+    voter: int | None
+    left: tuple[int, int]
+
+
+class _Plan(NamedTuple):
+    """The privacy loss, where the first update is in epoch `first` and after it `voting` epochs are used for votes."""
+
+    loss: Fraction
+    first: int
+    voting: int
+
+
+@lru_cache(maxsize=64)
+def worst_pair(m: Thresh) -> tuple[Play, Play]:
+    r"""Two streams of epochs of only ones and only zeros, and when the adversary makes updates.
+
+    An epoch tells the two apart by a vote (one stream changes, the other does not) or by an estimate (one holds ones,
+    the other zeros). After the first update, which sets the streams' references apart, every epoch is used for one of
+    the two, until both streams' votes and the estimates are spent. Then the streams go on to differ where only the
+    counters hide it.
+    """
+    starts = list(_starts(m))
+    best = max(_plans(m, starts), key=lambda plan: plan.loss)
+    voters = [start.voter for start in starts[: best.first + 1]]
+    first = [m.rounds if voter == 0 else 0 for voter in voters]
+    second = [m.rounds if voter == 1 else 0 for voter in voters]
+    if voters[-1] is None:
+        first[-1] = m.rounds
+    references = (first[-1], second[-1])
+    updates = [0] * best.first + [1]
+    for voter in _voters_after(m, best, starts[best.first].left):
+        updates.append(int(voter is None))
+        first.append(m.rounds - references[0] if voter == 0 else references[0])
+        second.append(m.rounds - references[1] if voter == 1 else references[1])
+    return Play(tuple(first), tuple(updates)), Play(tuple(second), tuple(updates))
+
+
+def _starts(m: Thresh) -> Iterator[_Start]:
+    near, far = -m.start * m.rounds, (1 - m.start) * m.rounds
+    left = [m.votes, m.votes]
+    for needed in m.changes.tolist():
+        able = [side for side in (0, 1) if left[side]]
+        # Zeros are near the start, ones far: where the near vote too, only one that has no vote left does not.
+        voters = able if needed <= near else able[:1] if needed <= far else []
+        for side in voters:
+            left[side] -= 1
+        yield _Start(voters[0] if len(voters) == 1 else None, (left[0], left[1]))
+
+
+def _plans(m: Thresh, starts: list[_Start]) -> Iterator[_Plan]:
+    """Two for each epoch of the first update, votes first or estimates first; where the first is best, it alone."""
+    votable = np.append(np.cumsum((m.changes <= m.rounds)[::-1])[::-1], 0).tolist()
+    a, b, spent = abs(m.a), abs(m.b), 0
+    for first, start in enumerate(starts):
+        spent += start.voter is not None
+        epochs, votes = m.epochs - first - 1, sum(start.left)
+        most = min(votes, votable[first + 1])
+        for voting in {most, min(most, max(0, epochs + 1 - m.estimates))}:
+            sent = min(m.estimates, epochs + 1 - voting)
+            yield _Plan((spent + voting) * a + sent * b, first, voting)
+        if first == 0 and most == votes and m.estimates <= epochs + 1 - most:
+            return
+
+
+def _voters_after(m: Thresh, plan: _Plan, left: tuple[int, int]) -> Iterator[int | None]:
+    """Who votes in each epoch after the first update, None where there is another update."""
+    epochs = range(plan.first + 1, m.epochs)
+    spare = max(0, len(epochs) - plan.voting - max(0, m.estimates - 1))
+    votable = [epoch for epoch in epochs if m.changes[epoch] <= m.rounds]
+    used = set(votable[: plan.voting + min(BAIT, spare)])
+    voters = chain([0] * left[0], [1] * left[1], cycle([0, 1]))
+    return (next(voters) if epoch in used else None for epoch in epochs)

@@ -1,0 +1,285 @@
+r"""THRESH: a mean that evolves, updated only when enough users vote that it has changed.
+
+Joseph, Roth, Ullman, Waggoner 2018, "Local differential privacy for evolving data", Algorithms 1 to 3. As printed, with
+:math:`\log` to base 2:
+
+.. math:: a = \frac{4 \sqrt{2 n \ln(12 m T/\delta)}}{L - \frac{3}{\sqrt 2} \sqrt{n \ln(12 m T/\delta)}}, \quad
+          b = \frac{\sqrt{2 \ln(12T/\delta)/2n}}
+                   {\log(T) \sqrt{\ln(12nT/\delta)/2\ell} - \sqrt{\ln(12T/\delta)/2n}}, \quad
+          \tau_j = 2 (j+1) \sqrt{\ln(12nT/\delta)/2\ell}
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._bits import product_law
+from ldpaudit.mechanisms._parameters import integer, odds, positive, probability
+from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms._thresh import Levels, Users, least_changes, levels
+from ldpaudit.mechanisms._thresh_pair import Play, worst_pair
+from ldpaudit.neighbours import USER_LEVEL
+
+_BLOCK = 16
+"""Epochs of users' data that are made contiguous at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresh(Mechanism):
+    """THRESH as printed; every user holds `rounds` bits in each of `epochs` epochs.
+
+    A view is all that one user publishes: a row of ``2 * epochs`` bits, vote and estimate of the first epoch, of the
+    second, and so on. An input is a `Play`: the user's counts of ones, one an epoch, and the epochs in which the
+    adversary, who plays the other users and the centre, makes a global update happen. Neighbours have the same
+    adversary. That he may decide as votes come in gains him nothing; see accountants/thresh.py.
+
+    Noise levels are computed to 128 bits, and the counters add them exactly. As printed they may be negative, and then
+    the counters never stop a user: only `ThreshRepaired` refuses.
+
+    Parameters
+    ----------
+    users : int
+        n, at least 1.
+    epochs : int
+        T, at least 1.
+    rounds : int
+        Rounds an epoch, at least 1.
+    epsilon : Fraction
+        The claim; a user stops to vote, or to send estimates, when the counter of either has reached a quarter of it.
+    delta : Fraction
+        Failure probability of the accuracy guarantee, in (0, 1).
+    smallest : int
+        L, a lower bound on the size of the smallest subgroup.
+    subgroups : int
+        m; ``m * L <= n``.
+    start : int
+        What a user compares with before the first global update, which the paper leaves open: -1, as it initializes
+        the global estimate, or 0.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain, or makes a noise level infinite.
+
+    Examples
+    --------
+    >>> m = Thresh(users=10_000, epochs=64, rounds=2_000, epsilon=Fraction(1), delta=Fraction(1, 20), smallest=10_000)
+    >>> round(float(m.a), 4), round(float(m.b), 4), m.votes, m.estimates
+    (0.188, 0.0796, 2, 4)
+    """
+
+    title = "THRESH"
+    relations = (USER_LEVEL,)
+    unbiased = False
+
+    users: int
+    epochs: int
+    rounds: int
+    epsilon: Fraction
+    delta: Fraction
+    smallest: int
+    subgroups: int = 1
+    start: int = -1
+
+    def __post_init__(self) -> None:
+        n = integer(self, "users", 1)
+        integer(self, "epochs", 1)
+        integer(self, "rounds", 1)
+        integer(self, "subgroups", 1)
+        integer(self, "smallest", 1, n // self.subgroups)
+        integer(self, "start", -1, 0)
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        probability(self, "delta")
+        levels(*self._printed)
+
+    @property
+    def _printed(self) -> tuple[int, int, int, Fraction, int, int]:
+        return self.users, self.epochs, self.rounds, self.delta, self.smallest, self.subgroups
+
+    @property
+    def levels(self) -> Levels:
+        """The transcendental parameters."""
+        return levels(*self._printed)
+
+    @property
+    def a(self) -> Fraction:
+        """Noise level of a vote, in nats."""
+        return self.levels.vote
+
+    @property
+    def b(self) -> Fraction:
+        """Noise level of an estimate, in nats."""
+        return self.levels.estimate
+
+    @property
+    def changes(self) -> NDArray[np.int64]:
+        """For every epoch, by how many ones a count must change for a yes-vote."""
+        return least_changes(self.epochs, self.rounds, self.levels.step)
+
+    @property
+    def votes(self) -> int:
+        """Most yes-votes of one user."""
+        return self.allowance(self.a)
+
+    @property
+    def estimates(self) -> int:
+        """Most estimates of one user."""
+        return self.allowance(self.b)
+
+    def allowance(self, level: Fraction) -> int:
+        """How often a counter that grows by `level` is below epsilon / 4, in `epochs` times."""
+        return min(math.ceil(self.epsilon / 4 / level), self.epochs) if level > 0 else self.epochs
+
+    @property
+    def vote_coin(self) -> Fraction:
+        """Probability of the likelier value of a published vote, ``e**|a| / (e**|a| + 1)``, rounded down."""
+        return odds(abs(self.a))
+
+    @property
+    def estimate_coin(self) -> Fraction:
+        """Probability of the likelier value of a published estimate of 0 or 1, rounded down."""
+        return odds(abs(self.b))
+
+    @property
+    def common(self) -> int:
+        """1 where the first vote is yes whatever the stream, else 0."""
+        return int(self.votes > 0 and self.changes[0] <= -self.start * self.rounds)
+
+    @property
+    def differing_votes(self) -> int:
+        """In at most so many epochs one of two streams votes yes and the other no."""
+        possible = int(np.count_nonzero(self.changes <= (1 - self.start) * self.rounds)) - self.common
+        return min(2 * (self.votes - self.common), possible)
+
+    def bit(self, level: Fraction, coin: Fraction) -> tuple[Fraction, Fraction]:
+        """Probability of a published 1 for a bit of 0, ``1 / (e**level + 1)``, and for a bit of 1."""
+        return (1 - coin, coin) if level > 0 else (coin, 1 - coin)
+
+    @property
+    def inputs(self) -> tuple[Play, Play]:
+        """Two streams that the transcript tells apart as well as any two, with the adversary who makes it do so."""
+        return worst_pair(self)
+
+    def require_input(self, x: Any) -> None:
+        """Check that `x` is a stream of counts and a list of updates, as long as there are epochs."""
+        try:
+            stream, updates = (np.asarray(part, dtype=np.int64) for part in x)
+            shapes = stream.shape == updates.shape == (self.epochs,)
+            valid = shapes and stream.min() >= 0 and stream.max() <= self.rounds and set(updates.tolist()) <= {0, 1}
+        except (TypeError, ValueError, OverflowError):
+            valid = False
+        if not valid:
+            raise ValueError(
+                f"{type(self).__name__} needs {self.epochs} counts from 0 to {self.rounds} and as many updates 0 or 1, "
+                f"got {x!r:.80}"
+            )
+
+    def chances(self, x: Play) -> list[Fraction]:
+        """Probability of a 1 in each place of the view, given which epochs have a global update."""
+        return list(self._chances(x, Users.fresh(self, 1, self.votes, self.estimates)))
+
+    def uncounted(self, x: Play) -> list[Fraction]:
+        """The same for a user whose counters never stop him: what is hidden by them alone."""
+        return list(self._chances(x, Users.fresh(self, 1, self.epochs, self.epochs)))
+
+    def _chances(self, x: Play, user: Users) -> Iterator[Fraction]:
+        self.require_input(x)
+        no, yes = self.bit(self.a, self.vote_coin)
+        low, high = self.bit(self.b, self.estimate_coin)
+        for epoch, (count, update) in enumerate(zip(*x, strict=True)):
+            counts = np.array([count], dtype=np.int64)
+            yield yes if user.vote(counts, epoch)[0] else no
+            sends = update and user.update(counts)
+            yield low + (high - low) * Fraction(int(count), self.rounds) if sends else low
+
+    def sample(self, x: Play, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
+        """Views, shape ``(size, 2 * epochs)``."""
+        views = np.empty((size, 2 * self.epochs), dtype=np.int8)
+        for place, p in enumerate(self.chances(x)):
+            views[:, place] = bernoulli(p, size, rng)
+        return views
+
+    def law(self, x: Play) -> Law:
+        """Law on ``{0, 1}**(2 * epochs)``: given the updates, the bits are independent."""
+        return product_law([(1 - p, p) for p in self.chances(x)])
+
+    def is_update(self, ones: int, users: int) -> bool:
+        """Whether so many published yes-votes of so many users make a global update."""
+        no, _ = self.bit(self.a, self.vote_coin)
+        return ones > users * (no + self.levels.margin)
+
+    def aggregate(self, ones: float, users: int) -> float:
+        """The global estimate that so many published ones of so many users give."""
+        low, high = self.bit(self.b, self.estimate_coin)
+        return (ones / users - float(low)) / float(high - low)
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """What the centre publishes, an estimate an epoch, from one view a user: -1 before the first update.
+
+        Not unbiased, as estimates are kept until they are old: Theorem 4.3 says how far off they are.
+        """
+        ones = np.sum(np.asarray(views), axis=0, dtype=np.int64)
+        published, current = np.empty(self.epochs), -1.0
+        for epoch, (votes, estimates) in enumerate(ones.reshape(-1, 2).tolist()):
+            if self.is_update(votes, len(views)):
+                current = self.aggregate(estimates, len(views))
+            published[epoch] = current
+        return published
+
+    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The whole system: users' data to what the centre publishes.
+
+        Parameters
+        ----------
+        data : array_like, shape (users, epochs) or (users, epochs, rounds)
+            Each user's number of ones in each epoch, or the bits.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        ndarray, shape (epochs,)
+            The global estimate after each epoch; -1 before the first update.
+        """
+        counts = self._counts(data)
+        users = Users.fresh(self, self.users, self.votes, self.estimates)
+        published, current = np.empty(self.epochs), -1.0
+        for start in range(0, self.epochs, _BLOCK):
+            block = np.ascontiguousarray(counts[:, start : start + _BLOCK].T)
+            for epoch, column in enumerate(block.astype(np.int64), start):
+                votes = self._flipped(users.vote(column, epoch), self.a, self.vote_coin, rng)
+                # Without an update, what users publish in place of an estimate is noise that nobody looks at.
+                if self.is_update(votes, self.users):
+                    bits = np.zeros(self.users, dtype=np.bool_)
+                    if users.update(column):
+                        bits = rng.integers(0, self.rounds, self.users) < column
+                    current = self.aggregate(self._flipped(bits, self.b, self.estimate_coin, rng), self.users)
+                published[epoch] = current
+        return published
+
+    def _flipped(self, bits: NDArray[np.bool_], level: Fraction, coin: Fraction, rng: np.random.Generator) -> int:
+        """How many ones are published for bits that are randomized at a noise level."""
+        return int(np.count_nonzero(bits ^ bernoulli(self.bit(level, coin)[0], len(bits), rng)))
+
+    def _counts(self, data: ArrayLike) -> NDArray[Any]:
+        counts = np.asarray(data)
+        if counts.ndim == 3 and counts.shape[2] == self.rounds:
+            counts = counts.sum(axis=2, dtype=np.int64)
+        if counts.shape != (self.users, self.epochs) or counts.min() < 0 or counts.max() > self.rounds:
+            raise ValueError(
+                f"{type(self).__name__}.run needs counts from 0 to {self.rounds} of {self.users} users in "
+                f"{self.epochs} epochs, got an array of shape {counts.shape}"
+            )
+        return counts
+
+    def truth(self, data: ArrayLike) -> NDArray[np.float64]:
+        """The mean of the users' bits, an epoch."""
+        return np.asarray(self._counts(data).mean(axis=0) / self.rounds, dtype=np.float64)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms._thresh_pair import Play
+from ldpaudit.mechanisms.thresh import Thresh
+from tests.zoo import Broken, Zoo
+
+FORCED = Thresh(3_200, epochs=6, rounds=2_100, epsilon=Fraction(7, 5), delta=Fraction(419, 9953), smallest=3_200)
+"""Every user's first vote is yes."""
+FREE = Thresh(2_140, epochs=6, rounds=190, epsilon=Fraction(9, 10), delta=Fraction(402, 8045), smallest=2_140)
+"""The top threshold is above 1, so that first votes differ; and epsilon is 1, not 9/10 as Theorem 4.1 says."""
+
+
+def published(chances: Sequence[Fraction], size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    return np.stack([bernoulli(p, size, rng) for p in chances], axis=1)
+
+
+def votes_are_not_counted(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    counted, uncounted = FORCED.chances(x), FORCED.uncounted(x)
+    return published([uncounted[i] if i % 2 == 0 else counted[i] for i in range(len(counted))], size, rng)
+
+
+def every_epoch_has_a_fresh_counter_of_estimates(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    counted, uncounted = FREE.chances(x), FREE.uncounted(x)
+    return published([counted[i] if i % 2 == 0 else uncounted[i] for i in range(len(counted))], size, rng)
+
+
+def a_vote_gets_the_noise_of_an_estimate(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    exchange = {FORCED.vote_coin: FORCED.estimate_coin, 1 - FORCED.vote_coin: 1 - FORCED.estimate_coin}
+    chances = [exchange.get(p, p) if i % 2 == 0 else p for i, p in enumerate(FORCED.chances(x))]
+    return published(chances, size, rng)
+
+
+def one_coin_serves_the_whole_transcript(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    return rng.random((size, 1)) < np.array(FORCED.chances(x), dtype=np.float64)
+
+
+def the_bias_of_an_estimate_is_doubled(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    # e**2b where e**b is meant.
+    odds = (FREE.estimate_coin / (1 - FREE.estimate_coin)) ** 2
+    coin = odds / (1 + odds)
+    exchange = {FREE.estimate_coin: coin, 1 - FREE.estimate_coin: 1 - coin}
+    chances = [exchange.get(p, p) if i % 2 == 1 else p for i, p in enumerate(FREE.chances(x))]
+    return published(chances, size, rng)
+
+
+ZOO = Zoo(
+    small=(
+        Thresh(1_000, epochs=3, rounds=500, epsilon=Fraction(3), delta=Fraction(1, 20), smallest=1_000),
+        Thresh(1_000, 4, rounds=200, epsilon=Fraction(3), delta=Fraction(1, 20), smallest=400, subgroups=2, start=0),
+        # Too few epochs for all votes and estimates.
+        Thresh(10**6, epochs=4, rounds=3_000, epsilon=Fraction(1), delta=Fraction(1, 20), smallest=10**6),
+        # Both noise levels are negative.
+        Thresh(10, epochs=3, rounds=100, epsilon=Fraction(1), delta=Fraction(1, 20), smallest=10),
+        Thresh(1_000, epochs=1, rounds=100, epsilon=Fraction(1), delta=Fraction(1, 20), smallest=1_000),
+    ),
+    at_one=(FORCED, FREE),
+    broken=(
+        Broken("votes are not counted", FORCED, votes_are_not_counted),
+        Broken("every epoch has a fresh counter of estimates", FREE, every_epoch_has_a_fresh_counter_of_estimates),
+        Broken("a vote gets the noise of an estimate", FORCED, a_vote_gets_the_noise_of_an_estimate),
+        Broken("one coin serves the whole transcript", FORCED, one_coin_serves_the_whole_transcript),
+        Broken("the bias of an estimate is doubled", FREE, the_bias_of_an_estimate_is_doubled),
+    ),
+)
