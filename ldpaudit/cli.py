@@ -215,7 +215,7 @@ def account(
 def audit(
     target: Annotated[str, typer.Argument(help="MODULE:CALLABLE, called as callable(x) -> report.")],
     epsilon: Annotated[str, typer.Option(help="The claimed epsilon.")],
-    inputs: Annotated[list[str] | None, typer.Option("--inputs", help="An input; give the option twice or more.")] = None,
+    inputs: Annotated[list[str] | None, typer.Option(help="Two inputs or more, as JSON or plain text.")] = None,
     delta: Annotated[str, typer.Option(help="The claimed delta.")] = "0",
     trials: Annotated[int, typer.Option(help="Reports drawn in all.")] = 1_000_000,
     confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
@@ -264,6 +264,49 @@ def _input(text: str) -> Any:
         return text
 
 
+class GateFormat(StrEnum):
+    """How the gate's findings are printed."""
+
+    text = "text"
+    json = "json"
+    junit = "junit"
+    sarif = "sarif"
+    github = "github"
+    markdown = "markdown"
+
+
+@app.command()
+def check(
+    folder: Annotated[Path, typer.Argument(help="Where ldpaudit.toml or pyproject.toml stands.")] = Path(),
+    baseline: Annotated[str | None, typer.Option(help="Compare with this file instead of the configured one.")] = None,
+    update_baseline: Annotated[bool, typer.Option(help="Write the findings as the new baseline.")] = False,
+    report: Annotated[list[str] | None, typer.Option(help="FORMAT=FILE: written as well; may be given again.")] = None,
+    format: Annotated[GateFormat, typer.Option("--format", help="How findings are printed.")] = GateFormat.text,
+) -> None:
+    """Gate a build: deployments and callables against a policy and a baseline."""
+    from ldpaudit import gate
+    from ldpaudit.report.files import write_whole
+    from ldpaudit.report.gate import FORMATS
+
+    sys.path.insert(0, str(folder.resolve()))
+    path, config = gate.find_config(folder)
+    reports = _parameters(report or [])
+    if unknown := set(reports) - set(FORMATS):
+        raise ValueError(f"check --report needs a format among {', '.join(FORMATS)}, got {unknown.pop()!r}")
+    if baseline is not None:
+        config = config.model_copy(update={"baseline": baseline})
+    if update_baseline and config.baseline is None:
+        raise ValueError("check --update-baseline needs a baseline in the configuration, or --baseline FILE")
+    with _progress("checking") as advance:
+        result = gate.check(folder, config, path, advance)
+    if update_baseline and config.baseline is not None:
+        write_whole(folder / config.baseline, gate.baseline_of(result))
+    for kind, file in reports.items():
+        write_whole(Path(file), FORMATS[kind](result))
+    sys.stdout.write(FORMATS[format](result))
+    raise typer.Exit(result.exit_code)
+
+
 @app.command()
 def prove(
     stems: Annotated[list[str] | None, typer.Argument(help="Stems; by default all.", show_default=False)] = None,
@@ -304,7 +347,8 @@ def mechanisms(format: FormatOption = Format.text) -> None:
     rows: list[tuple[str, str, list[str]]] = []
     for stem in known.stems():
         for variant, owner in known.classes(stem).items():
-            ways = [", ".join(inspect.signature(make).parameters) for make in registry.constructors(owner).values()]
+            made = {name: inspect.signature(make) for name, make in registry.constructors(owner).items()}
+            ways = [f"{name}: {', '.join(s.parameters)}" for name, s in made.items()]
             rows.append((f"{stem}:{variant}" if variant else stem, owner.title, ways))
     if format is Format.json:
         _say_json([{"name": name, "title": title, "parameters": ways} for name, title, ways in rows])

@@ -13,7 +13,7 @@ import numpy as np
 from ldpaudit.errors import ImplementationError
 from ldpaudit.mechanism import Mechanism, Views
 
-PATIENCE = 10.0
+PATIENCE = 20.0
 """Seconds that a single report may take before the callable is said to hang."""
 
 Sampler = Callable[[Any, int, np.random.Generator], Views]

@@ -15,8 +15,9 @@ h1 { font-size: 1.5rem; margin-bottom: 0 } h2 { font-size: 1.1rem; margin: 2.2re
 .id, .small, footer { color: #5c6670; font-size: .85rem } footer { border-top: 1px solid #d8dde3; margin-top: 3rem }
 .verdict { font-weight: 700; padding: .1rem .5rem; border-radius: .3rem; color: #fff; font-size: .85rem }
 .REFUTED { background: #b3261e } .UNDECIDED { background: #8a6100 } .BOUNDED, .PROVED { background: #1b6e3c }
-dl { display: grid; grid-template-columns: 7.5rem 1fr; gap: .1rem 1rem; margin: .6rem 0 } dt { color: #5c6670 } dd { margin: 0 }
-svg { width: 100%; height: auto; margin: .5rem 0 } svg text { font: 12px system-ui, sans-serif; fill: #1c2430 }
+dl { display: grid; grid-template-columns: 7.5rem 1fr; gap: .1rem 1rem; margin: .6rem 0 }
+dt { color: #5c6670 } dd { margin: 0 }
+svg { width: 100%; height: auto; margin: .5rem 0 } svg text { font: 12px system-ui, sans-serif }
 pre { background: #f4f6f8; padding: 1rem; overflow-x: auto; font-size: .8rem; border-radius: .3rem }
 code { overflow-wrap: anywhere }
 """
@@ -46,7 +47,8 @@ def _claim(claim: ClaimRecord) -> str:
     admitted = "".join(f"<dt>admits</dt><dd>{escape(a)}</dd>" for p in claim.proofs for a in p.admissions)
     limits = "".join(f"<dt>unsupported</dt><dd>{escape(u)}</dd>" for u in claim.unsupported)
     source = f"<dt>source</dt><dd>{escape(claim.source)}</dd>" if claim.source else ""
-    return f"""<section><h2>{escape(claim.id)} <span class="verdict {claim.verdict}">{escape(outcome(claim))}</span></h2>
+    badge = f'<span class="verdict {claim.verdict}">{escape(outcome(claim))}</span>'
+    return f"""<section><h2>{escape(claim.id)} {badge}</h2>
 <p>{escape(claim.sentence)}.</p>{_picture(claim)}
 <p>{escape(claim.reason)}.{escape(sight(claim))}</p>
 <dl><dt>claimed</dt><dd>{escape(claimed(claim))}</dd><dt>certified</dt><dd>{escape(certified(claim))}</dd>
@@ -70,11 +72,11 @@ def _picture(claim: ClaimRecord) -> str:
     if known:
         low, high = at(known[0]), at(known[1])
         marks.append(f'<rect x="{low - 2:.1f}" y="44" width="{high - low + 4:.1f}" height="16" fill="#1d5fa8"/>')
-        marks.append(_label(high, 86, f"certified {show_up(known[1], 4)}"))
+        marks.append(_label(high, 86, f"certified {show_up(known[1], 4)}", "#1d5fa8"))
     if seen:
         x = at(seen[0])
         marks.append(f'<path d="M {x:.1f} 40 v 24 l 12 -12 z" fill="#d08700"/>')
-        marks.append(_label(x, 104, f"measured at least {show_down(seen[0], 4)}"))
+        marks.append(_label(x, 104, f"measured at least {show_down(seen[0], 4)}", "#8f5d00"))
     if asked:
         x = at(asked[0])
         marks.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="24" y2="66" stroke="#1c2430" stroke-width="2"/>')
@@ -82,6 +84,6 @@ def _picture(claim: ClaimRecord) -> str:
     return f'<svg viewBox="0 0 640 110" role="img" aria-label="epsilon">{"".join(marks)}</svg>'
 
 
-def _label(x: float, y: float, text: str) -> str:
+def _label(x: float, y: float, text: str, colour: str = "#1c2430") -> str:
     anchor = "start" if x < 120 else "end" if x > 520 else "middle"
-    return f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'

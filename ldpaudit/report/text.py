@@ -41,8 +41,6 @@ def claimed(claim: ClaimRecord) -> str:
     return epsilon if claim.delta == "0" else f"{epsilon}, {float(Fraction(claim.delta)):.3g}"
 
 
-
-
 def certified(claim: ClaimRecord) -> str:
     """The enclosure, rounded outward."""
     if claim.enclosure is None:

@@ -1,0 +1,294 @@
+"""The auditor against the information limit: views used over views needed, the level that is kept, and its speed.
+
+    python -m benchmarks.audit [efficiency] [level] [speed]
+
+"Needed" is what a player who knows the best event needs: by the guess game with a fixed sample, half of the time; any time,
+on average, by the growth of the best bet; on k inputs the same of the k-input game. To be certified is 0.95 epsilon at
+confidence 0.95.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ldpaudit import account, audit
+from ldpaudit.attacks import _bound, _play
+from ldpaudit.attacks._game import Game, Planned
+from ldpaudit.evidence import Mode
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+
+RHO, ALPHA = 0.95, 0.05
+EPSILONS = (0.5, 1.0, 2.0, 5.0)
+RUNS = 20_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism, and the probability that a view's loss is plus or minus epsilon; 1 on all k inputs."""
+
+    name: str
+    make: Callable[[float], Mechanism]
+    fires: Callable[[Any], float]
+    inputs: int = 2
+
+
+def _unary(m: UnaryEncoding) -> float:
+    return float(m.p * (1 - m.q) + m.q * (1 - m.p))
+
+
+def _subset(m: SubsetSelection) -> float:
+    return float((m.p * (m.k - m.d) + (1 - m.p) * m.d) / (m.k - 1))
+
+
+CASES = (
+    Case("binary randomized response", lambda e: KaryRandomizedResponse.for_epsilon(e, k=2), lambda m: 1.0),
+    Case("100-ary randomized response", lambda e: KaryRandomizedResponse.for_epsilon(e, k=100),
+         lambda m: float(m.p + m.lie)),
+    Case("  its k-input game", lambda e: KaryRandomizedResponse.for_epsilon(e, k=100), lambda m: 1.0, 100),
+    Case("symmetric unary encoding, k=10", lambda e: UnaryEncoding.symmetric(e, k=10), _unary),
+    Case("optimized unary encoding, k=10", lambda e: UnaryEncoding.optimized(e, k=10), _unary),
+    Case("binary local hashing", lambda e: LocalHashing.binary(e, domain=100),
+         lambda m: float((1 - m.collision) * (m.p + m.lie))),
+    Case("optimal local hashing", lambda e: LocalHashing.optimal(e, domain=100),
+         lambda m: float((1 - m.collision) * (m.p + m.lie))),
+    Case("subset selection, k=10", lambda e: SubsetSelection.optimal(e, k=10), _subset),
+    Case("Hadamard response, k=10", lambda e: HadamardResponse.for_epsilon(e, k=10), lambda m: 0.5),
+    Case("Laplace", Laplace.for_epsilon, lambda m: (1 + math.exp(-float(1 / m.scale))) / 2),
+    Case("Laplace histogram, k=8", lambda e: LaplaceHistogram.for_epsilon(e, k=8),
+         lambda m: (1 + math.exp(-float(2 / m.scale))) / 4),
+)
+
+
+def share(epsilon: float, inputs: int) -> float:
+    """Largest probability of a right guess."""
+    return float(special.expit(epsilon - math.log(inputs - 1)))
+
+
+def any_time(fires: float, epsilon: float, inputs: int = 2, alpha: float = ALPHA) -> float:
+    """Expected views of the best bet against ``RHO * epsilon``."""
+    p, q = share(epsilon, inputs), share(RHO * epsilon, inputs)
+    divergence = float(special.rel_entr(p, q) + special.rel_entr(1 - p, 1 - q))
+    return math.log(1 / alpha) / (fires * divergence)
+
+
+def reach(views: int, right: float, wrong: float, epsilon: float, inputs: int = 2) -> float:
+    """Probability that the exact bound on so many views is ``RHO * epsilon`` at least."""
+    fires = right + wrong
+    middle, spread = views * fires, 5 * math.sqrt(views * fires * max(1 - fires, 0.0))
+    guesses = np.unique(np.linspace(max(middle - spread, 1), middle + spread, 101).round())
+    weight = np.exp(-(((guesses - middle) / max(spread / 5, 1e-9)) ** 2) / 2)
+    least = _least(guesses, share(RHO * epsilon, inputs))
+    hits = np.where(least <= guesses, special.betainc(least, np.maximum(guesses - least + 1, 1), right / fires), 0.0)
+    return float((weight * hits).sum() / weight.sum())
+
+
+def _least(guesses: NDArray[np.float64], null: float) -> NDArray[np.float64]:
+    """Fewest right guesses that refute the share."""
+    low, high = np.zeros_like(guesses), guesses + 1
+    while np.any(high - low > 1):
+        middle = np.floor((low + high) / 2)
+        tail = special.betainc(np.maximum(middle, 1), np.maximum(guesses - middle + 1, 1), null)
+        refutes = (tail <= ALPHA * (1 - _bound.MARGIN)) & (middle >= 1)
+        low, high = np.where(refutes, low, middle), np.where(refutes, middle, high)
+    return high
+
+
+def guess_game(fires: float, epsilon: float, inputs: int = 2) -> int:
+    """Fewest views with which the exact bound reaches ``RHO * epsilon`` half of the time."""
+    p = share(epsilon, inputs)
+    return _first(lambda n: reach(n, fires * p, fires * (1 - p), epsilon, inputs), 1.0)
+
+
+def _first(power: Callable[[int], float], start: float) -> int:
+    """Where a power passes a half and, its steps smoothed over a few neighbours, stays."""
+    n, step = start, 2.0
+    while step > 1.002:
+        while _smooth(power, round(n * step)) < 0.5:
+            n *= step
+        step = math.sqrt(step)
+    return round(n * step)
+
+
+def _smooth(power: Callable[[int], float], n: int) -> float:
+    return float(np.mean([power(max(1, round(n * ratio))) for ratio in (0.99, 0.995, 1.0, 1.005, 1.01)]))
+
+
+def played(case: Case, m: Mechanism) -> tuple[int, Game]:
+    """The game of a case among those of its mechanism."""
+    found = Planned(m).games()
+    place = next(i for i, game in enumerate(found) if game.inputs == case.inputs)
+    return place, found[place]
+
+
+@dataclass(frozen=True)
+class Only:
+    """A source of one game alone."""
+
+    case: Case
+    m: Mechanism
+
+    @property
+    def description(self) -> str:
+        """As a source has it."""
+        return self.case.name
+
+    def games(self) -> tuple[Game, ...]:
+        """The case's game."""
+        return (played(self.case, self.m)[1],)
+
+
+def rates(case: Case, m: Mechanism, epsilon: float, event: Any) -> tuple[float, float]:
+    """Probabilities of a right and a wrong guess; measured where an event is not the atoms of loss epsilon."""
+    p, fires = share(epsilon, case.inputs), case.fires(m)
+    right, wrong = Only(case, m).games()[0].measure(event, 400_000, np.random.default_rng(0))
+    if abs((right + wrong) / 400_000 - fires) < 5 * math.sqrt(fires * (1 - fires) / 400_000) + 1e-9:
+        return fires * p, fires * (1 - p)
+    return right / 400_000, wrong / 400_000
+
+
+def fixed_used(case: Case, epsilon: float, needed: int, seeds: int = 5) -> float:
+    """Views with which the engine's own choice of event reaches ``RHO * epsilon`` half of the time, over the needed."""
+    m = case.make(epsilon)
+    known: dict[Any, tuple[float, float]] = {}
+
+    def power(ratio: float) -> float:
+        trials, reached = round(ratio * needed), []
+        for seed in range(seeds):
+            job = _play.Job(Only(case, m), trials, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
+            state = _play.begin(job)
+            if state.event not in known:
+                known[state.event] = rates(case, m, epsilon, state.event)
+            if not (fired := sum(known[state.event])):
+                reached.append(0.0)
+                continue
+            assert fired > 0
+            near = (0.99, 0.995, 1.0, 1.005, 1.01)
+            right, wrong = known[state.event]
+            reached.append(np.mean([reach(round((trials - state.drawn) * r), right, wrong, epsilon, case.inputs) for r in near]))
+        return float(np.mean(reached))
+
+    return next((ratio for ratio in np.arange(0.9, 2.0, 0.01) if power(ratio) >= 0.5), math.inf)
+
+
+def sequential_used(case: Case, epsilon: float, needed: float, runs: int = 4_000) -> float:
+    """Median of the views at which the engine stops, claim ``RHO * epsilon``, over the needed; its looks and its bets."""
+    m = case.make(epsilon)
+    job = _play.Job(Only(case, m), 10**9, 1 - ALPHA, 1, 0.0, RHO * epsilon, Mode.SEQUENTIAL)
+    (choice, _), *_ = _play._first(job, _play.FIRST)
+    seen = _play.FIRST
+    while not choice.event.directions or not choice.right + choice.wrong:  # it looks again at twice as many
+        seen *= 2
+        (choice, _), *_ = _play._first(replace(job, seed=seen), seen)
+    tuning = _play._bets(job, Only(case, m).games()[0], choice, seen)
+    right, wrong = rates(case, m, epsilon, choice.event)
+    return stopping(job, seen, tuning, (right, wrong), case.inputs, RHO * epsilon, round(8 * needed), runs) / needed
+
+
+def stopping(
+    job: _play.Job, burnt: int, tuning: tuple[float, ...], chances: tuple[float, float], inputs: int, claimed: float,
+    end: int, runs: int,
+) -> float:
+    """Median stopping time of the engine's test at the engine's looks."""
+    sizes = np.array(list(_play._sizes(job, burnt, end)))
+    drawn = np.cumsum(sizes)
+    test = _bound.level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - _play.FINAL) * ALPHA, tuning)
+    rng = np.random.default_rng(1)
+    used = []
+    for _ in range(runs // 500):
+        guesses = rng.binomial(sizes, min(sum(chances), 1.0), (500, len(sizes)))
+        right = np.cumsum(rng.binomial(guesses, chances[0] / sum(chances)), axis=1)
+        wrong = np.cumsum(guesses, axis=1) - right
+        stops = test.log_wealth(right, wrong, drawn, claimed) >= -math.log(test.alpha)  # type: ignore[attr-defined]
+        used += np.where(stops.any(axis=1), drawn[stops.argmax(axis=1)] + burnt, end).tolist()
+    return float(np.median(used))
+
+
+def efficiency() -> Iterator[str]:
+    """The table of views used over views needed."""
+    yield f"{'':32} {'eps':>4} {'fixed: needed':>14} {'used/needed':>12} {'any time: needed':>17} {'median/needed':>14}"
+    for case in CASES:
+        for epsilon in EPSILONS:
+            fires = case.fires(case.make(epsilon))
+            fixed, ever = guess_game(fires, epsilon, case.inputs), any_time(fires, epsilon, case.inputs)
+            one, two = fixed_used(case, epsilon, fixed), sequential_used(case, epsilon, ever)
+            yield f"{case.name:32} {epsilon:4} {fixed:14,} {one:12.2f} {ever:17,.0f} {two:14.2f}"
+
+
+def level() -> Iterator[str]:
+    """The share of true, exactly tight claims that is refuted at confidence 0.95."""
+    error = 3 * math.sqrt(ALPHA * (1 - ALPHA) / RUNS)
+    yield f"refuted, of {RUNS:,} runs on a true and exactly tight claim; at most {ALPHA + error:.4f} is wanted"
+    for inputs, epsilon in ((2, 0.5), (2, 1.0), (2, 5.0), (100, 1.0)):
+        fixed, early = simulated_level(inputs, epsilon, 4_000, RUNS)
+        yield f"k={inputs:3} epsilon={epsilon}: fixed {fixed:.4f}, sequential with a look at every guess {early:.4f}"
+    for case in (CASES[0], CASES[3], CASES[9]):
+        m, runs = case.make(1.0), 500
+        claimed = account(m).epsilon(0).high
+        for mode in Mode:
+            found = [audit(m, epsilon=claimed, trials=2_000, seed=s, mode=mode).epsilon_lower for s in range(runs)]
+            yield f"{case.name}, whole audits, {mode}: {np.mean(np.array(found) > claimed):.4f} of {runs}"
+
+
+def simulated_level(inputs: int, epsilon: float, guesses: int, runs: int) -> tuple[float, float]:
+    """Refuted with a fixed sample, and with a sequential audit that looks at every guess and at the end."""
+    rng, null = np.random.default_rng(2), share(epsilon, inputs)
+    # The share of a mechanism rounds to this epsilon from below; a hair more is what the level must allow.
+    bets = tuple(epsilon * ratio for ratio in _play.RATIOS)
+    early = _bound.level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - _play.FINAL) * ALPHA, bets)
+    once, last = (_bound.Binomial(inputs, level * ALPHA) for level in (1.0, _play.FINAL))
+    at = np.arange(1, guesses + 1)
+    least = np.array([_refuting(early, t, epsilon) for t in at])
+    fixed = stopped = 0
+    for _ in range(runs // 500):
+        right = np.cumsum(rng.random((500, guesses)) < null, axis=1)
+        ends = right[:, -1]
+        bounds = {r: [t.epsilon_lower(_bound.Counts(r, guesses - r, guesses)) for t in (once, last)] for r in set(ends.tolist())}
+        whole, part = np.array([bounds[r] for r in ends.tolist()]).T
+        fixed += np.count_nonzero(whole > epsilon)
+        stopped += np.count_nonzero((right >= least).any(axis=1) | (part > epsilon))
+    return fixed / runs, stopped / runs
+
+
+def _refuting(test: _bound.LevelTest, guesses: int, epsilon: float) -> int:
+    """Fewest right guesses that refute; one more than there are where none do."""
+    low, high = -1, guesses + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if test.refutes(_bound.Counts(middle, guesses - middle, guesses), epsilon) else (middle, high)
+    return high
+
+
+def speed() -> Iterator[str]:
+    """1e9 views of binary randomized response on two processes."""
+    m = KaryRandomizedResponse.for_epsilon(1.0, k=2)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        audit(m, trials=10**6, executor=pool)  # the workers have started
+        for mode in Mode:
+            start = time.perf_counter()
+            evidence = audit(m, epsilon=1.0, trials=10**9, mode=mode, executor=pool)
+            took = time.perf_counter() - start
+            yield f"{mode}: {evidence.trials:,} views in {took:.1f} s, epsilon >= {evidence.epsilon_lower:.6f}"
+
+
+if __name__ == "__main__":
+    tables = {"efficiency": efficiency, "level": level, "speed": speed}
+    for chosen in sys.argv[1:] or tables:
+        for line in tables[chosen]():
+            print(line, flush=True)

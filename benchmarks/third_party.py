@@ -1,0 +1,155 @@
+"""Mechanisms of other packages, audited as black boxes: claimed epsilon against measured.
+
+Run in an environment of its own that holds the dependencies of ldpaudit and, of the packages below, those to be
+audited; one that is missing is said to be:
+
+    pip install . pure-ldp multi-freq-ldpy diffprivlib opendp statsmodels
+    python -m benchmarks.third_party > docs/third-party.md
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import ldpaudit as ldp
+from ldpaudit.adapters.objects import as_callable
+from ldpaudit.enclosure import show_down
+from ldpaudit.errors import LdpauditError
+
+EPSILON = 1.0
+K = 5
+TRIALS = 60_000
+CONFIDENCE = 0.999
+
+
+@dataclass(frozen=True)
+class Case:
+    """One mechanism of a package: its name, what to call, and the claimed epsilon of one call."""
+
+    package: str
+    name: str
+    target: Any
+    inputs: tuple[Any, ...] = (0, 1)
+    epsilon: float = EPSILON
+
+
+def pure_ldp() -> Iterator[Case]:
+    """Objects with `privatise`; items count from 1."""
+    import pure_ldp.frequency_oracles as fo
+
+    hashes = [lambda x, a=a: (a * (hash(x) % 2**31) + 7 * a) % 2147483647 for a in (1103515245, 22695477, 69069)]
+    made: dict[str, Callable[[], Any]] = {
+        "DEClient": lambda: fo.DEClient(EPSILON, K),
+        "UEClient, symmetric": lambda: fo.UEClient(EPSILON, K),
+        "UEClient, optimized": lambda: fo.UEClient(EPSILON, K, use_oue=True),
+        "LHClient, binary": lambda: fo.LHClient(EPSILON, K),
+        "LHClient, optimal": lambda: fo.LHClient(EPSILON, K, use_olh=True),
+        "FastLHClient, optimal": lambda: fo.FastLHClient(EPSILON, K, k=100, use_olh=True),
+        "HEClient": lambda: fo.HEClient(EPSILON, K),
+        "HadamardMechClient": lambda: fo.HadamardMechClient(EPSILON, K, t=1),
+        "CMSClient": lambda: fo.CMSClient(EPSILON, [lambda x, h=h: h(x) % 16 for h in hashes], 16),
+        "CMSClient, hadamard": lambda: fo.CMSClient(EPSILON, [lambda x, h=h: h(x) % 16 for h in hashes], 16, True),
+    }
+    for name, make in made.items():
+        yield Case("pure-ldp", name, make(), inputs=(1, 2))
+
+
+def multi_freq_ldpy() -> Iterator[Case]:
+    """Plain functions of (value, k, epsilon)."""
+    from multi_freq_ldpy.pure_frequency_oracles import GRR, HE, LH, SS, UE
+
+    yield Case("multi-freq-ldpy", "GRR_Client", lambda x: GRR.GRR_Client(x, K, EPSILON))
+    yield Case("multi-freq-ldpy", "UE_Client, optimal", lambda x: UE.UE_Client(x, K, EPSILON, True))
+    yield Case("multi-freq-ldpy", "UE_Client, symmetric", lambda x: UE.UE_Client(x, K, EPSILON, False))
+    yield Case("multi-freq-ldpy", "LH_Client, optimal", lambda x: LH.LH_Client(x, K, EPSILON, True))
+    yield Case("multi-freq-ldpy", "LH_Client, binary", lambda x: LH.LH_Client(x, K, EPSILON, False))
+    yield Case("multi-freq-ldpy", "SS_Client", lambda x: SS.SS_Client(x, K, EPSILON))
+    yield Case("multi-freq-ldpy", "HE_Client", lambda x: HE.HE_Client(x, K, EPSILON))
+
+
+def diffprivlib() -> Iterator[Case]:
+    """Objects with `randomise`."""
+    from diffprivlib import mechanisms as m
+
+    yield Case("diffprivlib", "Binary", m.Binary(epsilon=EPSILON, value0="0", value1="1"), inputs=("0", "1"))
+    yield Case("diffprivlib", "Geometric", m.Geometric(epsilon=EPSILON, sensitivity=1))
+    yield Case(
+        "diffprivlib", "GeometricTruncated", m.GeometricTruncated(epsilon=EPSILON, sensitivity=1, lower=0, upper=1)
+    )
+    yield Case("diffprivlib", "GeometricFolded", m.GeometricFolded(epsilon=EPSILON, sensitivity=1, lower=0, upper=1))
+    yield Case("diffprivlib", "Laplace", m.Laplace(epsilon=EPSILON, sensitivity=1), inputs=(0.0, 1.0))
+    yield Case(
+        "diffprivlib",
+        "LaplaceTruncated",
+        m.LaplaceTruncated(epsilon=EPSILON, sensitivity=1, lower=0, upper=1),
+        inputs=(0.0, 1.0),
+    )
+    yield Case(
+        "diffprivlib",
+        "LaplaceBoundedDomain",
+        m.LaplaceBoundedDomain(epsilon=EPSILON, sensitivity=1, lower=0, upper=1),
+        inputs=(0.0, 1.0),
+    )
+    yield Case("diffprivlib", "Staircase", m.Staircase(epsilon=EPSILON, sensitivity=1), inputs=(0.0, 1.0))
+
+
+def opendp() -> Iterator[Case]:
+    """Measurements; the claim is read from their `map`."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    p = float(np.exp(EPSILON) / (1 + np.exp(EPSILON)))
+    boolean = dp.m.make_randomized_response_bool(p)
+    yield Case("opendp", "make_randomized_response_bool", boolean, (True, False), boolean.map(1))
+    kary = dp.m.make_randomized_response(["a", "b", "c"], float(np.exp(EPSILON) / (2 + np.exp(EPSILON))))
+    yield Case("opendp", "make_randomized_response", kary, ("a", "b"), kary.map(1))
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    laplace = dp.m.make_laplace(*space, scale=1 / EPSILON)
+    yield Case("opendp", "make_laplace", laplace, (0.0, 1.0), laplace.map(1.0))
+    integers = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+    geometric = dp.m.make_geometric(*integers, scale=1 / EPSILON)
+    yield Case("opendp", "make_geometric", geometric, (0, 1), geometric.map(1))
+
+
+def row(case: Case) -> str:
+    """One audit, as a row of the table."""
+    try:
+        evidence = ldp.audit(
+            as_callable(case.target),
+            inputs=case.inputs,
+            epsilon=case.epsilon,
+            trials=TRIALS,
+            confidence=CONFIDENCE,
+            seed=1,
+        )
+    except LdpauditError as error:
+        return f"| {case.package} | {case.name} | {case.epsilon:.4g} | - | error: {error} |"
+    lower = evidence.epsilon_lower
+    outcome = "**refuted**" if lower > case.epsilon * (1 + 1e-9) else "not refuted"
+    return f"| {case.package} | {case.name} | {case.epsilon:.4g} | {show_down(lower, 4)} | {outcome} |"
+
+
+def main() -> None:
+    """Print the table as Markdown."""
+    print("# Third-party packages, audited\n")
+    print(f"Each mechanism as a black box, {TRIALS:,} reports, confidence {CONFIDENCE:g} each; printed by")
+    print("`python -m benchmarks.third_party`. A bound below the claim says only that these samples do not refute it.\n")
+    print("| package | mechanism | claimed epsilon | measured at least | outcome |\n|---|---|---|---|---|")
+    for package in (pure_ldp, multi_freq_ldpy, diffprivlib, opendp):
+        np.random.seed(1)  # noqa: NPY002 - what these packages draw from
+        random.seed(1)
+        try:
+            for case in package():
+                print(row(case), flush=True)
+        except ImportError as error:
+            print(f"{package.__name__}: not audited, {error}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

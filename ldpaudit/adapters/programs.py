@@ -1,0 +1,92 @@
+"""Randomizers in any language: a program that reads one JSON value a line and answers each with one."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO, Any
+
+import numpy as np
+
+from ldpaudit.errors import ImplementationError
+
+
+class Program:
+    """``program(x, size, rng)`` asks the running program `size` times and returns its reports.
+
+    Parameters
+    ----------
+    command : str or sequence of str
+        The program and its arguments; it is started at the first report and ended by `close`.
+
+    Notes
+    -----
+    The program draws from a source of its own, so `rng` is not used and no seed reproduces its reports.
+    """
+
+    def __init__(self, command: str | Sequence[str]) -> None:
+        self.command = tuple(shlex.split(command) if isinstance(command, str) else command)
+        if not self.command:
+            raise ValueError("Program needs a command, got none")
+        self._process: subprocess.Popen[str] | None = None
+
+    def __call__(self, x: Any, size: int, rng: np.random.Generator) -> list[Any]:
+        """Reports on input `x`.
+
+        Raises
+        ------
+        ImplementationError
+            Where the program cannot be started, ends early, or answers with anything but JSON.
+        """
+        process = self._running()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        # A thread writes, so that a program which answers line by line never waits for us to read.
+        writer = threading.Thread(target=_write, args=(process.stdin, json.dumps(x) + "\n", size), daemon=True)
+        writer.start()
+        reports = [self._answer(process.stdout.readline(), x) for _ in range(size)]
+        writer.join()
+        return reports
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._process is None:
+            try:
+                self._process = subprocess.Popen(
+                    self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+                )
+            except OSError as error:
+                raise ImplementationError(f"cannot start {self.command[0]}: {error.strerror}") from None
+        return self._process
+
+    def _answer(self, line: str, x: Any) -> Any:
+        if not line:
+            raise ImplementationError(f"{self.command[0]} ended before it answered", x)
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise ImplementationError(f"needs one JSON value a line, got {line.strip()!r:.60}", x) from None
+
+    def close(self) -> None:
+        """End the program."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _write(stream: IO[str], line: str, size: int) -> None:
+    # A program that has ended is reported by the reader, with the input.
+    with suppress(BrokenPipeError, ValueError):
+        for _ in range(size):
+            stream.write(line)
+        stream.flush()

@@ -1,0 +1,68 @@
+"""A privacy profile as a picture; needs matplotlib (extra 'plot')."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+
+from ldpaudit.errors import DeploymentError, LdpauditError
+from ldpaudit.profile import PrivacyProfile
+
+POINTS = 120
+SMALLEST = 1e-12
+"""The smallest delta of the picture, where the claim names none that is smaller."""
+
+
+def draw(profile: PrivacyProfile, path: Path, *, title: str, mark: tuple[float, float] | None = None) -> None:
+    """Draw delta over epsilon with its enclosure, and the point (epsilon, delta) asked about.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+        Asked at 120 values of epsilon.
+    path : Path
+        PNG, SVG or PDF; written whole.
+    title : str
+        Of the picture.
+    mark : pair of float or None
+        A point to mark.
+
+    Raises
+    ------
+    LdpauditError
+        Where matplotlib is missing.
+    DeploymentError
+        Where the path has another ending or cannot be written.
+    """
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise DeploymentError(f"needs an ending among .png, .svg and .pdf, got {path.suffix!r}", str(path))
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise LdpauditError("a plot needs matplotlib: install ldpaudit[plot]") from None
+    smallest = min(SMALLEST, mark[1] / 100) if mark and mark[1] > 0 else SMALLEST
+    widest = profile.epsilon(smallest).high
+    widest = widest if math.isfinite(widest) and widest > 0 else 1.0
+    grid = [1.05 * widest * i / POINTS for i in range(POINTS + 1)]
+    deltas = [profile.delta(e) for e in grid]
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    floor = smallest / 10
+    low, high = ([max(d, floor) for d in side] for side in ([d.low for d in deltas], [d.high for d in deltas]))
+    axes.fill_between(grid, low, high, color="#1d5fa8", alpha=0.25, linewidth=0, label="enclosure")
+    axes.plot(grid, high, color="#1d5fa8", linewidth=1.6, label="delta at most")
+    if mark is not None and math.isfinite(mark[0]):
+        axes.plot([mark[0]], [max(mark[1], floor)], "o", color="#b3261e", label=f"epsilon = {mark[0]:.4g}")
+    axes.set(xlabel="epsilon (nats)", ylabel="delta", yscale="log", ylim=(floor, 2), xlim=(0, grid[-1]))
+    axes.set_title(title if len(title) < 80 else title[:77] + "...", fontsize=10)
+    axes.grid(alpha=0.25)
+    axes.legend(frameon=False, fontsize=9)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=path.suffix[1:], dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_bytes(buffer.getvalue())
+        temporary.replace(path)
+    except OSError as error:
+        raise DeploymentError(f"needs a place that can be written: {error.strerror}", str(path)) from None

@@ -1,0 +1,133 @@
+"""Anybody's randomizer, by duck typing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpaudit.adapters.callables import as_sampler, probe, resolve
+from ldpaudit.adapters.logs import Log, read_log
+from ldpaudit.adapters.objects import as_callable, claimed_epsilon
+from ldpaudit.adapters.programs import Program
+from ldpaudit.errors import DeploymentError, ImplementationError
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from tests import broken_callables
+
+RNG = np.random.default_rng(0)
+
+ECHO = """\
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({"report": json.loads(line)}), flush=True)
+"""
+
+
+class Client:
+    """As pure-ldp has it."""
+
+    epsilon = 1.5
+
+    def privatise(self, x: int) -> int:
+        return -x
+
+
+class Measurement:
+    """As OpenDP has it."""
+
+    def __call__(self, x: int) -> int:
+        return x + 1
+
+    def map(self, distance: int) -> float:
+        return 0.5 * distance
+
+
+def test_an_object_is_called_by_what_it_can_do() -> None:
+    assert as_callable(Client())(3) == -3
+    assert as_callable(Measurement())(3) == 4
+    assert as_callable(abs)(-3) == 3
+    with pytest.raises(TypeError, match="got int"):
+        as_callable(3)
+
+
+def test_an_objects_own_claim_is_read() -> None:
+    assert claimed_epsilon(Measurement(), 2) == (1.0, 0.0)
+    assert claimed_epsilon(Client()) == (1.5, 0.0)
+    assert claimed_epsilon(abs) is None
+
+
+@pytest.fixture
+def echo(tmp_path: Path) -> Iterator[Program]:
+    (tmp_path / "echo.py").write_text(ECHO)
+    with Program([sys.executable, str(tmp_path / "echo.py")]) as program:
+        yield program
+
+
+def test_a_program_answers_line_by_line(echo: Program) -> None:
+    assert echo("a", 3, RNG) == [{"report": "a"}] * 3
+    assert echo([1, None], 20_000, RNG) == [{"report": [1, None]}] * 20_000
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [("/nowhere/to/be/found", "cannot start"), ("true", "ended before it answered"), ("echo hello", "JSON value a line")],
+)
+def test_a_program_that_does_not_answer_is_an_error(command: str, says: str) -> None:
+    with Program(command) as program, pytest.raises(ImplementationError, match=says):
+        program(1, 2, RNG)
+
+
+def test_a_callable_of_three_arguments_is_vectorized() -> None:
+    m = KaryRandomizedResponse.for_epsilon(1, k=2)
+    vectorized = as_sampler(lambda x, size, rng: m.sample(x, size, rng))
+    assert np.asarray(vectorized(0, 5, np.random.default_rng(1))).shape == (5,)
+    one = as_sampler(lambda x: x + 1)
+    assert np.asarray(one(1, 3, RNG)).tolist() == [2, 2, 2]
+
+
+def test_what_a_callable_must_not_do_is_an_error_with_the_input() -> None:
+    for broken, says in ((broken_callables.raises, "disk"), (broken_callables.returns_nothing, "got None")):
+        with pytest.raises(ImplementationError, match=says) as caught:
+            probe(broken, 7)
+        assert caught.value.inputs == (7,)
+    with pytest.raises(ImplementationError, match="hangs"):
+        probe(broken_callables.hangs, 7, patience=0.2)
+    with pytest.raises(ImplementationError, match="one shape"):
+        as_sampler(lambda x: [0] * next(lengths))(0, 2, RNG)
+
+
+lengths = iter([1, 2])
+
+
+@pytest.mark.parametrize("name", ["nothing", "nothing:here", "tests.broken_callables:nope", "tests.broken_callables:_RNG"])
+def test_a_name_that_is_not_a_callable_is_an_error(name: str) -> None:
+    with pytest.raises(ImplementationError):
+        resolve(name)
+
+
+def test_a_log_hands_out_each_report_once(tmp_path: Path) -> None:
+    lines = [f"{x},{json}" for x in (0, 1) for json in range(500)]
+    (tmp_path / "log.csv").write_text("input,report\n" + "\n".join(lines))
+    log = read_log(tmp_path / "log.csv")
+    handed: list[Any] = log(0, 200, RNG) + log(0, 300, RNG)
+    assert handed == list(range(500))
+    assert 0 < log.trials < 1000
+    with pytest.raises(ImplementationError, match="holds 500 reports"):
+        log(0, 1, RNG)
+
+
+def test_a_log_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("value,report\n0,1\n")
+    with pytest.raises(DeploymentError, match="needs a column 'input', got value, report"):
+        read_log(tmp_path / "log.csv")
+    (tmp_path / "log.csv").write_text("input,report\n0,1\n")
+    with pytest.raises(DeploymentError, match="at least two inputs"):
+        read_log(tmp_path / "log.csv")
+    with pytest.raises(DeploymentError, match="readable CSV"):
+        read_log(tmp_path / "none.csv")
+    with pytest.raises(ValueError, match="two inputs"):
+        Log({0: [1]})
