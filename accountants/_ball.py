@@ -15,16 +15,21 @@ Parameters are exact integers, and probabilities are rationals or balls. A ball'
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias
 
 import flint
 
+from ldpaudit.enclosure import Enclosure, Rigour
+
 Probability: TypeAlias = Fraction | int | flint.arb
 
 _GUARD = 24
 """Bits above those that cancel: the sums below have fewer than 2**24 terms."""
+_MOST_BITS = 1 << 11
+_SPARE_BITS = 16
+"""Of the guard bits, those that the continued fraction leaves to rounding."""
 _SERIES_STEP, _FRACTION_STEP = 1.0, 5.0
 """What a term of the series and a level of the continued fraction cost, relative to each other."""
 
@@ -35,15 +40,39 @@ def ball(value: Fraction | int) -> flint.arb:
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
+def floor(value: flint.arb) -> int:
+    """The largest integer at or below every point of a finite ball."""
+    return _integer(value.lower().floor())
+
+
+def ceil(value: flint.arb) -> int:
+    """The smallest integer at or above every point of a finite ball."""
+    return _integer(value.upper().ceil())
+
+
+def _integer(value: flint.arb) -> int:
+    found = value.unique_fmpz()
+    if found is None:
+        raise ArithmeticError(f"an integer is needed, and {value} is none at {flint.ctx.prec} bits")
+    return int(found)
+
+
 def between(low: flint.arb | int, high: flint.arb) -> flint.arb:
     """The smallest ball that contains every point of two balls and all points between them."""
     return flint.arb(low).union(high)
 
 
-# ---- binomial ----
+def narrow(value: Callable[[], flint.arb], source: str, rigour: Rigour = Rigour.EXACT, bits: int = 128) -> Enclosure:
+    """Enclosure of a value at a precision, from `bits` up, at which its ends are within two floats of each other."""
+    while True:
+        with flint.ctx.workprec(bits):
+            result = Enclosure.of(value(), rigour=rigour, source=source)
+        if math.nextafter(math.nextafter(result.low, math.inf), math.inf) >= result.high or bits >= _MOST_BITS:
+            return result
+        bits *= 2
 
 
-def binomial_pmf(n: int, p: Probability, k: int) -> flint.arb:
+def binomial_pmf(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:
     r"""Probability that n coins show exactly k heads, :math:`\binom{n}{k} p^k (1-p)^{n-k}`.
 
     Parameters
@@ -54,6 +83,8 @@ def binomial_pmf(n: int, p: Probability, k: int) -> flint.arb:
         Probability of heads, in [0, 1].
     k : int
         Any integer.
+    complement : Fraction, int, flint.arb or None
+        ``1 - p``, for a ball next to 1 whose complement is known better than the difference.
 
     Returns
     -------
@@ -66,19 +97,19 @@ def binomial_pmf(n: int, p: Probability, k: int) -> flint.arb:
         Where n < 0, or p is certainly outside [0, 1].
     """
     _require_coins(n, p)
-    return _binomial_pmf(n, p, 1 - p, k)
+    return _binomial_pmf(n, p, 1 - p if complement is None else complement, k)
 
 
-def binomial_upper(n: int, p: Probability, k: int) -> flint.arb:
+def binomial_upper(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:
     """P[X >= k] for the number X of heads among n coins; parameters as for `binomial_pmf`."""
     _require_coins(n, p)
-    return _binomial_upper(n, p, 1 - p, k)
+    return _binomial_upper(n, p, 1 - p if complement is None else complement, k)
 
 
-def binomial_lower(n: int, p: Probability, k: int) -> flint.arb:
+def binomial_lower(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:
     """P[X <= k] for the number X of heads among n coins; parameters as for `binomial_pmf`."""
     _require_coins(n, p)
-    return _binomial_upper(n, 1 - p, p, n - k)
+    return _binomial_upper(n, 1 - p if complement is None else complement, p, n - k)
 
 
 def _require_coins(n: int, p: Probability) -> None:
@@ -106,10 +137,11 @@ def _cancelling_bits(n: int, *weights: Probability) -> int:
 
 def _times_log(count: int, p: Probability) -> flint.arb:
     """``count * log(p)``; 0 where count is, though p may be."""
-    return count * _as_ball(p).log() if count else flint.arb(0)
+    return count * as_ball(p).log() if count else flint.arb(0)
 
 
-def _as_ball(p: Probability) -> flint.arb:
+def as_ball(p: Probability) -> flint.arb:
+    """The probability as a ball, at the current precision."""
     return ball(p) if isinstance(p, int | Fraction) else p
 
 
@@ -141,8 +173,8 @@ def _binomial_factor(n: int, p: Probability, q: Probability, k: int) -> flint.ar
         factor = _fraction_factor(n, p, q, k, levels)
         if factor is not None:
             return factor
-    odds = _as_ball(p) / _as_ball(q)
-    return series_factor(lambda j: odds * (n - j) / (j + 1), n - k)
+    odds = as_ball(p) / as_ball(q)
+    return series_factor(lambda j: odds * (n - j) / (j + 1), n - k, k)
 
 
 def expected_terms(sigma: float, distance: float) -> float:
@@ -182,3 +214,174 @@ def series_factor(ratio: Callable[[int], flint.arb], last: int, first: int = 0) 
                 return total + between(0, rest)
         check += 8 + check // 8
     return total
+
+
+def _expected_levels(distance: float) -> float:
+    """A guess of how many levels of the fraction count: its error falls like ``exp(-2 distance sqrt(2 levels))``."""
+    return (flint.ctx.prec * math.log(2) / (2 * max(distance, 1e-9))) ** 2 / 2 + 4
+
+
+def _fraction_factor(n: int, p: Probability, q: Probability, k: int, levels: float) -> flint.arb | None:
+    r"""P[X >= k] / P[X = k] by Gauss's continued fraction; None where k is not certainly above the mode.
+
+    .. math:: \frac{P[X \ge k]}{P[X = k]} = q F_0, \qquad F_i = \frac{1}{1 + d_{i+1} F_{i+1}}, \qquad
+              d_{2m+1} = -\frac{(k+m)(n+1+m)\,p}{(k+2m)(k+2m+1)}, \quad
+              d_{2m} = \frac{m\,(n-k+1-m)\,p}{(k+2m-1)(k+2m)}
+
+    Source: DLMF 8.17.22 with a = k, b = n - k + 1; it ends at :math:`d_{2b} = 0`. For :math:`(n+1)p < k+1` every
+    odd-numbered :math:`F` lies in (0, 1] and every even-numbered one is positive: d with an even number is not
+    negative, and :math:`(n+1+m)p < k+1+m` gives :math:`|d_{2m+1}| < 1`. So :math:`F_{2m+1} \in [0, 1]` is an
+    enclosure to start from, and as every map is monotone, the two ends of the interval lead to two ends of one.
+    """
+    probability = as_ball(p)
+    if not (n + 1) * probability < k + 1:
+        return None
+    depth = int(levels) + 1
+    while True:
+        depth = min(depth, n - k)
+        # At full depth the next odd-numbered F is exactly 1, because the next even-numbered d is 0.
+        low = _convergent(n, probability, k, depth, flint.arb(int(depth == n - k)))
+        high = _convergent(n, probability, k, depth, flint.arb(1))
+        factor = between(low, high)
+        # Deeper levels narrow the distance of the two ends, not what rounding and a wide p have made of each.
+        if factor.rel_accuracy_bits() >= min(high.rel_accuracy_bits(), flint.ctx.prec - _SPARE_BITS) - 1:
+            return as_ball(q) * factor
+        depth *= 2
+
+
+def _convergent(n: int, p: flint.arb, k: int, depth: int, tail: flint.arb) -> flint.arb:
+    """F_0, where ``F_(2 depth + 1)`` is `tail`."""
+    for m in range(depth, 0, -1):
+        tail = 1 - p * ((k + m) * (n + 1 + m)) / ((k + 2 * m) * (k + 2 * m + 1)) * tail
+        tail = 1 / (1 + p * (m * (n - k + 1 - m)) / ((k + 2 * m - 1) * (k + 2 * m)) / tail)
+    return 1 / (1 - p * (n + 1) / (k + 1) * tail)
+
+
+def hypergeometric_pmf(population: int, marked: int, draws: int, k: int) -> flint.arb:
+    r"""Probability that `draws` without replacement meet exactly k of the marked ones.
+
+    .. math:: \binom{K}{k} \binom{N-K}{n-k} \Big/ \binom{N}{n}
+
+    Parameters
+    ----------
+    population, marked, draws : int
+        N, K and n, with ``0 <= marked <= population`` and ``0 <= draws <= population``.
+    k : int
+        Any integer.
+
+    Returns
+    -------
+    flint.arb
+        At the current precision; exactly 0 or 1 where k is impossible or certain.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+    """
+    _require_urn(population, marked, draws)
+    least, most = max(0, draws + marked - population), min(draws, marked)
+    if not least <= k <= most:
+        return flint.arb(0)
+    if least == most:
+        return flint.arb(1)
+    with flint.ctx.workprec(flint.ctx.prec + _cancelling_bits(population)):
+        value = (
+            log_binomial_coefficient(marked, k)
+            + log_binomial_coefficient(population - marked, draws - k)
+            - log_binomial_coefficient(population, draws)
+        ).exp()
+    return +value
+
+
+def hypergeometric_upper(population: int, marked: int, draws: int, k: int) -> flint.arb:
+    """P[X >= k] for the number X of marked ones among the drawn; parameters as for `hypergeometric_pmf`."""
+    _require_urn(population, marked, draws)
+    if k <= max(0, draws + marked - population):
+        return flint.arb(1)
+    most = min(draws, marked)
+    if k > most:
+        return flint.arb(0)
+    if k * population <= draws * marked:  # the mean's side, as for the binomial law
+        return 1 - hypergeometric_lower(population, marked, draws, k - 1)
+    unmarked_left = population - marked - draws
+    with flint.ctx.workprec(flint.ctx.prec + _GUARD):
+        factor = series_factor(
+            lambda j: flint.arb((marked - j) * (draws - j)) / ((j + 1) * (unmarked_left + j + 1)), most - k, k
+        )
+        value = hypergeometric_pmf(population, marked, draws, k) * factor
+    return +value
+
+
+def hypergeometric_lower(population: int, marked: int, draws: int, k: int) -> flint.arb:
+    """P[X <= k]: at least ``draws - k`` unmarked ones; parameters as for `hypergeometric_pmf`."""
+    _require_urn(population, marked, draws)
+    return hypergeometric_upper(population, population - marked, draws, draws - k)
+
+
+def _require_urn(population: int, marked: int, draws: int) -> None:
+    if not (0 <= marked <= population and 0 <= draws <= population):
+        raise ValueError(
+            "a hypergeometric law needs 0 <= marked <= population and 0 <= draws <= population, "
+            f"got population={population}, marked={marked}, draws={draws}"
+        )
+
+
+def negative_hypergeometric_pmf(population: int, marked: int, failures: int, k: int) -> flint.arb:
+    """Probability that exactly k marked ones are drawn before the unmarked one with number `failures`.
+
+    Parameters
+    ----------
+    population, marked : int
+        N and K, with ``0 <= marked <= population``.
+    failures : int
+        r, with ``1 <= failures <= population - marked``.
+    k : int
+        Any integer.
+
+    Returns
+    -------
+    flint.arb
+        At the current precision.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+    """
+    _require_failures(population, marked, failures)
+    if not 0 <= k <= marked:
+        return flint.arb(0)
+    # k marked among the first k + r - 1, then one of the unmarked that are left.
+    with flint.ctx.workprec(flint.ctx.prec + _GUARD):
+        first = hypergeometric_pmf(population, marked, k + failures - 1, k)
+        value = first * (population - marked - failures + 1) / (population - k - failures + 1)
+    return +value
+
+
+def negative_hypergeometric_upper(population: int, marked: int, failures: int, k: int) -> flint.arb:
+    """P[X >= k]: at least k marked ones among the first ``k + failures - 1``; see `negative_hypergeometric_pmf`."""
+    _require_failures(population, marked, failures)
+    if k <= 0:
+        return flint.arb(1)
+    if k > marked:
+        return flint.arb(0)
+    return hypergeometric_upper(population, marked, k + failures - 1, k)
+
+
+def negative_hypergeometric_lower(population: int, marked: int, failures: int, k: int) -> flint.arb:
+    """P[X <= k]: at least `failures` unmarked ones among the first ``k + failures``."""
+    _require_failures(population, marked, failures)
+    if k < 0:
+        return flint.arb(0)
+    if k >= marked:
+        return flint.arb(1)
+    return hypergeometric_upper(population, population - marked, k + failures, failures)
+
+
+def _require_failures(population: int, marked: int, failures: int) -> None:
+    if not (0 <= marked <= population and 1 <= failures <= population - marked):
+        raise ValueError(
+            "a negative hypergeometric law needs 0 <= marked <= population and 1 <= failures <= population - marked, "
+            f"got population={population}, marked={marked}, failures={failures}"
+        )

@@ -39,12 +39,11 @@ def log_fraction(value: Fraction, source: str, rigour: Rigour = Rigour.EXACT) ->
         return Enclosure(0.0, 0.0, rigour, source)
     precision = PRECISION + value.numerator.bit_length() + value.denominator.bit_length()
     with flint.ctx.workprec(precision):
-        return Enclosure.of(ball(value - 1).log1p() if abs(value - 1) < Fraction(1, 2) else ball(value).log(),
-                            rigour=rigour, source=source)
+        return Enclosure.of(ball(value).log(), rigour=rigour, source=source)
 
 
 def sum_of_terms(terms: Iterable[tuple[Fraction, Fraction, bool]]) -> Enclosure:
-    """Enclosure of a sum of terms (times, value, nats), each ``times * log(value)``, or ``times * value`` where nats."""
+    """Enclosure of a sum of terms (times, value, nats): ``times * log(value)``, or ``times * value`` where nats."""
     with flint.ctx.workprec(4 * PRECISION):
         total = flint.arb(0)
         for times, value, nats in terms:
@@ -64,11 +63,15 @@ class Atoms:
         Sums of P and of Q over all atoms of ratio at least the one at this position, `escape` included.
     escape : Fraction
         P-mass on views that Q never shows.
+    others : tuple of pair of Fraction or None
+        The atoms of ratio at most 1 and P > 0, by decreasing ratio. They never count in one run, but in composition
+        they do; None where they are not known.
     """
 
     ratios: tuple[Fraction, ...]
     heads: tuple[Atom, ...]
     escape: Fraction
+    others: tuple[Atom, ...] | None = None
 
     @classmethod
     def of(cls, atoms: Iterable[Atom]) -> Atoms:
@@ -78,15 +81,16 @@ class Atoms:
         for p, q in atoms:
             if q == 0:
                 escape += p
-            elif p > q:
+            elif p > 0:
                 a, b = merged[p / q]
                 merged[p / q] = a + p, b + q
         ratios = sorted(merged, reverse=True)
+        winning = [ratio for ratio in ratios if ratio > 1]
         heads, total = [], (escape, Fraction(0))
-        for ratio in ratios:
+        for ratio in winning:
             total = total[0] + merged[ratio][0], total[1] + merged[ratio][1]
             heads.append(total)
-        return cls(tuple(ratios), tuple(heads), escape)
+        return cls(tuple(winning), tuple(heads), escape, tuple(merged[ratio] for ratio in ratios[len(winning) :]))
 
     def delta_ball(self, exp_epsilon: flint.arb) -> flint.arb:
         """The largest P(S) - e**epsilon Q(S) over events S, for the ball around ``e**epsilon``."""

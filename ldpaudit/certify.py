@@ -269,7 +269,8 @@ def verify(certificate: Certificate) -> list[str]:
     for claim, written in zip(whole.claims, certificate.claims, strict=True):
         evidence = written.evidence.read() if written.evidence else None
         if evidence is not None and bound(evidence) != evidence.epsilon_lower:
-            differences.append(f"{claim.id}: its counts give epsilon >= {bound(evidence)}, not {evidence.epsilon_lower}")
+            found = f"{bound(evidence)}, not {evidence.epsilon_lower}"
+            differences.append(f"{claim.id}: its counts give epsilon >= {found}")
         again = _record(claim, evidence)
         for field in ("sentence", "plan", "enclosure", "proofs", "verdict", "reason"):
             if (ours := getattr(again, field)) != (theirs := getattr(written, field)):

@@ -19,14 +19,15 @@ from ldpaudit.expression import parse
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle
-from ldpaudit.toml import LARGEST_FILE, line_of, syntax_line
+from ldpaudit.toml import line_of, read_text, syntax_line
 
 SCHEMA = "ldpaudit.deployment/1"
 ONE_REPORT = ("report", "event", "source", "round")
 """Units that mean a single run of the mechanism."""
 
 
-def _exact(value: object) -> Fraction:
+def exact_number(value: object) -> Fraction:
+    """A number, or an expression in quotes, as the rational that it is."""
     if isinstance(value, str):
         return parse(value)
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
@@ -35,7 +36,7 @@ def _exact(value: object) -> Fraction:
 
 
 def _exact_or_question(value: object) -> Fraction | None:
-    return None if value == "?" else _exact(value)
+    return None if value == "?" else exact_number(value)
 
 
 class _Table(BaseModel):
@@ -68,7 +69,7 @@ class _Implementation(_Table):
 class _ClaimTable(_Table):
     id: str = Field(min_length=1)
     epsilon: Annotated[Fraction | None, BeforeValidator(_exact_or_question)]
-    delta: Annotated[Fraction, BeforeValidator(_exact)] = Fraction(0)
+    delta: Annotated[Fraction, BeforeValidator(exact_number)] = Fraction(0)
     neighbours: Literal["replace-one", "add-remove", "user-level"] = "replace-one"
     unit: Literal["report", "event", "source", "round", "user-day", "lifetime"] = "report"
     view: Literal["local", "shuffled"] | None = None
@@ -132,16 +133,7 @@ def load(path: str | Path) -> Deployment:
     DeploymentError
         Where it cannot be read, or says anything that a deployment file may not: with file, line and key.
     """
-    file = Path(path)
-    try:
-        if file.stat().st_size > LARGEST_FILE:
-            raise DeploymentError(f"needs a file of at most {LARGEST_FILE} bytes, got {file.stat().st_size}", str(path))
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DeploymentError(f"needs a readable file: {error.strerror}", str(path)) from None
-    except UnicodeDecodeError:
-        raise DeploymentError("needs a UTF-8 text file", str(path)) from None
-    return loads(text, str(path))
+    return loads(read_text(path), str(path))
 
 
 def loads(text: str, name: str = "deployment") -> Deployment:
@@ -162,7 +154,7 @@ def loads(text: str, name: str = "deployment") -> Deployment:
         # A misspelt key is both unknown and missing: the unknown one is where to look.
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         key = [part for part in first["loc"] if part != "schema_"]
-        raise fail(_sentence(first), key) from None
+        raise fail(sentence_of(first), key) from None
     try:
         plan = _plan(file.mechanism)
     except registry.ParameterError as error:
@@ -179,7 +171,7 @@ def loads(text: str, name: str = "deployment") -> Deployment:
     )
 
 
-def _sentence(error: Mapping[str, Any]) -> str:
+def sentence_of(error: Mapping[str, Any]) -> str:
     """A pydantic error in our words: what was required, what was found."""
     found = f", got {error['input']!r:.60}"
     match error["type"]:

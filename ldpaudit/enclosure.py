@@ -165,9 +165,7 @@ class Enclosure:
 
     def clamp(self, low: float, high: float) -> Enclosure:
         """The same enclosure, cut to where the value is known to lie."""
-        return Enclosure(
-            min(max(self.low, low), high), max(min(self.high, high), low), self.rigour, self.source
-        )
+        return Enclosure(min(max(self.low, low), high), max(min(self.high, high), low), self.rigour, self.source)
 
     def __str__(self) -> str:
         return f"[{show_down(self.low)}, {show_up(self.high)}] ({self.rigour.name}: {self.source})"

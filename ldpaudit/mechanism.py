@@ -68,6 +68,8 @@ class Mechanism(ABC):
     """The field's name for it."""
     relations: ClassVar[tuple[Neighbours, ...]] = (REPLACE_ONE,)
     """Neighbouring relations that its inputs have, the usual one first."""
+    unbiased: ClassVar[bool] = True
+    """Whether `run` estimates `truth` without bias; else it is accurate in another sense, which `estimate` states."""
 
     @property
     @abstractmethod

@@ -103,6 +103,7 @@ class Repeat(Plan):
 
     @property
     def parts(self) -> tuple[Plan, ...]:
+        """The one plan."""
         return (self.plan,)
 
     def __str__(self) -> str:
@@ -138,6 +139,7 @@ class Shuffle(Plan):
 
     @property
     def parts(self) -> tuple[Plan, ...]:
+        """The one plan."""
         return (self.plan,)
 
     def __str__(self) -> str:
@@ -163,6 +165,7 @@ class Subsample(Plan):
 
     @property
     def parts(self) -> tuple[Plan, ...]:
+        """The one plan."""
         return (self.plan,)
 
     def __str__(self) -> str:
@@ -182,6 +185,7 @@ class PostProcess(Plan):
 
     @property
     def parts(self) -> tuple[Plan, ...]:
+        """The one plan."""
         return (self.plan,)
 
     def __str__(self) -> str:

@@ -95,9 +95,9 @@ RESOLUTION = 2.0**-46
 
 
 def bracket(holds: Callable[[float], bool]) -> tuple[float, float]:
-    """Two floats within a relative 2**-46: at the first the monotone predicate fails (or it is 0), at the second it holds.
+    """Two floats within a relative 2**-46 between which a monotone predicate begins to hold.
 
-    Both are infinite where it holds at no float.
+    It fails at the first, unless that is 0, and holds at the second; both are infinite where it holds at no float.
     """
     high = 1.0
     while not holds(high):

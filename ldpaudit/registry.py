@@ -13,6 +13,9 @@ from ldpaudit.mechanism import Mechanism
 
 T = TypeVar("T")
 
+CONSTRUCTOR = "constructor"
+"""The key that names a constructor, where the parameters' names alone do not tell which is meant."""
+
 
 class ParameterError(ValueError):
     """Parameters do not fit; `keys` names the one at fault, where it is one."""
@@ -68,20 +71,30 @@ def construct(owner: type[T], parameters: Mapping[str, Any]) -> T:
     ParameterError
         Where no constructor takes exactly these, or a value lies outside its domain.
     """
-    signatures = {name: inspect.signature(make) for name, make in constructors(owner).items()}
-    for name, make in constructors(owner).items():
-        wanted = signatures[name].parameters
-        required = {p.name for p in wanted.values() if p.default is inspect.Parameter.empty}
-        if required <= set(parameters) <= set(wanted):
-            values = {key: _value(key, value, wanted[key]) for key, value in parameters.items()}
-            try:
-                return make(**values)
-            except (ValueError, TypeError) as error:
-                raise ParameterError(str(error)) from None
-    known = {p for s in signatures.values() for p in s.parameters}
-    choices = " or ".join(f"({', '.join(s.parameters)})" for s in signatures.values())
-    stray = sorted(set(parameters) - known)
-    raise ParameterError(f"needs {choices}, got ({', '.join(parameters)})", *stray[:1])
+    ways = constructors(owner)
+    given = dict(parameters)
+    if (named := given.pop(CONSTRUCTOR, None)) is not None:
+        if named not in ways:
+            raise ParameterError(f"needs one of {', '.join(ways)}, got {named!r}", CONSTRUCTOR)
+        ways = {named: ways[named]}
+    wanted = {name: inspect.signature(make).parameters for name, make in ways.items()}
+    fitting = [name for name, parts in wanted.items() if _required(parts) <= set(given) <= set(parts)]
+    if len(fitting) > 1:
+        raise ParameterError(f"needs {CONSTRUCTOR} = one of {', '.join(fitting)}: ({', '.join(given)}) fit them all")
+    if fitting:
+        values = {key: _value(key, value, wanted[fitting[0]][key]) for key, value in given.items()}
+        try:
+            return ways[fitting[0]](**values)
+        except (ValueError, TypeError) as error:
+            raise ParameterError(str(error)) from None
+    known = {name for parts in wanted.values() for name in parts}
+    choices = " or ".join(f"({', '.join(parts)})" for parts in wanted.values())
+    stray = sorted(set(given) - known)
+    raise ParameterError(f"needs {choices}, got ({', '.join(given)})", *stray[:1])
+
+
+def _required(parameters: Mapping[str, inspect.Parameter]) -> set[str]:
+    return {p.name for p in parameters.values() if p.default is inspect.Parameter.empty}
 
 
 def _value(key: str, value: Any, parameter: inspect.Parameter) -> Any:

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from tomllib import TOMLDecodeError
+
+from ldpaudit.errors import DeploymentError
 
 LARGEST_FILE = 1 << 20
 """Bytes that a configuration file may have."""
 
 _TABLE = re.compile(r"^\s*\[(\[?)\s*([\w.\-\s]+?)\s*\]\]?")
 _KEY = re.compile(r"^\s*([\w.\-]+|\"[^\"]*\")\s*=")
+
+
+def read_text(path: str | Path) -> str:
+    """A configuration file, whole.
+
+    Raises
+    ------
+    DeploymentError
+        Where it cannot be read, is larger than 1 MiB, or is not UTF-8.
+    """
+    file = Path(path)
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            raise DeploymentError(f"needs a file of at most {LARGEST_FILE} bytes, got {file.stat().st_size}", str(path))
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DeploymentError(f"needs a readable file: {error.strerror}", str(path)) from None
+    except UnicodeDecodeError:
+        raise DeploymentError("needs a UTF-8 text file", str(path)) from None
 
 
 def line_of(text: str, key: Sequence[str | int]) -> int | None:

@@ -98,8 +98,11 @@ def judge(
         return Verdict(Outcome.REFUTED, f"{culprit}: {shown}, so {bound}")
     if bounded and proof and high:
         admitted = f", admitting {'; '.join(proof.admissions)}" if proof.admissions else ""
-        return Verdict(Outcome.PROVED, f"epsilon <= {show_up(high.high)} by {high.source}; proved: {proof.theorem}{admitted}")
+        bound = f"epsilon <= {show_up(high.high)} by {high.source}"
+        return Verdict(Outcome.PROVED, f"{bound}; proved: {proof.theorem}{admitted}")
     if bounded and high:
         return Verdict(Outcome.BOUNDED, f"epsilon <= {show_up(high.high)} by {high.source}")
-    known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]" if low and high else "no certified bound is known"
+    if low is None or high is None:
+        return Verdict(Outcome.UNDECIDED, "no certified bound is known, and the samples show no more")
+    known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]"
     return Verdict(Outcome.UNDECIDED, f"{known}, and the samples show no more")

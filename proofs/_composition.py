@@ -29,5 +29,5 @@ def _post_processing() -> Proof:
     gap1, gap2, e = t.nonnegative("gap1", "gap2", "e")
     p1, p2 = (1 + e) * q1 / (1 + gap1), (1 + e) * q2 / (1 + gap2)
     t.costs(1 + e, {"two views with one image": (p1 + p2) / (q1 + q2)})
-    t.assume("an image of more views is one of two, again and again; a random image is a function of the view and a coin")
+    t.assume("an image of more views is one of two, again and again; a random image is one of the view and a coin")
     return t

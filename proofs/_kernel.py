@@ -28,17 +28,7 @@ class Factor:
 
 @dataclass(slots=True)
 class Proof:
-    """A theorem under construction; every method checks its step at once.
-
-    Parameters
-    ----------
-    mechanism : str
-        Name of the class that it is about.
-    statement : str
-        The theorem, in words.
-    relation : str
-        Kind of neighbours that it covers.
-    """
+    """A theorem about a mechanism's class, for a kind of neighbours; every method checks its step at once."""
 
     mechanism: str
     statement: str
@@ -53,21 +43,21 @@ class Proof:
 
     def positive(self, *names: str) -> list[Expr]:
         """Symbols that stand for any number above 0."""
-        return [self._declare(name, strict=True) for name in names]
+        return self._declare(names, strict=True)
 
     def nonnegative(self, *names: str) -> list[Expr]:
         """Symbols that stand for any number at or above 0."""
-        return [self._declare(name, strict=False) for name in names]
+        return self._declare(names, strict=False)
 
     @staticmethod
     def parameter(name: str) -> Expr:
         """A field of the mechanism, as a symbol."""
         return sympy.Symbol(name)
 
-    def _declare(self, name: str, strict: bool) -> Expr:
-        symbol = sympy.Symbol(name, nonnegative=True)
-        self._signs[symbol] = strict
-        return symbol
+    def _declare(self, names: tuple[str, ...], strict: bool) -> list[Expr]:
+        symbols = [sympy.Symbol(name, nonnegative=True) for name in names]
+        self._signs |= dict.fromkeys(symbols, strict)
+        return symbols
 
     def _polynomial(self, expression: Expr, why: str) -> sympy.Poly:
         unknown = expression.free_symbols - set(self._signs)
@@ -110,13 +100,11 @@ class Proof:
 
     def parametrize(self, fields: Mapping[str, Any], recover: Mapping[Expr, Any]) -> None:
         """State the mechanism's fields in symbols, and every symbol in fields; check that the two are inverse."""
-        names = {name: sympy.Symbol(name) for name in fields}
         self._fields = {name: self._defined(value, name) for name, value in fields.items()}
         self._recovered = {symbol: sympy.sympify(value) for symbol, value in recover.items()}
-        back = {names[name]: value for name, value in self._fields.items()}
-        for symbol in self._signs:
-            if symbol in self._recovered:
-                self.equal(self._recovered[symbol].subs(back, simultaneous=True), symbol, f"{symbol} is recovered")
+        back = {self.parameter(name): value for name, value in self._fields.items()}
+        for symbol, value in self._recovered.items():
+            self.equal(value.subs(back, simultaneous=True), symbol, f"{symbol} is recovered")
 
     def assume(self, sentence: str) -> None:
         """What the definition of the mechanism or of its inputs says: not a step, but printed with the theorem."""
@@ -135,18 +123,19 @@ class Proof:
 
     def at(self, mechanism: object) -> list[tuple[Fraction, Fraction, bool]] | None:
         """The proved epsilon of a mechanism, from its fields; None where the theorem is not about it."""
-        named = (self._fields if self.mechanism in {c.__name__ for c in type(mechanism).__mro__} else ())
+        named = self._fields if self.mechanism in {c.__name__ for c in type(mechanism).__mro__} else ()
         return self.bound({name: getattr(mechanism, name) for name in self._fields}) if named else None
 
     def bound(self, parameters: Mapping[str, Fraction | int]) -> list[tuple[Fraction, Fraction, bool]] | None:
         """The proved epsilon as terms (times, ratio, nats), exact; None where the theorem does not cover these."""
-        values = {sympy.Symbol(n): sympy.Rational(Fraction(v).numerator, Fraction(v).denominator)
-                  for n, v in parameters.items()}
-        if missing := set(self._fields) - {s.name for s in values}:
+        if missing := set(self._fields) - set(parameters):
             raise ProofError("parameters", f"no value for {sorted(missing)}")
+        values = {self.parameter(n): sympy.Rational(*Fraction(v).as_integer_ratio()) for n, v in parameters.items()}
         at = {symbol: expression.subs(values) for symbol, expression in self._recovered.items()}
         inside = all(v.is_Rational and (v > 0 if self._signs[s] else v >= 0) for s, v in at.items())
-        if not inside or any(e.subs(at) != values[sympy.Symbol(n)] for n, e in self._fields.items()):
+        if not inside or any(e.subs(at) != values[self.parameter(n)] for n, e in self._fields.items()):
             return None
-        terms = ((f.times.subs({**values, **at}), f.ratio.subs(at), f.nats) for f in self.factors)
+        terms = [(f.times.subs({**values, **at}), f.ratio.subs(at), f.nats) for f in self.factors]
+        if not all(times.is_Rational and times >= 0 and ratio.is_Rational for times, ratio, _ in terms):
+            raise ProofError("the bound", f"{terms}, where numbers of times at least 0 are needed,")
         return [(Fraction(t.p, t.q), Fraction(r.p, r.q), nats) for t, r, nats in terms]

@@ -35,10 +35,10 @@ epsilon = {claimed}
 """
 
 
-def certify(true: object = 1, claimed: object = 1, implementation: str = "", **options: int) -> Certificate:
+def certify(true: object = 1, claimed: object = 1, implementation: str = "", seed: int = 0) -> Certificate:
     table = f'[implementation]\ncallable = "{implementation}"' if implementation else ""
     deployment = loads(FILE.format(true=true, claimed=claimed, implementation=table))
-    return ldp.certify(deployment, **{"trials": TRIALS, **options})
+    return ldp.certify(deployment, seed=seed, trials=TRIALS)
 
 
 def leaky(x: int, size: int, rng: np.random.Generator) -> object:

@@ -52,7 +52,10 @@ def test_json_is_all_that_standard_output_gets() -> None:
 
 def test_a_claim_refuted_without_record_or_against_it_ends_with_1(tmp_path: Path) -> None:
     text = (ROOT / ENPA).read_text()
-    for name, changed in (("none", text.replace('expect = "refuted"', "")), ("holds", text.replace('"refuted"', '"holds"'))):
+    for name, changed in (
+        ("none", text.replace('expect = "refuted"', "")),
+        ("holds", text.replace('"refuted"', '"holds"')),
+    ):
         (tmp_path / f"{name}.toml").write_text(changed)
         assert run("certify", str(tmp_path / f"{name}.toml"), *QUICK).returncode == 1
 
@@ -107,7 +110,7 @@ def test_prove_and_mechanisms_list_every_stem() -> None:
         (("audit", "tests.broken_callables:fair", "--inputs", "0", "--epsilon", "1"), "two inputs"),
         (("audit", "tests.broken_callables:none", "--inputs", "0", "1", "--epsilon", "1"), "cannot import"),
         (("audit", "nowhere", "--inputs", "0", "1", "--epsilon", "1"), "MODULE:CALLABLE"),
-        (("audit", "tests.broken_callables:raises", "--inputs", "0", "1", "--epsilon", "1"), "raised RuntimeError: the disk is full"),
+        (("audit", "tests.broken_callables:raises", "--inputs", "0", "1", "--epsilon", "1"), "raised RuntimeError"),
         (("audit", "tests.broken_callables:returns_nothing", "--inputs", "0", "1", "--epsilon", "1"), "got None"),
         (("audit", "tests.broken_callables:wrong_type", "--inputs", "0", "1", "--epsilon", "1"), "object"),
         (("audit", "tests.broken_callables:hangs", "--inputs", "0", "1", "--epsilon", "1"), "hangs"),

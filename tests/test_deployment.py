@@ -94,6 +94,20 @@ def test_an_error_names_file_line_key_what_was_required_and_what_was_found(
     assert "\n" not in str(error)
 
 
+def test_where_two_constructors_fit_the_file_must_name_one() -> None:
+    table = 'kind = "unary_encoding"\nk = 4\nepsilon = 1'
+    text = GOOD.replace('kind = "randomized_response"\nk = 4\np = "1/2"', table)
+    with pytest.raises(DeploymentError, match="needs constructor = one of"):
+        loads(text)
+    symmetric, optimized = (
+        loads(text.replace("epsilon = 1\n", f'epsilon = 1\nconstructor = "{name}"\n', 1)).plan
+        for name in ("symmetric", "optimized")
+    )
+    assert symmetric != optimized
+    with pytest.raises(DeploymentError, match="got 'best'"):
+        loads(text.replace("epsilon = 1\n", 'epsilon = 1\nconstructor = "best"\n', 1))
+
+
 def test_broken_toml_names_the_line() -> None:
     with pytest.raises(DeploymentError, match=r"file\.toml:2: needs TOML"):
         loads("a = 1\nb = \n", "file.toml")
@@ -121,8 +135,14 @@ def test_every_bundled_file_reads_and_is_named_as_its_id(file: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("2.05", Fraction(41, 20)), ("1/3", Fraction(1, 3)), ("-(1+2)*3**2", Fraction(-27)), ("1_000", Fraction(1000)),
-     ("1e-6", Fraction(1, 10**6)), ("2**-3", Fraction(1, 8))],
+    [
+        ("2.05", Fraction(41, 20)),
+        ("1/3", Fraction(1, 3)),
+        ("-(1+2)*3**2", Fraction(-27)),
+        ("1_000", Fraction(1000)),
+        ("1e-6", Fraction(1, 10**6)),
+        ("2**-3", Fraction(1, 8)),
+    ],
 )
 def test_a_rational_expression_is_exact(text: str, value: Fraction) -> None:
     assert parse(text) == value

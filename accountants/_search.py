@@ -1,0 +1,60 @@
+"""Where a decreasing cost crosses a goal: few, dear evaluations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ldpaudit.profile import Number
+
+_CAP = 1e4
+
+
+def crossing(
+    cost: Callable[[float], float], goal: Number, guess: float, spread: float, width: float
+) -> tuple[float, float]:
+    """Two floats within a relative `width`: at the first the decreasing cost exceeds the goal, at the second it does not.
+
+    Brent's method on the logarithm of the cost, then steps to both sides until each is on its own.
+
+    Parameters
+    ----------
+    cost : callable
+        Of a positive float; it exceeds the goal next to 0, and does not far out.
+    goal : number
+        What is looked for.
+    guess, spread : float
+        Where to start, and with which factor above 1 to step from there.
+    width : float
+        Relative.
+
+    Returns
+    -------
+    tuple of float
+        A little farther apart where the cost is flat.
+    """
+    from scipy.optimize import brentq  # here: it takes a while to import
+
+    def excess(x: float) -> float:
+        value = cost(x)
+        if goal <= 0 or value <= 0:
+            return _CAP if value > goal else -_CAP
+        log = math.log(value) - math.log(goal)
+        return min(_CAP, log or 5e-324) if value > goal else max(-_CAP, min(log, 0.0))
+
+    low, high = _around(cost, goal, guess, spread)
+    root = float(brentq(excess, low, high, xtol=high * width / 8, rtol=max(width / 8, 1e-15)))
+    return _around(cost, goal, root, 1 + width / 4)
+
+
+def _around(cost: Callable[[float], float], goal: Number, start: float, factor: float) -> tuple[float, float]:
+    """Two floats around `start` on either side of the crossing, the distances in the logarithm growing fourfold."""
+    low = high = start
+    step = math.log(factor)
+    if cost(start) > goal:
+        while cost(high) > goal:
+            low, high, step = high, high * math.exp(min(step, 300.0)), 4 * step
+        return low, high
+    while not cost(low) > goal and low > 0:
+        low, high, step = low * math.exp(-min(step, 300.0)), low, 4 * step
+    return low, high

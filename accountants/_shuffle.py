@@ -1,0 +1,157 @@
+r"""Shuffled plans: every user runs the same plan once, and the adversary sees the multiset of their views.
+
+Upper ends, the least of what applies:
+
+- binary randomized response: the worst data set itself, by branch and bound (`_shuffle_binary`);
+- a mechanism whose laws are matched or small enough to list: its blanket (`_blanket`);
+- any other epsilon0-LDP plan: the clones (`_clone`). A composition or a repetition is one randomizer, whose epsilon0 is
+  that of the whole and whose view is everything that one user sends; the shuffler does not separate it;
+- the unshuffled plan, for shuffling is post-processing.
+
+Lower ends are attained by data sets, never by a bound's own construction; where no law is known they are 0, and the
+source says so. For delta = 0 shuffling buys nothing: where all n views are the one at which the local ratio is largest
+and all others hold user 1's first value, that view has the local ratio.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants._blanket import blanket
+from ldpaudit.accountants._clone import TOLERANCE, Clones
+from ldpaudit.accountants._shuffle_kary import FEW_USERS, FewUsers
+from ldpaudit.accountants._shuffle_search import crossing
+from ldpaudit.accountants._shuffle_sides import ROUGH, Anyone, Binary, Crowded, Side
+from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Run, Shuffle
+from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
+
+_EXACT = 1e-9
+"""Relative width up to which the two ends of a worst data set count as one number."""
+
+
+def profile(plan: Shuffle, neighbours: Neighbours | None = None) -> PrivacyProfile:
+    """Profile of a shuffled plan.
+
+    Parameters
+    ----------
+    plan : Shuffle
+        Of a mechanism, a guarantee without delta, or a repetition, composition or post-processing of such.
+    neighbours : Neighbours or None
+        Replace-one: one user's input is replaced, the number of users is known.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. EXACT for binary randomized response where its two ends are within 1e-9; else INTERVAL. With one user,
+        the unshuffled plan's.
+
+    Raises
+    ------
+    Unsupported
+        For another relation, for a plan whose epsilon at delta = 0 is infinite, and for other plans.
+    """
+    if neighbours not in (None, REPLACE_ONE):
+        raise Unsupported(plan, f"only replace-one neighbours hide in a known number of users, not {neighbours}")
+    if not isinstance(plan.plan, Run | Guarantee | Repeat | Compose | PostProcess):
+        raise Unsupported(plan.plan, "a shuffled plan needs to be one user's, run once")
+    local = account(plan.plan, REPLACE_ONE)
+    if plan.users == 1:
+        return local
+    top = local.epsilon(0)
+    if not math.isfinite(top.high):
+        raise Unsupported(plan.plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")
+    return ShuffleProfile(plan, local, _side(plan, Fraction(top.high)))
+
+
+def _side(plan: Shuffle, epsilon0: Fraction) -> Side:
+    clones = Clones(epsilon0)
+    if not isinstance(plan.plan, Run):
+        return Anyone(clones, plan.users)
+    m = plan.plan.mechanism
+    few = None
+    if isinstance(m, KaryRandomizedResponse):
+        if m.k == 2 and m.p > Fraction(1, 2):
+            return Binary(m, plan.users)
+        few = FewUsers(m, plan.users) if m.k > 2 and plan.users <= FEW_USERS else None
+    found = blanket(m)
+    return Anyone(clones, plan.users) if found is None else Crowded(found, clones, plan.users, few)
+
+
+@dataclass(frozen=True)
+class ShuffleProfile(PrivacyProfile):
+    """What is known of a shuffled plan.
+
+    Parameters
+    ----------
+    plan : Shuffle
+        The plan, of two users at least.
+    local : PrivacyProfile
+        Of the unshuffled plan, finite at delta = 0.
+    side : object
+        The theorems.
+    tolerance : float
+        Relative width of delta at which the arithmetic aims; that between the theorems is not in its hands.
+    """
+
+    plan: Shuffle
+    local: PrivacyProfile
+    side: Side
+    tolerance: float = TOLERANCE
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """From what a data set attains to what the theorems allow; `Enclosure.relative_width` says how close these are."""
+        unshuffled = self.local.delta(require_epsilon(epsilon))
+        if unshuffled.high == 0 or math.isinf(epsilon):
+            return Enclosure(0.0, unshuffled.high, unshuffled.rigour, "shuffling is post-processing")
+        exact = Fraction(epsilon)
+        low, high = self._low(exact), self._high(exact, self.tolerance)
+        return self._enclosure(round_down(low), round_up(high)).clamp(0.0, 1.0)
+
+    def _high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        high = self.side.high(epsilon, tolerance).abs_upper()
+        unshuffled = self.local.delta(epsilon)
+        return high.min(flint.arb(unshuffled.high)) if unshuffled.rigour >= Rigour.INTERVAL else high
+
+    def _enclosure(self, low: float, high: float) -> Enclosure:
+        found = Enclosure(min(low, high), high, Rigour.INTERVAL, self._source)
+        exact = isinstance(self.side, Binary) and found.relative_width <= _EXACT
+        return replace(found, rigour=Rigour.EXACT) if exact else found
+
+    @property
+    def _source(self) -> str:
+        above, below = self.side.sources
+        return f"{self.plan.users} users; above: {above}; below: {below}"
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """At delta = 0 the local epsilon itself; else found by search, each end certified by `delta`."""
+        top = self.local.epsilon(0)
+        if require_delta(delta) == 0:
+            source = f"shuffling buys nothing at delta = 0: all views alike have the local ratio; {top.source}"
+            return replace(top, source=source)
+        goal = Fraction(delta)
+        low = crossing(lambda e: self.side.low(Fraction(e), self.tolerance).abs_lower(), goal, top.high)[0]
+        first = ROUGH if isinstance(self.side, Binary) else self.tolerance
+        high = crossing(lambda e: self._high(Fraction(e), first), goal, top.high, guess=low or None)[1]
+        if first > self.tolerance and not self._enclosure(low, high).relative_width <= _EXACT:
+            high = min(high, crossing(lambda e: self._high(Fraction(e), self.tolerance), goal, top.high, guess=low)[1])
+            low = max(low, crossing(lambda e: self._low(Fraction(e)), goal, top.high, guess=high)[0])
+        return self._enclosure(low, high)
+
+    def _low(self, epsilon: Fraction) -> flint.arb:
+        return self.side.attained(epsilon, self.tolerance).value.abs_lower()
+
+    def witness(self, epsilon: Number) -> Witness | None:
+        """The data sets and the event of the lower end; None where it is 0."""
+        if self.local.delta(require_epsilon(epsilon)).high == 0 or math.isinf(epsilon):
+            return None
+        found = self.side.attained(Fraction(epsilon), self.tolerance)
+        return Witness(self.plan, found.pair, found.event) if found.event else None

@@ -1,0 +1,180 @@
+r"""The theorems that bound one shuffled plan: what they allow, and what data sets attain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Protocol, TypeAlias
+
+import flint
+
+from ldpaudit.accountants._ball import ball
+from ldpaudit.accountants._binary_crowd import Tilt
+from ldpaudit.accountants._blanket import Blanket, Crowd
+from ldpaudit.accountants._clone import Clones
+from ldpaudit.accountants._hiding import precision
+from ldpaudit.accountants._shuffle_binary import Worst, attained, worst
+from ldpaudit.accountants._shuffle_kary import FewUsers
+from ldpaudit.enclosure import round_down, round_up
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+
+DataSet: TypeAlias = tuple[tuple[Any, int], ...]
+"""A data set as far as a shuffler lets it be seen: values, and how many users hold each."""
+
+ROUGH, _FINE = 1e-2, 1e-7
+"""Relative widths at which data sets are compared and blankets are computed; the theorems are further apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attained:
+    """A lower end.
+
+    Parameters
+    ----------
+    value : flint.arb
+        A divergence that the data sets attain.
+    pair : pair of DataSet
+        The two neighbours; both empty where none are known.
+    event : str
+        What tells them apart.
+    """
+
+    value: flint.arb
+    pair: tuple[DataSet, DataSet] = ((), ())
+    event: str = ""
+
+
+class Side(Protocol):
+    """What bounds one shuffled plan."""
+
+    @property
+    def sources(self) -> tuple[str, str]:
+        """Where the upper end and the lower end come from."""
+
+    def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        """Upper bound of delta."""
+
+    def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        """Lower bound of delta, as quickly as may be."""
+
+    def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
+        """The best lower bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anyone:
+    """Any epsilon0-LDP plan."""
+
+    clones: Clones
+    users: int
+
+    @property
+    def sources(self) -> tuple[str, str]:
+        epsilon0 = float(self.clones.epsilon0)
+        return (
+            f"clones of a report with epsilon0 = {epsilon0:.6g} (Feldman, McMillan, Talwar 2021)",
+            "0, for no law is known that a data set could be evaluated on",
+        )
+
+    def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        return self.clones.delta(epsilon, self.users, tolerance)
+
+    def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        return self.attained(epsilon, tolerance).value
+
+    def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
+        return Attained(flint.arb(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Crowded:
+    """A mechanism with a known blanket."""
+
+    blanket: Blanket
+    clones: Clones
+    users: int
+    few: FewUsers | None
+
+    @property
+    def sources(self) -> tuple[str, str]:
+        sets = "every data set on three values" if self.few else "the best data set on which all others hold one value"
+        return "the blanket (Balle, Bell, Gascon, Nissim 2019), computed", sets
+
+    def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        with flint.ctx.workprec(precision(self.users)):
+            e = ball(epsilon).exp()
+            rough = [hiding.delta(e, self.users, ROUGH) for hiding in self.blanket.uppers]
+            least = max(round_down(value) for value in rough)
+            found = flint.arb(0)
+            for hiding, value in zip(self.blanket.uppers, rough, strict=True):
+                if round_up(value) >= least:  # the others cannot be the largest
+                    found = found.max(hiding.delta(e, self.users, max(tolerance, _FINE)))
+            return found.abs_upper()
+
+    def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        return self.attained(epsilon, tolerance).value
+
+    def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
+        with flint.ctx.workprec(precision(self.users)):
+            e = ball(epsilon).exp()
+            # Which crowd is best, a rough look tells; any is a lower bound.
+            rough = [round_down(crowd.hiding.delta(e, self.users, ROUGH)) for crowd in self.blanket.crowds]
+            best = self._crowd(self.blanket.crowds[rough.index(max(rough))], e, tolerance)
+            found = [best] if self.few is None else [best, self._few(self.few, e)]
+        return max(found, key=lambda each: round_down(each.value))
+
+    def _crowd(self, crowd: Crowd, e: flint.arb, tolerance: float) -> Attained:
+        value = crowd.hiding.delta(e, self.users, max(tolerance, _FINE))
+        x, x2 = crowd.pair
+        event = f"the sum over all views y of (P[y|{x}] - e**epsilon P[y|{x2}]) / P[y|{crowd.other}] is positive"
+        return Attained(value, neighbours_of(crowd.pair, {crowd.other: self.users - 1}), event)
+
+    def _few(self, few: FewUsers, e: flint.arb) -> Attained:
+        value, held = few.worst(e)
+        pair = neighbours_of((0, 1), dict(enumerate(held)))
+        return Attained(value, pair, "the view is more than e**epsilon times as likely under the first data set")
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Binary randomized response."""
+
+    mechanism: KaryRandomizedResponse
+    users: int
+
+    @property
+    def sources(self) -> tuple[str, str]:
+        return "every number of ones among the others, by branch and bound", "the worst number found"
+
+    def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        return _worst(self.mechanism.p, epsilon, self.users, tolerance).high
+
+    def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        with flint.ctx.workprec(precision(self.users)):
+            return attained(self.mechanism.p, ball(epsilon).exp(), self.users)
+
+    def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
+        found = _worst(self.mechanism.p, epsilon, self.users, tolerance)
+        with flint.ctx.workprec(precision(self.users)):
+            least = Tilt(self.mechanism.p, ball(epsilon).exp()).cutoff(found.t, self.users - 1)
+        pair = neighbours_of((0, 1), {0: found.t, 1: self.users - 1 - found.t})
+        return Attained(found.low, pair, f"at least {least} of the views are 0")
+
+
+@lru_cache(maxsize=256)
+def _worst(p: Fraction, epsilon: Fraction, users: int, tolerance: float) -> Worst:
+    with flint.ctx.workprec(precision(users)):
+        return worst(p, ball(epsilon).exp(), users, tolerance)
+
+
+def neighbours_of(pair: tuple[Any, Any], others: dict[Any, int]) -> tuple[DataSet, DataSet]:
+    """Two neighbouring data sets: user 1 holds either value of the pair."""
+
+    def data(x: Any) -> DataSet:
+        counts = Counter({value: count for value, count in others.items() if count})
+        counts[x] += 1
+        return tuple(sorted(counts.items(), key=lambda each: str(each[0])))
+
+    return data(pair[0]), data(pair[1])

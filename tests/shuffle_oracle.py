@@ -1,0 +1,95 @@
+"""Shuffled mechanisms by enumeration in rationals: slow, obvious, the oracle."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, permutations
+from math import comb
+from typing import Any
+
+from ldpaudit.mechanism import Mechanism
+
+Law = Mapping[Any, Fraction]
+
+
+def laws(m: Mechanism) -> list[Law]:
+    return [dict(m.law(x).items()) for x in m.inputs]
+
+
+def shuffled(data: Sequence[Law]) -> dict[tuple[Any, ...], Fraction]:
+    """Law of the multiset of one message a user."""
+    found: dict[tuple[Any, ...], Fraction] = {(): Fraction(1)}
+    for law in data:
+        grown: dict[tuple[Any, ...], Fraction] = defaultdict(Fraction)
+        for seen, weight in found.items():
+            for y, p in law.items():
+                if p:
+                    grown[tuple(sorted((*seen, y)))] += weight * p
+        found = grown
+    return found
+
+
+def divergence(first: Law, second: Law, exp_epsilon: Fraction) -> Fraction:
+    gains = (p - exp_epsilon * second.get(y, Fraction(0)) for y, p in first.items())
+    return sum((gain for gain in gains if gain > 0), Fraction(0))
+
+
+def datasets(channel: Sequence[Law], users: int) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
+    """User 1's two values, and the values of the others."""
+    for pair in permutations(range(len(channel)), 2):
+        for others in combinations_with_replacement(range(len(channel)), users - 1):
+            yield pair, others
+
+
+def worst(channel: Sequence[Law], users: int, *exp_epsilons: Fraction) -> list[Fraction]:
+    """The exact delta of the shuffled channel at each epsilon, over every pair of neighbouring data sets."""
+    cache: dict[tuple[int, ...], dict[tuple[Any, ...], Fraction]] = {}
+
+    def view(held: tuple[int, ...]) -> dict[tuple[Any, ...], Fraction]:
+        held = tuple(sorted(held))
+        if held not in cache:
+            cache[held] = shuffled([channel[x] for x in held])
+        return cache[held]
+
+    found = [Fraction(0)] * len(exp_epsilons)
+    for pair, others in datasets(channel, users):
+        first, second = view((pair[0], *others)), view((pair[1], *others))
+        found = [max(d, divergence(first, second, e)) for d, e in zip(found, exp_epsilons, strict=True)]
+    return found
+
+
+def clone_pair(exp_epsilon0: Fraction, users: int, clone: Fraction, exp_epsilon: Fraction) -> Fraction:
+    """Divergence of (A + D, C - A + 1 - D) from its mirror, C of law Bin(n - 1, clone)."""
+    total = Fraction(0)
+    for c in range(users):
+        weight = comb(users - 1, c) * clone**c * (1 - clone) ** (users - 1 - c)
+        total += weight * clone_pair_of(exp_epsilon0, c, exp_epsilon)
+    return total
+
+
+def clone_pair_of(exp_epsilon0: Fraction, c: int, exp_epsilon: Fraction) -> Fraction:
+    """The same, given C = c."""
+    p = exp_epsilon0 / (1 + exp_epsilon0)
+    heads = [Fraction(comb(c, a), 2**c) for a in range(c + 1)]
+    first = {a: p * (heads[a - 1] if a else 0) + (1 - p) * (heads[a] if a <= c else 0) for a in range(c + 2)}
+    return divergence(first, {a: first[c + 1 - a] for a in first}, exp_epsilon)
+
+
+def binary(p: Fraction, users: int, exp_epsilon: Fraction) -> list[Fraction]:
+    """Exact delta of binary randomized response for every number t of others who hold user 1's first value."""
+    return [_binary(p, users - 1, t, exp_epsilon) for t in range(users)]
+
+
+def _binary(p: Fraction, others: int, t: int, exp_epsilon: Fraction) -> Fraction:
+    law = [Fraction(1)]
+    for heads in [p] * t + [1 - p] * (others - t):
+        law = _one_more(law, heads)
+    first, second = (dict(enumerate(_one_more(law, heads))) for heads in (p, 1 - p))
+    return divergence(first, second, exp_epsilon)
+
+
+def _one_more(law: list[Fraction], heads: Fraction) -> list[Fraction]:
+    nobody = [Fraction(0)]
+    return [(1 - heads) * a + heads * b for a, b in zip(law + nobody, nobody + law, strict=True)]
