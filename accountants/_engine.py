@@ -11,9 +11,9 @@ from functools import cached_property
 import flint
 
 from ldpaudit.accountants._ball import ball, narrow
-from ldpaudit.accountants._finite import Atoms, FiniteProfile
+from ldpaudit.accountants._enumerated import enumerated, lost
 from ldpaudit.accountants._homogeneous import BinomialCoins, TrinomialCoins
-from ldpaudit.accountants._loss import ZERO, RationalKind
+from ldpaudit.accountants._loss import ZERO
 from ldpaudit.accountants._points import Tilted
 from ldpaudit.accountants._tail import Tail
 from ldpaudit.accountants._tilt import Moments
@@ -21,8 +21,6 @@ from ldpaudit.accountants._total import Groups, exact_law, spread_law
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, bracket, require_delta, require_epsilon
 
-_FEW_LOSSES, _FEW_BITS = 1 << 9, 1 << 13
-"""A composition with so few losses, of so short rationals, is enumerated."""
 _KEPT = 4
 _WORK = 192
 """Bits in which a lattice law is made and read."""
@@ -48,31 +46,7 @@ def compose(groups: Groups, source: str) -> PrivacyProfile:
         kind, times = live[0]
         coins = BinomialCoins if len(kind.losses) == 2 else TrinomialCoins
         return coins(kind, times, source)
-    return _enumerated(live, source) or LatticeProfile(live, source)
-
-
-def _enumerated(groups: Groups, source: str) -> FiniteProfile | None:
-    rational = [(kind, times) for kind, times in groups if isinstance(kind, RationalKind)]
-    sizes = [(len(kind.atoms), times) for kind, times in rational]
-    bits = sum(times * kind.bits for kind, times in rational)
-    count = math.prod(math.comb(times + size - 1, size - 1) for size, times in sizes if size)
-    if len(rational) < len(groups) or count > _FEW_LOSSES or bits > _FEW_BITS:
-        return None
-    law, kept = {Fraction(1): Fraction(1)}, Fraction(1)
-    for kind, times in rational:
-        kept *= (1 - kind.escape) ** times
-        for _ in range(times):
-            law = _convolved(law, kind)
-    atoms = [(mass, mass / ratio) for ratio, mass in law.items()]
-    return FiniteProfile((Atoms.of([*atoms, (1 - kept, Fraction(0))]),), source)
-
-
-def _convolved(law: dict[Fraction, Fraction], kind: RationalKind) -> dict[Fraction, Fraction]:
-    found: dict[Fraction, Fraction] = {}
-    for a, p in law.items():
-        for b, q in kind.atoms:
-            found[a * b] = found.get(a * b, Fraction(0)) + p * q
-    return found
+    return enumerated(live, source) or LatticeProfile(live, source)
 
 
 @dataclass(frozen=True)
@@ -97,7 +71,7 @@ class LatticeProfile(PrivacyProfile):
         """At a tilt made for this epsilon."""
         require_epsilon(epsilon)
         if math.isinf(epsilon):
-            return narrow(self._lost, self.source).clamp(0.0, 1.0)
+            return narrow(lambda: lost(self.groups), self.source).clamp(0.0, 1.0)
         return self._read(self._moments.for_epsilon(float(epsilon)), epsilon)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
@@ -137,24 +111,19 @@ class LatticeProfile(PrivacyProfile):
     def _finite(self, delta: Fraction) -> float | None:
         """Logarithm of what delta leaves to finite losses; None where it does not even cover infinite ones."""
         with flint.ctx.workprec(_WORK):
-            rest = ball(delta) - self._lost()
+            rest = ball(delta) - lost(self.groups)
             if rest > 0:
                 return float(rest.log())
             return None
 
-    def _lost(self) -> flint.arb:
-        """Probability of an infinite loss."""
-        logs = (times * ball(-kind.escape).log1p() for kind, times in self.groups)
-        return -sum(logs, flint.arb(0)).expm1()
-
     def _read(self, tilt: float, epsilon: Number) -> Enclosure:
         with flint.ctx.workprec(_WORK):
-            lost, at = self._lost(), ball(Fraction(epsilon))
+            infinite, at = lost(self.groups), ball(Fraction(epsilon))
             if not self._moments.groups:
-                return Enclosure.of(lost, source=self.source).clamp(0.0, 1.0)
+                return Enclosure.of(infinite, source=self.source).clamp(0.0, 1.0)
             tail = self._tail(Fraction(float(f"{tilt:.3g}")))
             rigour = Rigour.INTERVAL if tail.law.variance > 0 else Rigour.EXACT
-            low, high = lost + tail.low(at), lost + tail.high(at)
+            low, high = infinite + tail.low(at), infinite + tail.high(at)
             return Enclosure.of(low, high, rigour=rigour, source=self.source).clamp(0.0, 1.0)
 
 

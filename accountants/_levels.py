@@ -5,11 +5,12 @@ prefix can tell on him once: its release is what lets him go on. Level by level,
 
 .. math:: V_\ell(c) = \max_w \sum_{j \ge \theta} P'_j\, V_{\ell-1}\!\Bigl(c \frac{P_j}{P'_j}\Bigr) + (\text{not released})
 
-where the prefix's votes j are shown, if it is released: that only makes V larger. If it is not, the likelihood ratio lies
-between 1 - q and :math:`1 - q + q/\rho_0`, but for a probability :math:`q\,P[\rho < \rho_0]` (see `_crowd`), and its mean is at
-most 1: an independent X on these two points, with mean 1, dominates it. A profile is held at the points :math:`e^{ih}`; as it is convex in c, chords between
-points dominate it, so that a level is a sum of few atoms. The maximum over w is taken in two classes, so that rare prefixes
-at several levels are not added up: *rare*, released with probability at most that of w_0 - 1, and *common*.
+where the votes j for the prefix are shown, if it is released: that only makes V larger. If it is not, the likelihood ratio
+lies between 1 - q and :math:`1 - q + q/\rho_0`, but for a probability :math:`q\,P[\rho < \rho_0]` (see `_crowd`), and its
+mean is at most 1: an independent X on these two points, with mean 1, dominates it. A profile is held at the points
+:math:`e^{ih}`; as it is convex in c, chords between points dominate it, so that a level is a sum of few atoms (`_chords`).
+The maximum over w is taken in two classes, so that rare prefixes at several levels are not added up: *rare*, released with
+at most the probability of :math:`w_0 - 1`, and *common*.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import flint
 import numpy as np
 
 from ldpaudit.accountants._ball import ball
-from ldpaudit.accountants._chords import PRECISION, ROUNDING, UNDERFLOW, Kernel, Lattice, Row
+from ldpaudit.accountants._chords import PRECISION, ROUNDING, UNDERFLOW, Kernel, Lattice
 from ldpaudit.accountants._crowd import crowd_tail, guessed_tail
 from ldpaudit.accountants._hypergeometric import FixedBatch, Sampling, revealed, single_prefix, worst_holders
 from ldpaudit.enclosure import round_up
@@ -181,7 +182,7 @@ def _rarest_common(sampling: Sampling, threshold: int, levels: int, c: flint.arb
     n, mean = sampling.users, min(sampling.users, math.ceil(threshold / sampling.rate))
     peak = worst_holders(sampling, threshold, c.mid())[0]
     start = min(n, peak + 1)
-    ratio = max(mean / start, 4.0) ** (1 / 8)
+    ratio: float = max(mean / start, 4.0) ** 0.125
 
     def cost(w: int) -> float:
         with flint.ctx.workprec(53):

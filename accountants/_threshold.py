@@ -187,7 +187,7 @@ class ThresholdProfile(PrivacyProfile):
             c = exp_ball(eps)
             # Where the user is never sampled, nothing tells.
             limit = round_up(1 - ball(1 - self.base.rate) ** self.levels)
-            leaving = leaving_cost(self.base, self.threshold, self.levels, self.several, low * math.exp(-min(eps, 600)))
+            leaving = leaving_cost(self.base, self.threshold, self.levels, self.several, low * math.exp(-min(float(eps), 600.0)))
             r, lost = leaving.epsilon, flint.arb(leaving.lost)
             if c > r.exp():
                 rest = lost * (c / r.exp() if self._replace else 1)
@@ -224,7 +224,8 @@ class ThresholdProfile(PrivacyProfile):
 
         spread = 1 + 16 * width if self.levels == 1 else 1.05
         high = math.inf if at_last.high > delta else crossing(cost, delta, low or start, spread, width)[1]
-        return Enclosure(min(low, high), high, at_zero.rigour, self.source)
+        narrow = high <= low * (1 + 2 * width)
+        return Enclosure(min(low, high), high, at_zero.rigour if narrow else Rigour.INTERVAL, self.source)
 
 
 def _one_level_high(sampling: Sampling, threshold: int, epsilon: Fraction) -> float:

@@ -104,7 +104,9 @@ def triehh_corollary_1(users: int, levels: int) -> tuple[int, Enclosure, Enclosu
 
 
 def triehh_corollary_2(users: int, threshold: int, levels: int, epsilon: Number) -> int:
-    r"""TrieHH Corollary 2: the batch for a budget, :math:`m = n\,\frac{e^{\varepsilon/L} - 1}{\theta\,e^{\varepsilon/L}}`, rounded down.
+    r"""TrieHH Corollary 2: the batch for a budget, rounded down,
+
+    .. math:: m = n\,\frac{e^{\varepsilon/L} - 1}{\theta\,e^{\varepsilon/L}}
 
     Theorem 1's epsilon is at most the budget then; its hypotheses remain to be checked, see `triehh_theorem_1`.
 

@@ -40,9 +40,10 @@ def audit(
 
     Parameters
     ----------
-    target : Plan, Mechanism or callable
-        A mechanism or plan of ours is attacked by its stem's optimal score. Of a callable ``x -> report`` nothing is
-        known: the score is learned, from samples of its own.
+    target : Plan, Mechanism, callable or object
+        A mechanism or plan of ours is attacked by its stem's optimal score. Of a callable ``x -> report``, or of an
+        object that has a method ``privatise`` or ``randomise``, nothing is known: the score is learned, from samples
+        of its own.
     inputs : sequence or None
         For a callable: the inputs among which two that are told apart are looked for; at least two.
     epsilon : float or None
@@ -95,6 +96,7 @@ def audit(
     options |= {"mode": Mode(mode), "executor": executor, "checkpoint": checkpoint, "progress": progress}
     if isinstance(target, Plan | Mechanism):
         return _engine.run(_game.Planned(target, neighbours, implementation), trials=trials, **options)
-    learned = import_module(f"{__name__}._blackbox").target(target, inputs, delta, trials, 1 - confidence, seed)
+    function = import_module("ldpaudit.adapters.objects").as_callable(target)
+    learned = import_module(f"{__name__}._blackbox").target(function, inputs, delta, trials, 1 - confidence, seed)
     found = _engine.run(learned.target, trials=learned.remaining, **options)
     return replace(found, trials=found.trials + trials - learned.remaining)

@@ -172,7 +172,7 @@ def bound_of(evidence: Evidence) -> float:
 
 
 def detectable(test: LevelTest, counts: Counts, inputs: int, share: float, epsilon: float) -> float | None:
-    """Smallest epsilon that so many guesses tell from the claimed one with 95 % power; None where no epsilon is.
+    """An epsilon that so many guesses tell from the claimed one with 95 % power, nearly the smallest; None where none is.
 
     Of a sequential test it is what the last look alone would detect: the earlier ones add to the power.
     """
@@ -188,7 +188,7 @@ def detectable(test: LevelTest, counts: Counts, inputs: int, share: float, epsil
             enough = few + step
             break
         few, step = few + step, 2 * step
-    while enough - few > max(1, step // 64):
+    while enough - few > max(1, step // 32):
         middle = (few + enough) // 2
         if test.refutes(Counts(middle, guesses - middle, counts.trials), epsilon):
             enough = middle

@@ -32,8 +32,9 @@ LEARNING_BELIEVED, LEARNING_ELSE = 16, 4
 """A sequential audit chooses events until a 16th of the budget, or until a 4th where what is declared is not believed."""
 FINAL = 0.1
 """Share of the level that a sequential audit keeps for a last look, at all that followed the last choice of an event."""
-FIRST = 32
-"""Views that the first event of a sequential audit is chosen from, at most; and at most a 16th of the budget."""
+FIRST, FIRST_DELTA = 32, 4096
+"""Views that the first event of a sequential audit is chosen from, at most; and at most a 16th of the budget. At delta > 0
+it also settles the delta that the test allows for, which is worth more views."""
 STEP = 24
 """A sequential audit looks at its counts whenever it has a 24th more views: it overshoots by half of that."""
 LEAST = 32
@@ -152,7 +153,7 @@ def _choose(job: Job) -> State:
 def _learn(job: Job) -> State:
     """Sequential: the game by a few views of its own, and then events that get better as views are counted."""
     played = games(job.source)
-    views = max(1, min(job.trials // 16, FIRST) // len(played))
+    views = max(1, min(job.trials // 16, FIRST_DELTA if job.delta else FIRST) // len(played))
     found = _first(job, views)
     best = max(range(len(played)), key=lambda i: found[i][0].promise)
     (choice, samples), game = found[best], played[best]

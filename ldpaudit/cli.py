@@ -33,6 +33,10 @@ class Format(StrEnum):
     json = "json"
 
 
+AUDITED = (
+    "MODULE:CALLABLE, called as callable(x) -> report; exec:COMMAND, a program that answers each line of JSON with "
+    "one; or log:FILE, with columns input and report."
+)
 FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed on standard output.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of all samples.")]
 
@@ -213,7 +217,7 @@ def account(
 
 @app.command()
 def audit(
-    target: Annotated[str, typer.Argument(help="MODULE:CALLABLE, called as callable(x) -> report.")],
+    target: Annotated[str, typer.Argument(help=AUDITED)],
     epsilon: Annotated[str, typer.Option(help="The claimed epsilon.")],
     inputs: Annotated[list[str] | None, typer.Option(help="Two inputs or more, as JSON or plain text.")] = None,
     delta: Annotated[str, typer.Option(help="The claimed delta.")] = "0",
@@ -225,16 +229,25 @@ def audit(
     """Bound the epsilon of any randomizer from below, on samples of its own output."""
     import ldpaudit
     from ldpaudit.adapters.callables import resolve
+    from ldpaudit.adapters.logs import read_log
+    from ldpaudit.adapters.programs import Program
     from ldpaudit.claim import SLACK
     from ldpaudit.enclosure import show_down, show_up
     from ldpaudit.expression import parse
 
     sys.path.insert(0, str(Path.cwd()))
-    function, claimed = resolve(target), parse(epsilon)
+    claimed, values = parse(epsilon), [_input(text) for text in inputs or []]
+    function: Any
+    kind, _, rest = target.partition(":")
+    if kind == "log":
+        function = read_log(rest)
+        values, trials = values or function.inputs[:2], min(trials, function.trials)
+    else:
+        function = Program(rest) if kind == "exec" else resolve(target)
     with _progress("sampling"):
         evidence = ldpaudit.audit(
             function,
-            inputs=[_input(text) for text in inputs or []],
+            inputs=values,
             epsilon=float(claimed),
             delta=float(parse(delta)),
             trials=trials,
@@ -305,6 +318,95 @@ def check(
         write_whole(Path(file), FORMATS[kind](result))
     sys.stdout.write(FORMATS[format](result))
     raise typer.Exit(result.exit_code)
+
+
+@app.command()
+def calibrate(
+    runs: Annotated[int, typer.Option(help="Audits of each mechanism.", min=1)] = 1_000,
+    trials: Annotated[int, typer.Option(help="Views of each audit.", min=16)] = 2_000,
+    confidence: Annotated[float, typer.Option(help="Of each audit.")] = 0.95,
+    seed: SeedOption = 0,
+    format: FormatOption = Format.text,
+) -> None:
+    """Measure how often the installed auditor refutes claims that are true and exactly tight."""
+    from ldpaudit import calibration
+    from ldpaudit.enclosure import show_down, show_up
+
+    with _progress("calibrating", len(calibration.CASES)) as advance:
+        rates = []
+        for rate in calibration.measure(runs=runs, trials=trials, confidence=confidence, seed=seed):
+            rates.append(rate)
+            advance(rate.name)
+    if format is Format.json:
+        _say_json([{key: getattr(r, key) for key in calibration.Rate.__slots__} for r in rates])
+    for r in rates if format is Format.text else []:
+        interval = f"[{show_down(r.low, 3)}, {show_up(r.high, 3)}]"
+        _say(f"{r.name}, {r.mode}: {r.refuted} of {r.runs} true claims refuted; rate in {interval}, stated {r.stated:.3g}")
+    raise typer.Exit(0 if all(r.low <= r.stated for r in rates) else 1)
+
+
+@app.command()
+def table(
+    name: Annotated[str | None, typer.Argument(help="A table; without one, all are listed.", show_default=False)] = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """A paper's bound table: each printed value beside the certified one."""
+    from ldpaudit import tables
+    from ldpaudit.accountants import _tables
+    from ldpaudit.report import rows
+
+    if name is None:
+        listed = [tables.load(each) for each in tables.names()]
+        if format is Format.json:
+            _say_json([{"name": t.name, "title": t.title, "source": t.source} for t in listed])
+        for t in listed if format is Format.text else []:
+            _say(f"{t.name}  {t.title}")
+        return
+    if name not in tables.names():
+        raise ValueError(f"table needs one of {', '.join(tables.names())}, got {name!r}")
+    chosen = tables.load(name)
+    with _progress(name, len(chosen.rows)) as advance:
+        checked = []
+        for each in _tables.check(chosen):
+            checked.append(each)
+            advance()
+    if format is Format.json:
+        _say_json({"name": chosen.name, "source": chosen.source, "rows": [rows.as_data(c) for c in checked]})
+    else:
+        rows.print_table(chosen, checked, _console())
+
+
+@app.command()
+def limit(
+    name: Annotated[str | None, typer.Argument(help="A calculator; without one, all are listed.", show_default=False)] = None,
+    parameters: ParametersArgument = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """Lower-bound calculators: what error no private protocol can beat."""
+    import inspect
+
+    from ldpaudit.accountants.limits import calculators
+    from ldpaudit.registry import ParameterError, call
+
+    known = calculators()
+    if name is None:
+        listed = {n: ", ".join(inspect.signature(f).parameters) for n, f in known.items()}
+        if format is Format.json:
+            _say_json(listed)
+        for n, takes in listed.items() if format is Format.text else []:
+            _say(f"{n}: {takes}\n    {(inspect.getdoc(known[n]) or '').splitlines()[0]}")
+        return
+    if name not in known:
+        raise ValueError(f"limit needs one of {', '.join(known)}, got {name!r}")
+    try:
+        answer = call(known[name], _parameters(parameters or []))
+    except ParameterError as error:
+        raise ValueError(f"{name}: {error}") from None
+    if format is Format.json:
+        low, high = (getattr(answer, side, answer) for side in ("low", "high"))
+        _say_json({"limit": name, "low": low, "high": high, "source": getattr(answer, "source", "")})
+    else:
+        _say(f"{name}: {answer}")
 
 
 @app.command()

@@ -93,6 +93,24 @@ def construct(owner: type[T], parameters: Mapping[str, Any]) -> T:
     raise ParameterError(f"needs {choices}, got ({', '.join(given)})", *stray[:1])
 
 
+def call(function: Callable[..., T], parameters: Mapping[str, Any]) -> T:
+    """The function's value at named parameters.
+
+    Raises
+    ------
+    ParameterError
+        Where these are not its parameters, or a value lies outside its domain.
+    """
+    wanted = inspect.signature(function).parameters
+    if not _required(wanted) <= set(parameters) <= set(wanted):
+        raise ParameterError(f"needs ({', '.join(wanted)}), got ({', '.join(parameters)})")
+    values = {key: _value(key, value, wanted[key]) for key, value in parameters.items()}
+    try:
+        return function(**values)
+    except (ValueError, TypeError) as error:
+        raise ParameterError(str(error)) from None
+
+
 def _required(parameters: Mapping[str, inspect.Parameter]) -> set[str]:
     return {p.name for p in parameters.values() if p.default is inspect.Parameter.empty}
 

@@ -251,7 +251,8 @@ def test_fewer_inputs_than_two_or_too_few_trials_are_refused() -> None:
 
 def test_reports_that_an_adversary_tells_apart_are_encoded_apart() -> None:
     reports = [1, True, 1.0, "1", b"1", [1], [True], [1.0], (1,), {1}, {1: 1}, np.int64(1), np.float32(1), np.array([1]),
-               None, [None], [[1]], [1, 1], "11", 1 << 62, -(1 << 62), (1 << 62) + 1, 1 << 200, [(1, 1), 1], [1, (1, 1)], [], (), ""]
+               None, [None], [[1]], [1, 1], "11", 1 << 62, -(1 << 62), (1 << 62) + 1, 1 << 200, [(1, 1), 1], [1, (1, 1)],
+               [], (), ""]
     seen = set()
     for report in reports:
         ((skeleton, group),) = encode([report], 1, 0).items()

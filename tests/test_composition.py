@@ -4,40 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations, product
-from typing import ClassVar
 
-import flint
 import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpaudit.accountants import _points, _total, account
+from ldpaudit.accountants import _composition, account
 from ldpaudit.accountants._composition import ComposedProfile
-from ldpaudit.accountants._curve import lower_kind, upper_kind
-from ldpaudit.accountants._engine import LatticeProfile, compose
+from ldpaudit.accountants._engine import compose
 from ldpaudit.accountants._finite import Atoms, FiniteProfile, both_ways, law_atoms
 from ldpaudit.accountants._homogeneous import BinomialCoins, TrinomialCoins
-from ldpaudit.accountants._loss import Kind, Loss, RationalKind, envelope_kind, guarantee_kind, pair_kind
-from ldpaudit.accountants._total import common_step
-from ldpaudit.accountants.laplace import OneCoordinate
+from ldpaudit.accountants._loss import RationalKind, envelope_kind, guarantee_kind, pair_kind
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import Rappor
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import USER_LEVEL
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run
-from ldpaudit.profile import Number, PrivacyProfile, Witness
+from ldpaudit.profile import Number, PrivacyProfile
 
 NARROW = 1e-14
 """Relative width that an EXACT enclosure has at most: a few floats."""
-Group = tuple[Kind, int]
 
 epsilons = st.floats(0, 6)
 deltas = st.sampled_from([Fraction(1, 2), Fraction(1, 10), 1e-3, 1e-6, 1e-12, Fraction(1, 10**30)])
@@ -207,93 +199,6 @@ def test_a_whole_stream_is_replaced_run_by_run() -> None:
     assert account(plan, USER_LEVEL).epsilon(0.01) == account(plan).epsilon(0.01)
 
 
-# Lattices
-
-
-@st.composite
-def rational_kinds(draw: st.DrawFn) -> RationalKind:
-    """A pair of laws on two to four views, which may show one view that the other law never shows."""
-    size = draw(st.integers(2, 4))
-    weights = st.lists(st.integers(1, 20), min_size=size, max_size=size)
-    ps, qs = draw(weights), draw(weights)
-    if draw(st.booleans()):
-        qs[0] = 0
-    kind = pair_kind(Atoms.of((Fraction(p, sum(ps)), Fraction(q, sum(qs))) for p, q in zip(ps, qs, strict=True)))
-    assert kind is not None
-    return kind
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    groups=st.dictionaries(rational_kinds(), st.integers(1, 4), min_size=1, max_size=3),
-    points=st.sampled_from([16, 64, 512]),
-    few=st.sampled_from([4, 64]),
-    share=st.lists(st.floats(0, 1.1), min_size=3, max_size=3),
-    delta=st.sampled_from([0.3, 1e-3, 1e-9]),
-)
-def test_however_coarse_the_lattice_it_encloses_the_enumeration(
-    groups: dict[RationalKind, int], points: int, few: int, share: list[float], delta: float
-) -> None:
-    kinds = [kind for kind, times in groups.items() for _ in range(times)]
-    if math.prod(len(kind.atoms) for kind in kinds) > 20_000:
-        kinds, groups = kinds[:3], dict.fromkeys(kinds[:3], 1)
-        kinds = list(groups)
-    truth, top = enumerated(kinds), sum(max(0.0, math.log(kind.atoms[0][0])) for kind in kinds)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_total, "LATTICE_POINTS", points)
-        patch.setattr(_total, "POWER_POINTS", points)
-        patch.setattr(_total, "MOST_POINTS", few)
-        patch.setattr(_points, "MOST_POINTS", few)
-        found = LatticeProfile(tuple(groups.items()), "on a coarse lattice")
-        for each in share:
-            assert_meets(found.delta(each * top), truth.delta(each * top))
-        assert_meets(found.epsilon(delta), truth.epsilon(delta))
-
-
-def test_a_fine_lattice_is_narrow() -> None:
-    ratios = (Fraction(11, 10), Fraction(13, 12), Fraction(17, 16))
-    found = account(Compose([Repeat(rr(ratio, k), 200) for ratio in ratios for k in (2, 3)]))
-    at = found.epsilon(1e-6)
-    assert at.rigour is Rigour.INTERVAL
-    assert at.relative_width < 1e-4
-    assert found.delta(at.high).relative_width < 1e-3
-
-
-def test_multiples_of_one_loss_are_composed_exactly() -> None:
-    parts = [rr(2), rr(4), rr(8, 3), rr(16)]
-    found = account(Compose([Repeat(m, 30) for m in parts]))
-    delta = found.delta(30.0)
-    assert delta.rigour is Rigour.EXACT
-    assert delta.relative_width < 1e-9
-    # The same law as a polynomial in the number of doublings, with integer weights.
-    law, scale = flint.fmpz_poly([1]), 1
-    for m, j in zip(parts, (1, 2, 3, 4), strict=True):
-        ratio, rest = 2**j, m.k - 2
-        one = flint.fmpz_poly([1] + [0] * (j - 1) + [rest] + [0] * (j - 1) + [ratio])
-        law, scale = law * one**30, scale * (ratio + rest + 1) ** 30
-    atoms = [(Fraction(int(law[i]), scale), Fraction(int(law[i]), scale * 2 ** (i - 300))) for i in range(300, 601)]
-    assert_meets(delta, FiniteProfile((Atoms.of(atoms),), "integers").delta(30.0))
-
-
-@pytest.mark.parametrize(
-    ("ratios", "base"),
-    [
-        ((4, 8), Fraction(2)),
-        ((Fraction(9, 4), Fraction(27, 8)), Fraction(3, 2)),
-        ((Fraction(2, 3), Fraction(9, 4)), Fraction(3, 2)),
-        ((2, 3), None),
-        ((Fraction(3, 2), Fraction(4, 3)), None),
-        ((Fraction(2**128 + 1, 2**128), 2), None),
-    ],
-)
-def test_a_step_is_found_where_all_ratios_are_powers(ratios: tuple[Fraction, ...], base: Fraction | None) -> None:
-    found = common_step(Loss(Fraction(ratio)) for ratio in ratios)
-    assert (found.ratio if found else None) == base
-
-
-# Guarantees
-
-
 def mpmath_delta(parts: list[tuple[float, float]], epsilon: float) -> mpmath.mpf:
     """Every outcome of randomized responses that tell the input with probability delta, at 60 digits."""
     finite, kept = mpmath.mpf(0), mpmath.mpf(1)
@@ -318,9 +223,9 @@ def test_different_guarantees_cost_what_their_worst_maps_cost(parts: list[tuple[
     with mpmath.workdps(60):
         truth = mpmath_delta(parts, epsilon)
         assert found.low == 0
-        # Both to about 17 digits: the enclosure is rounded, and mpmath's last digits are not.
-        assert found.high >= truth * (1 - mpmath.mpf(10) ** -40)
-        assert found.high <= truth * (1 + mpmath.mpf(10) ** -4) + mpmath.mpf(10) ** -12
+        # mpmath's own rounding, and then a few floats.
+        assert found.high >= truth - mpmath.mpf(10) ** -50
+        assert found.high <= truth * (1 + mpmath.mpf(10) ** -14) + mpmath.mpf(10) ** -50
 
 
 def test_a_guarantee_is_known_from_above_only() -> None:
@@ -349,83 +254,17 @@ def test_what_a_part_does_is_not_known_from_its_post_processing() -> None:
     assert found.epsilon(0).high >= inner.epsilon(0).low
 
 
-# Curves
-
-
-class _OnePair(OneCoordinate):
-    """One coordinate's profile, said to be attained by one pair."""
-
-    one_pair: ClassVar[bool] = True
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 0.2, 0.5, 0.9, 0.99])
-def test_two_laplace_coordinates_are_the_histogram_with_two(epsilon: float) -> None:
-    found = account(Repeat(Laplace(scale=Fraction(2)), 2)).delta(epsilon)
-    truth = account(LaplaceHistogram(k=3, scale=Fraction(2))).delta(epsilon)
-    assert found.low <= truth.low
-    assert truth.high <= found.high
-    assert found.high <= truth.low * 1.001 + 1e-7
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 0.3, 0.5, 0.8, 0.97])
-def test_one_pair_that_attains_a_curve_bounds_its_composition_from_below(epsilon: float) -> None:
-    curve = _OnePair(Fraction(1, 2), "one coordinate")
-    truth = account(LaplaceHistogram(k=3, scale=Fraction(2))).delta(epsilon)
-    found = compose(((lower_kind(curve), 2),), "two").delta(epsilon)
-    assert found.low <= truth.high
-    assert found.low >= truth.low * 0.99 - 1e-5
-
-
-@settings(max_examples=10, deadline=None)
-@given(st.fractions(Fraction(1, 100), 8, max_denominator=100), st.floats(0, 1.2))
-def test_a_curve_lies_between_its_two_laws(pure: Fraction, share: float) -> None:
-    curve, epsilon = OneCoordinate(pure, "one coordinate"), share * float(pure)
-    truth = curve.delta(epsilon)
-    assert compose(((upper_kind(curve), 1),), "upper").delta(epsilon).high >= truth.low
-    assert compose(((lower_kind(curve), 1),), "lower").delta(epsilon).low <= truth.high
-
-
-@dataclass(frozen=True)
-class _Noisy(PrivacyProfile):
-    """A curve whose ends are not convex, and which promises nothing."""
+class _Guess(PrivacyProfile):
+    """Computed, but not enclosed."""
 
     def delta(self, epsilon: Number) -> Enclosure:
-        bump = 1 + 1e-3 * math.sin(1e3 * float(epsilon))
-        high = 0.0 if epsilon >= 1 else 0.5 * (1 - float(epsilon)) ** 2 * bump
-        return Enclosure(0.9 * high, high, Rigour.FLOAT, "noise")
-
-    def witness(self, epsilon: Number) -> Witness | None:
-        return None
-
-
-def test_upper_ends_that_are_not_convex_are_raised_until_they_are() -> None:
-    kind = upper_kind(_Noisy())
-    assert all(mass > 0 for _, mass in kind.atoms)
-    for i in range(100):
-        assert compose(((kind, 1),), "x").delta(i / 100).high >= 0.5 * (1 - i / 100) ** 2 * 0.99
+        high = 0.0 if epsilon >= 1 else 0.5 * (1 - float(epsilon)) ** 2
+        return Enclosure(0.9 * high, high, Rigour.FLOAT, "a guess")
 
 
 def test_a_float_part_makes_a_float_composition(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ldpaudit.accountants import _composition
-
-    monkeypatch.setattr(_composition, "account", lambda plan, neighbours: _Noisy())
+    monkeypatch.setattr(_composition, "account", lambda plan, neighbours: _Guess())
     assert _composition.profile(Repeat(rr(3), 3)).delta(0.5).rigour is Rigour.FLOAT
-
-
-@given(st.data())
-def test_an_envelope_is_the_largest_of_its_pairs_and_their_mirrors(data: st.DataObject) -> None:
-    size = data.draw(st.integers(2, 4))
-    weights = st.lists(st.integers(1, 20), min_size=size, max_size=size)
-    laws = [data.draw(weights) for _ in range(3)]
-    pairs = {
-        Atoms.of((Fraction(a, sum(x)), Fraction(b, sum(y))) for a, b in zip(x, y, strict=True))
-        for x, y in permutations(laws, 2)
-    }
-    kind, whole = envelope_kind(list(pairs)), FiniteProfile(tuple(pairs), "all")
-    assert sum((mass for _, mass in kind.atoms), kind.escape) == 1
-    assert sum((mass / ratio for ratio, mass in kind.atoms), kind.escape) == 1
-    for epsilon in (0.0, 0.1, 0.5, 1.0, 2.0):
-        assert enumerated([kind]).delta(epsilon).high == whole.delta(epsilon).high
 
 
 def _never_silent(plan: Plan) -> Iterator[Enclosure]:

@@ -134,9 +134,9 @@ def test_some_value_is_wrong_as_often_as_the_bound_says() -> None:
         np.abs(rng.choice([-1, 1], (domain - 1, n)) @ rng.choice([-1, 1], n)).max() / float(2 * p - 1)
         for _ in range(2_000)
     ])  # fmt: skip
-    for error in (30, 50):
+    for error in (30, 60):
         bound = _stemmer.some_error(p, n, domain, Fraction(error)).low
-        assert 0.5 < bound <= np.mean(errors > error) + 0.02
+        assert 0.4 < bound <= np.mean(errors > error) + 0.02
 
 
 def test_a_users_sign_is_the_hadamard_entry_of_the_cell() -> None:
@@ -207,6 +207,17 @@ def test_the_error_of_a_query_grows_like_the_root_of_n() -> None:
     ]
     assert max(over_root) < 65
     assert over_root == sorted(over_root, reverse=True)
+
+
+def test_the_error_of_a_query_is_sampling_and_collisions_and_noise() -> None:
+    n, beta, g, cells, epsilon = 10**6, 0.05, 25, 1024, 1.0
+    m = Hashtogram.for_epsilon(epsilon, n, 1 << 40, beta)
+    assert (m.groups, m.cells) == (g, cells)
+    nats, c, kappa = math.log(8 * g / beta), 1 / math.tanh(epsilon / 2), 1 / cells
+    sampling = g * nats / 3 + math.sqrt((g * nats / 3) ** 2 + 2 * g * n * nats)
+    collisions, noise = 8 * kappa * (n + sampling), c * math.sqrt(8 * g * (n + sampling))
+    by_hand = sampling + (collisions + noise) / (1 - kappa)
+    assert _stemmer.hashtogram_error(m, n, beta).high == pytest.approx(by_hand, rel=1e-6)  # kappa is a little less
 
 
 def test_too_few_groups_bound_nothing() -> None:

@@ -1,0 +1,68 @@
+"""How often the auditor refutes what is true: measured where claims are exactly tight, so that nothing hides a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ldpaudit.attacks import audit
+from ldpaudit.claim import SLACK
+from ldpaudit.evidence import Mode
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+
+EPSILON = 1
+CASES = tuple(
+    (name, mechanism, mode)
+    for name, mechanism in (
+        ("binary randomized response", KaryRandomizedResponse.for_epsilon(EPSILON, k=2)),
+        ("Hadamard response", HadamardResponse.for_epsilon(EPSILON, k=10)),
+        ("Laplace", Laplace.for_epsilon(EPSILON)),
+    )
+    for mode in Mode
+)
+"""Mechanisms whose epsilon is 1 to the last bits, in every mode of the engine."""
+INTERVAL = 0.99
+"""Confidence of the printed intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """False refutations counted, with the exact interval of Clopper and Pearson (1934) for their rate."""
+
+    name: str
+    mode: str
+    runs: int
+    refuted: int
+    low: float
+    high: float
+    stated: float
+
+
+def measure(*, runs: int, trials: int, confidence: float, seed: int) -> Iterator[Rate]:
+    """Count the refutations of true claims, case by case.
+
+    Parameters
+    ----------
+    runs : int
+        Audits a case.
+    trials : int
+        Views an audit, at most.
+    confidence : float
+        Of each audit; no more than ``1 - confidence`` of them may refute.
+    seed : int
+        The seeds of the audits count up from it.
+    """
+    from scipy import special
+
+    tail = (1 - INTERVAL) / 2
+    for name, mechanism, mode in CASES:
+        refuted = sum(
+            audit(mechanism, epsilon=EPSILON, trials=trials, confidence=confidence, seed=seed + run, mode=mode).epsilon_lower
+            > EPSILON * (1 + SLACK)
+            for run in range(runs)
+        )
+        low = float(special.betaincinv(refuted, runs - refuted + 1, tail)) if refuted else 0.0
+        high = float(special.betaincinv(refuted + 1, runs - refuted, 1 - tail)) if refuted < runs else 1.0
+        yield Rate(name, str(mode), runs, refuted, low, high, 1 - confidence)
