@@ -35,15 +35,17 @@ def crossing(
     """
     from scipy.optimize import brentq  # here: it takes a while to import
 
-    def excess(x: float) -> float:
-        value = cost(x)
+    def excess(log: float) -> float:
+        value = cost(math.exp(log))
         if goal <= 0 or value <= 0:
             return _CAP if value > goal else -_CAP
-        log = math.log(value) - math.log(goal)
-        return min(_CAP, log or 5e-324) if value > goal else max(-_CAP, min(log, 0.0))
+        ratio = math.log(value) - math.log(goal)
+        return min(_CAP, ratio or 5e-324) if value > goal else max(-_CAP, min(ratio, 0.0))
 
     low, high = _around(cost, goal, guess, spread)
-    root = float(brentq(excess, low, high, xtol=high * width / 8, rtol=max(width / 8, 1e-15)))
+    # Where both have the logarithms that the cost was asked for, or the rounding of exp could undo the bracket.
+    ends = math.nextafter(math.log(low), -math.inf), math.nextafter(math.log(high), math.inf)
+    root = math.exp(brentq(excess, *ends, xtol=width / 8, rtol=1e-15))
     return _around(cost, goal, root, 1 + width / 4)
 
 

@@ -127,6 +127,7 @@ def row(case: Case) -> str:
             trials=TRIALS,
             confidence=CONFIDENCE,
             seed=1,
+            mode="fixed",
         )
     except LdpauditError as error:
         return f"| {case.package} | {case.name} | {case.epsilon:.4g} | - | error: {error} |"

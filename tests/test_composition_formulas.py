@@ -53,7 +53,7 @@ def test_formulas_for_different_parts_promise_no_less_than_the_worst_maps_cost(s
         "basic": formulas.basic([(n * e, 0) for n, e in parts])[0].high,
     }
     assert all(exact <= value for value in found.values()), found
-    assert found["renyi"] < found["kov"] < found["basic"]
+    assert found["renyi"] < min(found["kov"], found["basic"])
 
 
 @given(lengths, st.fractions(Fraction(101, 100), 100, max_denominator=100))

@@ -6,13 +6,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
+from typing import ClassVar
 
 import flint
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpaudit.accountants import _points, _total, account
+from ldpaudit.accountants import _composition, _points, _total, account
 from ldpaudit.accountants._curve import lower_kind, upper_kind
 from ldpaudit.accountants._engine import LatticeProfile, compose
 from ldpaudit.accountants._finite import Atoms, FiniteProfile
@@ -135,6 +136,36 @@ def test_two_laplace_coordinates_are_the_histogram_with_two() -> None:
         exact = truth.delta(epsilon)
         assert exact.high <= upper.delta(epsilon).high <= exact.high * 1.001
         assert exact.low * 0.99 <= lower.delta(epsilon).low <= exact.low
+
+
+class _OnePair(OneCoordinate):
+    """One coordinate's profile, said to be attained by one pair."""
+
+    one_pair: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class _Between(PrivacyProfile):
+    """Between the profiles of two coins."""
+
+    low: PrivacyProfile
+    high: PrivacyProfile
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        return Enclosure(self.low.delta(epsilon).low, self.high.delta(epsilon).high, Rigour.INTERVAL, "between")
+
+
+def test_what_is_known_of_the_pairs_that_occur_bounds_their_composition_from_below(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = Repeat(rr(3), 2)
+    monkeypatch.setattr(_composition, "account", lambda *_: _OnePair(Fraction(1, 2), "one coordinate"))
+    found, truth = _composition.profile(plan).delta(0.3), account(LaplaceHistogram(k=3, scale=Fraction(2))).delta(0.3)
+    assert truth.low * 0.99 <= found.low <= truth.low <= found.high <= truth.low * 1.001
+    monkeypatch.setattr(_composition, "account", lambda *_: _Between(account(rr(3)), account(rr(4))))
+    found = _composition.profile(plan).delta(0.3)
+    assert found.low == account(Repeat(rr(3), 2)).delta(0.3).low
+    assert found.high == account(Repeat(rr(4), 2)).delta(0.3).high
 
 
 @settings(max_examples=10, deadline=None)

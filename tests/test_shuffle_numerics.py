@@ -63,8 +63,19 @@ def test_the_contour_and_the_sum_over_answers_agree(gamma: Fraction, users: int,
         assert contour.rad() < LATTICE * contour.mid()
 
 
+def test_the_sum_over_answers_may_start_late_and_stop_early() -> None:
+    with flint.ctx.workprec(256):
+        for gamma, users in ((F(1, 50), 40), (F(1, 3), 300)):
+            b = ball(gamma / 2)
+            high, low = (ball(F(3, 5)), b), (ball(F(-4, 5)), b)
+            whole = _Walk(high, low).sum(users - 1, 2 * b, 0, 1e-40)
+            for first in (1, 2, users // 4):
+                for tolerance in (1e-1, 1e-6):
+                    assert _Walk(high, low).sum(users - 1, 2 * b, first, tolerance).contains(whole)
+
+
 @pytest.mark.parametrize(("n", "h"), [(30, 0.2), (400, 0.05), (5000, 0.02)])
-@pytest.mark.parametrize("values", [(1.0, -1.0, 0.0), (1.0, -0.6, 0.0), (0.9, -1.0, 0.1, -0.2)])
+@pytest.mark.parametrize("values", [(1.0, -1.0, 0.0), (1.0, -1.03, 0.0), (1.0, -0.6, 0.0), (0.9, -1.0, 0.1, -0.2)])
 def test_the_nodes_left_out_hold_no_more_than_the_bound(n: int, h: float, values: tuple[float, ...]) -> None:
     w = np.array(values)
     p = np.array([0.3, 0.2, *[0.5 / (len(w) - 2)] * (len(w) - 2)])

@@ -153,7 +153,7 @@ def streams(m: Thresh) -> list[tuple[int, ...]]:
 
 def test_the_toys_cover_exact_and_enclosed_budgets_of_every_kind() -> None:
     rigour = [account(m).epsilon(0).rigour for m in TOYS]
-    assert min(rigour.count(Rigour.EXACT), rigour.count(Rigour.INTERVAL)) >= 10
+    assert min(rigour.count(Rigour.EXACT), rigour.count(Rigour.INTERVAL)) >= 5
     assert {m.common for m in TOYS} == {0, 1}
     assert {min(m.votes, 2) for m in TOYS} == {min(m.estimates, 2) for m in TOYS} == {0, 1, 2}
     assert max(account(m).epsilon(0).high for m in TOYS if account(m).epsilon(0).rigour is Rigour.EXACT) > 2

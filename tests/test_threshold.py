@@ -424,10 +424,11 @@ def test_epsilon_of_delta_inverts_delta(delta: float, neighbours_are: Neighbours
 
 
 def test_epsilon_over_several_levels_is_certified() -> None:
-    profile = ThresholdProfile(FixedBatch(10**6, 10**3), 12, 3)
+    profile = ThresholdProfile(PoissonBatch(10**6, Fraction(1, 100)), 12, 2)
     found = profile.epsilon(1e-9)
     assert profile.delta(found.high).high <= 1e-9
     assert profile.delta(found.low * (1 - 1e-4)).low > 1e-9
+    assert found.high < 1.5 * found.low
 
 
 def test_the_largest_batch_is_certified_and_one_more_is_not() -> None:

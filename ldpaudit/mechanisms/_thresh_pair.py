@@ -40,11 +40,15 @@ class _Start(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """The privacy loss, where the first update is in epoch `first` and after it `voting` epochs are used for votes."""
+    """The privacy loss, where the first update is in epoch `first` and after it `voting` epochs are used for votes.
+
+    `overlap` where the second stream's votes come with estimates: the first, who has no vote left, changes unnoticed.
+    """
 
     loss: Fraction
     first: int
     voting: int
+    overlap: bool
 
 
 @lru_cache(maxsize=64)
@@ -53,23 +57,22 @@ def worst_pair(m: Thresh) -> tuple[Play, Play]:
 
     An epoch tells the two apart by a vote (one stream changes, the other does not) or by an estimate (one holds ones,
     the other zeros). After the first update, which sets the streams' references apart, every epoch is used for one of
-    the two, until both streams' votes and the estimates are spent. Then the streams go on to differ where only the
-    counters hide it.
+    the two, or both, until all votes and estimates are spent. Then the streams go on to differ where only the counters
+    hide it.
     """
     starts = list(_starts(m))
-    best = max(_plans(m, starts), key=lambda plan: plan.loss)
-    voters = [start.voter for start in starts[: best.first + 1]]
-    first = [m.rounds if voter == 0 else 0 for voter in voters]
-    second = [m.rounds if voter == 1 else 0 for voter in voters]
-    if voters[-1] is None:
-        first[-1] = m.rounds
-    references = (first[-1], second[-1])
-    updates = [0] * best.first + [1]
-    for voter in _voters_after(m, best, starts[best.first].left):
-        updates.append(int(voter is None))
-        first.append(m.rounds - references[0] if voter == 0 else references[0])
-        second.append(m.rounds - references[1] if voter == 1 else references[1])
-    return Play(tuple(first), tuple(updates)), Play(tuple(second), tuple(updates))
+    plan = max(_plans(m, starts), key=lambda plan: plan.loss)
+    rows = [tuple(m.rounds * (voter == side) for side in (0, 1)) for voter, _ in starts[: plan.first + 1]]
+    if starts[plan.first].voter is None:
+        rows[-1] = (m.rounds, 0)
+    references, updates = rows[-1], [0] * plan.first + [1]
+    for voter in _voters_after(m, plan, starts[plan.first].left):
+        both = plan.overlap and voter == 1
+        rows.append(tuple(m.rounds - c if both or voter == side else c for side, c in enumerate(references)))
+        updates.append(int(both or voter is None))
+        references = rows[-1] if updates[-1] else references
+    first, second = zip(*rows, strict=True)
+    return Play(first, tuple(updates)), Play(second, tuple(updates))
 
 
 def _starts(m: Thresh) -> Iterator[_Start]:
@@ -85,24 +88,27 @@ def _starts(m: Thresh) -> Iterator[_Start]:
 
 
 def _plans(m: Thresh, starts: list[_Start]) -> Iterator[_Plan]:
-    """Two for each epoch of the first update, votes first or estimates first; where the first is best, it alone."""
+    """For each epoch of the first update: votes before estimates, estimates before votes, or overlap."""
     votable = np.append(np.cumsum((m.changes <= m.rounds)[::-1])[::-1], 0).tolist()
     a, b, spent = abs(m.a), abs(m.b), 0
+    most = m.differing_votes * a + m.estimates * b
     for first, start in enumerate(starts):
         spent += start.voter is not None
-        epochs, votes = m.epochs - first - 1, sum(start.left)
-        most = min(votes, votable[first + 1])
-        for voting in {most, min(most, max(0, epochs + 1 - m.estimates))}:
-            sent = min(m.estimates, epochs + 1 - voting)
-            yield _Plan((spent + voting) * a + sent * b, first, voting)
-        if first == 0 and most == votes and m.estimates <= epochs + 1 - most:
-            return
+        epochs = m.epochs - first - 1
+        votes = min(sum(start.left), votable[first + 1])
+        without = [(voting, voting) for voting in (votes, min(votes, max(0, epochs + 1 - m.estimates)))]
+        within = [(votes, start.left[0])] if start.left[0] <= votes else []
+        for voting, silent in without + within:
+            loss = (spent + voting) * a + min(m.estimates, epochs + 1 - silent) * b
+            yield _Plan(loss, first, voting, silent < voting)
+            if loss >= most:
+                return
 
 
 def _voters_after(m: Thresh, plan: _Plan, left: tuple[int, int]) -> Iterator[int | None]:
-    """Who votes in each epoch after the first update, None where there is another update."""
+    """Who votes in each epoch after the first update, None where there is nothing but another update."""
     epochs = range(plan.first + 1, m.epochs)
-    spare = max(0, len(epochs) - plan.voting - max(0, m.estimates - 1))
+    spare = 0 if plan.overlap else max(0, len(epochs) - plan.voting - max(0, m.estimates - 1))
     votable = [epoch for epoch in epochs if m.changes[epoch] <= m.rounds]
     used = set(votable[: plan.voting + min(BAIT, spare)])
     voters = chain([0] * left[0], [1] * left[1], cycle([0, 1]))
