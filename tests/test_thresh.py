@@ -258,17 +258,6 @@ def test_two_coins_are_their_enumeration(m: int, n: int, first: float, second: f
         assert found.high - found.low <= 1e-12 * found.high
 
 
-@pytest.mark.slow
-def test_a_hundred_thousand_users_run_a_thousand_epochs_in_a_minute() -> None:
-    import time
-
-    m = Thresh(100_000, epochs=1_000, rounds=1_000, epsilon=Fraction(1), delta=Fraction(1, 20), smallest=100_000)
-    data = np.random.default_rng(1).integers(0, 1_001, (m.users, m.epochs), dtype=np.int16)
-    start = time.monotonic()
-    m.run(data, np.random.default_rng(2))
-    assert time.monotonic() - start < 60
-
-
 def test_what_is_no_input_is_refused() -> None:
     m: Mechanism = Thresh(10_000, 64, 23_500, Fraction(1, 4), Fraction(1, 20), 10_000)
     x = m.inputs[0]
