@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ldpaudit.attacks import _public_sign
 from ldpaudit.attacks._event import Attack
-from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 
 def attack(m: SignOracle, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Two values with opposite signs in the user's column; a view speaks for the one whose sign it is."""
-    first, second = m.apart
-    loss = float(np.log(float(m.p / (1 - m.p))))
-
-    def score(views: Views) -> NDArray[np.float64]:
-        index, y = np.asarray(views).T
-        for_first: NDArray[np.float64] = y * (m.signs(first, index) - m.signs(second, index)) / 2
-        return loss * for_first
-
-    return Attack((first, second), score, "{y = Z[x, i]}")
+    return _public_sign.attack(m, "{y = Z[x, i]}")

@@ -15,18 +15,18 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._gf2 import BITS, images, independent, span, words
-from ldpaudit.mechanisms._hadamard import parity, transform
+from ldpaudit.mechanisms._hadamard import transform
 from ldpaudit.mechanisms._parameters import Number, integer, odds, positive, probability
-from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms._public_sign import PublicSign
 
 _CHUNK = 1 << 18
 """Users whose reports `run` holds at a time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hashtogram(Mechanism):
+class Hashtogram(PublicSign):
     r"""One Hadamard coefficient of the cell that a value is hashed to, told with probability `p`, else its opposite.
 
     User i belongs to a public group j and to a public column r in ``1..cells-1``, both from the seed and i. Her group
@@ -98,25 +98,9 @@ class Hashtogram(Mechanism):
         return cls(users, domain, 1 << bits, max(groups, 1) | 1, odds(epsilon), seed)
 
     @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
-
-    @property
-    def bits(self) -> int:
-        """Length of a value's vector of bits."""
-        return (self.domain - 1).bit_length()
-
-    @property
     def collision(self) -> Fraction:
         """Probability, over the matrices of full rank, that two different values share a cell; at most 1/cells."""
         return Fraction((1 << self.bits) // self.cells - 1, (1 << self.bits) - 1)
-
-    @property
-    def apart(self) -> tuple[int, int]:
-        """Two values with opposite signs in the viewed user's column: 0, and a power of two; every column has such."""
-        column = int(self._columns(np.array([self.index]))[0])
-        return 0, column & -column
 
     def places(self, index: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Users' groups, and their columns in ``1..cells-1``."""
@@ -125,38 +109,15 @@ class Hashtogram(Mechanism):
         column = 1 + (drawn & np.uint64((1 << 33) - 1)) % np.uint64(self.cells - 1)
         return group.astype(np.int64), column.astype(np.int64)
 
-    def _columns(self, index: ArrayLike) -> NDArray[np.int64]:
-        """Users' vectors ``A_j^T r``."""
+    def columns(self, index: ArrayLike) -> NDArray[np.int64]:
+        """Users' vectors ``A_j^T r``: the sign of a value is ``H[h_j(x), r]``."""
         group, column = self.places(index)
         found: NDArray[np.int64] = _spans(self.seed, self.groups, self.cells, self.bits)[group, column]
         return found
 
-    def signs(self, x: ArrayLike, index: ArrayLike) -> NDArray[np.int64]:
-        """``H[h_j(x), r]``, +1 or -1, for values and users' indices that broadcast."""
-        negative = parity(self._columns(index) & np.asarray(x, dtype=np.int64))
-        return 1 - 2 * negative.astype(np.int64)
-
     def hash(self, group: int, values: ArrayLike) -> NDArray[np.int64]:
         """Cells of values in a group."""
         return images(_matrices(self.seed, self.groups, self.cells, self.bits)[group], values)
-
-    def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, 2)``, one of each user given by value and index."""
-        truth = self.signs(x, index)
-        told = 2 * bernoulli(self.p, truth.shape, rng).astype(np.int64) - 1
-        return np.stack(np.broadcast_arrays(np.asarray(index, dtype=np.int64), truth * told), axis=-1)
-
-    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, 2)``, of the user `index`."""
-        self.require_input(x)
-        return self.reports(x, np.full(size, self.index), rng)
-
-    def law(self, x: int) -> Law:
-        """Law on the two signs of the user `index`."""
-        self.require_input(x)
-        truth = (self.index, int(self.signs(x, np.array([self.index]))[0]))
-        views = [(self.index, 1), (self.index, -1)]
-        return Law(lambda view: self.p if tuple(view) == truth else 1 - self.p, lambda: views, 2)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """The table that `query` asks: unbiased counts of each group's users in each cell, ``(groups, cells)``."""
@@ -182,11 +143,7 @@ class Hashtogram(Mechanism):
 
         Where among the indices the users stand is drawn first.
         """
-        values = np.asarray(data)
-        if not 1 <= len(values) <= self.users:
-            raise ValueError(f"Hashtogram needs 1 to users={self.users} users, got {len(values)}")
-        if values.min() < 0 or values.max() >= self.domain:
-            raise ValueError(f"Hashtogram needs inputs in range({self.domain}), got {values.min()} to {values.max()}")
+        values = self._values(data)
         tally = np.zeros(2 * self.groups * self.cells, dtype=np.int64)
         first = int(rng.integers(self.users))
         for part in _parts(len(values)):

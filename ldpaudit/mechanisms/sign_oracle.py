@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._gf2 import BITS, nonzero
-from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms._parameters import Number, exact, integer, odds, probability
-from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms._public_sign import PublicSign
 
 _BLOCK = 1 << 20
 """Signs that `query` computes at a time."""
@@ -26,7 +25,7 @@ _LISTED = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class SignOracle(Mechanism):
+class SignOracle(PublicSign):
     r"""The sign ``Z[x, i]`` of user i's value x, told with probability `p`, else the opposite one.
 
     ``Z[x, i] = (-1)**<r_i, x>``, where the public vector r_i is not 0, has as many bits as a value needs, and comes
@@ -89,48 +88,13 @@ class SignOracle(Mechanism):
         return cls.with_bias(eta, users, 2)
 
     @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
-
-    @property
-    def bits(self) -> int:
-        """Length of the vectors r_i."""
-        return (self.domain - 1).bit_length()
-
-    @property
     def agreement(self) -> Fraction:
         """Average product of two different values' signs, over the vectors that are not 0: ``-mu``."""
         return Fraction(-1, (1 << self.bits) - 1)
 
-    @property
-    def apart(self) -> tuple[int, int]:
-        """Two values with opposite signs in the viewed user's column: 0, and a power of two; every column has such."""
-        column = int(nonzero(self.seed, self.index, self.bits))
-        return 0, column & -column
-
-    def signs(self, x: ArrayLike, index: ArrayLike) -> NDArray[np.int64]:
-        """Entries of Z, +1 or -1, for values and users' indices that broadcast."""
-        negative = parity(nonzero(self.seed, index, self.bits) & np.asarray(x, dtype=np.int64))
-        return 1 - 2 * negative.astype(np.int64)
-
-    def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, 2)``, one of each user given by value and index."""
-        truth = self.signs(x, index)
-        told = 2 * bernoulli(self.p, truth.shape, rng).astype(np.int64) - 1
-        return np.stack(np.broadcast_arrays(np.asarray(index, dtype=np.int64), truth * told), axis=-1)
-
-    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, 2)``, of the user `index`."""
-        self.require_input(x)
-        return self.reports(x, np.full(size, self.index), rng)
-
-    def law(self, x: int) -> Law:
-        """Law on the two signs of the user `index`."""
-        self.require_input(x)
-        truth = (self.index, int(self.signs(x, self.index)))
-        views = [(self.index, 1), (self.index, -1)]
-        return Law(lambda view: self.p if tuple(view) == truth else 1 - self.p, lambda: views, 2)
+    def columns(self, index: ArrayLike) -> NDArray[np.int64]:
+        """Users' vectors r_i: the sign of a value is the entry Z[x, i]."""
+        return nonzero(self.seed, index, self.bits)
 
     def query(self, views: Views, values: ArrayLike) -> NDArray[np.float64]:
         r"""Estimated counts of any values, in time ``len(views)`` each.
@@ -163,10 +127,6 @@ class SignOracle(Mechanism):
 
     def collect(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """One view of each user, shape ``(len(data), 2)``: what `query` asks."""
-        values = np.asarray(data, dtype=np.int64)
-        if not 1 <= len(values) <= self.users:
-            raise ValueError(f"SignOracle needs 1 to users={self.users} users, got {len(values)}")
-        if values.min() < 0 or values.max() >= self.domain:
-            raise ValueError(f"SignOracle needs inputs in range({self.domain}), got {values.min()} to {values.max()}")
+        values = self._values(data).astype(np.int64)
         index = (int(rng.integers(self.users)) + np.arange(len(values))) % self.users
         return self.reports(values, index, rng)

@@ -1,0 +1,75 @@
+"""What the sign oracle and the hashtogram share: one sign of a public column, told with probability p, else its opposite."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.mechanism import Law, Mechanism
+from ldpaudit.mechanisms._hadamard import parity
+from ldpaudit.mechanisms._sampling import bernoulli
+
+
+class PublicSign(Mechanism):
+    """User i has a public vector of bits that is not 0; the sign of her value x is ``(-1)**<vector, x>``. A view is ``(i, y)``."""
+
+    users: int
+    domain: int
+    p: Fraction
+    seed: int
+    index: int
+
+    @property
+    def inputs(self) -> range:
+        """The values."""
+        return range(self.domain)
+
+    @property
+    def bits(self) -> int:
+        """Length of a value's vector of bits, and of the public ones."""
+        return (self.domain - 1).bit_length()
+
+    @abstractmethod
+    def columns(self, index: ArrayLike) -> NDArray[np.int64]:
+        """The public vectors of users, as numbers above 0."""
+
+    @property
+    def apart(self) -> tuple[int, int]:
+        """Two values with opposite signs in the viewed user's column: 0, and a power of two; every column has such."""
+        column = int(self.columns(np.array([self.index]))[0])
+        return 0, column & -column
+
+    def signs(self, x: ArrayLike, index: ArrayLike) -> NDArray[np.int64]:
+        """Signs, +1 or -1, of values in users' columns, for values and indices that broadcast."""
+        negative = parity(self.columns(index) & np.asarray(x, dtype=np.int64))
+        return 1 - 2 * negative.astype(np.int64)
+
+    def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, 2)``, one of each user given by value and index."""
+        truth = self.signs(x, index)
+        told = 2 * bernoulli(self.p, truth.shape, rng).astype(np.int64) - 1
+        return np.stack(np.broadcast_arrays(np.asarray(index, dtype=np.int64), truth * told), axis=-1)
+
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, 2)``, of the user `index`."""
+        self.require_input(x)
+        return self.reports(x, np.full(size, self.index), rng)
+
+    def law(self, x: int) -> Law:
+        """Law on the two signs of the user `index`."""
+        self.require_input(x)
+        truth = (self.index, int(self.signs(x, np.array([self.index]))[0]))
+        views = [(self.index, 1), (self.index, -1)]
+        return Law(lambda view: self.p if tuple(view) == truth else 1 - self.p, lambda: views, 2)
+
+    def _values(self, data: ArrayLike) -> NDArray[np.int64]:
+        """Users' values, checked."""
+        name, values = type(self).__name__, np.asarray(data)
+        if not 1 <= len(values) <= self.users:
+            raise ValueError(f"{name} needs 1 to users={self.users} users, got {len(values)}")
+        if values.min() < 0 or values.max() >= self.domain:
+            raise ValueError(f"{name} needs inputs in range({self.domain}), got {values.min()} to {values.max()}")
+        return values
