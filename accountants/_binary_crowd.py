@@ -28,8 +28,7 @@ from typing import Self
 
 import flint
 
-from ldpaudit.accountants._ball import ball, between
-from ldpaudit.accountants._two_answers import floor
+from ldpaudit.accountants._ball import ball, between, floor
 from ldpaudit.errors import Unsupported
 
 _NATS = 80.0

@@ -12,8 +12,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.accountants._ball import floor
 from ldpaudit.accountants._binary_crowd import Comb, Tilt, logs
-from ldpaudit.accountants._two_answers import floor
 
 LONGEST = 1 << 20
 """The longest range."""

@@ -104,11 +104,7 @@ class Atoms:
 
     def _count(self, above: Callable[[Fraction], bool]) -> int:
         """How many of the decreasing ratios satisfy the monotone predicate."""
-        low, high = 0, len(self.ratios)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if above(self.ratios[middle]) else (low, middle)
-        return low
+        return bisect_left(self.ratios, True, key=lambda ratio: not above(ratio))
 
     def _delta_at(self, ratio: Fraction) -> Fraction:
         p, q = self.heads[bisect_left(self.ratios, -ratio, key=lambda r: -r)]

@@ -10,6 +10,7 @@ cost epsilon / k, but for a probability of
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -124,15 +125,9 @@ def sufficient_rho(s: Setting) -> Enclosure:
     printed = s.mechanism
 
     def least(keeps: Callable[[ShuffledHadamard], bool]) -> float:
-        low, high = 0, printed.rho
-        while not keeps(replace(printed, rho=high)):
-            low, high = high, 2 * high
-            if high > 4 * printed.rho:
-                return math.inf
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if keeps(replace(printed, rho=middle)) else (middle, high)
-        return float(high)
+        tried = range(1, 4 * printed.rho + 1)
+        found = bisect_left(tried, True, key=lambda rho: keeps(replace(printed, rho=rho)))
+        return float(tried[found]) if found < len(tried) else math.inf
 
     needed = least(lambda m: account(m).delta(s.epsilon).low <= s.delta)
     enough = least(lambda m: account(m).delta(s.epsilon).high <= s.delta)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -186,10 +187,7 @@ class BinomialCoins(Coins):
 
 def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
     """The last index, from `low`, at which it is taken to hold, to `high`, at which a falling predicate does."""
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
-    return low
+    return low + bisect_left(range(low + 1, high + 1), True, key=lambda index: not holds(index))
 
 
 @dataclass(frozen=True)

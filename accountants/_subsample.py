@@ -81,42 +81,42 @@ class SubsampledProfile(PrivacyProfile):
     def delta(self, epsilon: Number) -> Enclosure:
         """q times the inner delta at the larger epsilon."""
         require_epsilon(epsilon)
-        if math.isinf(epsilon):
-            return self._enclosure(self.inner.delta(epsilon), self.rate)
-        with flint.ctx.workprec(_PRECISION):
-            wider = (ball(Fraction(epsilon)).expm1() / ball(self.rate)).log1p()
-            near, far = max(round_down(wider), 0.0), round_up(wider)
+        near, far = self._wider(epsilon)
         high, low = self.inner.delta(near), self.inner.delta(far)
-        return self._enclosure(Enclosure(low.low, high.high, min(low.rigour, high.rigour), high.source), self.rate)
+        ends = round_down(Fraction(low.low) * self.rate), round_up(Fraction(high.high) * self.rate)
+        return self._known(*ends, min(low.rigour, high.rigour), high.source)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """``log(1 + q (e**epsilon - 1))`` of the inner epsilon at delta/q."""
         require_delta(delta)
         goal = Fraction(delta) / self.rate
         if goal >= 1:
-            return Enclosure(0.0, 0.0, self._rigour(Rigour.EXACT), self._source("delta is at least the rate"))
+            return self._known(0.0, 0.0, Rigour.EXACT, "delta is at least the rate")
         above = round_up(goal)
         high = self.inner.epsilon(round_down(goal))
         low = self.inner.epsilon(above) if above < 1 else replace(high, low=0.0)
-        with flint.ctx.workprec(_PRECISION):
-            ends = self._narrower(low.low)[0], self._narrower(high.high)[1]
-        found = Enclosure(*ends, min(low.rigour, high.rigour), high.source)
-        return self._enclosure(found, Fraction(1))
+        ends = self._narrower(low.low)[0], self._narrower(high.high)[1]
+        return self._known(*ends, min(low.rigour, high.rigour), high.source)
+
+    def _wider(self, epsilon: Number) -> tuple[float, float]:
+        """Both ends of the plan's epsilon for one of the subsample."""
+        return self._ends(epsilon, 1 / self.rate)
 
     def _narrower(self, epsilon: float) -> tuple[float, float]:
+        """Both ends of the subsample's epsilon for one of the plan."""
+        return self._ends(epsilon, self.rate)
+
+    @staticmethod
+    def _ends(epsilon: Number, rate: Fraction) -> tuple[float, float]:
         if math.isinf(epsilon):
             return math.inf, math.inf
-        value = (ball(Fraction(epsilon)).expm1() * ball(self.rate)).log1p()
+        with flint.ctx.workprec(_PRECISION):
+            value = (ball(Fraction(epsilon)).expm1() * ball(rate)).log1p()
         return max(round_down(value), 0.0), round_up(value)
 
-    def _enclosure(self, found: Enclosure, factor: Fraction) -> Enclosure:
-        low = round_down(Fraction(found.low) * factor) if self.tight else 0.0
-        high = math.inf if math.isinf(found.high) else round_up(Fraction(found.high) * factor)
-        return Enclosure(math.inf if self.tight and math.isinf(found.low) else low, high, self._rigour(found.rigour),
-                         self._source(found.source))  # fmt: skip
-
-    def _rigour(self, rigour: Rigour) -> Rigour:
-        return rigour if self.tight else min(rigour, Rigour.INTERVAL)
-
-    def _source(self, inner: str) -> str:
-        return f"drawn at rate {float(self.rate):.6g} (Balle, Barthe, Gaboardi 2018): {inner}"
+    def _known(self, low: float, high: float, rigour: Rigour, source: str) -> Enclosure:
+        """What holds of the subsample; from 0 where the bound is not attained."""
+        source = f"drawn at rate {float(self.rate):.6g} (Balle, Barthe, Gaboardi 2018): {source}"
+        if self.tight:
+            return Enclosure(low, high, rigour, source)
+        return Enclosure(0.0, high, min(rigour, Rigour.INTERVAL), source)

@@ -6,6 +6,7 @@ r"""Law of the number S of pluses less that of minuses in T runs with three outc
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -48,12 +49,12 @@ def probability(total: int, masses: Masses, index: int) -> flint.arb:
 
 
 def _mode(total: int, index: int, odds: float) -> int:
-    low, high, free = 0, (total - index) // 2, total - index
-    while low < high:
-        m = (low + high) // 2
-        grows = odds * (free - 2 * m) * (free - 2 * m - 1) > (index + m + 1) * (m + 1)
-        low, high = (m + 1, high) if grows else (low, m)
-    return low
+    free = total - index
+
+    def falls(m: int) -> bool:
+        return odds * (free - 2 * m) * (free - 2 * m - 1) <= (index + m + 1) * (m + 1)
+
+    return bisect_left(range(free // 2), True, key=falls)
 
 
 def _term(total: int, pluses: int, minuses: int, masses: Masses) -> flint.arb:
@@ -89,10 +90,9 @@ def _tilt(total: int, masses: Masses, index: int) -> float:
 
 def reach(total: int, masses: Masses, nats: float) -> int:
     """The smallest index, 0 at least, beyond which Chernoff's bound is about so many nats; the largest at most."""
-    low, high = 0, total
-    while low < high:
-        middle = (low + high) // 2
-        bound = beyond(total, masses, middle + 1)
-        far = not bound > 0 or -float(bound.log()) >= nats
-        low, high = (low, middle) if far else (middle + 1, high)
-    return low
+
+    def far(index: int) -> bool:
+        bound = beyond(total, masses, index + 1)
+        return not bound > 0 or -float(bound.log()) >= nats
+
+    return bisect_left(range(total), True, key=far)

@@ -24,6 +24,7 @@ from ldpaudit.accountants._ball import (
     binomial_lower,
     binomial_pmf,
     binomial_upper,
+    floor,
 )
 from ldpaudit.accountants._iid_sum import INVISIBLE, Atom, Contour
 
@@ -84,13 +85,6 @@ def _first(others: int, rate: float, nats: float) -> int:
         far = others * (x * math.log(x / rate) + (1 - x) * (math.log1p(-x) - math.log1p(-rate))) > nats
         low, high = (c, high) if far else (low, c - 1)
     return low
-
-
-def floor(value: flint.arb) -> int:
-    """Integer part of a finite ball's lower end."""
-    found = value.lower().floor().unique_fmpz()
-    assert found is not None  # the lower end is one number
-    return int(found)
 
 
 class _Walk:

@@ -8,13 +8,13 @@ the parameters that the papers print; the server's time is that of `run`, which 
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 
+from ldpaudit.accountants._stemmer import zipf
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
@@ -42,11 +42,6 @@ def seconds(call: Callable[[], object]) -> float:
         call()
         spent.append(time.perf_counter() - start)
     return min(spent)
-
-
-def zipf(users: int, domain: int, rng: np.random.Generator) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """Value i in proportion to 1/(i + 1), about."""
-    return np.minimum(np.exp(rng.random(users) * math.log(domain + 1)).astype(np.int64) - 1, domain - 1)
 
 
 def main() -> None:

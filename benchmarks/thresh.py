@@ -1,14 +1,15 @@
 """THRESH: its exact epsilon over the one that it claims, for noise levels a and b as shares of the claim.
 
-``python benchmarks/thresh.py`` prints the table for both readings of what users compare with before the first update,
-then violations that the attack shows on transcripts, and how long a run takes; ``python benchmarks/thresh.py FILE.png``
-draws the table instead (needs matplotlib, extra 'plot').
+    python -m benchmarks.thresh [--plot FILE.png]
+
+The table for both readings of what users compare with before the first update, then violations that the attack shows on
+transcripts, and how long a run takes; or the table as a picture (needs matplotlib, extra 'plot').
 """
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -114,8 +115,11 @@ def plot(path: Path, points: int = 32) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        plot(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the table to this file instead")
+    chosen = parser.parse_args().plot
+    if chosen is not None:
+        plot(chosen)
     else:
         table(-1)
         table(0)

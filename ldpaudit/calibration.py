@@ -54,15 +54,13 @@ def measure(*, runs: int, trials: int, confidence: float, seed: int) -> Iterator
     seed : int
         The seeds of the audits count up from it.
     """
-    from scipy import special
+    from scipy.stats import binomtest
 
-    tail = (1 - INTERVAL) / 2
     for name, mechanism, mode in CASES:
         refuted = sum(
             audit(mechanism, epsilon=EPSILON, trials=trials, confidence=confidence, seed=seed + run, mode=mode).epsilon_lower
             > EPSILON * (1 + SLACK)
             for run in range(runs)
         )
-        low = float(special.betaincinv(refuted, runs - refuted + 1, tail)) if refuted else 0.0
-        high = float(special.betaincinv(refuted + 1, runs - refuted, 1 - tail)) if refuted < runs else 1.0
-        yield Rate(name, str(mode), runs, refuted, low, high, 1 - confidence)
+        rate = binomtest(refuted, runs).proportion_ci(INTERVAL)
+        yield Rate(name, str(mode), runs, refuted, float(rate.low), float(rate.high), 1 - confidence)

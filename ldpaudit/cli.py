@@ -455,7 +455,7 @@ def claims(stem: StemArgument = None, parameters: ParametersArgument = None, for
         with _progress("claims", len(known)) as advance:
             rows = []
             for each in known:
-                rows += literature.summary(each)
+                rows += literature.summary(each, literature.claims(each))
                 advance(each)
         if format is Format.json:
             _say_json([{key: getattr(row, key) for key in literature.Row.__slots__} for row in rows])

@@ -75,6 +75,11 @@ def printed(stem: str, setting: Any) -> tuple[Printed, ...]:
     return found
 
 
+def claims(stem: str) -> list[Printed]:
+    """Every claim on record of a stem at its examples, judged."""
+    return [claim for setting in settings(stem) for claim in printed(stem, setting)]
+
+
 def accuracy(stem: str, setting: Any) -> tuple[Accuracy, ...]:
     """The printed errors that a simulation can be held against, at a setting; none where their conditions are not met."""
     of: Callable[[Any], tuple[Accuracy, ...]] = getattr(_accountant(stem), "accuracy", lambda _: ())
@@ -142,7 +147,7 @@ def measure(setting: Any, claim: Accuracy, runs: int, seed: int, confidence: flo
     Measured
         Errors in the claim's units.
     """
-    from scipy import special
+    from scipy.stats import binomtest
 
     if runs < 1:
         raise ValueError(f"accuracy needs at least one run, got {runs}")
@@ -153,11 +158,10 @@ def measure(setting: Any, claim: Accuracy, runs: int, seed: int, confidence: flo
         rng = np.random.default_rng(child)
         data = claim.data(rng)
         errors.append(claim.error(data, run(data, rng)))
-    failures, tail = sum(e > claim.alpha for e in errors), (1 - confidence) / 2
-    low = float(special.betaincinv(failures, runs - failures + 1, tail)) if failures else 0.0
-    high = float(special.betaincinv(failures + 1, runs - failures, 1 - tail)) if failures < runs else 1.0
+    failures = sum(e > claim.alpha for e in errors)
+    rate = binomtest(failures, runs).proportion_ci(confidence)
     median, upper = np.quantile(errors, [0.5, 1 - claim.beta], method="higher")
-    return Measured(claim, runs, failures, low, high, confidence, float(median), float(upper))
+    return Measured(claim, runs, failures, float(rate.low), float(rate.high), confidence, float(median), float(upper))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +182,11 @@ class Row:
         return found[0][0] if len(found) == 1 else ", ".join(f"{word} {n}x" for word, n in found)
 
 
-def summary(stem: str, each: Iterable[Any] | None = None) -> list[Row]:
-    """A row for each sentence about a stem, over its examples or other settings."""
+def summary(stem: str, claims: Iterable[Printed]) -> list[Row]:
+    """A row for each sentence among claims about a stem, at whatever settings."""
     rows: dict[tuple[str, str], list[Printed]] = {}
-    for setting in settings(stem) if each is None else each:
-        for claim in printed(stem, setting):
-            rows.setdefault((claim.where, _NUMBER.sub("#", claim.sentence)), []).append(claim)
+    for claim in claims:
+        rows.setdefault((claim.where, _NUMBER.sub("#", claim.sentence)), []).append(claim)
     return [_row(stem, where, found) for (where, _), found in rows.items()]
 
 

@@ -20,10 +20,13 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants._ball import ball, binomial_upper, narrow
+from ldpaudit.accountants._binomial import first
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, require_delta, require_epsilon
 
 _BITS = 128
+_ENDLESS = 1 << 200
+"""More users than there will ever be."""
 
 
 def selection_users(candidates: int, named: Number, epsilon: Number, delta: Number = 0, shuffled: int = 0) -> int:
@@ -63,16 +66,10 @@ def selection_users(candidates: int, named: Number, epsilon: Number, delta: Numb
             wanted = ball(Fraction(named)) * _log2(flint.arb(2 * candidates)) - 1
             return not wanted > n * _information(n, candidates, Fraction(epsilon), Fraction(delta), shuffled)
 
-    high = 1
-    while not enough(high):
-        high *= 2
-        if high > 1 << 200:
-            raise ValueError("selection_users needs epsilon or delta above 0: without information no number of users suffices")
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    found = first(enough, 1, 1, _ENDLESS)
+    if found == _ENDLESS:
+        raise ValueError("selection_users needs epsilon or delta above 0: without information no number of users suffices")
+    return found
 
 
 def selection_success(
