@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -13,11 +14,12 @@ import flint
 LONGEST = 200
 """Characters of an expression."""
 LARGEST_POWER = 4096
-"""Absolute value of an integer exponent."""
+"""Absolute value of an integer exponent, of a decimal's too."""
 _BITS = 512
 _KEPT_BITS = 256
 
 _GRAMMAR = "a number, or numbers with + - * / ** ( ) and exp, log, sqrt"
+_DECIMAL = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?")
 _FUNCTIONS = {"exp": flint.arb.exp, "log": flint.arb.log, "ln": flint.arb.log, "sqrt": flint.arb.sqrt}
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -81,8 +83,7 @@ def _rational(value: Value, text: str) -> Fraction:
 def _evaluate(node: ast.expr, text: str) -> Value:
     match node:
         case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
-            # The source's own digits: a float constant would already be rounded.
-            return Fraction((ast.get_source_segment(text, node) or "").replace("_", ""))
+            return _decimal((ast.get_source_segment(text, node) or "").replace("_", ""), text)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_evaluate(operand, text)
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -93,6 +94,16 @@ def _evaluate(node: ast.expr, text: str) -> Value:
             result: flint.arb = _FUNCTIONS[name](_ball(_evaluate(argument, text)))
             return result
     raise ValueError(f"needs {_GRAMMAR}, got {text!r}")
+
+
+def _decimal(digits: str, text: str) -> Fraction:
+    """The source's own digits: a float constant would already be rounded."""
+    found = _DECIMAL.fullmatch(digits)
+    if found is None:
+        raise ValueError(f"needs {_GRAMMAR}, got {text!r}")
+    if found[1] and abs(int(found[1])) > LARGEST_POWER:
+        raise ValueError(f"needs an integer exponent of at most {LARGEST_POWER}, got {text!r}")
+    return Fraction(digits)
 
 
 def _binary(op: ast.operator, left: Value, right: Value, text: str) -> Value:
