@@ -209,7 +209,9 @@ def account(
         from ldpaudit.report import plot as drawing
 
         there = answer.high if claimed is None else float(claimed)
-        drawing.draw(profile, plot, title=str(plan), mark=(there, float(given)) if epsilon is None else (float(given), there))
+        mark = (there, float(given)) if epsilon is None else (float(given), there)
+        with _progress("drawing", drawing.POINTS) as advance:
+            drawing.draw(profile, plot, title=str(plan), mark=mark, advance=advance)
     kept = None
     if claimed is not None and answer.rigour > ldpaudit.Rigour.FLOAT:
         kept = True if answer.high <= claimed else False if answer.low > claimed else None

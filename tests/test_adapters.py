@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 
+from ldpaudit import audit
 from ldpaudit.adapters.callables import as_sampler, probe, resolve
 from ldpaudit.adapters.logs import Log, read_log
 from ldpaudit.adapters.objects import as_callable, claimed_epsilon
@@ -118,6 +121,36 @@ def test_a_log_hands_out_each_report_once(tmp_path: Path) -> None:
     assert 0 < log.trials < 1000
     with pytest.raises(ImplementationError, match="holds 500 reports"):
         log(0, 1, RNG)
+
+
+def test_a_parquet_log_is_what_its_csv_is(tmp_path: Path) -> None:
+    frame = polars.DataFrame({"input": [0, 1, 0, 1] * 200, "report": [[i % 3, 1] for i in range(800)]})
+    frame.write_parquet(tmp_path / "log.parquet")
+    (tmp_path / "log.csv").write_text(
+        "input,report\n" + "".join(f'{x},"{json.dumps(y)}"\n' for x, y in frame.iter_rows())
+    )
+    binary, text = read_log(tmp_path / "log.parquet"), read_log(tmp_path / "log.csv")
+    assert binary.reports == text.reports
+    assert binary.inputs == [0, 1]
+    assert len(binary.reports[0]) == 400
+    function: Callable[..., Any] = binary
+    found = audit(function, inputs=binary.inputs, trials=binary.trials, seed=1)
+    assert 0 <= found.epsilon_lower < 1
+
+
+def test_a_parquet_log_that_cannot_be_read_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "log.parquet"
+    for content in (None, b"", b"PAR1 and then nothing"):
+        if content is not None:
+            log.write_bytes(content)
+        with pytest.raises(DeploymentError, match="needs a readable Parquet file"):
+            read_log(log)
+    polars.DataFrame({"value": [0, 1], "report": [0, 1]}).write_parquet(log)
+    with pytest.raises(DeploymentError, match="needs a column 'input', got value, report"):
+        read_log(log)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(DeploymentError, match=r"install ldpaudit\[logs\]"):
+        read_log(log)
 
 
 def test_a_log_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from ldpaudit.errors import DeploymentError
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write beside the target, then move into place.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write beside the target, then move into place; text as UTF-8.
 
     Raises
     ------
@@ -21,8 +21,8 @@ def write_whole(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)

@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.profile import PrivacyProfile
+from ldpaudit.report.files import write_whole
 
 POINTS = 120
 SMALLEST = 1e-12
 """The smallest delta of the picture, where the claim names none that is smaller."""
 
 
-def draw(profile: PrivacyProfile, path: Path, *, title: str, mark: tuple[float, float] | None = None) -> None:
+def draw(
+    profile: PrivacyProfile,
+    path: Path,
+    *,
+    title: str,
+    mark: tuple[float, float] | None = None,
+    advance: Callable[[], object] = lambda: None,
+) -> None:
     """Draw delta over epsilon with its enclosure, and the point (epsilon, delta) asked about.
 
     Parameters
     ----------
     profile : PrivacyProfile
-        Asked at 120 values of epsilon.
+        Asked at `POINTS` values of epsilon.
     path : Path
         PNG, SVG or PDF; written whole.
     title : str
         Of the picture.
     mark : pair of float or None
         A point to mark.
+    advance : callable
+        Called after each point.
 
     Raises
     ------
@@ -45,14 +56,16 @@ def draw(profile: PrivacyProfile, path: Path, *, title: str, mark: tuple[float, 
     widest = profile.epsilon(smallest).high
     widest = widest if math.isfinite(widest) and widest > 0 else 1.0
     widest = max(widest, mark[0]) if mark and math.isfinite(mark[0]) else widest
-    grid = [1.05 * widest * i / POINTS for i in range(POINTS + 1)]
-    deltas = [profile.delta(e) for e in grid]
+    grid, deltas = [1.05 * widest * i / (POINTS - 1) for i in range(POINTS)], []
+    for e in grid:
+        deltas.append(profile.delta(e))
+        advance()
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.add_subplot()
     floor = smallest / 10
     low, high = ([max(d, floor) for d in side] for side in ([d.low for d in deltas], [d.high for d in deltas]))
     axes.fill_between(grid, low, high, color="#1d5fa8", alpha=0.25, linewidth=0, label="enclosure")
-    axes.plot(grid, high, color="#1d5fa8", linewidth=1.6, label="delta at most")
+    axes.plot(grid, high, color="#1d5fa8", linewidth=1.6, label="delta at most", gid="delta-at-most")
     if mark is not None and math.isfinite(mark[0]):
         axes.plot([mark[0]], [max(mark[1], floor)], "o", color="#b3261e", label=f"({mark[0]:.4g}, {mark[1]:.3g})")
     axes.set(xlabel="epsilon (nats)", ylabel="delta", yscale="log", ylim=(floor, 2), xlim=(0, grid[-1]))
@@ -61,9 +74,4 @@ def draw(profile: PrivacyProfile, path: Path, *, title: str, mark: tuple[float, 
     axes.legend(frameon=False, fontsize=9)
     buffer = io.BytesIO()
     figure.savefig(buffer, format=path.suffix[1:], dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        temporary.write_bytes(buffer.getvalue())
-        temporary.replace(path)
-    except OSError as error:
-        raise DeploymentError(f"needs a place that can be written: {error.strerror}", str(path)) from None
+    write_whole(path, buffer.getvalue())
