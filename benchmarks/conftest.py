@@ -1,0 +1,33 @@
+"""Options and the table of `benchmarks/test_targets.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+LINES = pytest.StashKey[list[str]]()
+"""Rows of the table, in the order of the runs."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An interpreter with dp-accounting."""
+    parser.addoption("--oracle", metavar="PYTHON", help="interpreter of an environment with dp-accounting")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """An empty table."""
+    config.stash[LINES] = []
+
+
+@pytest.fixture
+def row(request: pytest.FixtureRequest) -> Any:
+    """Adds a row to the table."""
+    return request.config.stash[LINES].append
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Value and time of each query, beside the target and the oracle's."""
+    terminalreporter.section("values and times")
+    for line in config.stash[LINES]:
+        terminalreporter.write_line(line)
