@@ -17,10 +17,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias
 
 import flint
 
+from ldpaudit.accountants._urn import urn_factor
 from ldpaudit.enclosure import Enclosure, Rigour
 
 Probability: TypeAlias = Fraction | int | flint.arb
@@ -286,31 +288,37 @@ def hypergeometric_pmf(population: int, marked: int, draws: int, k: int) -> flin
     if least == most:
         return flint.arb(1)
     with flint.ctx.workprec(flint.ctx.prec + _cancelling_bits(population)):
-        value = (
-            log_binomial_coefficient(marked, k)
-            + log_binomial_coefficient(population - marked, draws - k)
-            - log_binomial_coefficient(population, draws)
-        ).exp()
+        ways = log_binomial_coefficient(marked, k) + log_binomial_coefficient(population - marked, draws - k)
+        value = (ways - _log_samples(population, draws, flint.ctx.prec)).exp()
     return +value
+
+
+@lru_cache(maxsize=64)
+def _log_samples(population: int, draws: int, bits: int) -> flint.arb:
+    """Logarithm of the number of samples: one law is asked for many times."""
+    with flint.ctx.workprec(bits):
+        return log_binomial_coefficient(population, draws)
 
 
 def hypergeometric_upper(population: int, marked: int, draws: int, k: int) -> flint.arb:
     """P[X >= k] for the number X of marked ones among the drawn; parameters as for `hypergeometric_pmf`."""
+    return hypergeometric_tail(population, marked, draws, k)[0]
+
+
+def hypergeometric_tail(population: int, marked: int, draws: int, k: int) -> tuple[flint.arb, flint.arb]:
+    """P[X >= k] and P[X = k]; parameters as for `hypergeometric_pmf`."""
     _require_urn(population, marked, draws)
-    if k <= max(0, draws + marked - population):
-        return flint.arb(1)
-    most = min(draws, marked)
-    if k > most:
-        return flint.arb(0)
-    if k * population <= draws * marked:  # the mean's side, as for the binomial law
-        return 1 - hypergeometric_lower(population, marked, draws, k - 1)
-    unmarked_left = population - marked - draws
+    left = population - marked - draws
+    if not max(0, -left) < k <= min(draws, marked):
+        return flint.arb(int(k <= max(0, -left))), hypergeometric_pmf(population, marked, draws, k)
     with flint.ctx.workprec(flint.ctx.prec + _GUARD):
-        factor = series_factor(
-            lambda j: flint.arb((marked - j) * (draws - j)) / ((j + 1) * (unmarked_left + j + 1)), most - k, k
-        )
-        value = hypergeometric_pmf(population, marked, draws, k) * factor
-    return +value
+        point = hypergeometric_pmf(population, marked, draws, k)
+        if k * population > draws * marked:
+            value = point * urn_factor(marked, draws, left, k)
+        else:  # the mean's side, as for the binomial law
+            fewer = flint.arb(k * (left + k)) / ((marked - k + 1) * (draws - k + 1))
+            value = 1 - point * fewer * urn_factor(population - marked, draws, marked - draws, draws - k + 1)
+    return +value, +point
 
 
 def hypergeometric_lower(population: int, marked: int, draws: int, k: int) -> flint.arb:

@@ -17,30 +17,31 @@ most the largest probability below. And Chernoff's: given the size of the sample
           \psi(w) = \ln\Bigl(1 + P[\mathrm{Bin}(w,p) = \theta-1]
                     \bigl(e^{\lambda(w-\theta+1)/(n-m+1)} - 1\bigr)\Bigr), \quad p = \frac{m-1}{n}
 
-because sizes w of disjoint prefixes add up to n at most.
+because sizes w of disjoint prefixes add up to n at most; `_crowd_slope` bounds the maximum.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import TypeAlias
 
 import flint
+import numpy as np
+from numpy.typing import NDArray
 
-from ldpaudit.accountants._ball import ball, binomial_pmf, hypergeometric_pmf, log_binomial_coefficient
+from ldpaudit.accountants._ball import ball, binomial_pmf, hypergeometric_pmf
+from ldpaudit.accountants._crowd_slope import largest_slope
 from ldpaudit.accountants._hypergeometric import FixedBatch
 
 _PRECISION = 64
-_TOLERANCE, _NATS = 0.005, 0.02
-"""To what part of its logarithm, and to how many nats, a bound is computed; what is missing makes it larger."""
-_PIECES = 4000
-_LAMBDAS = 48
-_POINTS = 40
-_FLOOR = -2000.0
-"""A logarithm of a leak below which nothing is gained by looking closer."""
+_LAMBDAS, _PARTS = 48, 8
+_AROUND, _PER_OCTAVE, _HALVES = 80, 24, 20
+
+Row: TypeAlias = NDArray[np.float64]
 
 
 def mean_verge(sampling: FixedBatch, threshold: int) -> flint.arb:
@@ -68,7 +69,7 @@ def mean_verge(sampling: FixedBatch, threshold: int) -> flint.arb:
     return hypergeometric_pmf(n - 1, size - 1, m - 1, threshold - 1)
 
 
-def crowd_leak(sampling: FixedBatch, threshold: int, kappa: flint.arb, worth: float = _FLOOR) -> flint.arb:
+def crowd_leak(sampling: FixedBatch, threshold: int, kappa: flint.arb) -> flint.arb:
     r"""An upper bound of :math:`E[(1 - \kappa\rho)_+]` over all data sets.
 
     Uses :math:`(1 - \kappa\rho)_+ \le e^{-\lambda\rho}` for :math:`\lambda \le \kappa`, and
@@ -80,8 +81,6 @@ def crowd_leak(sampling: FixedBatch, threshold: int, kappa: flint.arb, worth: fl
         As for `mean_verge`.
     kappa : flint.arb
         At least 1.
-    worth : float
-        Logarithm of a leak that is as good as none.
 
     Returns
     -------
@@ -91,17 +90,12 @@ def crowd_leak(sampling: FixedBatch, threshold: int, kappa: flint.arb, worth: fl
     mean = mean_verge(sampling, threshold)
     if threshold < 2 or sampling.batch < 2:
         return mean
-    k = float(kappa)
-
-    def factor(x: float) -> float:
-        return 0.0 if x <= k else math.log(k / x) + x / k - 1
-
-    total = _verge(sampling, threshold)
-    x = min((factor(x) - x + value, x) for x, value in _rough(total))[1]
+    total, k = _verge(sampling, threshold), float(kappa)
+    x = _best(total, lambda x: np.where(x <= k, 0.0, np.log(k / x) + x / k - 1) - x)
     with flint.ctx.workprec(_PRECISION):
         exact = flint.arb(x)
         log_factor = flint.arb(0) if exact <= kappa else (kappa / exact).log() + exact / kappa - 1
-        bound = _log_moment(total, x, exact - log_factor.max(flint.arb(0)), worth).exp()
+        bound = (_log_moment(total, x) - exact + log_factor.max(flint.arb(0))).exp()
     return mean.min(bound)
 
 
@@ -170,75 +164,73 @@ def _critical(sampling: FixedBatch, threshold: int) -> Sum:
 
 def _chernoff(total: Sum, above: float) -> flint.arb:
     """An upper bound of P[sum > above]."""
-    x = min((value - x * above, x) for x, value in _rough(total))[1]
+    x = _best(total, lambda x: -x * above)
     with flint.ctx.workprec(_PRECISION):
-        return flint.arb(1).min(_log_moment(total, x, flint.arb(x) * flint.arb(above), _FLOOR).exp())
+        return flint.arb(1).min((_log_moment(total, x) - flint.arb(x) * flint.arb(above)).exp())
 
 
 def _guess(total: Sum, above: float) -> float:
-    return min(0.0, min(value - x * above for x, value in _rough(total)))
+    lambdas, moments = _rough(total)
+    return min(0.0, float(np.min(moments - lambdas * above)))
+
+
+def _best(total: Sum, rest: Callable[[Row], Row]) -> float:
+    """The lambda at which the logarithm of a moment's bound and the rest are smallest, about."""
+    lambdas, moments = _rough(total)
+    ratio = float(lambdas[1] / lambdas[0]) ** (1 / _PARTS)
+    # Not any lambda, but one of a finer grid: the next query may ask for it too.
+    near = float(lambdas[np.argmin(moments + rest(lambdas))]) * ratio ** np.arange(1.0 - _PARTS, _PARTS)
+    return float(near[np.argmin(_moments(total, near) + rest(near))])
 
 
 @lru_cache(maxsize=64)
-def _rough(total: Sum) -> tuple[tuple[float, float], ...]:
-    """For many lambdas, about the logarithm of the moment's bound, in floats and on few w."""
+def _rough(total: Sum) -> tuple[Row, Row]:
+    """Many lambdas, and about the logarithms of the moments' bounds."""
+    lambdas = np.exp(math.log(8.0 * total.draws + 8) * np.arange(_LAMBDAS) / _LAMBDAS) / 2
+    return lambdas, _moments(total, lambdas)
+
+
+@lru_cache(maxsize=64)
+def _chances(total: Sum) -> tuple[Row, Row, Row]:
+    """Some w, logarithms of P[Bin(w, p) = k], by Stirling's formula where w counts, and weights."""
     n, d, k = total.users, total.draws, total.votes
-    p, top = d / n, math.log(8.0 * d + 8)
-    slope, level = float(total.slope), float(total.level)
-    sizes = {k / p * 2.0 ** ((i - 12) / 6) for i in range(_POINTS)} | {n / 2.0**i for i in range(_POINTS // 2)}
-    # Logarithms of P[Bin(w, p) = k].
-    chances = [
-        (w, k * math.log(w * p) - math.lgamma(k + 1) - k * (k - 1) / (2 * w) + (w - k) * math.log1p(-p))
-        for w in sizes
-        if k <= w <= n
-    ]
-    found = []
-    for i in range(_LAMBDAS):
-        x = math.exp(top * i / _LAMBDAS) / 2
-        tilted = ((w, y + x * (slope * (w - k) + level)) for w, y in chances)
-        best = max(((y if y > 30 else math.log1p(math.exp(y))) / w for w, y in tilted), default=0.0)
-        found.append((x, n * best + math.log(2 * math.pi * d) / 2))
-    return tuple(found)
+    p = d / n
+    sizes = np.concatenate([
+        k / p * 2.0 ** (np.arange(-_AROUND, 2 * _AROUND) / _PER_OCTAVE),
+        n / 2.0 ** np.arange(_HALVES),
+    ])  # fmt: skip
+    sizes = np.unique(np.maximum(sizes[sizes <= n], k + 1))
+    logs = -(sizes - k + 0.5) * np.log1p(-k / sizes) - k + k * np.log(sizes * p) - math.lgamma(k + 1)
+    return sizes, logs + (sizes - k) * math.log1p(-p), float(total.slope) * (sizes - k) + float(total.level)
 
 
-def _log_moment(total: Sum, x: float, less: flint.arb, worth: float) -> flint.arb:
-    """Logarithm of the bound of E exp(x sum - less); not looked at more closely once it is below `worth`."""
+def _moments(total: Sum, lambdas: Row) -> Row:
+    """About the logarithms of the moments' bounds, in floats and on few w."""
+    sizes, chances, weights = _chances(total)
+    worths = np.outer(lambdas, weights)
+    quotients = np.logaddexp(0.0, chances + worths + np.log(-np.expm1(-worths))) / sizes
+    return total.users * _peaks(np.log(sizes), quotients) + math.log(2 * math.pi * total.draws) / 2
+
+
+def _peaks(places: Row, values: Row) -> Row:
+    """Of every row, the largest value, or that of a parabola through it and its neighbours."""
+    if len(places) < 3:
+        return np.asarray(np.max(values, axis=1))
+    at = np.clip(np.argmax(values, axis=1), 1, len(places) - 2)
+    rows = np.arange(len(values))
+    left, top, right = (values[rows, at + i] for i in (-1, 0, 1))
+    before, after = (places[at] - places[at - 1], places[at + 1] - places[at])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rise, fall = (top - left) / before, (top - right) / after
+        more = (rise * after - fall * before) ** 2 / (4 * (before + after) * (rise + fall))
+    return np.asarray(top + np.where(np.isfinite(more) & (more < top), more, 0.0))
+
+
+@lru_cache(maxsize=256)
+def _log_moment(total: Sum, x: float) -> flint.arb:
+    """Logarithm of the bound of E exp(x sum): shared by all who ask at this lambda."""
     n, d = total.users, total.draws
-    chance = binomial_pmf(n, ball(d) / n, d)
-    return n * _largest_slope(total, flint.arb(x), float(less), worth) - less - chance.log()
-
-
-def _largest_slope(total: Sum, x: flint.arb, less: float, worth: float) -> flint.arb:
-    """An upper bound of psi(w)/w over ``k <= w <= n``: the piece with the largest bound is halved until it is narrow."""
-    n, k = total.users, total.votes
-    p = ball(total.draws) / n
-    log_p, log_q = p.log(), (1 - p).log()
-    slope, level = x * ball(total.slope), x * ball(total.level)
-
-    def bound(low: int, high: int) -> flint.arb:
-        # Binomial coefficient and weight grow with w; the exponential in the middle may go either way.
-        growth = ((log_q + slope) * (low - k)).max((log_q + slope) * (high - k))
-        y = log_binomial_coefficient(high, k) + k * log_p + growth + level
-        return (y.exp() * -(-slope * (high - k) - level).expm1()).log1p() / low
-
-    pieces: list[tuple[float, int, int]] = []
-
-    def push(low: int, high: int) -> None:
-        heapq.heappush(pieces, (-float(bound(low, high).upper()), low, high))
-
-    low = max(k, 1)
-    while low <= n:
-        push(low, min(n, 2 * low))
-        low = 2 * low + 1
-    reached = 0.0
-    for _ in range(_PIECES):
-        top, low, high = pieces[0]
-        middle = math.isqrt(low * high)
-        reached = max(reached, float(bound(middle, middle).lower()))
-        allowed = _TOLERANCE * abs(n * reached - less) + _NATS
-        if low == high or n * (-top - reached) <= allowed or -n * top - less <= worth:
-            break
-        heapq.heappop(pieces)
-        push(low, middle)
-        push(middle + 1, high)
-    return flint.arb(-pieces[0][0]) * (1 + flint.arb(2) ** -40)
+    with flint.ctx.workprec(_PRECISION):
+        chance = binomial_pmf(n, ball(d) / n, d)
+        slope, level = flint.arb(x) * ball(total.slope), flint.arb(x) * ball(total.level)
+        return n * largest_slope(n, d, total.votes, slope, level) - chance.log()

@@ -7,7 +7,6 @@ theta of m votes, always; but with the new user among the m, nothing may be rele
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +18,7 @@ from ldpaudit.accountants._hypergeometric import FixedBatch, worst_holders
 
 LARGEST_BATCH = 200
 """Crowds are counted out up to this batch; above, the leak is tiny wherever it matters."""
+_PRECISION = 224
 _LONERS = (1, 2, 4)
 """Users with a value of their own that are tried, as multiples of those that it takes to fill a batch; and their share."""
 
@@ -74,27 +74,59 @@ def crowd_excess(sampling: FixedBatch, threshold: int, c: flint.arb, data: Crowd
     flint.arb
         Exact but for the ball around c.
     """
-    n, m, q = sampling.users, sampling.batch, sampling.rate
-    silent, silent_with_u = _silent(m, threshold, data, data.sizes(n))
-    none = before = flint.arb(flint.fmpq(silent, math.comb(n, m)))
-    none_with_u = flint.arb(flint.fmpq(silent_with_u, math.comb(n, m - 1)))
-    if swap:
-        before = flint.arb(flint.fmpq(_silent(m, threshold, data, data.sizes(n + 1))[0], math.comb(n + 1, m)))
-    released, released_before = (sampling.swap if swap else sampling.release)(data.holders, threshold)
-    own = (released - c * released_before).max(flint.arb(0))
-    return ball(1 - q) * none + ball(q) * none_with_u - c * before + own
+    there, before = _silent(sampling, threshold, data, swap)
+    more, fewer = (sampling.swap_gain if swap else sampling.gain)(data.holders, threshold)
+    return there - c * before + (more - (c - 1) * fewer).max(flint.arb(0))
 
 
 @lru_cache(maxsize=256)
-def _silent(m: int, threshold: int, data: CrowdData, sizes: tuple[tuple[int, int], ...]) -> tuple[int, int]:
-    """Samples of m without the new user, and of m - 1 beside him, that release nothing."""
-    rest = flint.fmpz_poly([math.comb(data.loners, j) for j in range(m + 1)])
-    for size, times in sizes:
-        rest *= flint.fmpz_poly([math.comb(size, j) for j in range(threshold)]) ** times
-    own = [math.comb(data.holders, j) for j in range(threshold)]
-    without = sum(own[j] * int(rest[m - j]) for j in range(min(threshold, m + 1)))
-    beside = sum(own[j] * int(rest[m - 1 - j]) for j in range(min(threshold - 1, m)))
-    return without, beside
+def _silent(sampling: FixedBatch, threshold: int, data: CrowdData, swap: bool) -> tuple[flint.arb, flint.arb]:
+    """Probabilities that nothing is released, with the new user and without: the same at every c."""
+    n, m, q = sampling.users, sampling.batch, sampling.rate
+    with flint.ctx.workprec(_PRECISION):
+        rest = _rest(sampling, threshold, data, n)
+        own = _ways(data.holders, threshold - 1, n, m)
+        none = _coefficient(own, rest, m) / _coefficient_of_all(n, m, n, m)
+        # One vote less is enough: of the holders theta - 2 at most, and m - 1 are drawn beside him.
+        fewer = flint.arb_poly(own.coeffs()[: threshold - 1])
+        there = ball(1 - q) * none + ball(q) * _coefficient(fewer, rest, m - 1) / _coefficient_of_all(n, m - 1, n, m)
+        if not swap:
+            return there, none
+        # Without him, one of the crowd is in his place.
+        rest = _rest(sampling, threshold, data, n + 1)
+        return there, _coefficient(own, rest, m) / _coefficient_of_all(n + 1, m, n, m)
+
+
+def _rest(sampling: FixedBatch, threshold: int, data: CrowdData, users: int) -> flint.arb_poly:
+    """The polynomial of everybody but those who hold the new user's prefix."""
+    n, m = sampling.users, sampling.batch
+    rest = _ways(data.loners, m, n, m)
+    for size, times in data.sizes(users):
+        rest *= _ways(size, threshold - 1, n, m) ** times
+    return rest
+
+
+def _ways(size: int, most: int, users: int, batch: int) -> flint.arb_poly:
+    """The sum of so many over j, times (t x)**j, with t about m/n: a power of 2, so that no coefficient is far from 1."""
+    way, found = flint.arb(1), [flint.arb(1)]
+    halves = flint.arb(2) ** -(users // batch).bit_length()
+    for j in range(min(size, most)):
+        way = way * (size - j) / (j + 1) * halves
+        found.append(way)
+    return flint.arb_poly(found)
+
+
+def _coefficient(one: flint.arb_poly, other: flint.arb_poly, k: int) -> flint.arb:
+    """That of x**k in the product."""
+    pairs = ((a, other[k - j]) for j, a in enumerate(one.coeffs()) if 0 <= k - j < other.length())
+    return sum((a * b for a, b in pairs), flint.arb(0))
+
+
+@lru_cache(maxsize=16)
+def _coefficient_of_all(population: int, draws: int, users: int, batch: int) -> flint.arb:
+    """All samples, in the same units."""
+    with flint.ctx.workprec(_PRECISION):
+        return _ways(population, draws, users, batch)[draws]
 
 
 def worst_crowd(

@@ -14,6 +14,9 @@ votes when he is. The adversary chooses w, and for every c > 1 - q the differenc
 and falls from there on: its step from w to w + 1 is, for sampling without replacement of m from n and for Poisson
 sampling alike, a positive multiple of :math:`(\theta-1)(1-q) - (c-1+q)(w-\theta+2)`. So the worst w is known exactly.
 It is :math:`\theta - 1` only where :math:`(\theta-1)(1-q) \le c - 1 + q`.
+
+Nothing cancels in :math:`g' - c g = (g' - g) - (c - 1) g`: with one holder more, a release comes about or is undone by him
+alone, so that the gain :math:`g' - g` is the probability of one number of votes, times a rational.
 """
 
 from __future__ import annotations
@@ -25,9 +28,11 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants._ball import as_ball, ball, hypergeometric_upper
+from ldpaudit.accountants._ball import ball, binomial_pmf, hypergeometric_pmf, hypergeometric_tail
 from ldpaudit.accountants._wide_tail import binomial_upper
 from ldpaudit.profile import Number
+
+_GUARD = 48
 
 
 class Sampling(ABC):
@@ -41,12 +46,22 @@ class Sampling(ABC):
         """q, the chance of the additional user to be sampled."""
 
     @abstractmethod
-    def release(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        """g' and g: P[at least `votes` votes] with and without the additional user, who joins `holders` others."""
+    def gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        """g' - g and g, of P[at least `votes` votes] with and without the additional user, who joins `holders` others."""
 
     @abstractmethod
+    def swap_gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        """The same two, where the additional user is always there, and holds a value of his own in the second."""
+
+    def release(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        """g' and g: P[at least `votes` votes] with and without the additional user, who joins `holders` others."""
+        more, fewer = self.gain(holders, votes)
+        return fewer + more, fewer
+
     def swap(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
         """The same two, where the additional user is always there, and holds a value of his own in the second."""
+        more, fewer = self.swap_gain(holders, votes)
+        return fewer + more, fewer
 
     @abstractmethod
     def without_one(self) -> Sampling:
@@ -77,15 +92,22 @@ class FixedBatch(Sampling):
         """m / (n + 1)."""
         return Fraction(self.batch, self.users + 1)
 
-    def release(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        """Two hypergeometric tails."""
-        n, m = self.users, self.batch
-        return hypergeometric_upper(n + 1, holders + 1, m, votes), hypergeometric_upper(n, holders, m, votes)
+    def gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        r"""He is sampled, one vote missing, in place of one without: :math:`q P[N^- = \theta-1] \frac{n-m-w+\theta}{n-m+1}`."""
+        n, m, w = self.users, self.batch, holders
+        fewer, point = hypergeometric_tail(n, w, m, votes)
+        if w >= votes:
+            # P[N- = theta - 1] is a rational multiple of P[N = theta].
+            return point * (votes * (n - m - w + votes)) / ((n + 1) * (w - votes + 1)), fewer
+        return hypergeometric_pmf(n + 1, w + 1, m, votes), fewer
 
-    def swap(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        """Two hypergeometric tails, of n + 1 users both."""
-        n, m = self.users + 1, self.batch
-        return hypergeometric_upper(n, holders + 1, m, votes), hypergeometric_upper(n, holders, m, votes)
+    def swap_gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        r"""He is sampled, with one vote missing: :math:`q P[N^- = \theta - 1]`."""
+        n, m, w = self.users + 1, self.batch, holders
+        fewer, point = hypergeometric_tail(n, w, m, votes)
+        if w >= votes:
+            return point * (votes * (n - w - m + votes)) / ((w - votes + 1) * (n - w)), fewer
+        return ball(self.rate) * hypergeometric_pmf(n - 1, w, m - 1, votes - 1), fewer
 
     def without_one(self) -> FixedBatch:
         """One user less, the same batch."""
@@ -117,13 +139,13 @@ class PoissonBatch(Sampling):
         """The coin."""
         return self.coin
 
-    def release(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        """Two binomial tails."""
-        return binomial_upper(holders + 1, self.coin, votes), binomial_upper(holders, self.coin, votes)
+    def gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        r"""He is sampled, with one vote missing: :math:`q P[N = \theta - 1]`."""
+        return ball(self.coin) * binomial_pmf(holders, self.coin, votes - 1), binomial_upper(holders, self.coin, votes)
 
-    def swap(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        """As `release`: whoever else is there changes nothing."""
-        return self.release(holders, votes)
+    def swap_gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        """As `gain`: whoever else is there changes nothing."""
+        return self.gain(holders, votes)
 
     def without_one(self) -> PoissonBatch:
         """One user less, the same coin."""
@@ -193,9 +215,36 @@ def single_prefix(sampling: Sampling, threshold: int, c: flint.arb | Fraction, l
     return best, at
 
 
+def removed_prefix(sampling: Sampling, threshold: int, c: flint.arb) -> flint.arb:
+    r"""The largest :math:`(1 - g(w)) - c\,(1 - g'(w))`: the same user leaves, and the event is that nothing is released.
+
+    It is :math:`1 - c + c \max_w (g'(w) - g(w)/c)`, so the worst w is that of 1/c; where :math:`c \ge 1/(1 - q)` it is 0.
+
+    Parameters
+    ----------
+    sampling, threshold, c : Sampling, int, flint.arb
+        As for `worst_holders`.
+
+    Returns
+    -------
+    flint.arb
+        At the current precision; not a number where balls cannot tell the worst w.
+    """
+    low, high = worst_holders(sampling, threshold, 1 / c)
+    if c * ball(1 - sampling.rate) >= 1:
+        return flint.arb(0)
+    if high - low > 2:
+        return flint.arb.nan()
+    best = flint.arb(0)
+    for w in range(low, high + 1):
+        more, fewer = sampling.gain(w, threshold)
+        best = best.max(more - (c - 1) * (1 - fewer - more))
+    return best
+
+
 def _excess(sampling: Sampling, votes: int, c: flint.arb | Fraction, w: int) -> flint.arb:
-    more, fewer = sampling.release(w, votes)
-    return more - as_ball(c) * fewer
+    more, fewer = sampling.gain(w, votes)
+    return more - (ball(c - 1) if isinstance(c, Fraction) else c - 1) * fewer
 
 
 def revealed(sampling: Sampling, threshold: int, c: flint.arb, least: int) -> flint.arb:
@@ -234,5 +283,6 @@ def revealed(sampling: Sampling, threshold: int, c: flint.arb, least: int) -> fl
 
 
 def exp_ball(epsilon: Number) -> flint.arb:
-    """e**epsilon at the current precision."""
-    return ball(Fraction(epsilon)).exp()
+    """e**epsilon, somewhat above the current precision: what is left when 1 is subtracted keeps its digits."""
+    with flint.ctx.workprec(flint.ctx.prec + _GUARD):
+        return ball(Fraction(epsilon)).exp()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ldpaudit.profile import Number
 
-_CAP = 1e4
+_CAP, _NEAR = 1e4, 1.1
 
 
 def crossing(
@@ -47,6 +47,16 @@ def crossing(
     ends = math.nextafter(math.log(low), -math.inf), math.nextafter(math.log(high), math.inf)
     root = math.exp(brentq(excess, *ends, xtol=width / 8, rtol=1e-15))
     return _around(cost, goal, root, 1 + width / 4)
+
+
+def near_crossing(cost: Callable[[float], float], goal: Number, guess: float, width: float) -> tuple[float, float]:
+    """As `crossing`, with two evaluations where the guess is as good as the width."""
+    low, high = guess * (1 - width / 4), guess * (1 + width / 4)
+    if cost(high) > goal:
+        return crossing(cost, goal, high, _NEAR, width)
+    if not cost(low) > goal:
+        return crossing(cost, goal, low, _NEAR, width)
+    return low, high
 
 
 def _around(cost: Callable[[float], float], goal: Number, start: float, factor: float) -> tuple[float, float]:

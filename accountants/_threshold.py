@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import flint
 
@@ -27,10 +28,18 @@ from ldpaudit.accountants._ball import ball
 from ldpaudit.accountants._binomial import narrowed
 from ldpaudit.accountants._crowd import crowd_leak
 from ldpaudit.accountants._crowd_data import LARGEST_BATCH, CrowdData, worst_crowd
-from ldpaudit.accountants._hypergeometric import FixedBatch, PoissonBatch, Sampling, exp_ball, single_prefix
+from ldpaudit.accountants._hypergeometric import (
+    FixedBatch,
+    PoissonBatch,
+    Sampling,
+    exp_ball,
+    removed_prefix,
+    single_prefix,
+)
 from ldpaudit.accountants._leaving import leaving_cost
 from ldpaudit.accountants._levels import levels_high, levels_low
-from ldpaudit.accountants._search import crossing
+from ldpaudit.accountants._prefix_inverse import prefix_inverse
+from ldpaudit.accountants._search import crossing, near_crossing
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
@@ -39,8 +48,10 @@ from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsi
 _PRECISION = 128
 _HUGE = Fraction(600)
 """An epsilon whose delta bounds that at infinity from above."""
-_NEGLIGIBLE = 1e-13
-"""Relative to the one-prefix cost, a leak through other prefixes that needs no closer look."""
+_TIGHT = 1 + 1e-12
+"""Ends that are so close are not brought closer by a crowd."""
+_NEAR = 1.1
+"""Factor to the next guess of an epsilon."""
 _EPSILON_WIDTH = {True: 2.0**-34, False: 2.0**-16}
 """Relative precision of the search for an epsilon: one level, several."""
 
@@ -120,9 +131,15 @@ class ThresholdProfile(PrivacyProfile):
     def _replace(self) -> bool:
         return self.neighbours == REPLACE_ONE
 
+    @property
+    def _alone(self) -> bool:
+        return self.levels == 1
+
     def _trivial(self) -> int | None:
         """The delta that holds at every epsilon: 0 where nothing can be released, 1 where nobody is left out."""
-        most = self.sampling.batch if isinstance(self.sampling, FixedBatch) else self.sampling.users + (not self._replace)
+        most = (
+            self.sampling.batch if isinstance(self.sampling, FixedBatch) else self.sampling.users + (not self._replace)
+        )
         if self.threshold > most:
             return 0
         everybody = isinstance(self.sampling, FixedBatch) and self.sampling.batch == self.sampling.users
@@ -138,16 +155,31 @@ class ThresholdProfile(PrivacyProfile):
         own = self._own(epsilon)
         if self._exact():
             return own
-        low = max(own.low, self._crowd_low(epsilon))
-        return Enclosure(low, max(low, self._high(epsilon, own.low)), Rigour.INTERVAL, self.source).clamp(0.0, 1.0)
+        high = self._high(epsilon, own.low)
+        low = own.low if high <= own.low * _TIGHT else max(own.low, self._crowd_low(epsilon))
+        return Enclosure(low, max(low, high), Rigour.INTERVAL, self.source).clamp(0.0, 1.0)
 
     def _exact(self) -> bool:
-        return self.levels == 1 and isinstance(self.sampling, PoissonBatch) and not self._replace
+        return self._alone and isinstance(self.sampling, PoissonBatch) and not self._replace
 
     def _own(self, epsilon: Number) -> Enclosure:
-        """What the new user's own value costs."""
-        eps = Fraction(epsilon) if math.isfinite(epsilon) else _HUGE
-        return narrowed(lambda: self._one_prefix(eps), Rigour.EXACT, self.source).clamp(0.0, 1.0)
+        """What the new user's own value costs: added, or where epsilon is tiny, removed."""
+        eps = epsilon if math.isfinite(epsilon) else _HUGE
+        # From 1 / (1 - q) on no event tells of who leaves.
+        leaves = not self._replace and float(eps) < 1 - math.log1p(-float(self.base.rate))
+        if not leaves and self._alone and not self._replace:
+            found = prefix_cost(self.base, self.threshold, eps)
+            return Enclosure(found.low, found.high, Rigour.EXACT, self.source)
+
+        def cost() -> flint.arb:
+            c = exp_ball(eps)
+            if self.levels > 1 or self._replace:
+                added = levels_low(self.base, self.threshold, self.levels, c, self._replace)[0]
+            else:
+                added = single_prefix(self.base, self.threshold, c)[0]
+            return added.max(removed_prefix(self.base, self.threshold, c)) if leaves else added
+
+        return narrowed(cost, Rigour.EXACT, self.source).clamp(0.0, 1.0)
 
     def _crowd_low(self, epsilon: Number) -> float:
         """Delta of the worst crowd that is known."""
@@ -155,17 +187,6 @@ class ThresholdProfile(PrivacyProfile):
         last = self.base.users.bit_length() * (LARGEST_BATCH + 1)
         found = self._crowd(Fraction(epsilon) if math.isfinite(epsilon) else Fraction(last))
         return 0.0 if found is None else round_down(found[0])
-
-    def _one_prefix(self, epsilon: Fraction) -> flint.arb:
-        """The cost of the new user's own value: added, or where epsilon is tiny, removed."""
-        c = exp_ball(epsilon)
-        added, _ = levels_low(self.base, self.threshold, self.levels, c, self._replace)
-        kept = c * ball(1 - self.base.rate)
-        if self._replace or kept >= 1:
-            return added
-        # He was there: the event is that his prefix is not released.
-        removed = 1 - c + c * single_prefix(self.base, self.threshold, 1 / c)[0]
-        return added.max(removed)
 
     def _crowd(self, epsilon: Fraction) -> tuple[flint.arb, CrowdData] | None:
         if not isinstance(self.base, FixedBatch):
@@ -207,46 +228,68 @@ class ThresholdProfile(PrivacyProfile):
 
     def _added(self, epsilon: flint.arb, low: float) -> float:
         """An upper bound of delta when a user is added, at the lower end of epsilon."""
-        eps = max(Fraction(0), Fraction(round_down(epsilon)))
+        eps = max(0.0, round_down(epsilon))
         if self.levels > 1:
-            return levels_high(self.base, self.threshold, self.levels, eps, self.several, low)
+            return levels_high(self.base, self.threshold, self.levels, Fraction(eps), self.several, low)
         return _one_level_high(self.base, self.threshold, eps)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """Search, certified by `delta` at both ends: to a relative 2**-34 for one level, 2**-16 for several."""
         require_delta(delta)
-        at_zero, at_last, width = self.delta(0.0), self.delta(math.inf), _EPSILON_WIDTH[self.levels == 1]
+        at_zero, at_last, width = self.delta(0.0), self.delta(math.inf), _EPSILON_WIDTH[self._alone]
         if at_zero.high <= delta:
             return Enclosure(0.0, 0.0, at_zero.rigour, self.source)
         if at_last.low > delta:
             return Enclosure(math.inf, math.inf, at_last.rigour, self.source)
-        start = float(self.threshold * self.base.rate) / 3
 
-        def reached(epsilon: float) -> float:
-            return max(self._own(epsilon).low, self._crowd_low(epsilon))
+        start = self._guess(delta)
+        low = 0.0 if at_zero.low <= delta else self._low_epsilon(delta, start, width)
+        if at_last.high > delta:
+            return Enclosure(low, math.inf, Rigour.INTERVAL, self.source)
 
         def cost(epsilon: float) -> float:
-            own = self._own(epsilon)
-            return own.high if self._exact() else self._high(epsilon, own.low)
+            if self._exact():
+                return self._own(epsilon).high
+            # Of one level, the upper bound makes no use of the lower one.
+            return self._high(epsilon, 0.0 if self._alone else self._own(epsilon).low)
 
-        low = 0.0 if at_zero.low <= delta else crossing(reached, delta, start, 2.0, width)[0]
-
-        spread = 1 + 16 * width if self.levels == 1 else 1.05
-        high = math.inf if at_last.high > delta else crossing(cost, delta, low or start, spread, width)[1]
+        more = -math.log1p(-float(self.base.rate)) if self._replace else 0.0
+        high = near_crossing(cost, delta, (low or start) + more, width)[1]
         narrow = high <= low * (1 + 2 * width)
         return Enclosure(min(low, high), high, at_zero.rigour if narrow else Rigour.INTERVAL, self.source)
 
+    def _low_epsilon(self, delta: Number, start: float, width: float) -> float:
+        """An epsilon at which delta is not enough, because of the new user's own value or because of a crowd."""
+        low = 0.0
+        if self._own(0.0).low > delta:
+            low = near_crossing(lambda e: self._own(e).low, delta, start, width)[0]
+        found = low or start * 2.0**-10
+        # Beyond, a crowd may tell what his own value does not.
+        return crossing(self._crowd_low, delta, found, _NEAR, width)[0] if self._crowd_low(found) > delta else low
 
-def _one_level_high(sampling: Sampling, threshold: int, epsilon: Fraction) -> float:
+    def _guess(self, delta: Number) -> float:
+        """About the epsilon at which the new user's own value costs so much."""
+        found = prefix_inverse(self.base, self.threshold, delta, self._replace) if self._alone else 0.0
+        return found or float(self.threshold * self.base.rate) / 3
+
+
+@lru_cache(maxsize=256)
+def prefix_cost(sampling: Sampling, threshold: int, epsilon: Number) -> Enclosure:
+    """D at one epsilon: both ends of a delta ask for it."""
+    found = narrowed(lambda: single_prefix(sampling, threshold, exp_ball(epsilon))[0], Rigour.EXACT, "one prefix")
+    return found.clamp(0.0, 1.0)
+
+
+@lru_cache(maxsize=256)
+def _one_level_high(sampling: Sampling, threshold: int, epsilon: float) -> float:
     """D + q B at one epsilon, rounded up."""
-    own = narrowed(lambda: single_prefix(sampling, threshold, exp_ball(epsilon))[0], Rigour.EXACT, "").clamp(0.0, 1.0)
+    own = prefix_cost(sampling, threshold, epsilon)
     if not isinstance(sampling, FixedBatch):
         return own.high
     with flint.ctx.workprec(_PRECISION):
         q = ball(sampling.rate)
-        kappa = (1 + ball(epsilon).expm1() / q).min(flint.arb(10) ** 250)
-        worth = math.log(own.low * _NEGLIGIBLE / float(sampling.rate)) if own.low > 0 else -math.inf
-        leak = crowd_leak(sampling, threshold, kappa, worth)
+        kappa = (1 + ball(Fraction(epsilon)).expm1() / q).min(flint.arb(10) ** 250)
+        leak = crowd_leak(sampling, threshold, kappa)
         return min(round_up(q), round_up(flint.arb(own.high) + q * leak))
 
 
