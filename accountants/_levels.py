@@ -18,12 +18,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import flint
 import numpy as np
 
 from ldpaudit.accountants._ball import ball
-from ldpaudit.accountants._chords import PRECISION, ROUNDING, UNDERFLOW, Kernel, Lattice
+from ldpaudit.accountants._chords import PRECISION, ROUNDING, UNDERFLOW, Kernel, Lattice, Row
 from ldpaudit.accountants._crowd import crowd_tail, guessed_tail
 from ldpaudit.accountants._hypergeometric import FixedBatch, Sampling, revealed, single_prefix, worst_holders
 from ldpaudit.enclosure import round_up
@@ -34,8 +35,10 @@ _BEYOND = 2048
 _SPREAD = 1.4
 _MOST_TERMS = 100
 _RHOS = (*(x / 50 for x in range(1, 50)), 0.01, 0.005, 0.002, 0.001)
+_PART_ROUNDING = 1e-14
 _MEANS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
 """Expected votes of helping prefixes, as multiples of the threshold."""
+
 
 def levels_low(
     sampling: Sampling, threshold: int, levels: int, c: flint.arb, swap: bool
@@ -57,24 +60,70 @@ def levels_low(
         A lower bound of delta, attained where everybody else is alone, on the event that the new user's prefix of length l is
         released; and how many others share each of his prefixes up to that one.
     """
+    reached, before, holders = levels_event(sampling, threshold, levels, c, swap)
+    return reached - c * before, holders
+
+
+def levels_event(
+    sampling: Sampling, threshold: int, levels: int, c: flint.arb, swap: bool
+) -> tuple[flint.arb, flint.arb, tuple[int, ...]]:
+    """The two probabilities of the event of `levels_low`, and the same w."""
     pair = sampling.swap if swap else sampling.release
 
-    def value(helpers: int, w: int) -> tuple[flint.arb, tuple[int, ...]]:
-        more, fewer = pair(w, threshold)
+    def value(helpers: int, w: int) -> tuple[flint.arb, flint.arb, tuple[int, ...]]:
+        more, fewer = pair(w, threshold) if helpers else (flint.arb(1), flint.arb(1))
         lead, back = more**helpers, fewer**helpers
         rare = worst_holders(sampling, threshold, (c * back / lead).mid())[0]
         last, before = pair(rare, threshold)
-        return lead * last - c * back * before, tuple(sorted((*([w] * helpers), rare), reverse=True))
+        return lead * last, back * before, tuple(sorted((*([w] * helpers), rare), reverse=True))
 
     found = [value(0, sampling.users)]
     if levels > 1:
         common = {min(sampling.users, max(threshold, round(x * threshold / sampling.rate))) for x in _MEANS}
         found += [value(helpers, w) for helpers in {1, levels - 1} for w in sorted(common)]
-    return max(found, key=lambda each: float(each[0].mid()))
+    return max(found, key=lambda each: float((each[0] - c * each[1]).mid()))
 
 
-def levels_high(sampling: Sampling, threshold: int, levels: int, epsilon: Fraction, several: bool, low: float) -> float:
-    """An upper bound of delta(epsilon) when a user is added, over all data sets.
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Upper bounds of delta(epsilon) on a lattice of epsilons; between two, their chord, as delta is convex in e**epsilon.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        The epsilons.
+    values : numpy.ndarray
+        Upper bounds there, but for `relative` and `absolute`.
+    relative, absolute : float
+        Errors of the values.
+    """
+
+    lattice: Lattice
+    values: Row
+    relative: float
+    absolute: float
+
+    def reaches(self, epsilon: Fraction) -> bool:
+        """Whether the epsilon is on the lattice, and above 0 between two of its points."""
+        return 0 <= epsilon <= self.lattice.last * self.lattice.step
+
+    def at(self, epsilon: Fraction) -> float:
+        """An upper bound of delta at an epsilon, at least 0; at most 1."""
+        step = self.lattice.step
+        index = math.floor(epsilon / step)
+        i = index - self.lattice.first
+        if i + 1 >= len(self.values):
+            value = float(self.values[-1])
+        else:
+            # Rounded down, the part is on the side of the larger value.
+            part = math.expm1(epsilon - index * step) / math.expm1(step) * (1 - _PART_ROUNDING)
+            value = float(self.values[i]) - part * float(self.values[i] - self.values[i + 1]) * (1 - _PART_ROUNDING)
+        return min(1.0, value * (1 + self.relative) + self.absolute)
+
+
+@lru_cache(maxsize=32)
+def levels_high(sampling: Sampling, threshold: int, levels: int, epsilon: Fraction, several: bool, low: float) -> Curve:
+    """Upper bounds of delta when a user is added, over all data sets: best at one epsilon.
 
     Parameters
     ----------
@@ -89,7 +138,7 @@ def levels_high(sampling: Sampling, threshold: int, levels: int, epsilon: Fracti
 
     Returns
     -------
-    float
+    Curve
         At most 1.
     """
     with flint.ctx.workprec(PRECISION):
@@ -117,7 +166,7 @@ def levels_high(sampling: Sampling, threshold: int, levels: int, epsilon: Fracti
             best = np.maximum(best, lattice.apply(crowd, lattice.apply(seldom, values) + silent))
         values = np.minimum(1.0, best + noise.lost)
         silent = np.minimum(1.0, lattice.apply(crowd, silent) + noise.lost)
-    return min(1.0, float(values[goal - first]) * (1 + 2 * levels * ROUNDING) + 2 * levels * UNDERFLOW)
+    return Curve(lattice, values, 2 * levels * ROUNDING, 2 * levels * UNDERFLOW)
 
 
 @dataclass(frozen=True, slots=True)

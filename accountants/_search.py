@@ -43,6 +43,8 @@ def crossing(
         return min(_CAP, ratio or 5e-324) if value > goal else max(-_CAP, min(ratio, 0.0))
 
     low, high = _around(cost, goal, guess, spread)
+    if not low > 0:
+        return 0.0, high
     # Where both have the logarithms that the cost was asked for, or the rounding of exp could undo the bracket.
     ends = math.nextafter(math.log(low), -math.inf), math.nextafter(math.log(high), math.inf)
     root = math.exp(brentq(excess, *ends, xtol=width / 8, rtol=1e-15))
@@ -64,7 +66,7 @@ def _around(cost: Callable[[float], float], goal: Number, start: float, factor: 
     low = high = start
     step = math.log(factor)
     if cost(start) > goal:
-        while cost(high) > goal:
+        while cost(high) > goal and math.isfinite(high):
             low, high, step = high, high * math.exp(min(step, 300.0)), 4 * step
         return low, high
     while not cost(low) > goal and low > 0:

@@ -18,6 +18,7 @@ that delta is at most b from r on, and it is convex in :math:`e^\varepsilon` bef
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -37,8 +38,8 @@ from ldpaudit.accountants._hypergeometric import (
     single_prefix,
 )
 from ldpaudit.accountants._leaving import leaving_cost
-from ldpaudit.accountants._levels import levels_high, levels_low
-from ldpaudit.accountants._prefix_inverse import prefix_inverse
+from ldpaudit.accountants._levels import Curve, levels_event, levels_high, levels_low
+from ldpaudit.accountants._prefix_inverse import growth_at, prefix_inverse
 from ldpaudit.accountants._search import crossing, near_crossing
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
@@ -52,6 +53,8 @@ _TIGHT = 1 + 1e-12
 """Ends that are so close are not brought closer by a crowd."""
 _NEAR = 1.1
 """Factor to the next guess of an epsilon."""
+_ROUNDS, _STRIDE = 6, 1.05
+"""Curves that are made one after the other, and factor from one to the next where delta is not enough."""
 _EPSILON_WIDTH = {True: 2.0**-34, False: 2.0**-16}
 """Relative precision of the search for an epsilon: one level, several."""
 
@@ -206,8 +209,13 @@ class ThresholdProfile(PrivacyProfile):
         event = f"his prefix of length {len(holders)} is released"
         return WorstData(holders, "everybody else holds a value of his own", event)
 
-    def _high(self, epsilon: Number, low: float) -> float:
-        """An upper bound of the larger direction; `low` only guides choices."""
+    def _high(self, epsilon: Number, low: float, curve: Callable[[float], float] | None = None) -> float:
+        """An upper bound of the larger direction; `low` only guides choices, and a curve is read in place of `_added`."""
+        added_at = curve or (lambda e: self._added(e, low))
+
+        def adding(epsilon: flint.arb) -> float:
+            return added_at(max(0.0, round_down(epsilon)))
+
         eps = min(Fraction(epsilon), _HUGE) if math.isfinite(epsilon) else _HUGE
         with flint.ctx.workprec(_PRECISION):
             c = exp_ball(eps)
@@ -217,21 +225,23 @@ class ThresholdProfile(PrivacyProfile):
             r, lost = leaving.epsilon, flint.arb(leaving.lost)
             if c > r.exp():
                 rest = lost * (c / r.exp() if self._replace else 1)
-                added = self._added(ball(eps) - r if self._replace else ball(eps), low)
+                added = adding(ball(eps) - r if self._replace else ball(eps))
                 return min(limit, round_up(added + rest if self._replace else rest.max(flint.arb(added))))
-            at_zero = self._added(flint.arb(0), low)
+            at_zero = adding(flint.arb(0))
             start, end = (2 * at_zero, at_zero + lost) if self._replace else (at_zero, lost)
             # Convex in e**epsilon: below the chord from epsilon = 0 to r.
             part = ((r.exp() - c) / r.expm1()).max(flint.arb(0))
             chord = round_up(end + part * (flint.arb(start) - end).max(flint.arb(0)))
-            return min(limit, chord if self._replace else max(chord, self._added(ball(eps), low)))
+            return min(limit, chord if self._replace else max(chord, adding(ball(eps))))
 
-    def _added(self, epsilon: flint.arb, low: float) -> float:
-        """An upper bound of delta when a user is added, at the lower end of epsilon."""
-        eps = max(0.0, round_down(epsilon))
-        if self.levels > 1:
-            return levels_high(self.base, self.threshold, self.levels, Fraction(eps), self.several, low)
-        return _one_level_high(self.base, self.threshold, eps)
+    def _added(self, epsilon: float, low: float) -> float:
+        """An upper bound of delta when a user is added."""
+        if self._alone:
+            return _one_level_high(self.base, self.threshold, epsilon)
+        return self._curve(epsilon, low).at(Fraction(epsilon))
+
+    def _curve(self, epsilon: float, low: float) -> Curve:
+        return levels_high(self.base, self.threshold, self.levels, Fraction(epsilon), self.several, low)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """Search, certified by `delta` at both ends: to a relative 2**-34 for one level, 2**-16 for several."""
@@ -242,35 +252,74 @@ class ThresholdProfile(PrivacyProfile):
         if at_last.low > delta:
             return Enclosure(math.inf, math.inf, at_last.rigour, self.source)
 
-        start = self._guess(delta)
-        low = 0.0 if at_zero.low <= delta else self._low_epsilon(delta, start, width)
+        low, start = 0.0, float(self.threshold * self.base.rate) / 3
+        if at_zero.low > delta:
+            start = self._guess(delta) or start
+            low = self._low_epsilon(delta, start, width)
         if at_last.high > delta:
             return Enclosure(low, math.inf, Rigour.INTERVAL, self.source)
 
-        def cost(epsilon: float) -> float:
-            if self._exact():
-                return self._own(epsilon).high
-            # Of one level, the upper bound makes no use of the lower one.
-            return self._high(epsilon, 0.0 if self._alone else self._own(epsilon).low)
-
-        more = -math.log1p(-float(self.base.rate)) if self._replace else 0.0
-        high = near_crossing(cost, delta, (low or start) + more, width)[1]
+        high = self._high_epsilon(delta, low or start, width)
         narrow = high <= low * (1 + 2 * width)
         return Enclosure(min(low, high), high, at_zero.rigour if narrow else Rigour.INTERVAL, self.source)
+
+    def _high_epsilon(self, delta: Number, start: float, width: float) -> float:
+        """An epsilon at which delta is enough."""
+        guess = start - (math.log1p(-float(self.base.rate)) if self._replace else 0.0)
+        if self._exact():
+            return near_crossing(lambda e: self._own(e).high, delta, guess, width)[1]
+        if self._alone:
+            # Of one level, the upper bound makes no use of the lower one.
+            return near_crossing(lambda e: self._high(e, 0.0), delta, guess, width)[1]
+        curves = [self._curve(0.0, self._own(0.0).low)]
+
+        def read(epsilon: float) -> float:
+            return min(curve.at(Fraction(epsilon)) for curve in curves)
+
+        def made(epsilon: float) -> float:
+            curves.append(self._curve(epsilon, low))
+            return read(epsilon)
+
+        found, power = guess, self.threshold + 1.0
+        for _ in range(_ROUNDS):
+            # A curve is best where it was made: so one is made there, and all of them are read for where they cross.
+            low = self._own(guess).low
+            while (value := self._high(guess, low, made)) > delta:
+                if math.isinf(guess):
+                    return guess
+                guess *= max(_STRIDE, math.exp(min(1.5, math.log(value / delta) / power)) if delta > 0 else 4.0)
+                low, power = self._own(guess).low, max(1.0, power / 2)
+            if self._high(0.0, low, read) <= delta:
+                return 0.0
+            found = crossing(lambda e: self._high(e, low, read), delta, guess, _NEAR, width / 4)[1]  # noqa: B023
+            if found >= guess * (1 - width):
+                break
+            guess = found
+        return found
 
     def _low_epsilon(self, delta: Number, start: float, width: float) -> float:
         """An epsilon at which delta is not enough, because of the new user's own value or because of a crowd."""
         low = 0.0
         if self._own(0.0).low > delta:
-            low = near_crossing(lambda e: self._own(e).low, delta, start, width)[0]
+            low = near_crossing(lambda e: self._own(e).low, delta, start, _EPSILON_WIDTH[True])[0]
         found = low or start * 2.0**-10
         # Beyond, a crowd may tell what his own value does not.
         return crossing(self._crowd_low, delta, found, _NEAR, width)[0] if self._crowd_low(found) > delta else low
 
     def _guess(self, delta: Number) -> float:
         """About the epsilon at which the new user's own value costs so much."""
-        found = prefix_inverse(self.base, self.threshold, delta, self._replace) if self._alone else 0.0
-        return found or float(self.threshold * self.base.rate) / 3
+        rate = float(self.base.rate)
+        alone = prefix_inverse(self.base, self.threshold, delta, self._replace)
+        if self._alone or not delta > 0:
+            return alone
+
+        def cost(growth: flint.arb) -> tuple[flint.arb, flint.arb]:
+            reached, before, _ = levels_event(self.base, self.threshold, self.levels, 1 + growth, self._replace)
+            return (reached - before - growth * before).mid(), before.mid()
+
+        with flint.ctx.workprec(_PRECISION):
+            growth = growth_at(cost, float(delta), rate, math.expm1(min(max(alone, rate * 1e-3), 1.0)))
+        return math.log1p(growth)
 
 
 @lru_cache(maxsize=256)

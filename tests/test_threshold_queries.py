@@ -10,9 +10,11 @@ from functools import cache
 
 import flint
 import mpmath
+import numpy as np
 import pytest
 
 from ldpaudit.accountants._ball import ball, hypergeometric_tail
+from ldpaudit.accountants._chords import Lattice
 from ldpaudit.accountants._crowd_slope import largest_slope
 from ldpaudit.accountants._hypergeometric import (
     FixedBatch,
@@ -22,6 +24,7 @@ from ldpaudit.accountants._hypergeometric import (
     removed_prefix,
     worst_holders,
 )
+from ldpaudit.accountants._levels import Curve
 from ldpaudit.accountants._prefix_inverse import prefix_inverse
 from ldpaudit.accountants._threshold import ThresholdProfile
 from ldpaudit.accountants._urn import urn_factor
@@ -132,8 +135,18 @@ def test_the_largest_slope_is_above_every_size_and_hardly_above_the_best(seed: i
 
 
 @cache
-def worst_of(users: int, batch: int, threshold: int) -> tuple[list[Fraction], list[Fraction]]:
-    return worst(users, batch, threshold, 1)
+def worst_of(users: int, batch: int, threshold: int, levels: int) -> tuple[list[Fraction], list[Fraction]]:
+    return worst(users, batch, threshold, levels)
+
+
+def check_inverse(n: int, m: int, t: int, levels: int, relation: Neighbours) -> None:
+    truths = worst_of(n, m, t, levels)[relation == REPLACE_ONE]
+    profile = ThresholdProfile(FixedBatch(n + (relation == REPLACE_ONE), m), t, levels, relation)
+    for c, delta in zip(RATIOS, truths, strict=True):
+        if 0 < delta < 1:
+            # The truth at this delta is log(c) or less; at a little less, log(c) is not enough.
+            assert profile.epsilon(delta).low <= math.log(c) * (1 + 1e-15)
+            assert profile.epsilon(delta * Fraction(1 - 10**-12)).high >= math.log(c) * (1 - 1e-15)
 
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
@@ -141,13 +154,23 @@ def worst_of(users: int, batch: int, threshold: int) -> tuple[list[Fraction], li
     ("n", "m", "t"), [(n, m, t) for n in range(2, 6) for m in range(1, n + 1) for t in (1, 2, 3) if t <= m]
 )
 def test_an_epsilon_holds_over_all_data_sets(n: int, m: int, t: int, relation: Neighbours) -> None:
-    truths = worst_of(n, m, t)[relation == REPLACE_ONE]
-    profile = ThresholdProfile(FixedBatch(n + (relation == REPLACE_ONE), m), t, neighbours=relation)
-    for c, delta in zip(RATIOS, truths, strict=True):
-        if 0 < delta < 1:
-            # The truth at this delta is log(c) or less; at a little less, log(c) is not enough.
-            assert profile.epsilon(delta).low <= math.log(c) * (1 + 1e-15)
-            assert profile.epsilon(delta * Fraction(1 - 10**-12)).high >= math.log(c) * (1 - 1e-15)
+    check_inverse(n, m, t, 1, relation)
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
+@pytest.mark.parametrize(("n", "m", "t"), [(2, 1, 1), (2, 2, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3)])
+def test_an_epsilon_of_two_levels_holds_over_all_data_sets(n: int, m: int, t: int, relation: Neighbours) -> None:
+    check_inverse(n, m, t, 2, relation)
+
+
+@pytest.mark.parametrize("place", [0.0, 0.004, 0.0123, 0.02, 0.021, 0.0217])
+def test_a_curve_is_above_its_convex_profile_between_and_beyond_its_points(place: float) -> None:
+    # A profile that is one loss of 0.0215, of mass 1/2: convex in e**epsilon, and no chord of it lies below.
+    lattice = Lattice(Fraction(1, 100), -3, 2)
+    points = [max(0.0, -math.expm1(i / 100 - 0.0215)) / 2 for i in range(-3, 3)]
+    found = Curve(lattice, np.array(points), 0.0, 0.0).at(Fraction(place))
+    truth = max(0.0, -math.expm1(place - 0.0215)) / 2
+    assert truth * (1 - 1e-15) <= found <= truth * (1 + 1e-13) + 0.001
 
 
 @pytest.mark.parametrize(
