@@ -52,8 +52,11 @@ class Clones:
         if epsilon >= self.epsilon0:
             return flint.arb(0)
         with flint.ctx.workprec(precision(users)):
-            pair = among(ball(self.epsilon0), (-ball(self.epsilon0)).exp())
-            return pair.delta(ball(Fraction(epsilon)).exp(), users, tolerance)
+            return self.pair().delta(ball(Fraction(epsilon)).exp(), users, tolerance)
+
+    def pair(self) -> Hiding:
+        """The pair of laws, at the current precision."""
+        return among(ball(self.epsilon0), (-ball(self.epsilon0)).exp())
 
 
 def among(epsilon0: flint.arb, clone: flint.arb) -> Hiding:

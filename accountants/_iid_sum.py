@@ -22,16 +22,15 @@ from typing import Self, TypeAlias
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpaudit.accountants._ball import between
-from ldpaudit.accountants._iid_tail import Pairs, tail
+from ldpaudit.accountants._iid_guess import Tilt
+from ldpaudit.accountants._iid_nodes import chosen_nodes
+from ldpaudit.accountants._iid_tail import Pairs
 
 Atom: TypeAlias = tuple[flint.arb, flint.arb]
 """(value, probability)."""
 
-_FEWEST_NODES, _MOST_NODES, _MOST_TERMS = 128, 512, 4096
-"""Nodes, and nodes times values, beyond which more accuracy is not bought; a term costs some microseconds."""
 INVISIBLE = flint.arb(2) ** -1200
 """Below every float."""
 _MOST_COMPOSITIONS = 20_000
@@ -90,49 +89,6 @@ def _enumerated(atoms: Sequence[Atom], n: int) -> flint.arb:
 
 
 @dataclass(frozen=True)
-class _Tilt:
-    """Where the contour lies, in floats: a choice that costs time or width when it is bad, never validity.
-
-    Parameters
-    ----------
-    values, logs : ndarray
-        Values and log-probabilities.
-    n : int
-        Number of copies.
-    """
-
-    values: NDArray[np.float64]
-    logs: NDArray[np.float64]
-    n: int
-
-    def cumulant(self, s: float) -> tuple[float, NDArray[np.float64]]:
-        """log M(s), and the probabilities tilted by s."""
-        exponents = self.logs + s * self.values
-        top = exponents.max()
-        weights = np.exp(exponents - top)
-        return float(top + math.log(weights.sum())), weights / weights.sum()
-
-    def saddle(self) -> float:
-        """The s that minimizes n log M(s) - 2 log s, by bisection."""
-        low, high = -100.0, 100.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            mean = float(self.cumulant(math.exp(middle))[1] @ self.values)
-            low, high = (middle, high) if self.n * math.exp(middle) * mean < 2 else (low, middle)
-        return math.exp(high)
-
-    def step(self, s: float, sigma: float, nats: float) -> tuple[float, float]:
-        """Step h and half-width a of the strip for which aliasing is about e**-nats of the integral."""
-        here = self.cumulant(s)[0]
-        best = (0.0, 0.0)
-        for a in s * np.linspace(0.05, 0.95, 19):
-            grown = max(self.n * (self.cumulant(s + x)[0] - here) - math.log1p(x / s) for x in (a, -a))
-            h = 2 * math.pi * a / (nats + max(grown, 0.0) + max(math.log(s * sigma), 0.0) + 4)
-            best = max(best, (h, float(a)))
-        return best
-
-
-@dataclass(frozen=True)
 class Contour:
     """The integral for a sum with both signs.
 
@@ -161,8 +117,8 @@ class Contour:
         return cls(scaled, n, unit, cls._tilt(scaled, n).saddle())
 
     @staticmethod
-    def _tilt(atoms: Sequence[Atom], n: int) -> _Tilt:
-        return _Tilt(np.array([float(v) for v, _ in atoms]), np.array([float(p.log()) for _, p in atoms]), n)
+    def _tilt(atoms: Sequence[Atom], n: int) -> Tilt:
+        return Tilt(np.array([float(v) for v, _ in atoms]), np.array([float(p.log()) for _, p in atoms]), n)
 
     @cached_property
     def _weights(self) -> list[flint.arb]:
@@ -176,42 +132,25 @@ class Contour:
     def value(self, tolerance: float) -> flint.arb:
         """The expectation; at least from 0 to the ceiling."""
         tilt = self._tilt(self.atoms, self.n)
-        values, tilted = tilt.values, tilt.cumulant(self.saddle)[1]
-        sigma = math.sqrt(self.n * max(float(tilted @ (values - tilted @ values) ** 2), 1e-300))
-        h, a = tilt.step(self.saddle, sigma, -math.log(tolerance))
-        size = 0.2 / (self.saddle * self.saddle * sigma)  # of the integral, with M(saddle)**n taken out
-        nodes, left_out = _nodes(Pairs.of(values, tilted, self.n), h, tolerance * size / 4)
+        h, a = tilt.step(self.saddle, -math.log(tolerance))
+        allowed = tolerance * max(tilt.integral(self.saddle, h), 0.0) / 16
+        pairs = Pairs.of(tilt.values, tilt.tilted(self.saddle), self.n)
+        nodes, left_out = chosen_nodes(pairs, h, self.saddle, allowed)
         with flint.ctx.workprec(flint.ctx.prec + 16):
             scale = sum(self._weights, flint.arb(0))
             laws = [(v, w / scale) for (v, _), w in zip(self.atoms, self._weights, strict=True)]
-            error = _aliasing(self.atoms, scale, self.n, self.saddle, h, a) + left_out
+            error = _aliasing(self.atoms, scale, self.n, self.saddle, h, a) + flint.arb(left_out)
             total = _trapezoid(laws, self.n, self.saddle, h, nodes) + between(-error, error)
             found = self.unit * total * scale**self.n / (2 * flint.arb.pi())
         return found if found > 0 else between(0, self.ceiling().min(found.abs_upper()))
 
 
-def _nodes(pairs: Pairs, h: float, allowed: float) -> tuple[int, flint.arb]:
-    """How many nodes to evaluate, and a bound of the sum of all others, with M(saddle)**n taken out."""
-    count, bound = 0, math.inf
-    most = max(_FEWEST_NODES, min(_MOST_NODES, _MOST_TERMS // (len(pairs.gaps) + 1)))
-    wanted = min(max(16, math.ceil(pairs.reach(allowed) / h)), most)
-    while True:
-        found = tail(pairs, h, wanted + 1, allowed)
-        # More nodes are worth their time only as long as they buy accuracy.
-        if found > 0.7 * bound:
-            return count, flint.arb(bound)
-        count, bound = wanted, found
-        if bound <= allowed or count == most:
-            return count, flint.arb(bound)
-        wanted = min(2 * count, most)
-
-
-def _trapezoid(tilted: Sequence[Atom], n: int, saddle: float, h: float, nodes: int) -> flint.arb:
-    """The sum over the nodes up to number `nodes` on either side, times h; real because the two sides are conjugate."""
+def _trapezoid(tilted: Sequence[Atom], n: int, saddle: float, h: float, nodes: Sequence[int]) -> flint.arb:
+    """The sum over these nodes on either side and the one between, times h; real because the sides are conjugate."""
     still = sum((p for v, p in tilted if v == 0), flint.arb(0))
     moving = [(v * h, p) for v, p in tilted if not v == 0]
     total = 1 / flint.arb(saddle) ** 2
-    for k in range(1, nodes + 1):
+    for k in nodes:
         # Not by turning each term on from node to node: rectangular balls grow with every turn.
         transform = sum((p * flint.acb(0, k * step).exp() for step, p in moving), flint.acb(still))
         total += 2 * (transform**n / flint.acb(saddle, k * flint.arb(h)) ** 2).real

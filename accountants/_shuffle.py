@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeAlias
 
 import flint
 
@@ -27,7 +28,7 @@ from ldpaudit.accountants._ball import ball
 from ldpaudit.accountants._blanket import blanket
 from ldpaudit.accountants._clone import TOLERANCE, Clones
 from ldpaudit.accountants._shuffle_kary import FEW_USERS, FewUsers
-from ldpaudit.accountants._shuffle_search import RESOLUTION, crossing
+from ldpaudit.accountants._shuffle_search import RESOLUTION, crossing, first_below, last_above
 from ldpaudit.accountants._shuffle_sides import Anyone, Binary, Crowded, Side
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
@@ -35,6 +36,9 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
+
+Value: TypeAlias = Callable[[Fraction, float], flint.arb]
+"""Epsilon and tolerance to a bound of delta."""
 
 _ATTEMPTS = 3
 """Guesses at the worst data set before the search is left to the upper bound alone."""
@@ -144,7 +148,9 @@ class ShuffleProfile(PrivacyProfile):
             source = f"shuffling buys nothing at delta = 0: all views alike have the local ratio; {top.source}"
             return replace(top, source=source)
         goal = Fraction(delta)
-        low, above = self._crossing(self.side.low, goal)
+        below, beyond = self.side.sketches()
+        guided = None if below is None else last_above(*self._looks(self.side.low, goal), below)
+        low, above = (guided, guided) if guided is not None else self._crossing(self.side.low, goal)
         if isinstance(self.side, Binary):
             for _ in range(_ATTEMPTS):
                 near = Fraction(min(top.high, above * (1 + 2 * RESOLUTION)))
@@ -152,13 +158,20 @@ class ShuffleProfile(PrivacyProfile):
                     return self._enclosure(low, float(near))
                 again, above = self._crossing(self.side.fixed(near, self.tolerance), goal, low)
                 low = max(low, again)
-        return self._enclosure(low, self._crossing(self._high, goal, low, both=False)[1])
+        high = None if beyond is None else first_below(*self._looks(self._high, goal), beyond)
+        if high is None:
+            high = self._crossing(self._high, goal, low, both=False)[1]
+        return self._enclosure(low, high)
 
-    def _crossing(
-        self, value: Callable[[Fraction, float], flint.arb], goal: Fraction, guess: float = 0.0, both: bool = True
-    ) -> tuple[float, float]:
+    def _crossing(self, value: Value, goal: Fraction, guess: float = 0.0, both: bool = True) -> tuple[float, float]:
+        return crossing(*self._looks(value, goal), guess or None, both)
+
+    def _looks(
+        self, value: Value, goal: Fraction
+    ) -> tuple[Callable[[float, float], flint.arb], Fraction, float, float]:
+        """What a search needs to know."""
         finest, top = max(self.tolerance, self.side.finest), self.local.epsilon(0).high
-        return crossing(lambda e, t: value(Fraction(e), t), goal, top, finest, guess or None, both)
+        return lambda e, t: value(Fraction(e), t), goal, top, finest
 
     def _low(self, epsilon: Fraction) -> flint.arb:
         return self.side.attained(epsilon, self.tolerance).value.abs_lower()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
@@ -15,6 +16,11 @@ RESOLUTION = 2.0**-34
 _MOST_LOOKS = 200
 ROUGH = 1e-2
 """Relative tolerance of a first look."""
+_GUIDED_LOOKS, _SKETCHED, _MARGIN = 6, 2.0**-40, 2.0**-6
+"""Certified looks next to a sketch's root; how well that is found; and how far beside it to look, per tolerance."""
+_BLUR, _BLURRED, _FAR, _NUDGE = 1 / 24, 1e-4, 32, 1e-5
+"""The part of a wide ball that is not worth another look, and the largest relative one; what is too far off after the last
+look, relative to these; and a relative step to tell a slope from."""
 
 
 def close_in(
@@ -143,3 +149,117 @@ def crossing(
     if both and start > goal and last[1] - last[0] > resolution * last[1]:  # some balls around it contain delta
         close_in(above, last[0], last[1], last[1] * (1 - 2 * resolution), None, resolution)
     return last[0], last[1]
+
+
+def last_above(
+    value: Callable[[float, float], flint.arb],
+    delta: Fraction,
+    top: float,
+    finest: float,
+    about: Callable[[float], float],
+) -> float | None:
+    """As the first end of `crossing`, found with few looks because a sketch of the function is known.
+
+    Parameters
+    ----------
+    value, delta, top, finest
+        As for `crossing`.
+    about : callable
+        Epsilon to about the logarithm of the value, in floats; it only saves looks.
+
+    Returns
+    -------
+    float or None
+        None where the sketch does not lead there.
+    """
+    goal = ball(delta)
+    return _guided(_End(value, goal, finest, about, -1.0), top)
+
+
+def first_below(
+    value: Callable[[float, float], flint.arb],
+    delta: Fraction,
+    top: float,
+    finest: float,
+    about: Callable[[float], float],
+) -> float | None:
+    """As the second end of `crossing`; otherwise as `last_above`."""
+    return _guided(_End(value, ball(delta), finest, about, 1.0), top)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """One end of a crossing: certainly above the goal (side -1) or certainly not (side 1)."""
+
+    value: Callable[[float, float], flint.arb]
+    goal: flint.arb
+    finest: float
+    about: Callable[[float], float]
+    side: float
+
+    def look(self, epsilon: float) -> tuple[bool, float, float]:
+        """Whether it holds there, the logarithm of what decided, and how far off that may be."""
+        found = self.value(epsilon, self.finest)
+        low, high = log_of(found.lower()), log_of(found.upper())
+        if self.side > 0:
+            return bool(found <= self.goal), high, high - low
+        return bool(found > self.goal), low, high - low
+
+    def root(self, level: float, top: float, guess: float | None) -> float:
+        """Where the sketch is at that level."""
+        aim = _root_of(level)
+
+        def sketched(epsilon: float) -> tuple[bool, float]:
+            found = self.about(epsilon)
+            return found <= level, aim - _root_of(found)
+
+        return close_in(sketched, top, 0.0, guess, None, _SKETCHED)[0]
+
+    def steepness(self, epsilon: float) -> float:
+        """How fast the sketch falls there, more or less."""
+        fallen = self.about(epsilon) - self.about(epsilon * (1 + _NUDGE))
+        return max(fallen, _NUDGE) / (epsilon * _NUDGE)
+
+
+def _guided(end: _End, top: float) -> float | None:
+    """Look where the sketch says, correct the sketch by what is found there, and look again."""
+    goal = log_of(end.goal)
+    start = end.about(0.0)
+    if start == math.inf:
+        return None
+    if start <= goal + 1:
+        at_zero = end.value(0.0, end.finest)
+        if at_zero <= end.goal:
+            return 0.0
+        if not at_zero > end.goal or start <= goal:
+            return None
+    # Nearly normal losses of standard deviation s have delta(0) = s / sqrt(2 pi), and fall as exp(-(epsilon / s)**2 / 2).
+    root: float | None = math.sqrt(4 * math.pi * max(start - goal, 0.1)) * math.exp(start)
+    correction, best = 0.0, None
+    near = least = max(RESOLUTION / 4, end.finest * _MARGIN)
+    margin = near
+    for _ in range(_GUIDED_LOOKS):
+        root = end.root(goal - correction, top, root)
+        if best is not None and abs(best - root) <= 3 * near * best:
+            return best
+        epsilon = min(top, root * (1 + end.side * margin))
+        holds, level, width = end.look(epsilon)
+        correction = level - end.about(epsilon)
+        if not math.isfinite(correction):
+            return None
+        # Where balls are wide, the next one's end may be anywhere in a part of them.
+        near = max(least, min(_BLUR * width / (epsilon * end.steepness(epsilon)), _BLURRED))
+        margin = near if holds else max(near, 2 * margin)
+        if holds and (best is None or end.side * (best - epsilon) > 0):
+            best = epsilon
+    settled = best is not None and root is not None and abs(best - root) <= _FAR * near * best
+    return best if settled else None
+
+
+def log_of(value: flint.arb) -> float:
+    """The logarithm of a probability, as a float; -inf where it may be 0."""
+    return float(value.log()) if value > 0 else -math.inf
+
+
+def _root_of(level: float) -> float:
+    return math.sqrt(max(0.0, -level))

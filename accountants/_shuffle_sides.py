@@ -16,15 +16,20 @@ from ldpaudit.accountants._binary_crowd import Tilt
 from ldpaudit.accountants._blanket import Blanket, Crowd
 from ldpaudit.accountants._clone import Clones
 from ldpaudit.accountants._hiding import precision
+from ldpaudit.accountants._hiding_guess import Sketch, largest, remembered, sketch
 from ldpaudit.accountants._shuffle_binary import Worst, attained, worst
 from ldpaudit.accountants._shuffle_kary import FewUsers
-from ldpaudit.accountants._shuffle_search import ROUGH
+from ldpaudit.accountants._shuffle_search import ROUGH, log_of
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 
 DataSet: TypeAlias = tuple[tuple[Any, int], ...]
 """A data set as far as a shuffler lets it be seen: values, and how many users hold each."""
 
+_AHEAD = 1e-6
+"""By how much another data set must seem to be worse than what has been found so far, in the logarithm, to be looked at."""
+_FEW = 16
+"""Users among whom delta is no smooth function of epsilon, and evaluated quickly."""
 _FINE = 1e-7
 """Relative width at which blankets are computed; the theorems are further apart."""
 
@@ -68,6 +73,9 @@ class Side(Protocol):
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         """The best lower bound."""
 
+    def sketches(self) -> tuple[Sketch | None, Sketch | None]:
+        """What the logarithms of the lower and the upper end are about, where that is known in floats: it saves looks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Anyone:
@@ -94,6 +102,9 @@ class Anyone:
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         return Attained(flint.arb(0))
 
+    def sketches(self) -> tuple[Sketch | None, Sketch | None]:
+        return None, sketch(self.clones.pair(), self.users) if self.users > _FEW else None
+
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
@@ -118,7 +129,8 @@ class Crowded:
             found = flint.arb(0)
             for hiding, value in zip(self.blanket.uppers, rough, strict=True):
                 if round_up(value) >= least:  # the others cannot be the largest
-                    found = found.max(hiding.delta(e, self.users, max(tolerance, self.finest)))
+                    fine = hiding.delta(e, self.users, max(tolerance, self.finest))
+                    found = found.max(fine.intersection(value))
             return found
 
     def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
@@ -127,11 +139,21 @@ class Crowded:
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         with flint.ctx.workprec(precision(self.users)):
             e = ball(epsilon).exp()
-            # Which crowd is best, a rough look tells; any is a lower bound.
-            rough = [round_down(crowd.hiding.delta(e, self.users, ROUGH)) for crowd in self.blanket.crowds]
-            best = self._crowd(self.blanket.crowds[rough.index(max(rough))], e, tolerance)
-            found = [best] if self.few is None else [best, self._few(self.few, e)]
+            found = [] if self.few is None else [self._few(self.few, e)]
+            # Which crowd is best, floats tell; any is a lower bound.
+            crowds = {crowd.hiding: crowd for crowd in reversed(self.blanket.crowds)}
+            about = {hiding: remembered(hiding, self.users)(float(epsilon)) for hiding in crowds}
+            for hiding in sorted(crowds, key=lambda hiding: -about[hiding]):
+                if not found or about[hiding] > log_of(max(each.value.lower() for each in found)) + _AHEAD:
+                    found.append(self._crowd(crowds[hiding], e, tolerance))
         return max(found, key=lambda each: round_down(each.value))
+
+    def sketches(self) -> tuple[Sketch | None, Sketch | None]:
+        if self.users <= _FEW:
+            return None, None
+        hidings = {crowd.hiding for crowd in self.blanket.crowds}, set(self.blanket.uppers)
+        low, high = (largest([remembered(hiding, self.users) for hiding in each]) for each in hidings)
+        return low, high
 
     def _crowd(self, crowd: Crowd, e: flint.arb, tolerance: float) -> Attained:
         value = crowd.hiding.delta(e, self.users, max(tolerance, self.finest))
@@ -164,6 +186,9 @@ class Binary:
     def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         with flint.ctx.workprec(precision(self.users)):
             return attained(self.mechanism.p, ball(epsilon).exp(), self.users)
+
+    def sketches(self) -> tuple[Sketch | None, Sketch | None]:
+        return None, None
 
     def fixed(self, epsilon: Fraction, tolerance: float) -> Callable[[Fraction, float], flint.arb]:
         """A lower bound of delta at any epsilon: the data set that is worst at this one."""

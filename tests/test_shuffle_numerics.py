@@ -16,18 +16,29 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants._ball import ball, binomial_pmf
 from ldpaudit.accountants._binary_crowd import Tilt
 from ldpaudit.accountants._binary_sieve import survivors
+from ldpaudit.accountants._blanket import blanket
 from ldpaudit.accountants._clone import Clones
+from ldpaudit.accountants._hiding import precision
+from ldpaudit.accountants._hiding_guess import sketch
+from ldpaudit.accountants._iid_nodes import chosen_nodes
 from ldpaudit.accountants._iid_sum import Contour, _enumerated
 from ldpaudit.accountants._iid_tail import Pairs, tail
 from ldpaudit.accountants._shuffle_binary import worst
+from ldpaudit.accountants._shuffle_search import crossing, first_below, last_above
 from ldpaudit.accountants._two_answers import _Walk, two_answers
 from ldpaudit.enclosure import Rigour
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.rappor import Rappor
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Guarantee, Shuffle
 from tests import shuffle_oracle as oracle
 
 F = Fraction
+ROUNDING = 1e-6
+"""Nats: probabilities that are floats sum to 1 up to 1e-16, and ten thousand million of them are multiplied."""
+WIDE = 1e-4
+"""Relative: what the widths of the balls around a lattice's delta are in epsilon."""
 LATTICE = 2e-3
 """Relative: what the contour leaves open where the sum's values lie on a lattice, the worst that can happen to it."""
 
@@ -86,6 +97,141 @@ def test_the_nodes_left_out_hold_no_more_than_the_bound(n: int, h: float, values
         assert 2 * h * float(np.sum(held / t**2)) <= tail(Pairs.of(w, p, n), h, first, 0.0)
 
 
+@pytest.mark.parametrize(("n", "h"), [(30, 0.2), (400, 0.05), (5000, 0.02)])
+@pytest.mark.parametrize("values", [(1.0, -1.0, 0.0), (1.0, -1.03, 0.0), (1.0, -0.6, 0.0), (0.9, -1.0, 0.1, -0.2)])
+def test_the_nodes_that_are_not_evaluated_hold_no_more_than_the_bound(
+    n: int, h: float, values: tuple[float, ...]
+) -> None:
+    w, saddle = np.array(values), 0.3
+    p = np.array([0.3, 0.2, *[0.5 / (len(w) - 2)] * (len(w) - 2)])
+    k = np.arange(1, 60_000)
+    held = 2 * h * np.abs(p @ np.exp(1j * np.outer(w, h * k))) ** n / (saddle**2 + (h * k) ** 2)
+    for allowed in (1e-1, 1e-4, 1e-9):
+        nodes, bound = chosen_nodes(Pairs.of(w, p, n), h, saddle, allowed)
+        assert held.sum() - held[np.array(nodes, dtype=int) - 1].sum() <= bound
+        assert bound < held.sum() + 1 / saddle**2
+
+
+@pytest.mark.parametrize("n", [10**4, 10**6, 10**9, 10**11])
+@pytest.mark.parametrize("chosen", [None, 0, 1])
+def test_the_fall_of_a_transform_is_never_overstated_nor_by_much_understated(n: int, chosen: int | None) -> None:
+    rng = np.random.default_rng(n)
+    # Two values that matter, and a third one whose period is about twice theirs.
+    p, w = np.array([0.6, 0.4 - 1e-13, 1e-13]), np.array([-0.3, 0.2, 0.7 + 0.1 / math.sqrt(n)])
+    pairs = Pairs.of(w, p, n)
+    period, scale = 2 * math.pi / 0.5, 1 / math.sqrt(n * 0.24)
+    gap = None if chosen is None else float(pairs.gaps[chosen])
+    t = period * rng.integers(1, 3000, 40) + scale * rng.uniform(-9, 9, 40)
+    t = np.asarray(t if gap is None else 2 * math.pi / gap * rng.integers(1, 3000, 40), dtype=np.float64)
+    for width in (0.0, scale):
+        for point, fall in zip(t, pairs.falls(t, math.inf, width, chosen), strict=True):
+            with flint.ctx.workprec(200):
+                off = math.remainder(float(point), period)
+                near = flint.arb(float(point)) - math.copysign(min(width, abs(off)), off)
+                phi = sum(
+                    (float(b) * flint.acb(0, near * float(a)).exp() for a, b in zip(w, p, strict=True)), flint.acb(0)
+                )
+                exact = -n * (abs(phi) / sum(flint.arb(float(b)) for b in p)).log()
+            assert fall <= exact + ROUNDING
+            if gap is None and exact < 40:
+                assert fall >= exact * (1 - 1e-2) - 1e-2
+
+
+def test_a_sum_that_is_positive_where_all_but_one_value_are_unseen_by_floats_is_enclosed() -> None:
+    with flint.ctx.workprec(300):
+        p = [ball(F(1, 10)), ball(F(3, 10)), ball(F(6, 10))]
+        law = [(flint.arb(v), w) for v, w in zip((1, -(10**5), -2 * 10**5), p, strict=True)]
+        exact, contour = _enumerated(law, 30), Contour.of(law, 30)
+        assert not len(Pairs.of(np.array([5e-6, -0.5, -1.0]), np.array([1.0, 0.0, 0.0]), 30).gaps)
+        assert contour.value(1e-6).overlaps(exact)
+        assert contour.value(1e-6) <= contour.ceiling()
+
+
+SKETCHED: list[tuple[Mechanism, int]] = [
+    (KaryRandomizedResponse.for_epsilon(1, 10), 10**6),
+    (KaryRandomizedResponse.for_epsilon(8, 10), 10**9),
+    (UnaryEncoding.symmetric(4, 100), 10**9),
+    (Rappor(32, 2, F(1, 2), F(1, 4), F(3, 4)), 10**4),
+]
+
+
+@pytest.mark.parametrize(("m", "users"), SKETCHED, ids=str)
+def test_a_sketch_is_about_what_it_is_a_sketch_of(m: Mechanism, users: int) -> None:
+    found = blanket(m)
+    assert found is not None
+    for delta in (1e-6, 1e-9, 1e-80):
+        for hiding in (found.uppers[0], found.crowds[0].hiding):
+            about = sketch(hiding, users)
+            low, high = 0.0, float(account(m).epsilon(0).low)
+            for _ in range(40):
+                middle = (low + high) / 2
+                low, high = (middle, high) if about(middle) > math.log(delta) else (low, middle)
+            with flint.ctx.workprec(precision(users)):
+                there = hiding.delta(ball(F(high)).exp(), users, 1e-6)
+            assert math.isclose(float(there.log()), math.log(delta), abs_tol=10 * LATTICE)
+
+
+@pytest.mark.parametrize(("m", "users"), SKETCHED, ids=str)
+def test_a_sketch_saves_looks_and_the_ends_stay_where_they_are(m: Mechanism, users: int) -> None:
+    side = account(Shuffle(m, users)).side  # type: ignore[attr-defined]
+    top, looked = account(m).epsilon(0).high, [0]
+
+    def counted(value: Callable[[Fraction, float], flint.arb]) -> Callable[[float, float], flint.arb]:
+        def look(epsilon: float, tolerance: float) -> flint.arb:
+            looked[0] += 1
+            return value(F(epsilon), tolerance)
+
+        return look
+
+    delta = F(1, 10**9)
+    below, above = side.sketches()
+    low = last_above(counted(side.low), delta, top, 1e-7, below)
+    high = first_below(counted(side.high), delta, top, 1e-7, above)
+    assert looked[0] <= 8
+    assert low is not None
+    assert high is not None
+    assert side.low(F(low), 1e-7) > ball(delta)
+    assert side.high(F(high), 1e-7) <= ball(delta)
+    for value, found in ((side.low, low), (side.high, high)):
+        ends = crossing(counted(value), delta, top, 1e-7)
+        assert ends[0] * (1 - WIDE) <= found <= ends[1] * (1 + WIDE)
+
+
+@pytest.mark.parametrize("off", [2.0, 0.3, -0.3, -1.5])
+def test_a_sketch_that_is_off_by_a_factor_leads_there(off: float) -> None:
+    ends = [end(bell, F(1, 10**6), 3.0, 1e-9, lambda e: off - 100 * e**2) for end in (last_above, first_below)]
+    assert ends[0] is not None
+    assert ends[1] is not None
+    assert ends[0] < math.sqrt(-math.log(1e-6) / 100) < ends[1] < ends[0] * (1 + WIDE)
+
+
+def bell(epsilon: float, tolerance: float) -> flint.arb:
+    """A value that falls as one of a normal law does, and a ball around it."""
+    return (flint.arb(-100) * flint.arb(epsilon) ** 2).exp() * flint.arb(1, 1e-5)
+
+
+WRONG: list[Callable[[float], float]] = [
+    lambda e: -100 * e**2,  # this one is right
+    lambda e: -50 * e**2 - 3,
+    lambda e: -120 * e,
+    lambda e: -1.0 - e,
+    lambda e: -100 * e**2 + math.sin(1e6 * e),
+    lambda e: -60.0,
+    lambda e: math.inf,
+    lambda e: -math.inf,
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_sketch_costs_looks_and_never_certainty(wrong: Callable[[float], float]) -> None:
+    delta = F(1, 10**6)
+    low, high = (end(bell, delta, 3.0, 1e-9, wrong) for end in (last_above, first_below))
+    assert low is None or bell(low, 0) > ball(delta)
+    assert high is None or (bell(high, 0) <= ball(delta) and high <= 3)
+    if low is not None and high is not None:
+        assert low < math.sqrt(-math.log(1e-6) / 100) < high
+
+
 @pytest.mark.parametrize("p", [F(3, 5), F(19, 20), F(2980, 2981)])
 @pytest.mark.parametrize("users", [2, 5, 30])
 def test_a_binary_data_set_s_divergence_is_exact_and_its_bound_is_above(p: Fraction, users: int) -> None:
@@ -125,7 +271,9 @@ def test_the_worst_binary_data_set_is_found_among_any_number_of_users(users: int
     assert found.high < found.low * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("epsilon0", "users", "epsilon"), [(1, 400, F(1, 5)), (4, 600, F(1)), (8, 900, F(3)), (4, 500, F(0))])
+@pytest.mark.parametrize(
+    ("epsilon0", "users", "epsilon"), [(1, 400, F(1, 5)), (4, 600, F(1)), (8, 900, F(3)), (4, 500, F(0))]
+)
 def test_no_number_of_ones_is_worse_than_the_worst(epsilon0: int, users: int, epsilon: Fraction) -> None:
     m, others = KaryRandomizedResponse.for_epsilon(epsilon0, 2), users - 1
     with flint.ctx.workprec(220):
