@@ -33,7 +33,8 @@ _ENOUGH = 2.0**-34
 _SHORT = 256
 """Shifts up to this, or an eighth of a standard deviation, are summed term by term: a difference of tails cancels."""
 _CANDIDATES = 8
-_SECANTS = 16
+_SECANTS, _REFINED, _BESIDE = 16, 4, 0.97
+"""Steps of two searches, at most; and where the first starts beside its guess."""
 _EXACT_TIES = 2048
 """Up to this n a comparison that no ball decides is made in rationals."""
 
@@ -209,9 +210,9 @@ class Shifted:
         """Where the event that reaches delta starts, or near it: the secant method on the logarithm of `delta`."""
         goal = math.log(delta) if delta else -math.inf
         mean = self.n * float(self.gamma) + self.k / 2
-        # Normal noise, but for the lower order: exp(-z**2 / 2).
-        t = self._inside(mean + self.sigma * math.sqrt(max(0.0, -2 * goal)) * (goal > -1e9))
-        other, known = self._inside(mean), None
+        z = self._normal(goal)
+        t = self._inside(mean + self.sigma * z)
+        other, known = self._inside(mean + self.sigma * z * _BESIDE), None
         with flint.ctx.workprec(64):
             for _ in range(_SECANTS):
                 value = self._log_at(t)
@@ -223,6 +224,14 @@ class Shifted:
                 if abs(t - other) <= 1:
                     break
         return t
+
+    def _normal(self, goal: float) -> float:
+        """Standard deviations z where normal noise has about this delta: ``k/sigma * phi(z) / z**2``."""
+        room = math.log(self.k / self.sigma) - math.log(2 * math.pi) / 2 - goal
+        z = 1.0
+        for _ in range(_REFINED if math.isfinite(goal) else 0):
+            z = math.sqrt(2 * max(0.5, room - 2 * math.log(z)))
+        return z
 
     def _inside(self, t: float) -> int:
         return min(self.n, max(self.k, round(t)))

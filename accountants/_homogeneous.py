@@ -24,6 +24,7 @@ from typing import TypeAlias
 import flint
 
 from ldpaudit.accountants._ball import ball, between, binomial_upper, floor, narrow
+from ldpaudit.accountants._binomial import first
 from ldpaudit.accountants._loss import Kind
 from ldpaudit.accountants._trinomial import Masses, beyond, descending, reach
 from ldpaudit.accountants._wide_tail import binomial_upper as wide_tail
@@ -169,7 +170,7 @@ class BinomialCoins(Coins):
                 if self._within(nowhere, delta):
                     return []
                 low = _last(lambda index: self._exceeds(index, delta), nowhere, self.times)
-                high = 1 + _last(lambda index: not self._within(index, delta), low, self.times)
+                high = first(lambda index: self._within(index, delta), low + 1, low + 1, self.times + 1)
             if high - low <= _CANDIDATES:
                 return [self.head(index) for index in range(low + 1, min(high, self.times) + 1)]
         return None
