@@ -27,12 +27,15 @@ from mpmath import mpf
 from ldpaudit.accountants import _ball, account
 from ldpaudit.accountants._binomial import ShiftProfile
 from ldpaudit.accountants._clone import CloneProfile
+from ldpaudit.accountants._hypergeometric import FixedBatch, PoissonBatch
+from ldpaudit.accountants._threshold import ThresholdProfile
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Compose, Repeat, Run, Shuffle
 from ldpaudit.profile import PrivacyProfile
 
@@ -233,6 +236,82 @@ def noise(rng: random.Random, tally: Tally) -> None:
     ask(rng, tally, f"Bin({n}, {gamma}) + {k}", ShiftProfile(n, gamma, k), truth, scale)
 
 
+def thresholds(rng: random.Random, tally: Tally) -> None:
+    """A sample and a threshold: every data set of a few users; with coins also hundreds, who share one prefix."""
+    users = rng.choice((1, 2, rng.randint(3, 8)))
+    relation = rng.choice((ADD_REMOVE, REPLACE_ONE)) if users > 1 else ADD_REMOVE
+    sampling: FixedBatch | PoissonBatch
+    if rng.random() < 0.4:
+        sampling = FixedBatch(users, rng.randint(1, users))
+        threshold = rng.randint(1, sampling.batch)
+    else:
+        coin = fraction(rng, 0, 1, rng.choice((1, 4)))
+        if not 0 < coin < 1:
+            return
+        users = rng.choice((users, rng.randint(9, 300)))
+        relation = ADD_REMOVE if users > 8 else relation
+        sampling, threshold = PoissonBatch(users, coin), rng.randint(1, min(users, 12))
+    pairs = _alone(sampling, threshold) if users > 8 else list(_crowds(sampling, threshold, relation))
+
+    def truth(epsilon: Any) -> Any:
+        return max((max(positive(iter(p), epsilon), positive(((b, a) for a, b in p), epsilon)) for p in pairs), default=mpf(0))
+
+    profile = ThresholdProfile(sampling, threshold, 1, relation)
+    ask(rng, tally, f"{sampling} {threshold} {relation}", profile, truth, 2.0)
+
+
+def _alone(sampling: PoissonBatch | FixedBatch, threshold: int) -> list[list[tuple[Any, Any]]]:
+    """Whether a prefix of w others is released, with the user and without him, for every w."""
+    coin, law, beside = mp(sampling.rate), [mpf(1)], []
+    for _ in range(sampling.users + 1):
+        more = _one_more(law, coin)
+        there, before = mpmath.fsum(more[threshold:]), mpmath.fsum(law[threshold:])
+        beside.append([(there, before), (mpmath.fsum(more[:threshold]), mpmath.fsum(law[:threshold]))])
+        law = more
+    return beside
+
+
+def _crowds(
+    sampling: PoissonBatch | FixedBatch, threshold: int, relation: Neighbours
+) -> Iterator[list[tuple[Any, Any]]]:
+    """Both laws of the released prefixes, for every pair of neighbours but for their names."""
+    fewer = sampling.users - (relation == REPLACE_ONE)
+    for sizes in partitions(fewer):
+        groups = (*sizes, 0, 0)
+        joined = [tuple(s + (i == j) for j, s in enumerate(groups)) for i in range(len(sizes) + 2)]
+        for one in joined[:-1]:
+            for other in [groups] if relation == ADD_REMOVE else joined:
+                laws = released(one, sampling, threshold), released(other, sampling, threshold)
+                yield [(laws[0].get(view, mpf(0)), laws[1].get(view, mpf(0))) for view in laws[0].keys() | laws[1].keys()]
+
+
+def partitions(n: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
+    """Sizes of the groups of users who hold the same, decreasing."""
+    if n == 0:
+        yield ()
+    for first in range(min(n, n if most is None else most), 0, -1):
+        yield from ((first, *rest) for rest in partitions(n - first, first))
+
+
+def released(sizes: tuple[int, ...], sampling: PoissonBatch | FixedBatch, threshold: int) -> dict[frozenset[int], Any]:
+    """Law of the set of groups with enough votes."""
+    ways: dict[tuple[frozenset[int], int], Any] = {(frozenset(), 0): mpf(1)}
+    coin = mp(sampling.rate) if isinstance(sampling, PoissonBatch) else mpf(1) / 2  # samples of one size are alike
+    for group, size in enumerate(sizes):
+        more: dict[tuple[frozenset[int], int], Any] = {}
+        for (out, drawn), p in ways.items():
+            for votes in range(size + 1):
+                key = out | {group} if votes >= threshold else out, drawn + votes
+                more[key] = more.get(key, 0) + p * math.comb(size, votes) * coin**votes * (1 - coin) ** (size - votes)
+        ways = more
+    law: dict[frozenset[int], Any] = {}
+    for (out, drawn), p in ways.items():
+        if isinstance(sampling, PoissonBatch) or drawn == sampling.batch:
+            law[out] = law.get(out, 0) + p
+    total = mpmath.fsum(law.values())
+    return {out: p / total for out, p in law.items()}
+
+
 def tails(rng: random.Random, tally: Tally) -> None:
     """Binomial and hypergeometric tails, n up to 1e12, summed from where they begin."""
     n = int(10 ** rng.uniform(0.5, 12))
@@ -277,10 +356,11 @@ FAMILIES: dict[str, tuple[Callable[[random.Random, Tally], None], float]] = {
     "tails": (tails, 0.30),
     "coins": (coins, 0.20),
     "noise": (noise, 0.20),
-    "local": (local, 0.12),
+    "local": (local, 0.10),
     "clones": (clones, 0.08),
     "shuffled": (shuffled, 0.06),
     "mixtures": (mixtures, 0.04),
+    "thresholds": (thresholds, 0.02),
 }
 """Each with its share of the queries."""
 
