@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -65,11 +66,7 @@ class Tilted:
 
     def runs(self, times: int) -> int:
         """The largest part of so many runs whose losses are enumerated; 1 at least."""
-        low, high = 1, times
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.values(middle) <= MOST_POINTS else (low, middle - 1)
-        return low
+        return max(1, bisect_right(range(1, times + 1), MOST_POINTS, key=self.values))
 
     def points(self, times: int) -> list[Point]:
         """Every loss of so many runs: the multinomial law."""
