@@ -24,7 +24,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
-_DEPTHS = (48, 144, 432, 800)
+_DEPTHS = (48, 96, 192, 384, 576, 800)
 """Nats: how small a probability the window leaves out; the last is below all floats."""
 _SPARE = 24
 """Nats between a delta and the depth at which it is computed."""
@@ -102,12 +102,22 @@ class VectorShiftProfile(PrivacyProfile):
             return self._exactly.delta(epsilon)
         if math.isinf(epsilon):
             return self._escape()
-        eps, nats = Fraction(epsilon), 0
-        for nats in _DEPTHS:
+        eps, nats, likely = Fraction(epsilon), 0, self._normal_depth(float(epsilon))
+        for nats in (*(d for d in _DEPTHS[:-1] if d > likely), _DEPTHS[-1]):
             # Deep enough when what the window leaves out is nothing to this delta.
             if math.log(self._high(eps, nats) or 5e-324) > _SPARE - nats:
                 break
         return Enclosure(self._low(eps, nats), self._high(eps, nats), Rigour.INTERVAL, self.source).clamp(0.0, 1.0)
+
+    def _normal_depth(self, epsilon: float) -> float:
+        """About the nats of delta, were the noise normal; at most: less is where a search may begin."""
+        mu = math.sqrt(self._spread)
+        return max(0.0, epsilon / mu - mu / 2) ** 2 / 2
+
+    @property
+    def _spread(self) -> float:
+        """About the variance of the loss."""
+        return sum(times * s * s for s, times in self.shifts) / float(self.n * self.gamma * (1 - self.gamma))
 
     def _high(self, epsilon: Fraction, nats: int) -> float:
         return max(each.high(epsilon) for each in self._composed[nats])
@@ -126,8 +136,7 @@ class VectorShiftProfile(PrivacyProfile):
         nats = next((d for d in _DEPTHS if d - _SPARE > -math.log(max(delta, 5e-324))), _DEPTHS[-1])
         if self._high(Fraction(0), nats) <= delta:
             return Enclosure(0.0, 0.0, Rigour.INTERVAL, self.source)
-        spread = sum(times * s * s for s, times in self.shifts) / (self.n * self.gamma * (1 - self.gamma))
-        guess, low = math.sqrt(spread) * 4, 0.0
+        guess, low = math.sqrt(self._spread) * 4, 0.0
         if self._low(Fraction(0), nats) > delta:
             low = crossing(lambda e: self._low(Fraction(e), nats), delta, guess, 2.0, _EPSILON_WIDTH)[0]
         if escape.high > delta:

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import flint
 
-from ldpaudit.accountants._ball import ball, binomial_pmf
+from ldpaudit.accountants._ball import ball, binomial_pmf, ceil, floor
 from ldpaudit.accountants._binomial import Shifted
+from ldpaudit.accountants._binomial_cells import masses
 from ldpaudit.enclosure import round_down, round_up
 
 _CELLS = 32
@@ -28,6 +30,10 @@ _CELLS = 32
 PRECISION, _GUARD = 96, 72
 _OUTCOMES = 1 << 16
 """Windows up to this are added up outcome by outcome."""
+_FEW = 16
+"""Shifts of so many outcomes are added up, and their ratios taken in floats."""
+_MARGIN = 2.0**-12
+"""Steps of the lattice that the error of a loss in floats may be, to be of use."""
 _TINY = 1 << 12
 """Units of mass that are cut off at each end of a law."""
 
@@ -52,30 +58,29 @@ def _cells(law: Shifted, nats: int) -> tuple[tuple[Cell, ...], flint.arb, flint.
     edges = [*range(low, high, width), high]
     # Every cell's mass is relative to its own size, however deep.
     with flint.ctx.workprec(PRECISION):
-        tails = _tails(law, edges)
-        blocks = [law.block(y) for y in edges]
+        plain, blocks = _masses(law, edges)
         # P[X + k >= y] = P[X >= y] + P[y - k <= X < y]
         cells = tuple(
-            Cell(a, b, (p - q) + (s - t), p - q)
-            for a, b, p, q, s, t in zip(edges, edges[1:], tails, tails[1:], blocks, blocks[1:], strict=False)
+            Cell(a, b, p + (s - t), p)
+            for a, b, p, s, t in zip(edges, edges[1:], plain, blocks, blocks[1:], strict=False)
         )
-        return cells, 1 - tails[0] - blocks[0], tails[-1] + blocks[-1]
+        return cells, 1 - law.upper(low) - blocks[0], law.upper(high) + blocks[-1]
 
 
-def _tails(law: Shifted, edges: list[int]) -> list[flint.arb]:
-    """P[X >= y] for every edge; where the outcomes are not too many they are added up, from the far end."""
-    first, last = edges[0], edges[-1]
+def _masses(law: Shifted, edges: list[int]) -> tuple[list[flint.arb], list[flint.arb]]:
+    """P[a <= X < b] for neighbouring edges and P[y - k <= X < y] for each; where outcomes are few they are added up."""
+    first, last, k = edges[0], edges[-1], law.k
     if last - first > _OUTCOMES:
-        return [law.upper(y) for y in edges]
+        return masses(law.n, law.gamma, edges), [law.block(y) for y in edges]
     odds = ball((1 - law.gamma) / law.gamma)
-    total, term = law.upper(last), binomial_pmf(law.n, law.gamma, last - 1)
-    found, wanted = {last: total}, set(edges)
-    for y in range(last - 1, first - 1, -1):
-        total += term
-        if y in wanted:
-            found[y] = total
-        term *= odds * y / (law.n - y + 1)
-    return [found[y] for y in edges]
+    # Probabilities of last - 1, last - 2, ...: as far as the first edge's block.
+    terms = [binomial_pmf(law.n, law.gamma, last - 1)]
+    for y in range(last - 1, first - k, -1):
+        terms.append(terms[-1] * odds * y / (law.n - y + 1))
+    plain = [sum(terms[last - b : last - a], flint.arb(0)) for a, b in pairwise(edges)]
+    if k > _FEW:
+        return plain, [law.block(y) for y in edges]
+    return plain, [sum(terms[last - y : last - y + k], flint.arb(0)) for y in edges]
 
 
 def _bits(nats: int) -> int:
@@ -101,14 +106,14 @@ class Masses:
     beyond: int
 
     @classmethod
-    def of(cls, first: int, masses: list[int], beyond: int, up: bool) -> Masses:
+    def of(cls, first: int, masses: Sequence[int | flint.fmpz], beyond: int, up: bool) -> Masses:
         """Cut off what is tiny at the ends: upwards where masses are rounded up, else for good."""
         low, high, left, right = 0, len(masses), 0, 0
         while low < high - 1 and left + masses[low] < _TINY:
-            left, low = left + masses[low], low + 1
+            left, low = left + int(masses[low]), low + 1
         while low < high - 1 and right + masses[high - 1] < _TINY:
-            right, high = right + masses[high - 1], high - 1
-        kept = masses[low:high]
+            right, high = right + int(masses[high - 1]), high - 1
+        kept = list(masses[low:high])
         if up:
             kept[0] += left
         return cls(first + low, flint.fmpz_poly(kept), beyond + right if up else 0)
@@ -121,11 +126,12 @@ class Masses:
 
     def times(self, other: Masses, bits: int, up: bool) -> Masses:
         """The law of the sum."""
-        unit, product = 1 << bits, (self.values * other.values).coeffs()
-        rounded = [-(-int(c) >> bits) if up else int(c) >> bits for c in product]
+        unit, product = 1 << bits, self.values * other.values
+        # Division of a polynomial by an integer rounds down.
+        rounded = -(-product // unit) if up else product // unit
         wholes = [int(each.values(1)) + each.beyond for each in (self, other)]
         beyond = -(-(self.beyond * wholes[1] + other.beyond * wholes[0]) // unit)
-        return Masses.of(self.first + other.first, rounded, beyond, up)
+        return Masses.of(self.first + other.first, rounded.coeffs(), beyond, up)
 
     def power(self, times: int, bits: int, up: bool) -> Masses:
         """The law of the sum of so many."""
@@ -141,11 +147,13 @@ class Masses:
 
 
 def _product(parts: list[tuple[Masses, int]], bits: int, up: bool) -> Masses:
-    powers = [one.power(times, bits, up) for one, times in parts]
+    # As many up as down: the product of the two is raised, not each of them.
+    common = math.gcd(*(times for _, times in parts))
+    powers = [one.power(times // common, bits, up) for one, times in parts]
     whole = powers[0]
     for each in powers[1:]:
         whole = whole.times(each, bits, up)
-    return whole
+    return whole.power(common, bits, up)
 
 
 def _scaled(value: flint.arb, bits: int, up: bool) -> int:
@@ -158,25 +166,54 @@ def _scaled(value: flint.arb, bits: int, up: bool) -> int:
 def _spread(law: Shifted, step: flint.arb, nats: int) -> Masses:
     """The pessimistic law of a counter's loss under P."""
     cells, below, above = _cells(law, nats)
-    bits, found = _bits(nats), Counter[int]()
+    bits, found, place = _bits(nats), Counter[int](), _placing(law, step)
     for cell in cells:
-        low = int((law.log_ratio(cell.start) / step).lower().floor().fmpz())
-        high = max(low + 1, int((law.log_ratio(cell.end - 1) / step).upper().ceil().fmpz()))
+        low = place(cell.start)[0]
+        high = max(low + 1, place(cell.end - 1)[1])
         near, far = (step * -low).exp(), (step * -high).exp()
         up = (cell.shifted * near - cell.plain) / (near - far)
         whole = _scaled(cell.shifted, bits, True)
         found[high] += min(whole, _scaled(up, bits, True))
         found[low] += max(0, whole - _scaled(up, bits, False))
-    lowest = int((law.log_ratio(cells[0].start) / step).upper().ceil().fmpz())
+    lowest = place(cells[0].start)[1]
     found[lowest] += _scaled(below, bits, True)
     return Masses.gathered(found, _scaled(above, bits, True), True)
 
 
+def _loss(law: Shifted, step: flint.arb) -> tuple[Callable[[int], float], float]:
+    """Outcome to about its loss in steps of the lattice, and by how much that may be wrong; infinite where nobody knows."""
+    width, odds = float(step), float((1 - law.gamma) / law.gamma)
+    if law.k > _FEW:
+        return lambda y: float(law.log_ratio(y) / step), math.inf
+
+    def loss(y: int) -> float:
+        return math.log(math.prod((odds * (y - i) / (law.n - y + 1 + i) for i in range(law.k)), start=1.0)) / width
+
+    # Four roundings a factor, and those of the logarithm, of the width and of the quotient; losses are below 700 nats.
+    return loss, (4 * law.k + 1400) * 2.0**-52 / width
+
+
+def _placing(law: Shifted, step: flint.arb) -> Callable[[int], tuple[int, int]]:
+    """Outcome to the lattice points next to its loss, below and above."""
+    loss, error = _loss(law, step)
+
+    def place(y: int) -> tuple[int, int]:
+        if error < _MARGIN:
+            about = loss(y)
+            low, high = math.floor(about - error), math.ceil(about + error)
+            if high - low == 1:
+                return low, high
+        exact = law.log_ratio(y) / step
+        return floor(exact), ceil(exact)
+
+    return place
+
+
 def _scores(law: Shifted, step: flint.arb, nats: int) -> tuple[Masses, Masses]:
     """P-mass from below and Q-mass from above of every score: the loss in a cell's middle, rounded to the lattice."""
-    bits, sure, most = _bits(nats), Counter[int](), Counter[int]()
+    bits, sure, most, (loss, _) = _bits(nats), Counter[int](), Counter[int](), _loss(law, step)
     for cell in _cells(law, nats)[0]:
-        score = round(float(law.log_ratio((cell.start + cell.end - 1) // 2) / step))
+        score = round(loss((cell.start + cell.end - 1) // 2))
         sure[score] += _scaled(cell.shifted, bits, False)
         most[score] += _scaled(cell.plain, bits, True)
     return Masses.gathered(sure, 0, False), Masses.gathered(most, 0, True)

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpaudit.accountants import _ball, _wide_tail
-from ldpaudit.accountants._binomial import ShiftProfile, at_most, first
+from ldpaudit.accountants._binomial import Shifted, ShiftProfile, at_most, first
 from ldpaudit.accountants._binomial_vector import _DEPTHS, VectorShiftProfile
+from ldpaudit.accountants._counter_lattice import _placing
 from ldpaudit.accountants._search import crossing
 from ldpaudit.accountants._smoothness import (
     smallest_gamma,
@@ -152,8 +153,11 @@ def test_delta_agrees_with_sums_in_mpmath_at_large_n(n: int, gamma: Fraction, k:
             x = int(n * p + sigma**2 * epsilon / k) - 3 * int(sigma / 100) - k
             # log-probability at x by Stirling, then ratios
             term = mpmath.exp(
-                mpmath.loggamma(n + 1) - mpmath.loggamma(x + 1) - mpmath.loggamma(n - x + 1)
-                + x * mpmath.log(p) + (n - x) * mpmath.log(1 - p)
+                mpmath.loggamma(n + 1)
+                - mpmath.loggamma(x + 1)
+                - mpmath.loggamma(n - x + 1)
+                + x * mpmath.log(p)
+                + (n - x) * mpmath.log(1 - p)
             )
             window, total, odds = [], mpmath.mpf(0), p / (1 - p)
             for y in range(x, x + int(9 * sigma)):
@@ -248,7 +252,9 @@ def test_lemma_4_12_fails_for_more_heads_than_tails() -> None:
         smoothness_of_binomial(n, gamma, 1, alpha)
 
 
-@pytest.mark.parametrize(("k", "alpha", "hypothesis"), [(30, F(1, 10), "k <= alpha gamma n / 2"), (1, F(1), "alpha < 1")])
+@pytest.mark.parametrize(
+    ("k", "alpha", "hypothesis"), [(30, F(1, 10), "k <= alpha gamma n / 2"), (1, F(1), "alpha < 1")]
+)
 def test_lemma_4_12_names_the_hypothesis_that_fails(k: int, alpha: Fraction, hypothesis: str) -> None:
     with pytest.raises(ValueError, match=re.escape(hypothesis)):
         smoothness_of_binomial(1000, F(1, 2), k, alpha)
@@ -334,6 +340,23 @@ def test_many_counters_are_near_normal_noise_and_below_one_long_shift() -> None:
     inverse = vector.epsilon(found.high)
     assert inverse.low <= epsilon * (1 + 1e-6)
     assert vector.delta(inverse.high).high <= found.high
+
+
+@pytest.mark.parametrize(
+    ("n", "gamma", "k"), [(50, F(1, 2), 1), (10**4, F(1, 10), 3), (10**12, F(1, 1000), 16), (4000, F(1, 3), 40)]
+)
+def test_the_lattice_points_next_to_a_loss_are_certain_though_taken_in_floats(n: int, gamma: Fraction, k: int) -> None:
+    law = Shifted(n, gamma, k)
+    with flint.ctx.workprec(200):
+        step = flint.arb(k) / (32 * max(1, math.floor(law.sigma)))
+        place = _placing(law, step)
+        middle, width = int(n * gamma), max(1, int(law.sigma))
+        for y in (max(k, middle + i * width // 7 + i % 3) for i in range(-40, 41)):
+            low, high = place(min(y, n))
+            loss = law.log_ratio(min(y, n))
+            assert not low * step > loss
+            assert not high * step < loss
+            assert high - low <= 1
 
 
 @pytest.mark.parametrize("shifts", [(), ((0, 1),), ((5, 1),), ((1, 0),)])
