@@ -74,18 +74,21 @@ def positive_part(atoms: Sequence[Atom], n: int, tolerance: float) -> flint.arb:
 def _enumerated(atoms: Sequence[Atom], n: int) -> flint.arb:
     """Sum over all multisets of n values."""
     (value, p), *others = atoms
+    powers = [flint.arb(1)]
+    for _ in range(n):
+        powers.append(powers[-1] * p)
 
-    def add(rest: Sequence[Atom], left: int, total: flint.arb, weight: flint.arb) -> flint.arb:
-        if not rest:
-            return weight * p**left * (total + left * value).max(flint.arb(0))
-        (v, w), *after = rest
-        found = flint.arb(0)
+    def add(depth: int, left: int, total: flint.arb, weight: flint.arb) -> flint.arb:
+        if depth == len(others):
+            sums = total + left * value
+            return flint.arb(0) if sums <= 0 else weight * powers[left] * sums.max(flint.arb(0))
+        (v, w), found = others[depth], flint.arb(0)
         for count in range(left + 1):
-            found += add(after, left - count, total, weight)
+            found += add(depth + 1, left - count, total, weight)
             weight, total = weight * w * (left - count) / (count + 1), total + v
         return found
 
-    return add(others, n, flint.arb(0), flint.arb(1))
+    return add(0, n, flint.arb(0), flint.arb(1))
 
 
 @dataclass(frozen=True)

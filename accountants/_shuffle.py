@@ -122,7 +122,7 @@ class ShuffleProfile(PrivacyProfile):
             return Enclosure(0.0, unshuffled.high, unshuffled.rigour, "shuffling is post-processing")
         exact = Fraction(epsilon)
         low, high = self._low(exact), self._high(exact, self.tolerance)
-        return self._enclosure(round_down(low), round_up(high)).clamp(0.0, 1.0)
+        return self._enclosure(round_down(low), round_up(high), unshuffled.high).clamp(0.0, 1.0)
 
     def _high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         unshuffled = self.local.delta(epsilon)
@@ -131,14 +131,15 @@ class ShuffleProfile(PrivacyProfile):
         high = self.side.high(epsilon, tolerance)
         return high.min(flint.arb(unshuffled.high)) if unshuffled.rigour >= Rigour.INTERVAL else high
 
-    def _enclosure(self, low: float, high: float) -> Enclosure:
-        found = Enclosure(min(low, high), high, Rigour.INTERVAL, self._source)
+    def _enclosure(self, low: float, high: float, unshuffled: float) -> Enclosure:
+        found = Enclosure(min(low, high), high, Rigour.INTERVAL, self._source(high >= unshuffled))
         exact = isinstance(self.side, Binary) and found.relative_width <= _EXACT
         return replace(found, rigour=Rigour.EXACT) if exact else found
 
-    @property
-    def _source(self) -> str:
+    def _source(self, unshuffled: bool) -> str:
         above, below = self.side.sources
+        if unshuffled:
+            above = "as if it were not shuffled, for no theorem shows less"
         return f"{self.plan.users} users; above: {above}; below: {below}"
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
@@ -155,13 +156,13 @@ class ShuffleProfile(PrivacyProfile):
             for _ in range(_ATTEMPTS):
                 near = Fraction(min(top.high, above * (1 + 2 * RESOLUTION)))
                 if self._high(near, self.tolerance) <= ball(goal):  # no data set is worse than the one looked at
-                    return self._enclosure(low, float(near))
+                    return self._enclosure(low, float(near), top.high)
                 again, above = self._crossing(self.side.fixed(near, self.tolerance), goal, low)
                 low = max(low, again)
         high = None if beyond is None else first_below(*self._looks(self._high, goal), beyond)
         if high is None:
             high = self._crossing(self._high, goal, low, both=False)[1]
-        return self._enclosure(low, high)
+        return self._enclosure(low, high, top.high)
 
     def _crossing(self, value: Value, goal: Fraction, guess: float = 0.0, both: bool = True) -> tuple[float, float]:
         return crossing(*self._looks(value, goal), guess or None, both)

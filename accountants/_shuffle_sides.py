@@ -19,15 +19,15 @@ from ldpaudit.accountants._hiding import precision
 from ldpaudit.accountants._hiding_guess import Sketch, largest, remembered, sketch
 from ldpaudit.accountants._shuffle_binary import Worst, attained, worst
 from ldpaudit.accountants._shuffle_kary import FewUsers
-from ldpaudit.accountants._shuffle_search import ROUGH, log_of
+from ldpaudit.accountants._shuffle_search import ROUGH
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 
 DataSet: TypeAlias = tuple[tuple[Any, int], ...]
 """A data set as far as a shuffler lets it be seen: values, and how many users hold each."""
 
-_AHEAD = 1e-6
-"""By how much another data set must seem to be worse than what has been found so far, in the logarithm, to be looked at."""
+_AS_GOOD = 0.1
+"""By how much a sketch may mistake the logarithm of a data set's delta, among few users who matter."""
 _FEW = 16
 """Users among whom delta is no smooth function of epsilon, and evaluated quickly."""
 _FINE = 1e-7
@@ -126,11 +126,12 @@ class Crowded:
             e = ball(epsilon).exp()
             rough = [hiding.delta(e, self.users, ROUGH) for hiding in self.blanket.uppers]
             least = max(round_down(value) for value in rough)
-            found = flint.arb(0)
+            found, fine = flint.arb(0), max(tolerance, self.finest)
             for hiding, value in zip(self.blanket.uppers, rough, strict=True):
-                if round_up(value) >= least:  # the others cannot be the largest
-                    fine = hiding.delta(e, self.users, max(tolerance, self.finest))
-                    found = found.max(fine.intersection(value))
+                if round_up(value) < least:
+                    continue  # it cannot be the largest
+                wide = value.rad() > value.mid() * fine / 2
+                found = found.max(value.intersection(hiding.delta(e, self.users, fine)) if wide else value)
             return found
 
     def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
@@ -139,13 +140,13 @@ class Crowded:
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         with flint.ctx.workprec(precision(self.users)):
             e = ball(epsilon).exp()
-            found = [] if self.few is None else [self._few(self.few, e)]
-            # Which crowd is best, floats tell; any is a lower bound.
+            if self.few is not None:  # goes through the crowds' data sets as well
+                return self._few(self.few, e)
+            # Which crowds may be best, floats tell; any is a lower bound.
             crowds = {crowd.hiding: crowd for crowd in reversed(self.blanket.crowds)}
             about = {hiding: remembered(hiding, self.users)(float(epsilon)) for hiding in crowds}
-            for hiding in sorted(crowds, key=lambda hiding: -about[hiding]):
-                if not found or about[hiding] > log_of(max(each.value.lower() for each in found)) + _AHEAD:
-                    found.append(self._crowd(crowds[hiding], e, tolerance))
+            likely = (hiding for hiding in crowds if about[hiding] >= max(about.values()) - _AS_GOOD)
+            found = [self._crowd(crowds[hiding], e, tolerance) for hiding in likely]
         return max(found, key=lambda each: round_down(each.value))
 
     def sketches(self) -> tuple[Sketch | None, Sketch | None]:
