@@ -14,107 +14,35 @@ import argparse
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any
 
 import flint
 import mpmath
 from mpmath import mpf
 
+from benchmarks.containment_thresholds import thresholds
+from benchmarks.queries import DIGITS, Tally, ask, fraction, mp, one_more, positive
 from ldpaudit.accountants import _ball, account
 from ldpaudit.accountants._binomial import ShiftProfile
 from ldpaudit.accountants._clone import CloneProfile
-from ldpaudit.accountants._hypergeometric import FixedBatch, PoissonBatch
-from ldpaudit.accountants._threshold import ThresholdProfile
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Compose, Repeat, Run, Shuffle
-from ldpaudit.profile import PrivacyProfile
-
-DIGITS = 60
-_ROUNDING = mpf(10) ** -45
-"""Relative; what the oracles' own arithmetic may be off."""
-
-Truth: TypeAlias = Callable[[Any], Any]
-"""Epsilon to delta."""
-
-
-@dataclass
-class Tally:
-    """What became of one family's queries."""
-
-    queries: int = 0
-    misses: list[str] = field(default_factory=list)
-    exact: int = 0
-    widest: float = 0.0
-    """Largest relative width of what is called exact, from 1e-300 up: below, floats are few."""
-    seconds: float = 0.0
-
-    def add(self, found: Enclosure, holds: bool, what: str) -> None:
-        """Count one query."""
-        self.queries += 1
-        if not holds:
-            self.misses.append(what)
-        if found.rigour is Rigour.EXACT and 1e-300 < found.low < math.inf:
-            self.exact += 1
-            self.widest = max(self.widest, found.relative_width)
-
-
-def fraction(rng: random.Random, low: float, high: float, digits: int = 6) -> Fraction:
-    """A random fraction of few digits."""
-    return Fraction(round(rng.uniform(low, high) * 10**digits), 10**digits)
-
-
-def an_epsilon(rng: random.Random, scale: float) -> float:
-    """Zero, tiny, usual or beyond everything."""
-    return rng.choice((0.0, scale * 10 ** rng.uniform(-9, 0), scale * rng.random(), scale * rng.uniform(1, 1.2)))
-
-
-def a_delta(rng: random.Random) -> float:
-    """From 1e-300 up."""
-    return float(10 ** rng.choice((rng.uniform(-300, -20), rng.uniform(-20, -3), rng.uniform(-3, -0.01))))
-
-
-def positive(pairs: Iterator[tuple[Any, Any]], epsilon: Any) -> Any:
-    """The hockey-stick divergence of two laws, view by view; what cancels to within the rounding is nothing."""
-    e = mpmath.exp(epsilon)
-    return mpmath.fsum(p - e * q for p, q in pairs if p - e * q > p * _ROUNDING)
-
-
-def ask(rng: random.Random, tally: Tally, name: str, profile: PrivacyProfile, truth: Truth, scale: float) -> None:
-    """One query of delta or of epsilon."""
-    if rng.random() < 0.6:
-        epsilon = an_epsilon(rng, scale)
-        found, delta = profile.delta(epsilon), truth(mpf(epsilon))
-        holds = found.low <= delta * (1 + _ROUNDING) and delta * (1 - _ROUNDING) <= found.high
-        tally.add(found, holds, f"{name}: delta({epsilon!r}) is {mpmath.nstr(delta, 20)}, not in {found!r}")
-        return
-    delta = a_delta(rng)
-    found = profile.epsilon(delta)
-    # Delta falls: high is high enough if delta there is at most what was asked for, low is low enough if it is not below.
-    high = math.isinf(found.high) or truth(mpf(found.high)) <= mpf(delta) * (1 + _ROUNDING)
-    low = found.low == 0 or (math.isfinite(found.low) and truth(mpf(found.low)) >= mpf(delta) * (1 - _ROUNDING))
-    if math.isinf(found.low):
-        low = truth(mpf(10) ** 6) > delta
-    tally.add(found, high and low, f"{name}: epsilon({delta!r}) is not in {found!r}")
-
-
-def mp(value: Fraction) -> Any:
-    """A fraction, to 60 digits."""
-    return mpf(value.numerator) / value.denominator
 
 
 def coins(rng: random.Random, tally: Tally) -> None:
     """T equal binary randomized responses."""
-    p, times = fraction(rng, 0.5, 1, rng.choice((2, 6))), rng.choice((1, 2, 3, rng.randint(4, 60), rng.randint(60, 400)))
+    p, times = (
+        fraction(rng, 0.5, 1, rng.choice((2, 6))),
+        rng.choice((1, 2, 3, rng.randint(4, 60), rng.randint(60, 400))),
+    )
     if not Fraction(1, 2) < p < 1:
         return
     a, b = mp(p), mp(1 - p)
@@ -176,17 +104,17 @@ def shuffled(rng: random.Random, tally: Tally) -> None:
         return
     heads = [[mpf(1)]]
     for _ in range(users - 1):
-        heads.append(_one_more(heads[-1], mp(p)))
+        heads.append(one_more(heads[-1], mp(p)))
     tails = [[mpf(1)]]
     for _ in range(users - 1):
-        tails.append(_one_more(tails[-1], mp(1 - p)))
+        tails.append(one_more(tails[-1], mp(1 - p)))
     laws = []
     for t in range(users):
         others = [mpf(0)] * users
         for i, a in enumerate(heads[t]):
             for j, b in enumerate(tails[users - 1 - t]):
                 others[i + j] += a * b
-        laws.append((_one_more(others, mp(p)), _one_more(others, mp(1 - p))))
+        laws.append((one_more(others, mp(p)), one_more(others, mp(1 - p))))
 
     def truth(epsilon: Any) -> Any:
         ways = [(one, zero) for law in laws for one, zero in (law, law[::-1])]
@@ -194,11 +122,6 @@ def shuffled(rng: random.Random, tally: Tally) -> None:
 
     profile = account(Shuffle(KaryRandomizedResponse(2, p), users))
     ask(rng, tally, f"{users} shuffled, p={p}", profile, truth, math.log(p / (1 - p)))
-
-
-def _one_more(law: Sequence[Any], p: Any) -> list[Any]:
-    """A count's law, and that with one more coin."""
-    return [a * (1 - p) + b * p for a, b in zip([*law, mpf(0)], [mpf(0), *law], strict=True)]
 
 
 def clones(rng: random.Random, tally: Tally) -> None:
@@ -234,82 +157,6 @@ def noise(rng: random.Random, tally: Tally) -> None:
 
     scale = 10 * k / math.sqrt(n * float(gamma * (1 - gamma)))
     ask(rng, tally, f"Bin({n}, {gamma}) + {k}", ShiftProfile(n, gamma, k), truth, scale)
-
-
-def thresholds(rng: random.Random, tally: Tally) -> None:
-    """A sample and a threshold: every data set of a few users; with coins also hundreds, who share one prefix."""
-    users = rng.choice((1, 2, rng.randint(3, 8)))
-    relation = rng.choice((ADD_REMOVE, REPLACE_ONE)) if users > 1 else ADD_REMOVE
-    sampling: FixedBatch | PoissonBatch
-    if rng.random() < 0.4:
-        sampling = FixedBatch(users, rng.randint(1, users))
-        threshold = rng.randint(1, sampling.batch)
-    else:
-        coin = fraction(rng, 0, 1, rng.choice((1, 4)))
-        if not 0 < coin < 1:
-            return
-        users = rng.choice((users, rng.randint(9, 300)))
-        relation = ADD_REMOVE if users > 8 else relation
-        sampling, threshold = PoissonBatch(users, coin), rng.randint(1, min(users, 12))
-    pairs = _alone(sampling, threshold) if users > 8 else list(_crowds(sampling, threshold, relation))
-
-    def truth(epsilon: Any) -> Any:
-        return max((max(positive(iter(p), epsilon), positive(((b, a) for a, b in p), epsilon)) for p in pairs), default=mpf(0))
-
-    profile = ThresholdProfile(sampling, threshold, 1, relation)
-    ask(rng, tally, f"{sampling} {threshold} {relation}", profile, truth, 2.0)
-
-
-def _alone(sampling: PoissonBatch | FixedBatch, threshold: int) -> list[list[tuple[Any, Any]]]:
-    """Whether a prefix of w others is released, with the user and without him, for every w."""
-    coin, law, beside = mp(sampling.rate), [mpf(1)], []
-    for _ in range(sampling.users + 1):
-        more = _one_more(law, coin)
-        there, before = mpmath.fsum(more[threshold:]), mpmath.fsum(law[threshold:])
-        beside.append([(there, before), (mpmath.fsum(more[:threshold]), mpmath.fsum(law[:threshold]))])
-        law = more
-    return beside
-
-
-def _crowds(
-    sampling: PoissonBatch | FixedBatch, threshold: int, relation: Neighbours
-) -> Iterator[list[tuple[Any, Any]]]:
-    """Both laws of the released prefixes, for every pair of neighbours but for their names."""
-    fewer = sampling.users - (relation == REPLACE_ONE)
-    for sizes in partitions(fewer):
-        groups = (*sizes, 0, 0)
-        joined = [tuple(s + (i == j) for j, s in enumerate(groups)) for i in range(len(sizes) + 2)]
-        for one in joined[:-1]:
-            for other in [groups] if relation == ADD_REMOVE else joined:
-                laws = released(one, sampling, threshold), released(other, sampling, threshold)
-                yield [(laws[0].get(view, mpf(0)), laws[1].get(view, mpf(0))) for view in laws[0].keys() | laws[1].keys()]
-
-
-def partitions(n: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
-    """Sizes of the groups of users who hold the same, decreasing."""
-    if n == 0:
-        yield ()
-    for first in range(min(n, n if most is None else most), 0, -1):
-        yield from ((first, *rest) for rest in partitions(n - first, first))
-
-
-def released(sizes: tuple[int, ...], sampling: PoissonBatch | FixedBatch, threshold: int) -> dict[frozenset[int], Any]:
-    """Law of the set of groups with enough votes."""
-    ways: dict[tuple[frozenset[int], int], Any] = {(frozenset(), 0): mpf(1)}
-    coin = mp(sampling.rate) if isinstance(sampling, PoissonBatch) else mpf(1) / 2  # samples of one size are alike
-    for group, size in enumerate(sizes):
-        more: dict[tuple[frozenset[int], int], Any] = {}
-        for (out, drawn), p in ways.items():
-            for votes in range(size + 1):
-                key = out | {group} if votes >= threshold else out, drawn + votes
-                more[key] = more.get(key, 0) + p * math.comb(size, votes) * coin**votes * (1 - coin) ** (size - votes)
-        ways = more
-    law: dict[frozenset[int], Any] = {}
-    for (out, drawn), p in ways.items():
-        if isinstance(sampling, PoissonBatch) or drawn == sampling.batch:
-            law[out] = law.get(out, 0) + p
-    total = mpmath.fsum(law.values())
-    return {out: p / total for out, p in law.items()}
 
 
 def tails(rng: random.Random, tally: Tally) -> None:
@@ -356,10 +203,10 @@ FAMILIES: dict[str, tuple[Callable[[random.Random, Tally], None], float]] = {
     "tails": (tails, 0.30),
     "coins": (coins, 0.20),
     "noise": (noise, 0.20),
-    "local": (local, 0.10),
+    "local": (local, 0.12),
     "clones": (clones, 0.08),
     "shuffled": (shuffled, 0.06),
-    "mixtures": (mixtures, 0.04),
+    "mixtures": (mixtures, 0.02),
     "thresholds": (thresholds, 0.02),
 }
 """Each with its share of the queries."""
