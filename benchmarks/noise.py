@@ -1,6 +1,6 @@
 """Binomial noise, vectors of counters, samples with a threshold: values and times.
 
-Run as ``python -m benchmarks.noise``; every line is one certified query, timed cold but for imports.
+Run as ``python -m benchmarks.noise``; every line is one certified query, timed cold but for imports, in process time.
 """
 
 from __future__ import annotations
