@@ -221,7 +221,8 @@ class Shifted:
                     break
                 step = (goal - value) * (t - other) / (value - known)
                 other, known, t = t, value, self._inside(t + max(-8 * self.sigma, min(8 * self.sigma, step)))
-                if abs(t - other) <= 1:
+                # The method that goes on from here squares what is missing.
+                if abs(t - other) <= max(1.0, self.sigma / 1024):
                     break
         return t
 

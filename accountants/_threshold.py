@@ -295,6 +295,10 @@ class ThresholdProfile(PrivacyProfile):
             if found >= guess * (1 - width):
                 break
             guess = found
+        # A curve made nearby may be sharper than the one made here, and delta is asked for here.
+        step = width
+        while self._high(found, self._own(found).low) > delta:
+            found, step = found * (1 + step), 2 * step
         return found
 
     def _low_epsilon(self, delta: Number, start: float, width: float) -> float:
