@@ -104,6 +104,8 @@ class Binomial:
 def granted(trials: ArrayLike, delta: ArrayLike, alpha: float) -> NDArray[np.int64]:
     """Smallest d with ``P[Binomial(trials, delta) > d] <= alpha``; 0 where delta is 0."""
     delta = np.asarray(delta, dtype=np.float64)
+    if not delta.any():
+        return np.zeros(np.broadcast(trials, delta).shape, dtype=np.int64)
     guess = np.where(delta > 0, special.bdtrik(1 - alpha, trials, np.where(delta > 0, delta, 0.5)), 0)
     d = np.maximum(np.nan_to_num(np.ceil(guess)), 0)
     while np.any(short := special.betainc(d + 1, np.maximum(trials - d, 1e-9), delta) > alpha):

@@ -51,6 +51,29 @@ class Group:
 Encoded: TypeAlias = dict[Skeleton, Group]
 
 
+def split(encoded: Encoded, size: int) -> tuple[Encoded, Encoded]:
+    """The first so many reports, and the rest, counted anew."""
+    parts: tuple[Encoded, Encoded] = {}, {}
+    for skeleton, group in encoded.items():
+        first = int(np.searchsorted(group.rows, size))
+        for part, place, start in zip(parts, (slice(first), slice(first, None)), (0, size), strict=True):
+            if len(rows := group.rows[place]):
+                part[skeleton] = Group(rows - start, tuple(leaf[place] for leaf in group.leaves))
+    return parts
+
+
+def join(first: Encoded, size: int, second: Encoded) -> Encoded:
+    """So many reports, and more after them."""
+    joined = dict(first)
+    for skeleton, group in second.items():
+        rows, leaves = group.rows + size, group.leaves
+        if before := first.get(skeleton):
+            rows = np.concatenate([before.rows, rows])
+            leaves = tuple(np.concatenate(pair) for pair in zip(before.leaves, leaves, strict=True))
+        joined[skeleton] = Group(rows, leaves)
+    return joined
+
+
 def encode(reports: Any, size: int, x: Any) -> Encoded:
     """Group reports by skeleton.
 

@@ -55,6 +55,11 @@ class Feature:
         """The cell of each report."""
         return _places(self.read(group), self.cells, self.binned)
 
+    def count(self, groups: Sequence[Group | None]) -> NDArray[np.float64]:
+        """How often each input shows each cell, of other reports."""
+        places = [np.empty(0, dtype=np.int64) if group is None else self.places(group) for group in groups]
+        return np.array([np.bincount(p, minlength=self.counts.shape[1]) for p in places], dtype=np.float64)
+
 
 def log_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Smoothed log-ratio of the frequencies of cells, drawn toward 0 by two standard errors: luck weighs nothing."""
@@ -92,6 +97,12 @@ def divergences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     cross = shares @ np.log(shares).T
     own = np.diag(cross)
     return np.asarray(own[:, None] + own[None, :] - cross - cross.T)
+
+
+def divergence(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Jeffreys divergence of two inputs."""
+    p, q = ((counts + _SMOOTHING) / (counts.sum() + _SMOOTHING * len(counts)) for counts in (first, second))
+    return float(np.dot(p - q, np.log(p) - np.log(q)))
 
 
 def _places(values: NDArray[Any], cells: NDArray[Any], binned: bool) -> NDArray[np.int64]:
@@ -201,6 +212,8 @@ class Score:
     name: str
     constants: dict[Skeleton, float]
     terms: dict[Skeleton, list[tuple[Feature, NDArray[np.float64]]]]
+    smooth: bool = False
+    """Whether so little is fitted that the views which fit it may choose its thresholds."""
 
     def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
         """Scores of the reports, in their order."""
@@ -222,6 +235,7 @@ class Threshold:
     read: Read
     middle: float
     sign: float
+    smooth: bool = True
 
     def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
         """Scores of the reports, in their order."""

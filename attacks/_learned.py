@@ -26,6 +26,7 @@ class Learned:
     skeleton: Skeleton
     model: Any
     name: str = "the log-odds of a classifier"
+    smooth: bool = False
 
     def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
         """Scores of the reports, in their order."""
