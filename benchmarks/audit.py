@@ -269,7 +269,14 @@ def blackbox_used(case: Case, epsilon: float, needed: int, seeds: int = 4) -> fl
             reached.append(reach(found.remaining - state.drawn, right, wrong, epsilon) if right else 0.0)
         return float(np.mean(reached))
 
-    return next((ratio for ratio in RATIOS if power(ratio) >= 0.5), math.inf)
+    # In growing steps until it is enough, then by halves.
+    low, high, step = -1, 0, 1
+    while high < len(RATIOS) and power(RATIOS[high]) < 0.5:
+        low, high, step = high, high + step, step + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle >= len(RATIOS) or power(RATIOS[middle]) < 0.5 else (low, middle)
+    return RATIOS[high] if high < len(RATIOS) else math.inf
 
 
 def rates_of(game: Game, event: Any, epsilon: float, fires: float, views: int = 200_000) -> tuple[float, float]:
