@@ -6,8 +6,9 @@
 on average, by the growth of the best bet; on k inputs the same of the k-input game. To be certified is 0.95 epsilon at
 confidence 0.95. A black box is given the two inputs, and neither the mechanism nor the event.
 
-Not among the cases: the Bucket mechanism as printed, whose 288 bits that differ show epsilon on one view in 2**288 (here it
-has two); THRESH, whose epsilon is a multiple of a noise level and takes none of the four values.
+Not among the cases: the Bucket mechanism as printed, whose hundreds of bits that differ show the whole of epsilon on views
+too rare to be ever drawn (here it has two bits); THRESH, whose epsilon is none of its parameters: users, rounds and delta
+that make it one of the four values would have to be sought.
 """
 
 from __future__ import annotations
