@@ -83,6 +83,10 @@ class CloneProfile(PrivacyProfile):
     users: int
     tolerance: float = TOLERANCE
 
+    def __post_init__(self) -> None:
+        if not (self.epsilon0 > 0 and self.users >= 1):
+            raise ValueError(f"CloneProfile needs epsilon0 > 0 and users >= 1, got {self.epsilon0}, {self.users}")
+
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclosure of the pair's divergence.
 

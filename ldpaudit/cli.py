@@ -222,7 +222,9 @@ def account(
         _say_json({"plan": str(plan), "asked": asked, "given": other, **values, **claim})
         return
     _say(str(plan))
-    _say(f"{asked}({other}) in [{show_down(answer.low, 9)}, {show_up(answer.high, 9)}], {answer.rigour.name}")
+    apart = answer.rigour is not ldpaudit.Rigour.EXACT and 0 < answer.relative_width < float("inf")
+    ratio = f", high/low = {show_up(1 + answer.relative_width, 6)}" if apart else ""
+    _say(f"{asked}({other}) in [{show_down(answer.low, 9)}, {show_up(answer.high, 9)}], {answer.rigour.name}{ratio}")
     if claimed is not None:
         word = {True: "is kept", False: "is not kept", None: "is neither shown nor refuted"}[kept]
         _say(f"({float(given):g}, {float(claimed):g}) {word}")

@@ -76,6 +76,16 @@ def test_account_answers_with_an_enclosure() -> None:
     assert "delta(epsilon=0.5)" in run("account", "randomized_response", "k=3", "epsilon=1", "--epsilon", "1/2").stdout
 
 
+def test_account_says_how_far_the_ends_of_what_is_not_exact_are_apart() -> None:
+    common = ("account", "randomized_response", "k=5", "epsilon=1", "--shuffle", "100")
+    shown = run(*common, "--delta", "1e-6").stdout.splitlines()[1]
+    answer = json.loads(run(*common, "--delta", "1e-6", "--format", "json").stdout)
+    assert answer["rigour"] == "INTERVAL"
+    (ratio,) = re.findall(r"INTERVAL, high/low = ([0-9.]+)$", shown)
+    assert 0 <= float(ratio) - answer["high"] / answer["low"] < 1e-5
+    assert "high/low" not in run("account", "randomized_response", "k=5", "epsilon=1").stdout
+
+
 def test_account_says_whether_a_claim_is_kept() -> None:
     common = ("account", "randomized_response", "k=2", "p=3/4", "--shuffle", "1000")
     assert "(0.5, 1e-06) is kept" in run(*common, "--epsilon", "1/2", "--delta", "1e-6").stdout

@@ -340,3 +340,9 @@ def test_the_largest_local_epsilon_reaches_the_goal_and_a_larger_one_is_not_show
         largest_local_epsilon(10, F(1, 3), 0) == math.nextafter(1 / 3, 0)
         or largest_local_epsilon(10, F(1, 3), 0) == 1 / 3
     )
+
+
+@pytest.mark.parametrize(("epsilon0", "users"), [(F(1), 0), (F(0), 5), (F(-1), 5)])
+def test_there_is_no_pair_of_clones_without_users_or_loss(epsilon0: F, users: int) -> None:
+    with pytest.raises(ValueError, match="needs epsilon0 > 0 and users >= 1"):
+        CloneProfile(epsilon0, users)
