@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,9 @@ class Learned:
         """Scores of the reports, in their order."""
         scores = np.zeros(size)
         if group := encoded.get(self.skeleton):
-            chance = np.clip(self.model.predict_proba(_table(group))[:, 1], 1e-9, 1 - 1e-9)
+            with _alone():
+                told = self.model.predict_proba(_table(group))[:, 1]
+            chance = np.clip(told, 1e-9, 1 - 1e-9)
             scores[group.rows] = np.log(chance) - np.log1p(-chance)
         return scores
 
@@ -66,7 +69,16 @@ def learned(parts: Sequence[Encoded], skeleton: Skeleton, a: int, b: int, seed: 
     table = np.concatenate([_table(first), _table(second)])
     label = np.concatenate([np.ones(len(first.rows)), np.zeros(len(second.rows))])
     model = HistGradientBoostingClassifier(random_state=seed % (1 << 32), early_stopping=True)
-    return Learned(skeleton, model.fit(table, label))
+    with _alone():
+        return Learned(skeleton, model.fit(table, label))
+
+
+def _alone() -> AbstractContextManager[object]:
+    """One thread: audits already run side by side, and threads that wait for a core wait long."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1, "openmp")
+    return limits
 
 
 def _table(group: Group) -> NDArray[np.float64]:
