@@ -103,10 +103,6 @@ class Curve:
     relative: float
     absolute: float
 
-    def reaches(self, epsilon: Fraction) -> bool:
-        """Whether the epsilon is on the lattice, and above 0 between two of its points."""
-        return 0 <= epsilon <= self.lattice.last * self.lattice.step
-
     def at(self, epsilon: Fraction) -> float:
         """An upper bound of delta at an epsilon, at least 0; at most 1."""
         step = self.lattice.step
