@@ -213,7 +213,7 @@ class Which:
 
     def choose(self, samples: Sequence[Sample], views: int, aim: Aim) -> _event.Choice:
         """See `Game`."""
-        table = np.sum(samples, axis=0) if samples else np.zeros((self.inputs, 2), dtype=np.int64)
+        table = np.asarray(np.sum([np.zeros((self.inputs, 2), dtype=np.int64), *samples], axis=0, dtype=np.int64))
         return _kinput.choose(self.many, table, views, aim.delta, aim.alpha, aim.horizon, aim.claimed)
 
 

@@ -146,7 +146,7 @@ def test_a_users_sign_is_the_hadamard_entry_of_the_cell() -> None:
     group, column = m.places(index)
     cells = np.array([int(m.hash(int(j), int(x))) for j, x in zip(group, values, strict=True)])
     assert np.array_equal(m.signs(values, index), 1 - 2 * parity(cells & column).astype(np.int64))
-    assert (column.min(), column.max()) == (1, m.cells - 1)
+    assert (int(column.min()), int(column.max())) == (1, m.cells - 1)
     assert cells.max() < m.cells
     assert set(group.tolist()) == set(range(m.groups))
 
