@@ -27,10 +27,9 @@ LUCK = 0.05
 """Failure probability of what is believed of the score that looks best, divided among all that are compared."""
 LEADING = 3
 """Pairs of inputs for which scores are refitted, where there are more."""
-NEAR = 0.9
-"""Scores of which one is less than so many times the other are told apart."""
 RISING, JUDGES = 1.15, 3
-"""A score still learns where it says so many times more when it is fitted to four parts than to one; what so many parts tell."""
+"""A score still learns where it says nothing, or so many times more when it is fitted to four parts than to one, by what it
+tells of so many parts."""
 
 Floats: TypeAlias = NDArray[np.float64]
 Maker: TypeAlias = Callable[[Book, int, int], Iterator[Score]]
@@ -155,7 +154,7 @@ class Parts:
         """Whether a score says much more of a part when it is fitted to all the others than when it is fitted to one."""
         one = sum(self._told(self.books[i - 1], i, name, like) for i in range(JUDGES))
         others = sum(self._told(self.whole - self.books[i], i, name, like) for i in range(JUDGES))
-        return others > max(one, 0.0) * RISING
+        return one <= 0 or others > one * RISING
 
     def _told(self, book: Book, i: int, name: str, like: Maker) -> float:
         """What it says of which input it was, on average, in nats."""
@@ -165,23 +164,20 @@ class Parts:
 
 
 def _moved(event: Event, trial: Trial, first: Floats, second: Floats) -> Event:
-    """An event of as many reports by the scores as refitted, each of which is a little more or less than its like."""
+    """The event by the scores as refitted: what they guess most nearly as their like do, and all that lies as far out."""
     before, after = np.concatenate([trial.first, trial.second]), np.concatenate([first, second])
-    return Event(_rank(event.upper, before, after), -_rank(-event.lower, -before, -after))
+    up, low = _nearest(before >= event.upper, after), -_nearest(before <= event.lower, -after)
+    return Event(min(up, event.upper), max(low, event.lower))
 
 
-def _rank(threshold: float, before: Floats, after: Floats) -> float:
-    """Where as many scores lie beyond; in the widest gap a little before, for scores that are nearly the same belong together."""
-    beyond = int(np.count_nonzero(before >= threshold))
-    if not beyond:
+def _nearest(guessed: NDArray[np.bool_], scores: Floats) -> float:
+    """The threshold above 0 that parts those best that are guessed from those that are not; infinite if none parts any."""
+    levels, place = np.unique(np.maximum(scores, 0.0), return_inverse=True)
+    gained = np.bincount(place, np.where(guessed, 1.0, -1.0), len(levels))[:0:-1].cumsum()
+    if gained.max(initial=0.0) <= 0:
         return np.inf
-    least = float(np.partition(after, -beyond)[-beyond])
-    if least <= 0:  # what is fitted to all reports says nothing there
-        return float(after[after > 0].min(initial=np.inf))
-    near = np.unique(after[(after >= NEAR * least) & (after <= least)])
-    near = np.concatenate([[NEAR * least], near])
-    widest = int(np.argmax(np.diff(near)))
-    return float(near[widest] + near[widest + 1]) / 2
+    best = len(levels) - 1 - int(np.argmax(gained))
+    return float(levels[best - 1] + levels[best]) / 2
 
 
 def _believed(first: Floats, second: Floats, prospect: Prospect) -> tuple[tuple[float, int], Event] | None:

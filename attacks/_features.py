@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,8 @@ from ldpaudit.attacks._encoding import Encoded, Group, Skeleton
 SKELETONS, VALUES, WHOLES, BINS, LEAVES, BAG = 64, 64, 1 << 15, 32, 1024, 256
 """At most so many skeletons, values of one leaf, whole reports, bins of a leaf with more values, leaves, and values
 whose presence is looked for."""
+FILLED = 8
+"""Reports that a bin must hold, on all inputs together, if there are to be more than two."""
 _SMOOTHING = 0.5
 _NO_BIT = -2000
 """Stands for the lowest bit of what has none: zero, infinity."""
@@ -120,7 +121,7 @@ def feature(family: str, name: str, read: Read, groups: Sequence[Group | None], 
     cells, often = np.unique(pooled, return_counts=True)
     binned = len(cells) > most and family != "whole"
     if binned:
-        ends = np.linspace(0, 1, BINS + 1)[1:-1]
+        ends = np.linspace(0, 1, min(BINS, max(len(pooled) // FILLED, 2)) + 1)[1:-1]
         cells = np.unique(np.quantile(pooled, ends, method="lower"))
     elif len(cells) > most:
         cells = np.sort(cells[np.argsort(-often, kind="stable")[:most]])
@@ -145,9 +146,10 @@ def features(groups: Sequence[Group | None]) -> Iterable[Feature]:
         if leaves <= BAG:
             for j in range(leaves - 1):
                 yield feature("difference", f"number {j + 1} less number {j}", _difference(j), groups, VALUES)
-            counter = Counter(v for g in groups if g is not None for leaf in g.leaves for v in np.unique(leaf).tolist())
-            if len(counter) <= BAG:
-                yield from (feature("bag", f"whether it holds {v}", _holds(v), groups, 2) for v in counter)
+            values, often = np.unique(np.concatenate([leaf for g in groups if g for leaf in g.leaves]), return_counts=True)
+            if np.count_nonzero(often > 1) <= BAG:  # what is seen once tells nothing
+                held = values[often > 1].tolist()
+                yield from (feature("bag", f"whether it holds {v}", _holds(v), groups, 2) for v in held)
 
 
 def _leaf(j: int) -> Read:

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 STEPS = 25
-"""Newton steps for the heights."""
+"""Newton steps for the heights, at most."""
+NEAR = 1e-6
+"""The height is found where a step is smaller, in nats."""
 LARGEST = 1e300
 """Numbers beyond it have no slope between them: their difference is no float."""
 _RIDGE = 1e-3
@@ -47,7 +49,10 @@ def ramp_ratio(first: Floats, second: Floats, cells: NDArray[Any]) -> Floats:
         share = special.expit(heights[:, None] * slopes)
         gradient = ((first - both * share) * slopes).sum(axis=1) - _RIDGE * heights
         curvature = (both * share * (1 - share) * slopes**2).sum(axis=1) + _RIDGE
-        heights += np.clip(gradient / curvature, -2.0, 2.0)
+        step = np.clip(gradient / curvature, -2.0, 2.0)
+        heights += step
+        if np.abs(step).max() < NEAR:
+            break
     ratios = heights[:, None] * slopes
     fit = (first * special.log_expit(ratios) + second * special.log_expit(-ratios)).sum(axis=1)
     return np.asarray(special.softmax(fit) @ ratios)

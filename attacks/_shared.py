@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-STEPS = 100
+STEPS = 30
 """Of expectation and maximization."""
+MAGNITUDES = 8
+"""Different ratios beside 0 that a law has, at most."""
 MOST = 1 << 13
 """Different pairs of counts that are looked at."""
+LEAST = -600.0
+"""Logarithm of the smallest likelihood, relative to the largest: no cell rules anything out."""
 _POSITIVE = np.geomspace(0.02, 9.0, 50)
 _RATIOS = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])
 
@@ -21,9 +26,11 @@ Floats = NDArray[np.float64]
 def shared_ratios(firsts: Sequence[Floats], seconds: Sequence[Floats]) -> list[Floats]:
     r"""Log-ratios of the frequencies of cells, by the law that these ratios have among all cells.
 
-    A mechanism shows few different ratios, often three: :math:`\varepsilon`, 0, :math:`-\varepsilon`. The law that makes
-    the counts of all cells likeliest, symmetric and on a grid, finds them, and each cell gets its posterior mean: where
-    most cells are noise, only what noise hardly does is believed, and what is believed is believed whole.
+    A mechanism shows few different ratios, often three: :math:`\varepsilon`, 0, :math:`-\varepsilon`. A symmetric law of
+    ratios on a grid begins with 0 alone and grows by one magnitude after the other, each the one that makes the counts of
+    all cells likeliest, as long as that is more than its two numbers would bring by luck. What a cell has is the log-odds
+    of the next view in it: where most cells are noise, only what noise hardly does is believed, what is believed is
+    believed whole, and what is doubtful counts as little as it would win.
 
     Parameters
     ----------
@@ -33,7 +40,8 @@ def shared_ratios(firsts: Sequence[Floats], seconds: Sequence[Floats]) -> list[F
     Returns
     -------
     list of ndarray
-        In nats. Source: Robbins 1956 and Kiefer, Wolfowitz 1956 for the law; Dempster, Laird, Rubin 1977 for its steps.
+        In nats. Source: Robbins 1956 and Kiefer, Wolfowitz 1956 for the law; Schwarz 1978 for its size; Dempster, Laird,
+        Rubin 1977 for its weights.
     """
     sizes = [len(first) for first in firsts]
     totals = [np.log(max(f.sum(), 1.0)) - np.log(max(s.sum(), 1.0)) for f, s in zip(firsts, seconds, strict=True)]
@@ -43,13 +51,42 @@ def shared_ratios(firsts: Sequence[Floats], seconds: Sequence[Floats]) -> list[F
         return [np.zeros(size) for size in sizes]
     odds = _RATIOS + cells[:, 2:]
     likelihood = cells[:, :1] * special.log_expit(odds) + cells[:, 1:2] * special.log_expit(-odds)
-    likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
-    law = np.full(len(_RATIOS), 1 / len(_RATIOS))
+    likelihood = np.exp(np.maximum(likelihood - likelihood.max(axis=1, keepdims=True), LEAST))
+    share = likelihood * _law(likelihood, often / often.sum(), math.log(len(table)) / len(table))
+    odds = np.log(share @ special.expit(_RATIOS)) - np.log(share @ special.expit(-_RATIOS))
+    return np.split(odds[place.ravel()], np.cumsum(sizes)[:-1])
+
+
+def _law(likelihood: Floats, often: Floats, luck: float) -> Floats:
+    """Weights of the ratios, from the likelihood of each cell by each; `luck` is what two more numbers bring a cell."""
+    middle = len(_POSITIVE)
+    either = (likelihood[:, middle + 1 :] + likelihood[:, middle - 1 :: -1]) / 2
+    columns = np.concatenate([likelihood[:, [middle]], either], axis=1)
+    chosen, weights = [0], np.ones(1)
+    while len(chosen) <= MAGNITUDES:
+        added, gained = _one_more(columns[:, chosen] @ weights, either, often)
+        best = int(np.argmax(gained))
+        if gained[best] <= luck:
+            break
+        chosen.append(best + 1)
+        weights = _weights(columns[:, chosen], np.append(weights * (1 - added[best]), added[best]), often)
+    law = np.zeros(middle + 1)
+    np.add.at(law, chosen, weights)
+    return np.concatenate([law[:0:-1] / 2, law[:1], law[1:] / 2])
+
+
+def _one_more(before: Floats, either: Floats, often: Floats) -> tuple[Floats, Floats]:
+    """The likeliest weight of each magnitude if it alone is added, and the log-likelihood that it brings a cell."""
+    more = either / before[:, None] - 1
+    weights = np.full(either.shape[1], 0.5)
     for _ in range(STEPS):
-        share = likelihood * law
-        share /= share.sum(axis=1, keepdims=True)
-        law = often @ share
-        law = (law + law[::-1]) / (2 * len(table))
-    share = likelihood * law
-    means = (share @ _RATIOS) / share.sum(axis=1)
-    return np.split(means[place.ravel()], np.cumsum(sizes)[:-1])
+        weights = weights * (often @ ((1 + more) / (1 + weights * more)))
+    return weights, often @ np.log1p(weights * more)
+
+
+def _weights(columns: Floats, weights: Floats, often: Floats) -> Floats:
+    """The likeliest, from those that are nearly so."""
+    for _ in range(STEPS):
+        share = columns * weights
+        weights = often @ (share / share.sum(axis=1, keepdims=True))
+    return weights
