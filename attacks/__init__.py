@@ -21,7 +21,7 @@ CONFIDENCE = 0.95
 
 
 def audit(
-    target: Plan | Mechanism | Callable[[Any], Any],
+    target: Plan | Mechanism | Callable[..., Any],
     *,
     inputs: Sequence[Any] | None = None,
     epsilon: float | None = None,
@@ -112,6 +112,7 @@ def audit(
     function = import_module("ldpaudit.adapters.objects").as_callable(target)
     blackbox = import_module(f"{__name__}._blackbox")
     look = blackbox.Look(Form(form), users, learned)
-    box = blackbox.target(function, inputs, delta, trials, 1 - confidence, seed, look)
+    refutable = epsilon if Mode(mode) is Mode.SEQUENTIAL else None
+    box = blackbox.target(function, inputs, delta, trials, 1 - confidence, seed, look, refutable)
     found = _engine.run(box.target, trials=box.remaining, **options)
     return replace(found, trials=found.trials + trials - box.remaining)

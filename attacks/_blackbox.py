@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import call, positional, probe
 from ldpaudit.attacks._canonical import canonicalized
-from ldpaudit.attacks._choosing import LUCK, Reports, learn
+from ldpaudit.attacks._choosing import LUCK, Found, Reports, learn
 from ldpaudit.attacks._encoding import Encoded, encode, join
 from ldpaudit.attacks._engine import Target
 from ldpaudit.attacks._event import CANDIDATES, Event, Prospect
@@ -26,8 +26,12 @@ LEARNING, LEARNING_MORE = 0.15, 2
 """Share of the trials that the score is learned from, and how many times more where it still learns."""
 LEAST = 16
 """Reports on each input that can be learned from at all."""
+FEW, GROWTH = 64, 4
+"""Where a claim is to be refuted, learning begins with so many reports on each input, at least, and goes on with so many times
+more as long as what is learned does not promise to refute it."""
 MOST_NUMBERS = 2 * 10**7
 """Numbers in the reports that are learned from, all together: memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -76,6 +80,7 @@ def target(
     alpha: float,
     seed: int,
     look: Look = RAW,
+    claimed: float | None = None,
 ) -> BlackBox:
     """Learn what tells two inputs of a function apart.
 
@@ -95,6 +100,9 @@ def target(
         Of the generator that a function of the second form is given.
     look : Look
         What is looked at, and whether a classifier helps.
+    claimed : float or None
+        An epsilon at which learning may stop: what promises to refute it is learned no better. None where the best bound
+        is wanted.
 
     Returns
     -------
@@ -118,22 +126,13 @@ def target(
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 31,)))
     draw = _sampler(function)
     width = max(sum(len(group.leaves) for group in draw(x, 1, rng, probe).values()) for x in given)
-    each = int(min(trials * LEARNING, MOST_NUMBERS / max(width, 1))) // len(given)
-    if each < LEAST:
+    budget = int(min(trials * LEARNING, MOST_NUMBERS / max(width, 1)))
+    if budget // len(given) < LEAST:
         needed = math.ceil(LEAST * len(given) / LEARNING)
         raise ValueError(f"an audit of a callable on {len(given)} inputs needs trials >= {needed}, got {trials}")
-    remaining = trials - len(given) * (each + 1)
-    reports = Reports([draw(x, each, rng) for x in given], each)
-    prospect = Prospect(delta, alpha, max(remaining, 1), LUCK / CANDIDATES**2)
-    found = learn(reports, prospect, seed if look.learned else None)
-    if found.rising:
-        # Only the two inputs, and as many reports again.
-        a, b = found.pair
-        more = int(min(trials * LEARNING, MOST_NUMBERS / max(width, 1)) * (LEARNING_MORE - 1)) // 2
-        both = [join(reports.drawn[x], each, draw(given[x], more, rng)) for x in (a, b)]
-        remaining, given = remaining - 2 * more, [given[a], given[b]]
-        prospect = replace(prospect, horizon=max(remaining, 1))
-        found = learn(Reports(both, each + more), prospect, seed if look.learned else None, last=True)
+    prospect = Prospect(delta, alpha, trials - len(given), LUCK / CANDIDATES**2)
+    classifier = seed if look.learned else None
+    found, spent = _learned(lambda x, size: draw(x, size, rng), given, budget, prospect, classifier, claimed)
     (a, b), score, event = found.pair, found.score, found.event
     chosen = (given[a], given[b])
 
@@ -145,7 +144,35 @@ def target(
     # What promises nothing yet is chosen again, by the engine, on more views.
     sure = Event(1.0, -1.0) if found.promise > 0 else None
     words = f"{look.words}extremes of a learned score: {score.name}"
-    return BlackBox(Target(chosen, words, guesses, 64 * width, chosen=sure), remaining)
+    return BlackBox(Target(chosen, words, guesses, 64 * width, chosen=sure), trials - len(given) - spent)
+
+
+def _learned(
+    draw: Callable[[Any, int], Encoded], given: list[Any], budget: int, prospect: Prospect, seed: int | None, claimed: float | None
+) -> tuple[Found, int]:
+    """What was chosen, from a budget of reports, or twice that where the score still learns; and how many reports that took."""
+    sizes = [budget // len(given)]
+    while claimed is not None and sizes[0] >= GROWTH * FEW:
+        sizes.insert(0, sizes[0] // GROWTH)
+    prospect = replace(prospect, luck=prospect.luck / len(sizes))
+
+    def seen(reports: Reports, spent: int, last: bool = False) -> Found:
+        return learn(reports, replace(prospect, horizon=max(prospect.horizon - spent, 1)), seed, last)
+
+    reports = Reports([{} for _ in given], 0)
+    for size in sizes:
+        more = [draw(x, size - reports.size) for x in given]
+        reports = Reports([join(part, reports.size, new) for part, new in zip(reports.drawn, more, strict=True)], size)
+        found, spent = seen(reports, len(given) * size), len(given) * size
+        if claimed is not None and found.promise > claimed:
+            return found, spent
+    if not found.rising:
+        return found, spent
+    # Only the two inputs, and as many reports again.
+    again = budget * (LEARNING_MORE - 1) // 2
+    both = [join(reports.drawn[x], reports.size, draw(given[x], again)) for x in found.pair]
+    spent += 2 * again
+    return replace(seen(Reports(both, reports.size + again), spent, last=True), pair=found.pair), spent
 
 
 def _sampler(function: Callable[..., Any]) -> Callable[..., Encoded]:

@@ -161,12 +161,17 @@ class Prospect:
 
     def bound(self, right: NDArray[Any], guesses: NDArray[Any], views: int, share: NDArray[Any]) -> Floats:
         """In nats, elementwise; 0 where nothing is promised."""
-        sure = epsilon_lower(right, guesses - right, views, share, self.luck)
-        explained = share * self.horizon
-        pure = np.maximum(guesses * (self.horizon / max(views, 1)) - explained, 0.0)
+        right, guesses, share = np.broadcast_arrays(right, guesses, share)
+        promised = np.zeros(right.shape)
+        better = right > guesses / 2  # than chance: elsewhere there is nothing to be found out, slowly
+        r, g, s = right[better], guesses[better], share[better]
+        sure = epsilon_lower(r, g - r, views, s, self.luck)
+        explained = s * self.horizon
+        pure = np.maximum(g * (self.horizon / max(views, 1)) - explained, 0.0)
         hits = pure * special.expit(sure)
-        found = epsilon_lower(hits + explained, pure - hits, self.horizon, share, self.alpha)
-        return np.where(sure > 0, found, 0.0)
+        found = epsilon_lower(hits + explained, pure - hits, self.horizon, s, self.alpha)
+        promised[better] = np.where(sure > 0, found, 0.0)
+        return promised
 
 
 def choose_event(first: Floats, second: Floats, prospect: Prospect) -> tuple[tuple[float, int], Event]:

@@ -31,8 +31,10 @@ from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 
 CONFIDENCE = 0.95
 RUNS, BLOCK = 20_000, 250
-VIEWS, BLIND = 320, 480
-"""Views an audit; of a black box, which learns from some of them."""
+VIEWS = 320
+"""Views an audit."""
+BLIND = {Mode.FIXED: 480, Mode.SEQUENTIAL: 3_600}
+"""Views an audit of a black box, which learns from some of them; a sequential one in two stages."""
 TINY = KaryRandomizedResponse.for_epsilon(1, k=2)
 BITS = UnaryEncoding.symmetric(1, k=3)
 FIVE = KaryRandomizedResponse.for_epsilon(1, k=5)
@@ -94,7 +96,7 @@ def blackbox(function: Callable[..., Any], inputs: list[Any], claimed: float, mo
     """Audits of a function of which nothing is known."""
 
     def count(first: int, runs: int) -> int:
-        options: dict[str, Any] = {"inputs": inputs, "epsilon": claimed, "trials": BLIND, "mode": mode}
+        options: dict[str, Any] = {"inputs": inputs, "epsilon": claimed, "trials": BLIND[mode], "mode": mode}
         return sum(
             audit(function, confidence=CONFIDENCE, seed=seed, **options).epsilon_lower > claimed
             for seed in range(first, first + runs)

@@ -16,7 +16,7 @@ from ldpaudit.adapters import callables
 from ldpaudit.attacks._encoding import encode
 from ldpaudit.attacks._features import monotone_ratio
 from ldpaudit.errors import ImplementationError
-from ldpaudit.evidence import Form
+from ldpaudit.evidence import Form, Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
@@ -201,6 +201,22 @@ def test_a_sound_function_is_refuted_no_more_often_than_stated(kind: str) -> Non
         evidence = audit(function, inputs=inputs, epsilon=epsilon, trials=2_000, confidence=CONFIDENCE, seed=seed)
         refuted += evidence.epsilon_lower > epsilon
     assert refuted <= MOST_FALSE
+
+
+@pytest.mark.parametrize("inputs", [[0, 1], list(range(10))])
+def test_a_gross_leak_is_refuted_long_before_the_budget_is_learned_from(inputs: list[int]) -> None:
+    leak = KaryRandomizedResponse.for_epsilon(2, k=len(inputs))
+    evidence = audit(leak.sample, inputs=inputs, epsilon=1, trials=1_000_000)
+    assert evidence.epsilon_lower > 1
+    assert evidence.trials < 5_000
+
+
+def test_where_nothing_is_to_be_refuted_the_whole_share_is_learned_from() -> None:
+    m = KaryRandomizedResponse.for_epsilon(2, k=2)
+    for options in ({}, {"epsilon": 1.0, "mode": Mode.FIXED}, {"epsilon": 2.0}):
+        evidence = audit(m.sample, inputs=[0, 1], trials=20_000, **options)
+        assert evidence.trials == 20_000
+        assert 0.69 * 20_000 < evidence.measured < 0.86 * 20_000
 
 
 def test_the_measured_views_are_none_that_were_learned_from() -> None:
