@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -91,6 +91,8 @@ def audit(
         Where the audited code raises, hangs or returns what it never may.
     Unsupported
         Where no attack on the plan is known, or scikit-learn is asked for and missing.
+    TypeError
+        Where other processes are to sample what draws from a source of its own, or what does not pickle.
     ValueError
         Where an argument lies outside its domain.
 
@@ -103,6 +105,7 @@ def audit(
     """
     from ldpaudit.attacks import _engine, _game
 
+    _require_seeded(target if implementation is None else implementation, executor)
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "seed": seed}
     options |= {"mode": Mode(mode), "executor": executor, "checkpoint": checkpoint, "progress": progress}
     if isinstance(target, Plan | Mechanism):
@@ -116,3 +119,13 @@ def audit(
     box = blackbox.target(function, inputs, delta, trials, 1 - confidence, seed, look, refutable)
     found = _engine.run(box.target, trials=box.remaining, **options)
     return replace(found, trials=found.trials + trials - box.remaining)
+
+
+def _require_seeded(code: Any, executor: Executor | None) -> None:
+    """Copies of a random state in several processes draw the same: their reports are not independent."""
+    if executor is None or isinstance(executor, ThreadPoolExecutor) or isinstance(code, Plan | Mechanism):
+        return
+    function = import_module("ldpaudit.adapters.objects").as_callable(code)
+    if import_module("ldpaudit.adapters.callables").positional(function) < 3:
+        wanted = "other processes may sample a mechanism or a callable (x, size, rng), for what draws from a source of its own"
+        raise TypeError(f"{wanted} may repeat itself in each of them; got {code!r:.80}: use threads")

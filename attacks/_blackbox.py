@@ -19,6 +19,7 @@ from ldpaudit.attacks._choosing import LUCK, Found, Reports, learn
 from ldpaudit.attacks._encoding import Encoded, encode, join
 from ldpaudit.attacks._engine import Target
 from ldpaudit.attacks._event import CANDIDATES, Event, Prospect
+from ldpaudit.attacks._scores import Candidate
 from ldpaudit.attacks._users import neighbouring, together
 from ldpaudit.evidence import Form
 
@@ -124,7 +125,7 @@ def target(
         function = canonicalized(function)
     # The engine spawns the children 0 and 1 of this seed: its views are none of these.
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 31,)))
-    draw = _sampler(function)
+    draw = _Sampler(function)
     width = max(sum(len(group.leaves) for group in draw(x, 1, rng, probe).values()) for x in given)
     budget = int(min(trials * LEARNING, MOST_NUMBERS / max(width, 1)))
     if budget // len(given) < LEAST:
@@ -135,15 +136,10 @@ def target(
     found, spent = _learned(lambda x, size: draw(x, size, rng), given, budget, prospect, classifier, claimed)
     (a, b), score, event = found.pair, found.score, found.event
     chosen = (given[a], given[b])
-
-    def guesses(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        scores = score(draw(chosen[side], size, rng), size)
-        # Which scores are extreme is learned too: of the engine's fine thresholds the luckiest would win.
-        return (scores >= event.upper).astype(np.float64) - (scores <= event.lower)
-
     # What promises nothing yet is chosen again, by the engine, on more views.
     sure = Event(1.0, -1.0) if found.promise > 0 else None
     words = f"{look.words}extremes of a learned score: {score.name}"
+    guesses = _Guesses(draw, chosen, score, event)
     return BlackBox(Target(chosen, words, guesses, 64 * width, chosen=sure), trials - len(given) - spent)
 
 
@@ -175,15 +171,32 @@ def _learned(
     return replace(seen(Reports(both, reports.size + again), spent, last=True), pair=found.pair), spent
 
 
-def _sampler(function: Callable[..., Any]) -> Callable[..., Encoded]:
+@dataclass(frozen=True, slots=True)
+class _Sampler:
     """``(x, size, rng) -> encoded reports``, by `call` or, for one report that must come in time, by `probe`."""
-    many = positional(function) >= 3
 
-    def draw(x: Any, size: int, rng: np.random.Generator, ask: Callable[..., Any] = call) -> Encoded:
+    function: Callable[..., Any]
+
+    def __call__(self, x: Any, size: int, rng: np.random.Generator, ask: Callable[..., Any] = call) -> Encoded:
         if size == 0:
             return {}
-        if many:
-            return encode(ask(lambda value: function(value, size, rng), x), size, x)
-        return encode([ask(function, x) for _ in range(size)], size, x)
+        if positional(self.function) >= 3:
+            return encode(ask(lambda value: self.function(value, size, rng), x), size, x)
+        return encode([ask(self.function, x) for _ in range(size)], size, x)
 
-    return draw
+
+@dataclass(frozen=True, slots=True)
+class _Guesses:
+    """Fresh reports on one of two inputs as 1, -1 or 0: which of the scores are extreme is learned too.
+
+    Of the engine's fine thresholds the luckiest would win.
+    """
+
+    draw: _Sampler
+    pair: tuple[Any, Any]
+    score: Candidate
+    event: Event
+
+    def __call__(self, side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        scores = self.score(self.draw(self.pair[side], size, rng), size)
+        return (scores >= self.event.upper).astype(np.float64) - (scores <= self.event.lower)

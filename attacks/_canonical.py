@@ -7,6 +7,7 @@ raw form alone is refuted, its leak is in what is dropped here: types, the order
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,13 +57,15 @@ def canonical(report: Any) -> Any:
 
 def canonicalized(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of the same form, whose reports are canonical."""
-    if positional(function) < 3:
-        return lambda x: canonical(function(x))
+    return partial(_one if positional(function) < 3 else _many, function)
 
-    def many(x: Any, size: int, rng: np.random.Generator) -> Any:
-        reports = function(x, size, rng)
-        if isinstance(reports, np.ndarray) and reports.dtype.kind in "biuf":
-            return canonical(reports)
-        return [canonical(report) for report in reports]
 
-    return many
+def _one(function: Callable[..., Any], x: Any) -> Any:
+    return canonical(function(x))
+
+
+def _many(function: Callable[..., Any], x: Any, size: int, rng: np.random.Generator) -> Any:
+    reports = function(x, size, rng)
+    if isinstance(reports, np.ndarray) and reports.dtype.kind in "biuf":
+        return canonical(reports)
+    return [canonical(report) for report in reports]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from ldpaudit.attacks._encoding import Group
-from ldpaudit.attacks._features import Feature, Read, feature
+from ldpaudit.attacks._features import Feature, feature
 from ldpaudit.mechanisms._hadamard import transform
 
 COINS, SIDES = 2, 64
@@ -37,42 +39,53 @@ def with_coins(groups: Sequence[Group | None]) -> Iterator[Feature]:
         for j in small:
             if j != coin and len(values[j]) * len(values[coin]) <= PAIRS:
                 name = f"number {j} where number {coin} is known"
-                yield feature(f"the report's numbers given number {coin}", name, _both(coin, j), groups, PAIRS)
+                yield feature(f"the report's numbers given number {coin}", name, partial(_both, coin, j), groups, PAIRS)
     if len(small) == len(values):
         yield from (made for coin in (*coins, None) if (made := _bits(coin, values, groups)))
 
 
-def _both(coin: int, j: int) -> Read:
-    return lambda group: (group.leaves[coin] << _WORD) + group.leaves[j]
+def _both(coin: int, j: int, group: Group) -> NDArray[np.int64]:
+    return np.asarray((group.leaves[coin] << _WORD) + group.leaves[j])
 
 
 def _bits(coin: int | None, values: list[NDArray[np.int64]], groups: Sequence[Group | None]) -> Feature | None:
     """All bits of a report, those of the coin first; None where there are too many."""
     # Two values are one bit, whatever they are.
-    two = [len(v) == 2 for v in values]
-    widths = [0 if j == coin else 1 if two[j] else int(v.max()).bit_length() for j, v in enumerate(values)]
+    tops = [None if j == coin or len(v) != 2 else int(v[-1]) for j, v in enumerate(values)]
+    widths = [0 if j == coin else 1 if len(v) == 2 else int(v.max()).bit_length() for j, v in enumerate(values)]
     sides = values[coin] if coin is not None else np.zeros(1, dtype=np.int64)
     cells = len(sides) << sum(widths)
-    negative = any(v.min() < 0 and not two[j] and j != coin for j, v in enumerate(values))
+    negative = any(v.min() < 0 and len(v) != 2 and j != coin for j, v in enumerate(values))
     if negative or cells > CELLS or cells * len(groups) > 8 * CELLS:
         return None
-
-    def read(group: Group) -> NDArray[np.int64]:
-        index, known = np.zeros(len(group.rows), dtype=np.int64), np.ones(len(group.rows), dtype=np.bool_)
-        if coin is not None:
-            index = np.minimum(np.searchsorted(sides, group.leaves[coin]), len(sides) - 1)
-            known = sides[index] == group.leaves[coin]
-        for j, width in enumerate(widths):
-            if j != coin:
-                bits = (group.leaves[j] == values[j][-1]).astype(np.int64) if two[j] else group.leaves[j]
-                known &= (bits >= 0) & (bits < 1 << width)
-                index = (index << width) + bits
-        return np.where(known, index, cells)
-
+    read = _Pattern(coin, sides, tuple(widths), tuple(tops))
     places = [np.empty(0, dtype=np.int64) if group is None else read(group) for group in groups]
     counts = np.array([np.bincount(p, minlength=cells + 1) for p in places], dtype=np.float64)
     words = "" if coin is None else f" where number {coin} is known"
     return Feature(f"parity {len(sides)}", f"parities of the report's bits{words}", read, np.arange(cells), False, counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """The place of a report's bits among all patterns, those of the coin first; of what is no pattern, beyond all."""
+
+    coin: int | None
+    sides: NDArray[np.int64]
+    widths: tuple[int, ...]
+    tops: tuple[int | None, ...]
+    """Of numbers with two values the larger one."""
+
+    def __call__(self, group: Group) -> NDArray[np.int64]:
+        index, known = np.zeros(len(group.rows), dtype=np.int64), np.ones(len(group.rows), dtype=np.bool_)
+        if self.coin is not None:
+            index = np.minimum(np.searchsorted(self.sides, group.leaves[self.coin]), len(self.sides) - 1)
+            known = self.sides[index] == group.leaves[self.coin]
+        for j, (width, top) in enumerate(zip(self.widths, self.tops, strict=True)):
+            if j != self.coin:
+                bits = group.leaves[j] if top is None else (group.leaves[j] == top).astype(np.int64)
+                known &= (bits >= 0) & (bits < 1 << width)
+                index = (index << width) + bits
+        return np.where(known, index, len(self.sides) << sum(self.widths))
 
 
 def parity_ratio(first: Floats, second: Floats, sides: int) -> Floats:

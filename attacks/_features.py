@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -135,53 +136,46 @@ def features(groups: Sequence[Group | None]) -> Iterable[Feature]:
     yield feature("whole", "the whole report", Group.whole, groups, WHOLES)
     leaves = len(some.leaves)
     for j in range(min(leaves, LEAVES)):
-        made = feature("leaf", f"number {j} of the report", _leaf(j), groups, VALUES)
+        made = feature("leaf", f"number {j} of the report", partial(_leaf, j), groups, VALUES)
         yield made
         if made.binned and some.leaves[j].dtype.kind == "i":
-            yield from (feature("leaf", f"bit {i} of number {j}", _bit(j, i), groups, VALUES) for i in range(63))
+            yield from (feature("leaf", f"bit {i} of number {j}", partial(_bit, j, i), groups, VALUES) for i in range(63))
         if made.binned and some.leaves[j].dtype.kind == "f":
-            yield feature("grid", f"the lowest bit of number {j} of the report", _lowest_bit(j), groups, VALUES)
+            yield feature("grid", f"the lowest bit of number {j} of the report", partial(_lowest_bit, j), groups, VALUES)
     if leaves > 1:
         yield feature("sum", "the sum of the report", _sum, groups, VALUES)
         if leaves <= BAG:
             for j in range(leaves - 1):
-                yield feature("difference", f"number {j + 1} less number {j}", _difference(j), groups, VALUES)
+                yield feature("difference", f"number {j + 1} less number {j}", partial(_difference, j), groups, VALUES)
             values, often = np.unique(np.concatenate([leaf for g in groups if g for leaf in g.leaves]), return_counts=True)
             if np.count_nonzero(often > 1) <= BAG:  # what is seen once tells nothing
                 held = values[often > 1].tolist()
-                yield from (feature("bag", f"whether it holds {v}", _holds(v), groups, 2) for v in held)
+                yield from (feature("bag", f"whether it holds {v}", partial(_holds, v), groups, 2) for v in held)
 
 
-def _leaf(j: int) -> Read:
-    return lambda group: group.leaves[j]
+def _leaf(j: int, group: Group) -> NDArray[Any]:
+    return group.leaves[j]
 
 
-def _difference(j: int) -> Read:
-    def read(group: Group) -> NDArray[Any]:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _numbers(group.leaves[j + 1] - group.leaves[j])
-
-    return read
+def _difference(j: int, group: Group) -> NDArray[Any]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _numbers(group.leaves[j + 1] - group.leaves[j])
 
 
-def _bit(j: int, i: int) -> Read:
-    return lambda group: (group.leaves[j] >> i) & 1
+def _bit(j: int, i: int, group: Group) -> NDArray[Any]:
+    return (group.leaves[j] >> i) & 1
 
 
-def _lowest_bit(j: int) -> Read:
+def _lowest_bit(j: int, group: Group) -> NDArray[np.int64]:
     """The power of 2 that is the lowest bit of each float: what it was rounded to betrays what was added to it.
 
     Source: Mironov 2012, "On significance of the least significant bits for differential privacy".
     """
-
-    def read(group: Group) -> NDArray[np.int64]:
-        mantissa, exponent = np.frexp(group.leaves[j].astype(np.float64))
-        finite = np.isfinite(mantissa)
-        whole = (np.where(finite, mantissa, 0.0) * 2.0**53).astype(np.int64)
-        lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
-        return np.where(finite & (whole != 0), exponent.astype(np.int64) - 53 + lowest, _NO_BIT)
-
-    return read
+    mantissa, exponent = np.frexp(group.leaves[j].astype(np.float64))
+    finite = np.isfinite(mantissa)
+    whole = (np.where(finite, mantissa, 0.0) * 2.0**53).astype(np.int64)
+    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    return np.where(finite & (whole != 0), exponent.astype(np.int64) - 53 + lowest, _NO_BIT)
 
 
 def _sum(group: Group) -> NDArray[np.float64]:
@@ -197,14 +191,11 @@ def _numbers(values: NDArray[Any]) -> NDArray[Any]:
     return np.where(np.isnan(values), np.finfo(np.float64).max, values) if values.dtype.kind == "f" else values
 
 
-def _holds(value: float) -> Read:
-    def read(group: Group) -> NDArray[np.int64]:
-        held = np.zeros(len(group.rows), dtype=np.bool_)
-        for leaf in group.leaves:
-            held |= leaf == value
-        return held.astype(np.int64)
-
-    return read
+def _holds(value: float, group: Group) -> NDArray[np.int64]:
+    held = np.zeros(len(group.rows), dtype=np.bool_)
+    for leaf in group.leaves:
+        held |= leaf == value
+    return held.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

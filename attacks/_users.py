@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,16 @@ def together(function: Callable[..., Any]) -> Callable[..., Any]:
     function : callable
         ``x -> report``, or ``(x, size, rng) -> reports``.
     """
-    if positional(function) < 3:
-        return lambda xs: _compared(*(call(function, x) for x in xs))
+    return partial(_one if positional(function) < 3 else _many, function)
 
-    def many(xs: Sequence[Any], size: int, rng: np.random.Generator) -> list[Any]:
-        first, second = (call(lambda value: function(value, size, rng), x) for x in xs)
-        return [_compared(a, b) for a, b in zip(first, second, strict=True)]
 
-    return many
+def _one(function: Callable[..., Any], xs: Sequence[Any]) -> Any:
+    return _compared(*(call(function, x) for x in xs))
+
+
+def _many(function: Callable[..., Any], xs: Sequence[Any], size: int, rng: np.random.Generator) -> list[Any]:
+    first, second = (call(lambda value: function(value, size, rng), x) for x in xs)
+    return [_compared(a, b) for a, b in zip(first, second, strict=True)]
 
 
 def neighbouring(inputs: Sequence[Any]) -> list[tuple[Any, Any]]:

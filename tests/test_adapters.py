@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +115,14 @@ def test_a_name_that_is_not_a_callable_is_an_error(name: str) -> None:
         resolve(name)
 
 
+class Yielding(list[int]):
+    """Lets another thread go first whenever it is asked how long it is."""
+
+    def __len__(self) -> int:
+        time.sleep(1e-5)
+        return super().__len__()
+
+
 def test_a_log_hands_out_each_report_once(tmp_path: Path) -> None:
     lines = [f"{x},{json}" for x in (0, 1) for json in range(500)]
     (tmp_path / "log.csv").write_text("input,report\n" + "\n".join(lines))
@@ -164,3 +175,23 @@ def test_a_log_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         read_log(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="two inputs"):
         Log({0: [1]})
+
+
+def test_a_log_hands_out_each_report_once_whoever_asks() -> None:
+    log = Log({x: Yielding(range(2_000)) for x in (0, 1)})
+    with ThreadPoolExecutor(8) as pool:
+        parts = list(pool.map(lambda _: log(0, 10, RNG), range(200)))
+    assert sorted(r for part in parts for r in part) == list(range(2_000))
+
+
+def test_a_program_answers_whoever_asks_with_the_report_on_their_input() -> None:
+    with Program([sys.executable, "-c", ECHO]) as program, ThreadPoolExecutor(8) as pool:
+        asked = [i % 7 for i in range(200)]
+        parts = list(pool.map(lambda x: program(x, 5, RNG), asked))
+    assert parts == [[{"report": x}] * 5 for x in asked]
+
+
+@pytest.mark.parametrize("single", [Log({0: [1], 1: [2]}), Program("cat")], ids=["log", "program"])
+def test_what_is_one_only_is_not_copied(single: Any) -> None:
+    with pytest.raises(TypeError, match="use threads"):
+        pickle.dumps(single)

@@ -32,6 +32,13 @@ from tests.zoo.randomized_response import TWENTY, the_lie_leaves_out_the_last_va
 
 ALPHA = 1 - 0.95
 BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
+OWN = np.random.default_rng(8)
+
+
+def callable_of_one(x: int) -> int:
+    """A callable with a source of randomness of its own."""
+    return x if OWN.random() < float(BINARY.p) else 1 - x
+
 HUNDRED = KaryRandomizedResponse.for_epsilon(1.0, k=100)
 MODES = tuple(Mode)
 
@@ -223,6 +230,25 @@ def test_any_number_of_workers_gives_the_same_evidence(mode: Mode) -> None:
     for executor in executors:
         with executor:
             assert audit(TWENTY, executor=executor, **options) == alone
+
+
+def test_nor_does_the_evidence_on_a_callable_depend_on_them() -> None:
+    options: dict[str, Any] = {"inputs": [0, 1], "epsilon": 0.8, "trials": 30_000, "seed": 3}
+    alone = audit(BINARY.sample, **options)
+    executors: list[Executor] = [ThreadPoolExecutor(3), ProcessPoolExecutor(2, mp_context=get_context("spawn"))]
+    for executor in executors:
+        with executor:
+            assert audit(BINARY.sample, executor=executor, **options) == alone
+
+
+@pytest.mark.parametrize(
+    "options", [{"target": callable_of_one, "inputs": [0, 1]}, {"target": BINARY, "implementation": callable_of_one}]
+)
+def test_what_draws_from_a_source_of_its_own_is_not_copied_to_other_processes(options: dict[str, Any]) -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(TypeError, match="use threads"):
+        audit(**options, trials=1_000, executor=pool)
+    with ThreadPoolExecutor(2) as threads:
+        assert audit(**options, trials=1_000, executor=threads).epsilon_lower < 1
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -47,7 +47,7 @@ def test_the_low_bits_of_laplace_noise_betray_the_input_and_nothing_is_left_of_i
 def test_the_lowest_bit_is_the_grid_that_a_float_lies_on() -> None:
     values = np.array([1.0, 3.0, 0.75, -6.0, 5e-324, 2.0**1000, 1 + 2.0**-52, 0.0, np.inf])
     ((_, group),) = encode(values, len(values), 0).items()
-    assert _lowest_bit(0)(group).tolist() == [0, 0, -2, 1, -1074, 1000, -52, _NO_BIT, _NO_BIT]
+    assert _lowest_bit(0, group).tolist() == [0, 0, -2, 1, -1074, 1000, -52, _NO_BIT, _NO_BIT]
 
 
 def _only_raw() -> dict[str, Callable[[int], Any]]:
@@ -168,9 +168,10 @@ def test_two_users_show_the_epsilon_of_one() -> None:
 
 
 def of_signs(x: int, size: int, rng: np.random.Generator) -> Any:
-    """The input is whether two of three numbers have one sign; no number tells, nor their sum."""
+    """The input is whether two of three numbers have one sign, where both are small; no number tells, nor a sum."""
     rows = rng.normal(size=(size, 3)) * (1.0, 30.0, 1.0)
-    flip = (rows[:, 0] * rows[:, 2] > 0) != (x == 0)
+    small = np.abs(rows[:, ::2]).max(axis=1) < 1
+    flip = small & ((rows[:, 0] * rows[:, 2] > 0) != (x == 0))
     rows[:, 2] = np.where(flip, -rows[:, 2], rows[:, 2])
     return rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -128,6 +129,17 @@ def test_a_function_of_unknown_make_shows_most_of_its_epsilon_on_few_views(kind:
     function: Callable[..., Any] = make(exact).sample
     options: dict[str, Any] = {"trials": trials, "confidence": SURE, "form": Form.CANONICAL, "mode": Mode.FIXED}
     assert share * exact <= audit(function, inputs=list(pair), **options).epsilon_lower <= exact
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+@pytest.mark.parametrize("users", [1, 2])
+def test_what_is_learned_is_the_same_in_another_process(kind: str, users: int) -> None:
+    exact, make, pair, _, _ = SAMPLERS[kind]
+    look = _blackbox.Look(Form.CANONICAL, users)
+    learned = _blackbox.target(make(exact).sample, list(pair), 0.0, 4_000, 0.05, 1, look).target
+    drawn = [t.draw(0, 200, np.random.default_rng(2)) for t in (learned, pickle.loads(pickle.dumps(learned)))]
+    assert drawn[0].tolist() == drawn[1].tolist()
+    assert drawn[0].any()
 
 
 def test_more_is_learned_where_more_tells_more() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import threading
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,10 @@ class Log:
             raise ValueError(f"a log needs reports on at least two inputs, got {len(reports)}")
         self.reports = reports
         self._next = dict.fromkeys(reports, 0)
+        self._one = threading.Lock()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a log hands out each of its reports once, in one process: use threads")
 
     @property
     def inputs(self) -> list[Any]:
@@ -56,10 +61,11 @@ class Log:
         ImplementationError
             Where the log holds no more of them.
         """
-        start = self._next[x]
-        if start + size > len(self.reports[x]):
-            raise ImplementationError(f"the log holds {len(self.reports[x])} reports, and more are needed", x)
-        self._next[x] = start + size
+        with self._one:
+            start = self._next[x]
+            if start + size > len(self.reports[x]):
+                raise ImplementationError(f"the log holds {len(self.reports[x])} reports, and more are needed", x)
+            self._next[x] = start + size
         return self.reports[x][start : start + size]
 
 

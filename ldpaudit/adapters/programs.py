@@ -33,6 +33,10 @@ class Program:
         if not self.command:
             raise ValueError("Program needs a command, got none")
         self._process: subprocess.Popen[str] | None = None
+        self._one = threading.Lock()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a running program is in one process: use threads")
 
     def __call__(self, x: Any, size: int, rng: np.random.Generator) -> list[Any]:
         """Reports on input `x`.
@@ -42,15 +46,16 @@ class Program:
         ImplementationError
             Where the program cannot be started, ends early, or answers with anything but JSON.
         """
-        process = self._running()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        # A thread writes, so that a program which answers line by line never waits for us to read.
-        writer = threading.Thread(target=_write, args=(process.stdin, json.dumps(x) + "\n", size), daemon=True)
-        writer.start()
-        reports = [self._answer(process.stdout.readline(), x) for _ in range(size)]
-        writer.join()
-        return reports
+        with self._one:
+            process = self._running()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            # A thread writes, so that a program which answers line by line never waits for us to read.
+            writer = threading.Thread(target=_write, args=(process.stdin, json.dumps(x) + "\n", size), daemon=True)
+            writer.start()
+            reports = [self._answer(process.stdout.readline(), x) for _ in range(size)]
+            writer.join()
+            return reports
 
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None:
