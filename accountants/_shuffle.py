@@ -28,7 +28,7 @@ from ldpaudit.accountants._ball import ball
 from ldpaudit.accountants._blanket import blanket
 from ldpaudit.accountants._clone import TOLERANCE, Clones
 from ldpaudit.accountants._shuffle_kary import FEW_USERS, FewUsers
-from ldpaudit.accountants._shuffle_search import RESOLUTION, crossing, first_below, last_above
+from ldpaudit.accountants._shuffle_search import RESOLUTION, crossing, guided
 from ldpaudit.accountants._shuffle_sides import Anyone, Binary, Crowded, Side
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
@@ -150,8 +150,8 @@ class ShuffleProfile(PrivacyProfile):
             return replace(top, source=source)
         goal = Fraction(delta)
         below, beyond = self.side.sketches()
-        guided = None if below is None else last_above(*self._looks(self.side.low, goal), below)
-        low, above = (guided, guided) if guided is not None else self._crossing(self.side.low, goal)
+        found = None if below is None else guided(*self._looks(self.side.low, goal), below, -1.0)
+        low, above = (found, found) if found is not None else self._crossing(self.side.low, goal)
         if isinstance(self.side, Binary):
             for _ in range(_ATTEMPTS):
                 near = Fraction(min(top.high, above * (1 + 2 * RESOLUTION)))
@@ -159,7 +159,7 @@ class ShuffleProfile(PrivacyProfile):
                     return self._enclosure(low, float(near), top.high)
                 again, above = self._crossing(self.side.fixed(near, self.tolerance), goal, low)
                 low = max(low, again)
-        high = None if beyond is None else first_below(*self._looks(self._high, goal), beyond)
+        high = None if beyond is None else guided(*self._looks(self._high, goal), beyond, 1.0)
         if high is None:
             high = self._crossing(self._high, goal, low, both=False)[1]
         return self._enclosure(low, high, top.high)

@@ -151,14 +151,15 @@ def crossing(
     return last[0], last[1]
 
 
-def last_above(
+def guided(
     value: Callable[[float, float], flint.arb],
     delta: Fraction,
     top: float,
     finest: float,
     about: Callable[[float], float],
+    side: float,
 ) -> float | None:
-    """As the first end of `crossing`, found with few looks because a sketch of the function is known.
+    """One end of `crossing`, found with few looks because a sketch of the function is known.
 
     Parameters
     ----------
@@ -166,25 +167,15 @@ def last_above(
         As for `crossing`.
     about : callable
         Epsilon to about the logarithm of the value, in floats; it only saves looks.
+    side : float
+        -1 for the first end, where the value is above delta; 1 for the second.
 
     Returns
     -------
     float or None
         None where the sketch does not lead there.
     """
-    goal = ball(delta)
-    return _guided(_End(value, goal, finest, about, -1.0), top)
-
-
-def first_below(
-    value: Callable[[float, float], flint.arb],
-    delta: Fraction,
-    top: float,
-    finest: float,
-    about: Callable[[float], float],
-) -> float | None:
-    """As the second end of `crossing`; otherwise as `last_above`."""
-    return _guided(_End(value, ball(delta), finest, about, 1.0), top)
+    return _guided(_End(value, ball(delta), finest, about, side), top)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from ldpaudit.accountants._iid_nodes import chosen_nodes
 from ldpaudit.accountants._iid_sum import Contour, _enumerated
 from ldpaudit.accountants._iid_tail import Pairs, tail
 from ldpaudit.accountants._shuffle_binary import worst
-from ldpaudit.accountants._shuffle_search import crossing, first_below, last_above
+from ldpaudit.accountants._shuffle_search import crossing, guided
 from ldpaudit.accountants._two_answers import _Walk, two_answers
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanism import Mechanism
@@ -185,8 +185,8 @@ def test_a_sketch_saves_looks_and_the_ends_stay_where_they_are(m: Mechanism, use
 
     delta = F(1, 10**9)
     below, above = side.sketches()
-    low = last_above(counted(side.low), delta, top, 1e-7, below)
-    high = first_below(counted(side.high), delta, top, 1e-7, above)
+    low = guided(counted(side.low), delta, top, 1e-7, below, -1.0)
+    high = guided(counted(side.high), delta, top, 1e-7, above, 1.0)
     assert looked[0] <= 8
     assert low is not None
     assert high is not None
@@ -199,7 +199,7 @@ def test_a_sketch_saves_looks_and_the_ends_stay_where_they_are(m: Mechanism, use
 
 @pytest.mark.parametrize("off", [2.0, 0.3, -0.3, -1.5])
 def test_a_sketch_that_is_off_by_a_factor_leads_there(off: float) -> None:
-    ends = [end(bell, F(1, 10**6), 3.0, 1e-9, lambda e: off - 100 * e**2) for end in (last_above, first_below)]
+    ends = [guided(bell, F(1, 10**6), 3.0, 1e-9, lambda e: off - 100 * e**2, side) for side in (-1.0, 1.0)]
     assert ends[0] is not None
     assert ends[1] is not None
     assert ends[0] < math.sqrt(-math.log(1e-6) / 100) < ends[1] < ends[0] * (1 + WIDE)
@@ -225,7 +225,7 @@ WRONG: list[Callable[[float], float]] = [
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_wrong_sketch_costs_looks_and_never_certainty(wrong: Callable[[float], float]) -> None:
     delta = F(1, 10**6)
-    low, high = (end(bell, delta, 3.0, 1e-9, wrong) for end in (last_above, first_below))
+    low, high = (guided(bell, delta, 3.0, 1e-9, wrong, side) for side in (-1.0, 1.0))
     assert low is None or bell(low, 0) > ball(delta)
     assert high is None or (bell(high, 0) <= ball(delta) and high <= 3)
     if low is not None and high is not None:
