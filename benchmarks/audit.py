@@ -186,13 +186,19 @@ class Only:
         return (played(self.case, self.m)[1],)
 
 
-def rates(case: Case, m: Mechanism, epsilon: float, event: Any) -> tuple[float, float]:
-    """Probabilities of a right and a wrong guess; measured where an event is not the atoms of loss epsilon."""
+def rates(case: Case, m: Mechanism, epsilon: float, event: Any, views: int = 400_000) -> tuple[float, float]:
+    """Probabilities of a right and a wrong guess; estimated where an event is not the atoms of loss epsilon."""
     p, fires = share(epsilon, case.inputs), case.fires(m)
-    right, wrong = Only(case, m).games()[0].measure(event, 400_000, np.random.default_rng(0))
-    if abs((right + wrong) / 400_000 - fires) < 5 * math.sqrt(fires * (1 - fires) / 400_000) + 1e-9:
+    game, rng = Only(case, m).games()[0], np.random.default_rng(0)
+    right, wrong = game.measure(event, views, rng)
+    if abs((right + wrong) / views - fires) < 5 * math.sqrt(fires * (1 - fires) / views) + 1e-9:
         return fires * p, fires * (1 - p)
-    return right / 400_000, wrong / 400_000
+    if case.inputs > 2:
+        return right / views, wrong / views
+    # A score is the log-odds of its guess, which says more than whether the guess was right.
+    scores = np.concatenate(game.draw(views, rng))
+    guessed = np.abs(scores[(scores >= event.upper) | (scores <= event.lower)])
+    return float(special.expit(guessed).sum() / views), float(special.expit(-guessed).sum() / views)
 
 
 def fixed_used(case: Case, epsilon: float, needed: int, seeds: int = 5) -> float:
