@@ -13,10 +13,11 @@ import pytest
 
 from ldpaudit import audit
 from ldpaudit.attacks import _blackbox
+from ldpaudit.attacks._bound import epsilon_lower
 from ldpaudit.attacks._choosing import Trial, _moved
 from ldpaudit.attacks._coins import parity_ratio
 from ldpaudit.attacks._encoding import encode, join, split
-from ldpaudit.attacks._event import Event
+from ldpaudit.attacks._event import Event, Prospect
 from ldpaudit.attacks._ramps import ramp_ratio
 from ldpaudit.attacks._scores import NOTHING
 from ldpaudit.attacks._shared import shared_ratios
@@ -98,6 +99,16 @@ def test_an_event_moves_with_the_scores_and_takes_in_what_they_have_become_sure_
     assert _moved(event, trial, first / 2, second / 2) == Event(1.0, -0.75)
     assert _moved(event, trial, first, np.array([-3.0, -3, -2.5, 0, 0])) == Event(2.0, -2.0)
     assert _moved(event, trial, np.zeros(5), np.zeros(5)) == event
+
+
+@pytest.mark.parametrize("luck", [0.05, 1e-3, 1e-7, 1e-15])
+@pytest.mark.parametrize("guesses", [*range(1, 60), 10**4])
+def test_what_is_not_looked_at_would_promise_nothing(guesses: int, luck: float) -> None:
+    right = np.arange(guesses + 1.0)
+    promised = Prospect(0.0, 0.05, 10**9, luck).bound(right, np.full(guesses + 1, guesses), 10**4, np.array(0.0))
+    sure = epsilon_lower(right, guesses - right, 10**4, np.zeros(guesses + 1), luck)
+    assert not promised[sure == 0].any()
+    assert np.all(promised[sure > 1e-3] > 0)
 
 
 def test_reports_that_are_split_and_joined_are_the_same() -> None:
