@@ -1,9 +1,9 @@
 """Mechanisms of other packages, audited as black boxes: claimed epsilon against measured.
 
 Run in an environment of its own that holds the dependencies of ldpaudit and, of the packages below, those to be
-audited; one that is missing is said to be:
+audited; one that is missing is said to be. Two of them need older packages than there are:
 
-    pip install . pure-ldp multi-freq-ldpy diffprivlib opendp statsmodels
+    pip install . pure-ldp multi-freq-ldpy diffprivlib opendp statsmodels "scikit-learn<1.5" "xxhash<4"
     python -m benchmarks.third_party > docs/third-party.md
 """
 
