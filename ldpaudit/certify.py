@@ -16,7 +16,7 @@ import ldpaudit
 from ldpaudit.certificate import Certificate, ClaimRecord, EnclosureRecord, EvidenceRecord, ProofRecord
 from ldpaudit.claim import Claim
 from ldpaudit.deployment import Deployment, load, loads
-from ldpaudit.enclosure import Enclosure
+from ldpaudit.enclosure import Enclosure, round_up
 from ldpaudit.errors import ImplementationError, ProofError, Unsupported
 from ldpaudit.evidence import Evidence
 from ldpaudit.mechanisms import stem
@@ -117,7 +117,8 @@ def _evidence(claim: Claim, implementation: Any, seed: int, trials: int, confide
     found: Evidence = ldpaudit.audit(
         claim.plan,
         epsilon=float(claim.epsilon or 0),
-        delta=float(claim.delta),
+        # A delta below the claim's would say nothing of it.
+        delta=round_up(claim.delta),
         neighbours=claim.neighbours,
         implementation=implementation,
         trials=trials,

@@ -250,7 +250,7 @@ def audit(
     from ldpaudit.adapters.logs import read_log
     from ldpaudit.adapters.programs import Program
     from ldpaudit.claim import SLACK
-    from ldpaudit.enclosure import show_down, show_up
+    from ldpaudit.enclosure import round_up, show_down, show_up
     from ldpaudit.evidence import Form
     from ldpaudit.expression import parse
 
@@ -263,7 +263,7 @@ def audit(
         values, trials = values or function.inputs[:2], min(trials, function.trials)
     else:
         function = Program(rest) if kind == "exec" else resolve(target)
-    options: dict[str, Any] = {"inputs": values, "epsilon": float(claimed), "delta": float(parse(delta)), "trials": trials}
+    options: dict[str, Any] = {"inputs": values, "epsilon": float(claimed), "delta": round_up(parse(delta)), "trials": trials}
     options |= {"confidence": confidence, "seed": seed, "users": users, "learned": learned}
     rounded = None
     with _progress("sampling"):

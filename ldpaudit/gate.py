@@ -18,7 +18,7 @@ import ldpaudit
 from ldpaudit.certify import CONFIDENCE, TRIALS, certify, claim_seed
 from ldpaudit.claim import SLACK
 from ldpaudit.deployment import exact_number, sentence_of
-from ldpaudit.enclosure import show_down, show_up
+from ldpaudit.enclosure import round_up, show_down, show_up
 from ldpaudit.errors import DeploymentError
 from ldpaudit.toml import line_of, read_text, syntax_line
 from ldpaudit.verdict import Outcome
@@ -225,7 +225,7 @@ def _target(target: TargetTable, config: Config, path: Path) -> Finding:
         function,
         inputs=target.inputs,
         epsilon=float(target.epsilon),
-        delta=float(target.delta),
+        delta=round_up(target.delta),
         trials=config.trials,
         confidence=config.confidence,
         seed=claim_seed(config.seed, "target", target.id),

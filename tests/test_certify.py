@@ -46,6 +46,11 @@ def leaky(x: int, size: int, rng: np.random.Generator) -> object:
     return ldp.mechanisms.KaryRandomizedResponse.for_epsilon(2, k=2).sample(x, size, rng)
 
 
+def betrays(x: int, size: int, rng: np.random.Generator) -> object:
+    """The value itself."""
+    return np.full(size, x)
+
+
 def honest_but_slow(x: int) -> int:
     """One report a call, from a source of its own."""
     return x if np.random.default_rng().random() < 0.7310585786300048 else 1 - x
@@ -72,6 +77,13 @@ def test_code_that_is_not_the_declared_mechanism_is_refuted_by_evidence() -> Non
     (claim,) = certify(implementation=f"{__name__}:leaky").claims
     assert claim.verdict is Outcome.REFUTED
     assert "the code is not the theorem's mechanism" in claim.reason
+
+
+@pytest.mark.parametrize("delta", ["1e-5", "1e-6", "1/3", "1e-12"])
+def test_code_is_refuted_at_the_claims_delta_whichever_way_that_rounds(delta: str) -> None:
+    text = FILE.format(true=1, claimed=1, implementation=f'[implementation]\ncallable = "{__name__}:betrays"')
+    (claim,) = ldp.certify(loads(f'{text}delta = "{delta}"'), trials=TRIALS).claims
+    assert claim.verdict is Outcome.REFUTED
 
 
 def test_code_of_one_report_a_call_is_audited_too() -> None:
