@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ldpaudit.evidence import Evidence, Form, Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 TRIALS = 10**6
 """Default budget, in views."""
@@ -92,7 +95,8 @@ def audit(
     Unsupported
         Where no attack on the plan is known, or scikit-learn is asked for and missing.
     TypeError
-        Where other processes are to sample what draws from a source of its own, or what does not pickle.
+        Where other processes are to sample what draws from a source of its own, or what does not pickle; or where an audit
+        of such a code is to go on from a checkpoint.
     ValueError
         Where an argument lies outside its domain.
 
@@ -105,9 +109,9 @@ def audit(
     """
     from ldpaudit.attacks import _engine, _game
 
-    _require_seeded(target if implementation is None else implementation, executor)
+    code = _require_seeded(target, inputs, implementation, neighbours, delta, trials, executor, checkpoint)
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "seed": seed}
-    options |= {"mode": Mode(mode), "executor": executor, "checkpoint": checkpoint, "progress": progress}
+    options |= {"mode": Mode(mode), "executor": executor, "checkpoint": checkpoint, "progress": progress, "code": code}
     if isinstance(target, Plan | Mechanism):
         if (Form(form), users, learned) != (Form.RAW, 1, False):
             raise ValueError("form, users and learned are for a callable: the score of a mechanism is known")
@@ -121,11 +125,36 @@ def audit(
     return replace(found, trials=found.trials + trials - box.remaining)
 
 
-def _require_seeded(code: Any, executor: Executor | None) -> None:
-    """Copies of a random state in several processes draw the same: their reports are not independent."""
-    if executor is None or isinstance(executor, ThreadPoolExecutor) or isinstance(code, Plan | Mechanism):
-        return
-    function = import_module("ldpaudit.adapters.objects").as_callable(code)
-    if import_module("ldpaudit.adapters.callables").positional(function) < 3:
-        wanted = "other processes may sample a mechanism or a callable (x, size, rng), for what draws from a source of its own"
-        raise TypeError(f"{wanted} may repeat itself in each of them; got {code!r:.80}: use threads")
+def _require_seeded(
+    target: Any,
+    inputs: Sequence[Any] | None,
+    implementation: Any,
+    neighbours: Neighbours | None,
+    delta: float,
+    trials: int,
+    executor: Executor | None,
+    checkpoint: str | Path | None,
+) -> str:
+    """What the audited code draws from one seed, where other processes are to draw it or another run of this one."""
+    from ldpaudit.attacks import _game, _seeded
+
+    code = target if implementation is None else implementation
+    apart = not _seeded.in_one_process(executor)
+    if isinstance(code, Plan | Mechanism) or not (apart or checkpoint is not None):
+        return ""
+    code, given = import_module("ldpaudit.adapters.objects").as_callable(code), list(inputs or ())
+    size = max(1, min(_seeded.VIEWS, trials // _seeded.SHARE))
+
+    def draw(recorded: Callable[..., Any], rng: Generator) -> object:
+        if implementation is None:
+            return [recorded(x, max(1, size // len(given)), rng) for x in given]
+        return _game.Planned(target, neighbours, recorded, delta).games()[0].draw(size, rng)
+
+    drawn = _seeded.fingerprint(code, draw) if _seeded.takes_rng(code) else None
+    if drawn is None:
+        wanted = "other processes may sample" if apart else "an audit may go on from a checkpoint that samples"
+        raise TypeError(
+            f"{wanted} a mechanism or a callable (x, size, rng) that draws from rng alone, for what draws from a source "
+            f"of its own may repeat itself; got {code!r:.80}: use {'threads' if apart else 'no checkpoint'}"
+        )
+    return drawn

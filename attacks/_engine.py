@@ -27,6 +27,7 @@ def run(
     executor: Executor | None = None,
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
+    code: str = "",
 ) -> Evidence:
     """Evidence at the stated confidence.
 
@@ -52,6 +53,8 @@ def run(
         A file that is written as the audit goes, and gone on from where it exists.
     progress : callable or None
         Called with the views drawn and the bound as it stands; in fixed mode only the last one is a bound.
+    code : str
+        What tells the audited code from another of the same name: the checkpoint is for it alone.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def run(
     _require(trials, confidence, delta, epsilon)
     source = Given(source) if isinstance(source, Target) else source
     job = Job(source, trials, confidence, seed, delta, epsilon, Mode(mode), executor, progress)
-    file = None if checkpoint is None else Checkpoint(Path(checkpoint), f"{job.description} {np.__version__}")
+    file = None if checkpoint is None else Checkpoint(Path(checkpoint), f"{job.description} {np.__version__} {code}")
     state = file.load() if file else None
     return _evidence(job, measure(job, state or begin(job), file))
 

@@ -274,8 +274,8 @@ class Planned:
     def description(self) -> str:
         """See `Source`."""
         code = self.implementation
-        name = getattr(code, "__qualname__", None)
-        shown = f"{getattr(code, '__module__', '')}:{name}" if name else str(code)
+        kind = code if hasattr(code, "__qualname__") else type(code)  # other words may tell of an address in memory
+        shown = str(code) if isinstance(code, Mechanism) else f"{kind.__module__}:{kind.__qualname__}"
         return f"{self.plan} {self.neighbours} {shown}"
 
     def games(self) -> tuple[Game, ...]:

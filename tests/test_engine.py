@@ -6,8 +6,10 @@ import math
 import os
 import time
 from collections.abc import Callable
+from concurrent import futures
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ from numpy.typing import NDArray
 from benchmarks import scale
 from benchmarks.audit import CASES, RHO, any_time, fixed_used, guess_game, sequential_used, simulated_level
 from ldpaudit import account, audit
+from ldpaudit.adapters.logs import Log
+from ldpaudit.adapters.programs import Program
 from ldpaudit.attacks import _delta, _engine, _event, _kinput, _play
 from ldpaudit.attacks._bound import Counts, bound_of, level_test
 from ldpaudit.attacks._engine import Target, run
@@ -249,6 +253,41 @@ def test_what_draws_from_a_source_of_its_own_is_not_copied_to_other_processes(op
         audit(**options, trials=1_000, executor=pool)
     with ThreadPoolExecutor(2) as threads:
         assert audit(**options, trials=1_000, executor=threads).epsilon_lower < 1
+
+
+def ignores(x: int, size: int, rng: np.random.Generator) -> Any:
+    """What a wrapper of another library's randomizer often is."""
+    return [callable_of_one(x) for _ in range(size)]
+
+
+@pytest.mark.parametrize("options", [{"target": ignores, "inputs": [0, 1]}, {"target": BINARY, "implementation": ignores}])
+def test_nor_is_what_only_says_that_it_draws_from_the_generator(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(TypeError, match="use threads"):
+        audit(**options, trials=1_000, executor=pool)
+    # As from Python 3.14 on: threads that share nothing.
+    monkeypatch.setattr(futures, "InterpreterPoolExecutor", ThreadPoolExecutor, raising=False)
+    with ThreadPoolExecutor(1) as apart, pytest.raises(TypeError, match="use threads"):
+        audit(**options, trials=1_000, executor=apart)
+
+
+@pytest.mark.parametrize("code", [callable_of_one, ignores, Log({x: [x] * 900 for x in (0, 1)}), Program("cat")])
+def test_what_may_repeat_itself_does_not_go_on_from_a_checkpoint(code: Any, tmp_path: Path) -> None:
+    for options in ({"target": code, "inputs": [0, 1]}, {"target": BINARY, "implementation": code}):
+        with pytest.raises(TypeError, match="use no checkpoint"):
+            audit(**options, trials=1_000, checkpoint=tmp_path / "audit.json")
+
+
+def test_a_checkpoint_is_for_one_function_alone_though_another_has_its_name(tmp_path: Path) -> None:
+    def function(p: float) -> Callable[..., Any]:
+        return partial(lambda p, x, size, rng: np.where(rng.random(size) < p, x, 1 - x), p)
+
+    for name, options in (("box", {"inputs": [0, 1]}), ("declared", {"target": BINARY})):
+        file, key = tmp_path / name, "implementation" if "target" in options else "target"
+        given: dict[str, Any] = {**options, "checkpoint": file, "trials": 4_000, "mode": Mode.FIXED}
+        leaky = audit(**given, **{key: function(0.99)})
+        assert leaky == audit(**given, **{key: function(0.99)})
+        with pytest.raises(ValueError, match="another's"):
+            audit(**given, **{key: function(0.7)})
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -32,6 +32,9 @@ class Log:
         Where there are fewer than two inputs.
     """
 
+    seeded = False
+    """Its reports are no function of the generator."""
+
     def __init__(self, reports: dict[Any, list[Any]]) -> None:
         if len(reports) < 2:
             raise ValueError(f"a log needs reports on at least two inputs, got {len(reports)}")

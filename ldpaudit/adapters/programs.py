@@ -28,6 +28,9 @@ class Program:
     The program draws from a source of its own, so `rng` is not used and no seed reproduces its reports.
     """
 
+    seeded = False
+    """Its reports are no function of the generator."""
+
     def __init__(self, command: str | Sequence[str]) -> None:
         self.command = tuple(shlex.split(command) if isinstance(command, str) else command)
         if not self.command:

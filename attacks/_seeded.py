@@ -1,0 +1,59 @@
+"""Whether all that a code draws comes from the generator that it is given, so that its reports repeat only when they should.
+
+Copies of any other random state draw the same in several processes; so does one that begins anew when an audit goes on from
+its checkpoint. Reports that are counted twice are not independent, and what is true would be refuted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from concurrent import futures
+from typing import Any
+
+import numpy as np
+
+from ldpaudit.adapters.callables import call, positional
+from ldpaudit.mechanism import Mechanism
+
+VIEWS, SHARE = 1024, 16
+"""So many views are drawn twice to see whether they are the same, or this part of the budget."""
+
+
+def in_one_process(executor: futures.Executor | None) -> bool:
+    """Whether who works shares all state with who asks."""
+    # From Python 3.14 on; each of its threads imports anew.
+    apart: Any = getattr(futures, "InterpreterPoolExecutor", ())
+    return executor is None or (isinstance(executor, futures.ThreadPoolExecutor) and not isinstance(executor, apart))
+
+
+def takes_rng(code: Mechanism | Callable[..., Any]) -> bool:
+    """Whether a code says that it draws from the generator that it is given."""
+    return isinstance(code, Mechanism) or (positional(code) >= 3 and getattr(code, "seeded", True))
+
+
+def fingerprint(code: Callable[..., Any], draw: Callable[[Callable[..., Any], np.random.Generator], object]) -> str | None:
+    """What views a generator of one seed gives, the same in each run of the program; None where it gives others again.
+
+    Parameters
+    ----------
+    code : callable
+        ``(x, size, rng) -> views``.
+    draw : callable
+        Given such a callable and a generator, asks it for a few views.
+    """
+
+    def seen() -> str:
+        digest = hashlib.sha256()
+
+        def recorded(x: Any, size: int, rng: np.random.Generator) -> Any:
+            views = call(lambda value: code(value, size, rng), x)
+            digest.update(pickle.dumps(views, protocol=4))
+            return views
+
+        draw(recorded, np.random.default_rng(0))
+        return digest.hexdigest()
+
+    first = seen()
+    return first if seen() == first else None
