@@ -109,6 +109,7 @@ def audit(
     """
     from ldpaudit.attacks import _engine, _game
 
+    trials = _whole(trials)
     code = _require_seeded(target, inputs, implementation, neighbours, delta, trials, executor, checkpoint)
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "seed": seed}
     options |= {"mode": Mode(mode), "executor": executor, "checkpoint": checkpoint, "progress": progress, "code": code}
@@ -123,6 +124,12 @@ def audit(
     box = blackbox.target(function, inputs, delta, trials, 1 - confidence, seed, look, refutable)
     found = _engine.run(box.target, trials=box.remaining, **options)
     return replace(found, trials=found.trials + trials - box.remaining)
+
+
+def _whole(trials: float) -> int:
+    if trials != int(trials):
+        raise ValueError(f"an audit needs a whole number of trials, got {trials!r}")
+    return int(trials)
 
 
 def _require_seeded(

@@ -274,7 +274,7 @@ class Planned:
     def description(self) -> str:
         """See `Source`."""
         code = self.implementation
-        kind = code if hasattr(code, "__qualname__") else type(code)  # other words may tell of an address in memory
+        kind: Any = code if hasattr(code, "__qualname__") else type(code)  # other words may tell of an address in memory
         shown = str(code) if isinstance(code, Mechanism) else f"{kind.__module__}:{kind.__qualname__}"
         return f"{self.plan} {self.neighbours} {shown}"
 

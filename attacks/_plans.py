@@ -66,7 +66,8 @@ def played(m: Mechanism, found: Attack, implementation: Implementation) -> Targe
 
     def draw(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         x = found.pair[side]
-        return scores_of(found, sample(x, size, rng), size, x)
+        # Foreign code need not know what no views look like.
+        return scores_of(found, sample(x, size, rng), size, x) if size else np.zeros(0)
 
     return Target(found.pair, found.event, draw, size)
 

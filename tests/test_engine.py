@@ -278,16 +278,15 @@ def test_what_may_repeat_itself_does_not_go_on_from_a_checkpoint(code: Any, tmp_
 
 
 def test_a_checkpoint_is_for_one_function_alone_though_another_has_its_name(tmp_path: Path) -> None:
-    def function(p: float) -> Callable[..., Any]:
-        return partial(lambda p, x, size, rng: np.where(rng.random(size) < p, x, 1 - x), p)
+    def options(p: float, declared: bool) -> dict[str, Any]:
+        function = partial(lambda p, x, size, rng: np.where(rng.random(size) < p, x, 1 - x), p)
+        target = {"target": BINARY, "implementation": function} if declared else {"target": function, "inputs": [0, 1]}
+        return {**target, "checkpoint": tmp_path / str(declared), "trials": 4_000, "mode": Mode.FIXED}
 
-    for name, options in (("box", {"inputs": [0, 1]}), ("declared", {"target": BINARY})):
-        file, key = tmp_path / name, "implementation" if "target" in options else "target"
-        given: dict[str, Any] = {**options, "checkpoint": file, "trials": 4_000, "mode": Mode.FIXED}
-        leaky = audit(**given, **{key: function(0.99)})
-        assert leaky == audit(**given, **{key: function(0.99)})
+    for declared in (True, False):
+        assert audit(**options(0.99, declared)) == audit(**options(0.99, declared))
         with pytest.raises(ValueError, match="another's"):
-            audit(**given, **{key: function(0.7)})
+            audit(**options(0.7, declared))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -401,3 +400,19 @@ def test_a_true_claim_is_refuted_no_more_often_than_stated_though_every_guess_is
     fixed, early = simulated_level(2, 1.0, 600, runs)
     assert 0.02 < fixed <= most
     assert 0.002 < early <= most
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_foreign_code_is_never_asked_for_no_views(seed: int) -> None:
+    def function(x: int, size: int, rng: np.random.Generator) -> Any:
+        return np.concatenate([BINARY.sample(x, 1, rng) for _ in range(size)])
+
+    for trials in (16, 5_000):
+        assert audit(BINARY, implementation=function, trials=trials, seed=seed).trials == trials
+
+
+def test_a_budget_is_a_whole_number() -> None:
+    assert audit(BINARY, trials=1e3) == audit(BINARY, trials=1_000)  # type: ignore[arg-type]
+    for target in (BINARY, BINARY.sample):
+        with pytest.raises(ValueError, match=r"whole number of trials, got 1000.5"):
+            audit(target, inputs=[0, 1], trials=1_000.5)  # type: ignore[arg-type]
