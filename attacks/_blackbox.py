@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import call, positional, probe
+from ldpaudit.adapters.callables import call, in_order, positional, probe
 from ldpaudit.attacks._canonical import canonicalized
 from ldpaudit.attacks._choosing import LUCK, Found, Reports, learn
 from ldpaudit.attacks._encoding import Encoded, encode, join
@@ -133,18 +134,24 @@ def target(
         raise ValueError(f"an audit of a callable on {len(given)} inputs needs trials >= {needed}, got {trials}")
     prospect = Prospect(delta, alpha, trials - len(given), LUCK / CANDIDATES**2)
     classifier = seed if look.learned else None
-    found, spent = _learned(lambda x, size: draw(x, size, rng), given, budget, prospect, classifier, claimed)
+    found, spent = _learned(partial(draw.each, rng=rng), given, budget, prospect, classifier, claimed)
     (a, b), score, event = found.pair, found.score, found.event
     chosen = (given[a], given[b])
     # What promises nothing yet is chosen again, by the engine, on more views.
     sure = Event(1.0, -1.0) if found.promise > 0 else None
     words = f"{look.words}extremes of a learned score: {score.name}"
     guesses = _Guesses(draw, chosen, score, event)
-    return BlackBox(Target(chosen, words, guesses, 64 * width, chosen=sure), trials - len(given) - spent)
+    mixed = guesses.mixed if draw.alone else None
+    return BlackBox(Target(chosen, words, guesses, 64 * width, chosen=sure, mixed=mixed), trials - len(given) - spent)
 
 
 def _learned(
-    draw: Callable[[Any, int], Encoded], given: list[Any], budget: int, prospect: Prospect, seed: int | None, claimed: float | None
+    draw: Callable[[Sequence[Any], int], list[Encoded]],
+    given: list[Any],
+    budget: int,
+    prospect: Prospect,
+    seed: int | None,
+    claimed: float | None,
 ) -> tuple[Found, int]:
     """What was chosen, from a budget of reports, or twice that where the score still learns; and how many reports that took."""
     sizes = [budget // len(given)]
@@ -157,7 +164,7 @@ def _learned(
 
     reports = Reports([{} for _ in given], 0)
     for size in sizes:
-        more = [draw(x, size - reports.size) for x in given]
+        more = draw(given, size - reports.size)
         reports = Reports([join(part, reports.size, new) for part, new in zip(reports.drawn, more, strict=True)], size)
         found, spent = seen(reports, len(given) * size), len(given) * size
         if claimed is not None and found.promise > claimed:
@@ -166,7 +173,8 @@ def _learned(
         return found, spent
     # Only the two inputs, and as many reports again.
     again = budget * (LEARNING_MORE - 1) // 2
-    both = [join(reports.drawn[x], reports.size, draw(given[x], again)) for x in found.pair]
+    more = draw([given[x] for x in found.pair], again)
+    both = [join(reports.drawn[x], reports.size, new) for x, new in zip(found.pair, more, strict=True)]
     spent += 2 * again
     return replace(seen(Reports(both, reports.size + again), spent, last=True), pair=found.pair), spent
 
@@ -180,9 +188,24 @@ class _Sampler:
     def __call__(self, x: Any, size: int, rng: np.random.Generator, ask: Callable[..., Any] = call) -> Encoded:
         if size == 0:
             return {}
-        if positional(self.function) >= 3:
+        if not self.alone:
             return encode(ask(lambda value: self.function(value, size, rng), x), size, x)
         return encode([ask(self.function, x) for _ in range(size)], size, x)
+
+    @property
+    def alone(self) -> bool:
+        """Whether it makes one report a call."""
+        return positional(self.function) < 3
+
+    def mixed(self, xs: Sequence[Any], order: NDArray[np.int64]) -> list[Encoded]:
+        """One report after the other, on these of the inputs; encoded for each input."""
+        return [encode(made, len(made), x) for x, made in zip(xs, in_order(self.function, xs, order.tolist()), strict=True)]
+
+    def each(self, xs: Sequence[Any], size: int, rng: np.random.Generator) -> list[Encoded]:
+        """So many reports on each input, one after the other in any order where that is up to us."""
+        if self.alone:
+            return self.mixed(xs, rng.permutation(np.repeat(np.arange(len(xs)), size)))
+        return [self(x, size, rng) for x in xs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,5 +221,14 @@ class _Guesses:
     event: Event
 
     def __call__(self, side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        scores = self.score(self.draw(self.pair[side], size, rng), size)
+        return self._of(self.draw(self.pair[side], size, rng), size)
+
+    def mixed(self, sides: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """See `ldpaudit.attacks._game.Target`."""
+        sizes = np.bincount(sides, minlength=2).tolist()
+        first, second = map(self._of, self.draw.mixed(self.pair, sides), sizes)
+        return first, second
+
+    def _of(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
+        scores = self.score(encoded, size)
         return (scores >= self.event.upper).astype(np.float64) - (scores <= self.event.lower)

@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.adapters.callables import as_sampler, in_order, positional, stack
 from ldpaudit.attacks import _event, _kinput
 from ldpaudit.errors import ImplementationError
 from ldpaudit.mechanism import Mechanism, Views
@@ -24,6 +25,8 @@ CHUNK_BYTES = 1 << 26
 
 Draw = Callable[[int, int, np.random.Generator], NDArray[np.float64]]
 """(side, size, rng) to scores: side 0 or 1 of the pair, `size` independent views."""
+Mixed = Callable[[NDArray[np.int64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+"""Sides, in the order in which views are drawn, to the scores of the views on either."""
 Sampler = Callable[[Any, int, np.random.Generator], Views]
 Sample = Any
 """What a game keeps of views until an event is chosen; what it is, is the game's own affair."""
@@ -47,6 +50,9 @@ class Target:
         Whether scores are log-likelihood ratios under what is declared; then few views choose the event.
     chosen : Event or None
         The event, where it was chosen on views that the engine never draws: it spends none on that.
+    mixed : callable or None
+        Draws one view after the other, in place of `draw`. Where a view shows what it has in common with those before it, a
+        counter or the time, a coin must have chosen its side: many of one side after another could be told by their place.
     """
 
     pair: tuple[Any, Any]
@@ -55,6 +61,7 @@ class Target:
     view_bytes: int = 8
     calibrated: bool = False
     chosen: _event.Event | None = None
+    mixed: Mixed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +145,9 @@ class Pair:
 
     def _parts(self, size: int, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
         for part in chunks(size, self.target.view_bytes):
+            if self.target.mixed is not None:
+                yield self.target.mixed(rng.integers(0, 2, part))
+                continue
             first = int(rng.binomial(part, 0.5))
             yield self.target.draw(0, first, rng), self.target.draw(1, part - first, rng)
 
@@ -176,6 +186,8 @@ class Which:
     view_bytes: int = 8
     calibrated: bool = True
     chosen: None = None
+    one: Callable[[Any], Any] | None = None
+    """Makes one view a call, in place of `sample`; see `Target`'s `mixed`."""
 
     @property
     def inputs(self) -> int:
@@ -196,11 +208,13 @@ class Which:
         """The table of guesses."""
         table = np.zeros((self.inputs, 2), dtype=np.int64)
         for part in chunks(size, self.view_bytes):
-            often = np.bincount(rng.integers(0, self.inputs, part), minlength=self.inputs)
+            order = rng.integers(0, self.inputs, part)
+            often = np.bincount(order, minlength=self.inputs)
+            made = None if self.one is None else in_order(self.one, self.many.inputs, order.tolist())
             for position in np.flatnonzero(often).tolist():
-                x, views = self.many.inputs[position], int(often[position])
-                guesses = guesses_of(self.many, self.sample(x, views, rng), views, x)
-                table += _kinput.tabulate(guesses, position, self.inputs)
+                x, size = self.many.inputs[position], int(often[position])
+                views = self.sample(x, size, rng) if made is None else stack(made[position], x)
+                table += _kinput.tabulate(guesses_of(self.many, views, size, x), position, self.inputs)
         return table
 
     def count(self, event: _kinput.Guesses, sample: Sample) -> tuple[int, int]:
@@ -295,8 +309,9 @@ class Planned:
             many = _kinput.of_law(m)
         if many is None or len(many.inputs) < 3:
             return Pair(target), *map(Pair, baits)
-        sample = import_module("ldpaudit.adapters.callables").as_sampler(self.implementation or m)
-        return Pair(target), *map(Pair, baits), Which(many, sample, target.view_bytes)
+        code = self.implementation or m
+        one = None if isinstance(code, Mechanism) or positional(code) >= 3 else code
+        return Pair(target), *map(Pair, baits), Which(many, as_sampler(code), target.view_bytes, one=one)
 
 
 @lru_cache(maxsize=8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -297,3 +298,26 @@ def test_reports_that_an_adversary_tells_apart_are_encoded_apart() -> None:
         ((skeleton, group),) = encode([report], 1, 0).items()
         seen.add((skeleton, *(leaf.item() for leaf in group.leaves)))
     assert len(seen) == len(reports)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_what_a_report_shows_of_those_before_it_is_no_leak(mode: Mode) -> None:
+    calls = itertools.count()
+    rng = np.random.default_rng(6)
+
+    def numbered(x: int) -> tuple[int, int]:
+        return next(calls) // 2_048 % 2, x if rng.random() < SIGMA else 1 - x
+
+    for seed in range(3):
+        evidence = audit(numbered, inputs=[0, 1], epsilon=1.0, trials=40_000, confidence=SURE, seed=seed, mode=mode)
+        assert 0.7 < evidence.epsilon_lower < 1
+
+
+def test_nor_is_it_one_of_a_declared_mechanisms_code() -> None:
+    # Of 4,096 views each half was on one input, in this order.
+    m, calls = KaryRandomizedResponse.for_epsilon(1, k=2), itertools.count()
+    evidence = audit(m, implementation=lambda x: next(calls) // 2_048 % 2, epsilon=1.0, trials=80_000, mode=Mode.FIXED)
+    assert evidence.epsilon_lower < 0.1
+    many, calls = KaryRandomizedResponse.for_epsilon(1, k=3), itertools.count()
+    evidence = audit(many, implementation=lambda x: next(calls) * 3 // 4_096 % 3, epsilon=1.0, trials=80_000, mode=Mode.FIXED)
+    assert evidence.epsilon_lower < 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -83,6 +83,20 @@ def call(function: Callable[[Any], Any], x: Any) -> Any:
     if report is None:
         raise ImplementationError("the callable needs to return a report, got None", x)
     return report
+
+
+def in_order(function: Callable[[Any], Any], xs: Sequence[Any], order: Iterable[int]) -> list[list[Any]]:
+    """One report after the other, on the inputs at these places; put together for each input.
+
+    Raises
+    ------
+    ImplementationError
+        See `call`.
+    """
+    reports: list[list[Any]] = [[] for _ in xs]
+    for place in order:
+        reports[place].append(call(function, xs[place]))
+    return reports
 
 
 def _guarded(function: Callable[..., Any]) -> Sampler:
