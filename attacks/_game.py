@@ -212,9 +212,9 @@ class Which:
             often = np.bincount(order, minlength=self.inputs)
             made = None if self.one is None else in_order(self.one, self.many.inputs, order.tolist())
             for position in np.flatnonzero(often).tolist():
-                x, size = self.many.inputs[position], int(often[position])
-                views = self.sample(x, size, rng) if made is None else stack(made[position], x)
-                table += _kinput.tabulate(guesses_of(self.many, views, size, x), position, self.inputs)
+                x, asked = self.many.inputs[position], int(often[position])
+                views = self.sample(x, asked, rng) if made is None else stack(made[position], x)
+                table += _kinput.tabulate(guesses_of(self.many, views, asked, x), position, self.inputs)
         return table
 
     def count(self, event: _kinput.Guesses, sample: Sample) -> tuple[int, int]:
