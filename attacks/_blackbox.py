@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from ldpaudit.adapters.callables import call, in_order, positional, probe
 from ldpaudit.attacks._canonical import canonicalized
 from ldpaudit.attacks._choosing import LUCK, Found, Reports, learn
-from ldpaudit.attacks._encoding import Encoded, encode, join
+from ldpaudit.attacks._encoding import Encoded, Skeleton, encode, join, require_alike
 from ldpaudit.attacks._engine import Target
 from ldpaudit.attacks._event import CANDIDATES, Event, Prospect
 from ldpaudit.attacks._scores import Candidate
@@ -127,34 +126,40 @@ def target(
     # The engine spawns the children 0 and 1 of this seed: its views are none of these.
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 31,)))
     draw = _Sampler(function)
-    width = max(sum(len(group.leaves) for group in draw(x, 1, rng, probe).values()) for x in given)
+    first = [draw(x, 1, rng, probe) for x in given]
+    width = max(sum(len(group.leaves) for group in one.values()) for one in first)
     budget = int(min(trials * LEARNING, MOST_NUMBERS / max(width, 1)))
     if budget // len(given) < LEAST:
         needed = math.ceil(LEAST * len(given) / LEARNING)
         raise ValueError(f"an audit of a callable on {len(given)} inputs needs trials >= {needed}, got {trials}")
     prospect = Prospect(delta, alpha, trials - len(given), LUCK / CANDIDATES**2)
     classifier = seed if look.learned else None
-    found, spent = _learned(partial(draw.each, rng=rng), given, budget, prospect, classifier, claimed)
+
+    def fresh(places: Sequence[int], size: int) -> list[Encoded]:
+        made = draw.each([given[i] for i in places], size, rng)
+        return [require_alike(one, first[i], given[i]) for i, one in zip(places, made, strict=True)]
+
+    found, spent = _learned(fresh, len(given), budget, prospect, classifier, claimed)
     (a, b), score, event = found.pair, found.score, found.event
     chosen = (given[a], given[b])
     # What promises nothing yet is chosen again, by the engine, on more views.
     sure = Event(1.0, -1.0) if found.promise > 0 else None
     words = f"{look.words}extremes of a learned score: {score.name}"
-    guesses = _Guesses(draw, chosen, score, event)
+    guesses = _Guesses(draw, chosen, (tuple(first[a]), tuple(first[b])), score, event)
     mixed = guesses.mixed if draw.alone else None
     return BlackBox(Target(chosen, words, guesses, 64 * width, chosen=sure, mixed=mixed), trials - len(given) - spent)
 
 
 def _learned(
-    draw: Callable[[Sequence[Any], int], list[Encoded]],
-    given: list[Any],
+    draw: Callable[[Sequence[int], int], list[Encoded]],
+    inputs: int,
     budget: int,
     prospect: Prospect,
     seed: int | None,
     claimed: float | None,
 ) -> tuple[Found, int]:
     """What was chosen, from a budget of reports, or twice that where the score still learns; and how many reports that took."""
-    sizes = [budget // len(given)]
+    sizes = [budget // inputs]
     while claimed is not None and sizes[0] >= GROWTH * FEW:
         sizes.insert(0, sizes[0] // GROWTH)
     prospect = replace(prospect, luck=prospect.luck / len(sizes))
@@ -162,18 +167,18 @@ def _learned(
     def seen(reports: Reports, spent: int, last: bool = False) -> Found:
         return learn(reports, replace(prospect, horizon=max(prospect.horizon - spent, 1)), seed, last)
 
-    reports = Reports([{} for _ in given], 0)
+    reports = Reports([{} for _ in range(inputs)], 0)
     for size in sizes:
-        more = draw(given, size - reports.size)
+        more = draw(range(inputs), size - reports.size)
         reports = Reports([join(part, reports.size, new) for part, new in zip(reports.drawn, more, strict=True)], size)
-        found, spent = seen(reports, len(given) * size), len(given) * size
+        found, spent = seen(reports, inputs * size), inputs * size
         if claimed is not None and found.promise > claimed:
             return found, spent
     if not found.rising:
         return found, spent
     # Only the two inputs, and as many reports again.
     again = budget * (LEARNING_MORE - 1) // 2
-    more = draw([given[x] for x in found.pair], again)
+    more = draw(found.pair, again)
     both = [join(reports.drawn[x], reports.size, new) for x, new in zip(found.pair, more, strict=True)]
     spent += 2 * again
     return replace(seen(Reports(both, reports.size + again), spent, last=True), pair=found.pair), spent
@@ -217,11 +222,14 @@ class _Guesses:
 
     draw: _Sampler
     pair: tuple[Any, Any]
+    forms: tuple[tuple[Skeleton, ...], tuple[Skeleton, ...]]
+    """The skeleton of one report on either input."""
     score: Candidate
     event: Event
 
     def __call__(self, side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        return self._of(self.draw(self.pair[side], size, rng), size)
+        x = self.pair[side]
+        return self._of(require_alike(self.draw(x, size, rng), self.forms[side], x), size)
 
     def mixed(self, sides: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """See `ldpaudit.attacks._game.Target`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,6 +14,8 @@ from ldpaudit.errors import ImplementationError
 Skeleton: TypeAlias = tuple[Any, ...]
 """A report without its numbers: types, lengths and their order."""
 
+_ARRAY = "array"
+"""What the skeleton of a report begins with that was a row of an array."""
 _WORD = 62
 """Bits of a larger integer that stand in one leaf."""
 _LIMIT = 1 << _WORD
@@ -99,7 +101,7 @@ def encode(reports: Any, size: int, x: Any) -> Encoded:
         raise ImplementationError(f"needs {size} reports, got {len(reports)}", x)
     if isinstance(reports, np.ndarray) and reports.dtype.kind in "biuf":
         columns = reports.reshape(size, -1).T
-        skeleton = ("array", reports.dtype.str, reports.shape[1:])
+        skeleton = (_ARRAY, reports.dtype.str, reports.shape[1:])
         return {skeleton: Group(np.arange(size), tuple(map(_column, columns)))}
     places: dict[Skeleton, tuple[list[int], list[list[Any]]]] = {}
     for row, report in enumerate(reports):
@@ -113,6 +115,33 @@ def encode(reports: Any, size: int, x: Any) -> Encoded:
         skeleton: Group(np.array(rows), tuple(_column(np.array(leaf)) for leaf in zip(*numbers, strict=True)))
         for skeleton, (rows, numbers) in places.items()
     }
+
+
+def require_alike(encoded: Encoded, before: Iterable[Skeleton], x: Any) -> Encoded:
+    """The reports of one call, where all of them being one array says nothing of any.
+
+    An array has one type and one shape for all its reports. Where these depend on what the reports are, each report tells of
+    all others of its call, and what one shows would be counted for all.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        From an array, or not.
+    before : iterable of Skeleton
+        Of another call on the same input.
+    x : object
+        The input, for the error message.
+
+    Raises
+    ------
+    ImplementationError
+        Where one call returned an array, and the other none, or one of another type or shape.
+    """
+    shown = {*encoded, *before}
+    if encoded and len(shown) > 1 and any(skeleton[:1] == (_ARRAY,) for skeleton in shown):
+        told = " and ".join(sorted(str(skeleton) for skeleton in shown))
+        raise ImplementationError(f"needs arrays of one type and shape, or else lists of reports, got {told:.200}", x)
+    return encoded
 
 
 def _column(leaf: NDArray[Any]) -> NDArray[Any]:

@@ -321,3 +321,25 @@ def test_nor_is_it_one_of_a_declared_mechanisms_code() -> None:
     many, calls = KaryRandomizedResponse.for_epsilon(1, k=3), itertools.count()
     evidence = audit(many, implementation=lambda x: next(calls) * 3 // 4_096 % 3, epsilon=1.0, trials=80_000, mode=Mode.FIXED)
     assert evidence.epsilon_lower < 0.1
+
+
+def test_reports_that_tell_of_the_others_of_their_call_are_no_reports() -> None:
+    def typed(x: int, size: int, rng: np.random.Generator) -> Any:
+        return np.array([0.5 if u < 3e-4 * math.e**x else 0 for u in rng.random(size)])
+
+    def padded(x: int, size: int, rng: np.random.Generator) -> Any:
+        lengths = 1 + (rng.random(size) < 3e-4 * math.e**x)
+        return np.arange(lengths.max()) * (np.arange(lengths.max()) < lengths[:, None])
+
+    functions: tuple[Callable[..., Any], ...] = (typed, padded)
+    for function in functions:
+        with pytest.raises(ImplementationError, match="arrays of one type and shape"):
+            audit(function, inputs=[0, 1], epsilon=1.0, trials=20_000, mode=Mode.FIXED)
+
+
+def test_the_type_of_an_array_tells_of_its_input() -> None:
+    def function(x: int, size: int, rng: np.random.Generator) -> Any:
+        return np.zeros(size, dtype=[np.int32, np.int64][x])
+
+    many: Callable[..., Any] = function
+    assert audit(many, inputs=[0, 1], epsilon=1.0, trials=5_000).epsilon_lower > 1
