@@ -107,7 +107,7 @@ def audit(
     >>> 0.95 < audit(m, epsilon=1.0, trials=100_000, seed=7).epsilon_lower < 1
     True
     """
-    from ldpaudit.attacks import _engine, _game
+    from ldpaudit.attacks import _engine, _game, _seeded
 
     trials = _whole(trials)
     code = _require_seeded(target, inputs, implementation, neighbours, delta, trials, executor, checkpoint)
@@ -116,14 +116,16 @@ def audit(
     if isinstance(target, Plan | Mechanism):
         if (Form(form), users, learned) != (Form.RAW, 1, False):
             raise ValueError("form, users and learned are for a callable: the score of a mechanism is known")
-        return _engine.run(_game.Planned(target, neighbours, implementation, delta), trials=trials, **options)
+        found = _engine.run(_game.Planned(target, neighbours, implementation, delta), trials=trials, **options)
+        return found if implementation is None or _seeded.takes_rng(implementation) else replace(found, seed=None)
     function = import_module("ldpaudit.adapters.objects").as_callable(target)
     blackbox = import_module(f"{__name__}._blackbox")
     look = blackbox.Look(Form(form), users, learned)
     refutable = epsilon if Mode(mode) is Mode.SEQUENTIAL else None
     box = blackbox.target(function, inputs, delta, trials, 1 - confidence, seed, look, refutable)
     found = _engine.run(box.target, trials=box.remaining, **options)
-    return replace(found, trials=found.trials + trials - box.remaining)
+    shown = seed if _seeded.takes_rng(function) else None
+    return replace(found, trials=found.trials + trials - box.remaining, seed=shown)
 
 
 def _whole(trials: float) -> int:

@@ -416,3 +416,12 @@ def test_a_budget_is_a_whole_number() -> None:
     for target in (BINARY, BINARY.sample):
         with pytest.raises(ValueError, match=r"whole number of trials, got 1000.5"):
             audit(target, inputs=[0, 1], trials=1_000.5)  # type: ignore[arg-type]
+
+
+def test_no_seed_is_said_to_reproduce_what_draws_from_a_source_of_its_own() -> None:
+    options: dict[str, Any] = {"trials": 1_000, "seed": 5}
+    assert audit(BINARY, **options).seed == 5
+    assert audit(BINARY.sample, inputs=[0, 1], **options).seed == 5
+    assert audit(BINARY, implementation=BINARY, **options).seed == 5
+    assert audit(callable_of_one, inputs=[0, 1], **options).seed is None
+    assert audit(BINARY, implementation=callable_of_one, **options).seed is None
