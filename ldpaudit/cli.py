@@ -260,7 +260,8 @@ def audit(
     kind, _, rest = target.partition(":")
     if kind == "log":
         function = read_log(rest)
-        values, trials = values or function.inputs[:2], min(trials, function.trials)
+        values = values or function.inputs[:2]
+        trials = min(trials, function.trials_on(values, users))
     else:
         function = Program(rest) if kind == "exec" else resolve(target)
     options: dict[str, Any] = {"inputs": values, "epsilon": float(claimed), "delta": round_up(parse(delta)), "trials": trials}

@@ -195,3 +195,20 @@ def test_a_program_answers_whoever_asks_with_the_report_on_their_input() -> None
 def test_what_is_one_only_is_not_copied(single: Any) -> None:
     with pytest.raises(TypeError, match="use threads"):
         pickle.dumps(single)
+
+
+@pytest.mark.parametrize(("given", "users"), [((0, 2), 1), ((0, 1, 2), 1), ((2, 0), 2), ((0, 1), 2)])
+def test_a_log_does_not_run_out_whichever_of_its_inputs_are_given(given: tuple[int, ...], users: int) -> None:
+    rng, rows = np.random.default_rng(4), {0: 4_000, 1: 4_000, 2: 1_000}
+    log = Log({x: [x if rng.random() < 0.5 else int(y) for y in rng.integers(0, 3, size)] for x, size in rows.items()})
+    function: Callable[..., Any] = log
+    found = audit(function, inputs=given, trials=log.trials_on(given, users), users=users)
+    assert found.trials == log.trials_on(given, users) > 400
+
+
+@pytest.mark.parametrize("x", [7, [1]])
+def test_an_input_that_is_not_in_the_log_is_said_to_be_none_of_it(x: Any) -> None:
+    log = Log({0: [0], 1: [1]})
+    for ask in (lambda: log.trials_on([0, x]), lambda: audit(log, inputs=[0, x])):  # type: ignore[arg-type]
+        with pytest.raises(ImplementationError, match=r"^on input .*: the log holds no reports on it, but on 0, 1$"):
+            ask()

@@ -78,6 +78,8 @@ def call(function: Callable[[Any], Any], x: Any) -> Any:
     """
     try:
         report = function(x)
+    except ImplementationError:
+        raise
     except Exception as error:
         raise ImplementationError(f"the callable raised {type(error).__name__}: {error}", x) from error
     if report is None:

@@ -7,6 +7,7 @@ import json
 import math
 import threading
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from ldpaudit.errors import DeploymentError, ImplementationError
 
 SPREAD = 7
 """Standard deviations of a fair coin's count that are kept in reserve: one audit in 10**11 runs out of reports."""
+
+SHOWN = 5
+"""Inputs that an error message names."""
 
 
 class Log:
@@ -53,8 +57,32 @@ class Log:
     @property
     def trials(self) -> int:
         """Trials on the two best recorded inputs that fair coins can make without running out."""
-        fewer = len(self.reports[self.inputs[1]])
-        return max(0, int(2 * (fewer - SPREAD * math.sqrt(fewer))))
+        return self.trials_on(self.inputs[:2])
+
+    def trials_on(self, inputs: Sequence[Any], users: int = 1) -> int:
+        """Trials, on whichever two of these inputs, that fair coins can make without running out.
+
+        Parameters
+        ----------
+        inputs : sequence
+            Of the log's.
+        users : int
+            2: each trial takes a report on the first of the inputs too.
+
+        Raises
+        ------
+        ImplementationError
+            Where the log holds no reports on an input.
+        """
+        fewer = min(len(self._of(x)) for x in inputs)
+        return max(0, int(2 * (fewer - SPREAD * math.sqrt(fewer)) / (1 if users == 1 else 3)))
+
+    def _of(self, x: Any) -> list[Any]:
+        try:
+            return self.reports[x]
+        except (KeyError, TypeError):
+            shown = ", ".join(map(repr, self.inputs[:SHOWN]))
+            raise ImplementationError(f"the log holds no reports on it, but on {shown}", x) from None
 
     def __call__(self, x: Any, size: int, rng: np.random.Generator) -> list[Any]:
         """Fresh reports.
@@ -62,14 +90,14 @@ class Log:
         Raises
         ------
         ImplementationError
-            Where the log holds no more of them.
+            Where the log holds no more of them, or none.
         """
         with self._one:
-            start = self._next[x]
-            if start + size > len(self.reports[x]):
-                raise ImplementationError(f"the log holds {len(self.reports[x])} reports, and more are needed", x)
+            reports, start = self._of(x), self._next[x]
+            if start + size > len(reports):
+                raise ImplementationError(f"the log holds {len(reports)} reports, and more are needed", x)
             self._next[x] = start + size
-        return self.reports[x][start : start + size]
+        return reports[start : start + size]
 
 
 def read_log(path: str | Path, input_column: str = "input", report_column: str = "report") -> Log:
