@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import call, in_order, positional, probe
+from ldpaudit.adapters.callables import call, in_order, one_by_one, positional, probe
 from ldpaudit.attacks._canonical import canonicalized
 from ldpaudit.attacks._choosing import LUCK, Found, Reports, learn
 from ldpaudit.attacks._encoding import Encoded, Skeleton, encode, join, require_alike
@@ -193,14 +193,14 @@ class _Sampler:
     def __call__(self, x: Any, size: int, rng: np.random.Generator, ask: Callable[..., Any] = call) -> Encoded:
         if size == 0:
             return {}
-        if not self.alone:
+        if positional(self.function) >= 3:
             return encode(ask(lambda value: self.function(value, size, rng), x), size, x)
         return encode([ask(self.function, x) for _ in range(size)], size, x)
 
     @property
     def alone(self) -> bool:
-        """Whether it makes one report a call."""
-        return positional(self.function) < 3
+        """Whether it makes one report after the other."""
+        return one_by_one(self.function)
 
     def mixed(self, xs: Sequence[Any], order: NDArray[np.int64]) -> list[Encoded]:
         """One report after the other, on these of the inputs; encoded for each input."""

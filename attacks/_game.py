@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import as_sampler, in_order, positional, stack
+from ldpaudit.adapters.callables import as_sampler, in_order, one_by_one, stack
 from ldpaudit.attacks import _event, _kinput
 from ldpaudit.errors import ImplementationError
 from ldpaudit.mechanism import Mechanism, Views
@@ -310,7 +310,7 @@ class Planned:
         if many is None or len(many.inputs) < 3:
             return Pair(target), *map(Pair, baits)
         code = self.implementation or m
-        one = None if isinstance(code, Mechanism) or positional(code) >= 3 else code
+        one = code if not isinstance(code, Mechanism) and one_by_one(code) else None
         return Pair(target), *map(Pair, baits), Which(many, as_sampler(code), target.view_bytes, one=one)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import as_sampler, in_order, positional, stack
+from ldpaudit.adapters.callables import as_sampler, in_order, one_by_one, stack
 from ldpaudit.attacks._engine import Target
 from ldpaudit.attacks._event import Attack
 from ldpaudit.errors import ImplementationError, Unsupported
@@ -69,7 +69,7 @@ def played(m: Mechanism, found: Attack, implementation: Implementation) -> Targe
         # Foreign code need not know what no views look like.
         return scores_of(found, sample(x, size, rng), size, x) if size else np.zeros(0)
 
-    if implementation is None or isinstance(implementation, Mechanism) or positional(implementation) >= 3:
+    if implementation is None or isinstance(implementation, Mechanism) or not one_by_one(implementation):
         return Target(found.pair, found.event, draw, size)
 
     def mixed(sides: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

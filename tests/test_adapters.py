@@ -21,6 +21,7 @@ from ldpaudit.adapters.logs import Log, read_log
 from ldpaudit.adapters.objects import as_callable, claimed_epsilon
 from ldpaudit.adapters.programs import Program
 from ldpaudit.errors import DeploymentError, ImplementationError
+from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests import broken_callables
 
@@ -209,6 +210,22 @@ def test_a_log_does_not_run_out_whichever_of_its_inputs_are_given(given: tuple[i
 @pytest.mark.parametrize("x", [7, [1]])
 def test_an_input_that_is_not_in_the_log_is_said_to_be_none_of_it(x: Any) -> None:
     log = Log({0: [0], 1: [1]})
-    for ask in (lambda: log.trials_on([0, x]), lambda: audit(log, inputs=[0, x])):  # type: ignore[arg-type]
+    for ask in (lambda: log.trials_on([0, x]), lambda: audit(log, inputs=[0, x])):
         with pytest.raises(ImplementationError, match=r"^on input .*: the log holds no reports on it, but on 0, 1$"):
             ask()
+
+
+COUNTING = """\
+import sys
+for i, line in enumerate(sys.stdin):
+    print(i // 2048 % 2, flush=True)
+"""
+
+
+def test_what_a_programs_answers_share_with_those_before_them_is_no_leak() -> None:
+    m = KaryRandomizedResponse.for_epsilon(1, k=2)
+    with Program([sys.executable, "-c", COUNTING]) as program:
+        evidence = audit(m, implementation=program, epsilon=1.0, trials=40_000, mode=Mode.FIXED)
+    assert evidence.epsilon_lower < 0.2
+    with Program([sys.executable, "-c", COUNTING]) as program:
+        assert audit(program, inputs=[0, 1], epsilon=1.0, trials=20_000, mode=Mode.FIXED).epsilon_lower < 0.2

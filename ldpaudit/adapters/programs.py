@@ -49,16 +49,29 @@ class Program:
         ImplementationError
             Where the program cannot be started, ends early, or answers with anything but JSON.
         """
+        return self.in_order([x], [0] * size)[0]
+
+    def in_order(self, xs: Sequence[Any], order: Sequence[int]) -> list[list[Any]]:
+        """One report after the other, on the inputs at these places; put together for each input.
+
+        Raises
+        ------
+        ImplementationError
+            See `__call__`.
+        """
+        lines, reports = [json.dumps(x) + "\n" for x in xs], [list[Any]() for _ in xs]
         with self._one:
             process = self._running()
             assert process.stdin is not None
             assert process.stdout is not None
             # A thread writes, so that a program which answers line by line never waits for us to read.
-            writer = threading.Thread(target=_write, args=(process.stdin, json.dumps(x) + "\n", size), daemon=True)
+            asked = [lines[place] for place in order]
+            writer = threading.Thread(target=_write, args=(process.stdin, asked), daemon=True)
             writer.start()
-            reports = [self._answer(process.stdout.readline(), x) for _ in range(size)]
+            for place in order:
+                reports[place].append(self._answer(process.stdout.readline(), xs[place]))
             writer.join()
-            return reports
+        return reports
 
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None:
@@ -92,9 +105,9 @@ class Program:
         self.close()
 
 
-def _write(stream: IO[str], line: str, size: int) -> None:
+def _write(stream: IO[str], lines: Sequence[str]) -> None:
     # A program that has ended is reported by the reader, with the input.
     with suppress(BrokenPipeError, ValueError):
-        for _ in range(size):
+        for line in lines:
             stream.write(line)
         stream.flush()
