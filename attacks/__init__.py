@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -129,7 +130,7 @@ def audit(
 
 
 def _whole(trials: float) -> int:
-    if trials != int(trials):
+    if not (math.isfinite(trials) and trials == int(trials)):
         raise ValueError(f"an audit needs a whole number of trials, got {trials!r}")
     return int(trials)
 
@@ -151,7 +152,7 @@ def _require_seeded(
     apart = not _seeded.in_one_process(executor)
     if isinstance(code, Plan | Mechanism) or not (apart or checkpoint is not None):
         return ""
-    code, given = import_module("ldpaudit.adapters.objects").as_callable(code), list(inputs or ())
+    code, given = import_module("ldpaudit.adapters.objects").as_callable(code), [] if inputs is None else list(inputs)
     size = max(1, min(_seeded.VIEWS, trials // _seeded.SHARE))
 
     def draw(recorded: Callable[..., Any], rng: Generator) -> object:

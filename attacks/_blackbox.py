@@ -116,7 +116,7 @@ def target(
     ValueError
         Where there are fewer than two inputs, or too few trials to learn from.
     """
-    given = list(inputs or ())
+    given = [] if inputs is None else list(inputs)
     if len(given) < 2:
         raise ValueError(f"an audit of a callable needs at least two inputs, got {len(given)}")
     if look.users == 2:

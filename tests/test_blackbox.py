@@ -6,6 +6,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ldpaudit import audit
 from ldpaudit.adapters import callables
 from ldpaudit.attacks._encoding import encode
 from ldpaudit.attacks._features import monotone_ratio
+from ldpaudit.certificate import EvidenceRecord
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Form, Mode
 from ldpaudit.mechanism import Mechanism
@@ -343,3 +345,15 @@ def test_the_type_of_an_array_tells_of_its_input() -> None:
 
     many: Callable[..., Any] = function
     assert audit(many, inputs=[0, 1], epsilon=1.0, trials=5_000).epsilon_lower > 1
+
+
+@pytest.mark.parametrize("inputs", [np.array([0, 1]), np.eye(2, dtype=int)])
+def test_inputs_may_be_the_rows_of_an_array(inputs: Any, tmp_path: Path) -> None:
+    def function(x: Any, size: int, rng: np.random.Generator) -> Any:
+        return np.full(size, np.ravel(x)[-1])
+
+    many: Callable[..., Any] = function
+    options: dict[str, Any] = {"inputs": inputs, "epsilon": 1.0, "trials": 2_000, "checkpoint": tmp_path / "audit.json"}
+    found = [EvidenceRecord.of(audit(many, **options)) for _ in range(2)]
+    assert found[0].epsilon_lower > 1
+    assert found[0].model_dump_json() == found[1].model_dump_json()

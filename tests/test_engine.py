@@ -416,6 +416,8 @@ def test_a_budget_is_a_whole_number() -> None:
     for target in (BINARY, BINARY.sample):
         with pytest.raises(ValueError, match=r"whole number of trials, got 1000.5"):
             audit(target, inputs=[0, 1], trials=1_000.5)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=r"whole number of trials, got inf"):
+            audit(target, inputs=[0, 1], trials=math.inf)  # type: ignore[arg-type]
 
 
 def test_no_seed_is_said_to_reproduce_what_draws_from_a_source_of_its_own() -> None:
