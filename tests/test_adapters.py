@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
 import time
@@ -229,3 +230,52 @@ def test_what_a_programs_answers_share_with_those_before_them_is_no_leak() -> No
     assert evidence.epsilon_lower < 0.2
     with Program([sys.executable, "-c", COUNTING]) as program:
         assert audit(program, inputs=[0, 1], epsilon=1.0, trials=20_000, mode=Mode.FIXED).epsilon_lower < 0.2
+
+
+def test_code_that_ends_the_program_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ImplementationError, match="raised SystemExit: 0"):
+        probe(lambda x: sys.exit(0), 1)
+    (tmp_path / "script_that_ends.py").write_text("import sys\nsys.exit(0)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImplementationError, match="cannot import script_that_ends:f: SystemExit"):
+        resolve("script_that_ends:f")
+
+
+def test_a_path_is_not_a_modules_name() -> None:
+    with pytest.raises(ImplementationError, match=r"a module's name as in an import, got the path './ours.py'"):
+        resolve("./ours.py:f")
+
+
+def test_an_adapters_error_says_what_happened_once() -> None:
+    with Program("true") as program, pytest.raises(ImplementationError, match=r"^on input 0: true ended before it answered$"):
+        audit(program, inputs=[0, 1], epsilon=1, trials=1000)
+
+
+def test_a_closed_program_leaves_nothing_running(tmp_path: Path) -> None:
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    reader, started = os.open(held, os.O_RDONLY | os.O_NONBLOCK), time.monotonic()
+    with Program(["sh", "-c", f"sleep 60 > {held} & read x; echo 1; wait"]) as program:
+        assert program(0, 1, RNG) == [1]
+    os.set_blocking(reader, True)
+    assert os.read(reader, 1) == b""  # which it is when nobody holds it open
+    assert time.monotonic() - started < 30
+    os.close(reader)
+
+
+def test_a_log_is_read_as_spreadsheets_and_people_write_it(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("input, report\n0, 1\n[1], 0\n", encoding="utf-8-sig")
+    log = read_log(path)
+    assert log(0, 1, RNG) == [1]
+    assert log([1], 1, RNG) == [0]
+    with pytest.raises(ImplementationError, match=r"^on input 2: the log holds no reports on it, but on 0, '\[1\]'$"):
+        log(2, 1, RNG)
+
+
+@pytest.mark.parametrize("line", ["1", "1,0,0"])
+def test_a_line_of_a_log_has_a_value_in_each_column(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(f"input,report\n0,1\n{line}\n")
+    with pytest.raises(DeploymentError, match=r"log.csv:3: needs a value in each column"):
+        read_log(path)

@@ -45,13 +45,15 @@ def resolve(name: str) -> Callable[..., Any]:
         Where it cannot be imported, or is not callable.
     """
     module, _, attribute = name.partition(":")
+    if "/" in module or module.endswith(".py"):
+        raise ImplementationError(f"needs MODULE:CALLABLE with a module's name as in an import, got the path {module!r}")
     if not module or not attribute:
         raise ImplementationError(f"needs MODULE:CALLABLE, got {name!r}")
     try:
         found = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except Exception as error:  # whatever the user's module raises while it is imported
+    except (Exception, SystemExit) as error:  # whatever the user's module raises while it is imported
         raise ImplementationError(f"cannot import {name}: {type(error).__name__}: {error}") from error
     if not callable(found):
         raise ImplementationError(f"needs a callable, got {type(found).__name__} at {name}")
@@ -78,9 +80,9 @@ def call(function: Callable[[Any], Any], x: Any) -> Any:
     """
     try:
         report = function(x)
-    except ImplementationError:
+    except ImplementationError:  # an adapter's, which says what happened
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # code that ends the program would end the audit as if it had passed
         raise ImplementationError(f"the callable raised {type(error).__name__}: {error}", x) from error
     if report is None:
         raise ImplementationError("the callable needs to return a report, got None", x)

@@ -8,6 +8,7 @@ import math
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,15 +75,19 @@ class Log:
         ImplementationError
             Where the log holds no reports on an input.
         """
-        fewer = min(len(self._of(x)) for x in inputs)
+        fewer = min(len(self.reports[self._held(x)]) for x in inputs)
         return max(0, int(2 * (fewer - SPREAD * math.sqrt(fewer)) / (1 if users == 1 else 3)))
 
-    def _of(self, x: Any) -> list[Any]:
-        try:
-            return self.reports[x]
-        except (KeyError, TypeError):
-            shown = ", ".join(map(repr, self.inputs[:SHOWN]))
-            raise ImplementationError(f"the log holds no reports on it, but on {shown}", x) from None
+    def _held(self, x: Any) -> Any:
+        """The input as the log has it."""
+        with suppress(TypeError):  # of what can be no key
+            if x in self.reports:
+                return x
+        with suppress(TypeError):
+            if _key(x) in self.reports:
+                return _key(x)
+        shown = ", ".join(f"{each!r:.20}" for each in self.inputs[:SHOWN])
+        raise ImplementationError(f"the log holds no reports on it, but on {shown}", x)
 
     def __call__(self, x: Any, size: int, rng: np.random.Generator) -> list[Any]:
         """Fresh reports.
@@ -92,11 +97,12 @@ class Log:
         ImplementationError
             Where the log holds no more of them, or none.
         """
+        key = self._held(x)
         with self._one:
-            reports, start = self._of(x), self._next[x]
+            reports, start = self.reports[key], self._next[key]
             if start + size > len(reports):
                 raise ImplementationError(f"the log holds {len(reports)} reports, and more are needed", x)
-            self._next[x] = start + size
+            self._next[key] = start + size
         return reports[start : start + size]
 
 
@@ -113,7 +119,7 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
     Raises
     ------
     DeploymentError
-        Where it cannot be read, or a column is missing.
+        Where it cannot be read, a column is missing, or a line has fewer or more values than there are columns.
     """
     file = Path(path)
     rows = _parquet(file) if file.suffix == ".parquet" else _csv(file)
@@ -132,8 +138,16 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
 
 def _csv(file: Path) -> list[dict[str, Any]]:
     try:
-        with file.open(encoding="utf-8", newline="") as stream:
-            return list(csv.DictReader(stream))
+        # Spreadsheets write a byte order mark; people, blanks after commas.
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream)
+            reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
+            rows = []
+            for row in reader:
+                if None in row or None in row.values():
+                    raise DeploymentError("needs a value in each column, and no more", str(file), reader.line_num)
+                rows.append(row)
+            return rows
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DeploymentError(f"needs a readable CSV file: {error}", str(file)) from None
 
@@ -160,5 +174,8 @@ def _value(text: Any) -> Any:
 
 
 def _hashable(text: Any) -> Any:
-    value = _value(text)
+    return _key(_value(text))
+
+
+def _key(value: Any) -> Any:
     return value if isinstance(value, int | float | str | bool | None) else json.dumps(value)

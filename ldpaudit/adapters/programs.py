@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
 import subprocess
 import threading
 from collections.abc import Sequence
@@ -77,7 +79,12 @@ class Program:
         if self._process is None:
             try:
                 self._process = subprocess.Popen(
-                    self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+                    self.command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    bufsize=1,
+                    start_new_session=True,
                 )
             except OSError as error:
                 raise ImplementationError(f"cannot start {self.command[0]}: {error.strerror}") from None
@@ -92,8 +99,11 @@ class Program:
             raise ImplementationError(f"needs one JSON value a line, got {line.strip()!r:.60}", x) from None
 
     def close(self) -> None:
-        """End the program."""
+        """End the program, and what it started: a child of its own would keep our caller's pipes open."""
         if self._process is not None:
+            if hasattr(os, "killpg"):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
             self._process.kill()
             self._process.communicate()
             self._process = None
