@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
+import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ldpaudit.evidence import Evidence, Form, Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 TRIALS = 10**6
 """Default budget, in views."""
@@ -96,10 +93,10 @@ def audit(
     Unsupported
         Where no attack on the plan is known, or scikit-learn is asked for and missing.
     TypeError
-        Where other processes are to sample what draws from a source of its own, or what does not pickle; or where an audit
-        of such a code is to go on from a checkpoint.
+        Where an argument is not of its type; where other processes are to sample what draws from a source of its own, or what
+        does not pickle; or where an audit of such a code is to go on from a checkpoint.
     ValueError
-        Where an argument lies outside its domain.
+        Where an argument lies outside its domain, or all inputs are one.
 
     Examples
     --------
@@ -110,8 +107,11 @@ def audit(
     """
     from ldpaudit.attacks import _engine, _game, _seeded
 
-    trials = _whole(trials)
-    code = _require_seeded(target, inputs, implementation, neighbours, delta, trials, executor, checkpoint)
+    trials = _engine.whole(trials)
+    # What learns takes its time before the engine is asked.
+    _engine.require(trials, confidence, delta, epsilon, seed)
+    given = None if inputs is None else list(inputs)
+    code = _seeded.require(target, given, implementation, neighbours, delta, trials, executor, checkpoint)
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "seed": seed}
     options |= {"mode": Mode(mode), "executor": executor, "checkpoint": checkpoint, "progress": progress, "code": code}
     if isinstance(target, Plan | Mechanism):
@@ -120,51 +120,23 @@ def audit(
         found = _engine.run(_game.Planned(target, neighbours, implementation, delta), trials=trials, **options)
         return found if implementation is None or _seeded.takes_rng(implementation) else replace(found, seed=None)
     function = import_module("ldpaudit.adapters.objects").as_callable(target)
+    _require_different(given)
     blackbox = import_module(f"{__name__}._blackbox")
     look = blackbox.Look(Form(form), users, learned)
     refutable = epsilon if Mode(mode) is Mode.SEQUENTIAL else None
-    box = blackbox.target(function, inputs, delta, trials, 1 - confidence, seed, look, refutable)
+    box = blackbox.target(function, given, delta, trials, 1 - confidence, seed, look, refutable)
     found = _engine.run(box.target, trials=box.remaining, **options)
     shown = seed if _seeded.takes_rng(function) else None
     return replace(found, trials=found.trials + trials - box.remaining, seed=shown)
 
 
-def _whole(trials: float) -> int:
-    if not (math.isfinite(trials) and trials == int(trials)):
-        raise ValueError(f"an audit needs a whole number of trials, got {trials!r}")
-    return int(trials)
-
-
-def _require_seeded(
-    target: Any,
-    inputs: Sequence[Any] | None,
-    implementation: Any,
-    neighbours: Neighbours | None,
-    delta: float,
-    trials: int,
-    executor: Executor | None,
-    checkpoint: str | Path | None,
-) -> str:
-    """What the audited code draws from one seed, where other processes are to draw it or another run of this one."""
-    from ldpaudit.attacks import _game, _seeded
-
-    code = target if implementation is None else implementation
-    apart = not _seeded.in_one_process(executor)
-    if isinstance(code, Plan | Mechanism) or not (apart or checkpoint is not None):
-        return ""
-    code, given = import_module("ldpaudit.adapters.objects").as_callable(code), [] if inputs is None else list(inputs)
-    size = max(1, min(_seeded.VIEWS, trials // _seeded.SHARE))
-
-    def draw(recorded: Callable[..., Any], rng: Generator) -> object:
-        if implementation is None:
-            return [recorded(x, max(1, size // len(given)), rng) for x in given]
-        return _game.Planned(target, neighbours, recorded, delta).games()[0].draw(size, rng)
-
-    drawn = _seeded.fingerprint(code, draw) if _seeded.takes_rng(code) else None
-    if drawn is None:
-        wanted = "other processes may sample" if apart else "an audit may go on from a checkpoint that samples"
-        raise TypeError(
-            f"{wanted} a mechanism or a callable (x, size, rng) that draws from rng alone, for what draws from a source "
-            f"of its own may repeat itself; got {code!r:.80}: use {'threads' if apart else 'no checkpoint'}"
-        )
-    return drawn
+def _require_different(inputs: list[Any] | None) -> None:
+    """Nobody tells an input from itself, and an audit that tries would pass whatever the code does."""
+    if inputs is None or len(inputs) < 2:
+        return  # which is said where they are used
+    try:
+        kinds = {pickle.dumps(x) for x in inputs}
+    except Exception:  # whatever an input raises when it is pickled
+        return
+    if len(kinds) == 1:
+        raise ValueError(f"an audit needs two different inputs, got {len(inputs)} times {inputs[0]!r:.60}")

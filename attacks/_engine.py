@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Executor
+from numbers import Integral, Real
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +70,7 @@ def run(
     TypeError
         Where a process pool is to do what does not pickle.
     """
-    _require(trials, confidence, delta, epsilon)
+    require(trials, confidence, delta, epsilon, seed)
     source = Given(source) if isinstance(source, Target) else source
     job = Job(source, trials, confidence, seed, delta, epsilon, Mode(mode), executor, progress)
     file = None if checkpoint is None else Checkpoint(Path(checkpoint), f"{job.description} {np.__version__} {code}")
@@ -115,7 +118,31 @@ def _words(event: str, state: State, counts: _bound.Counts) -> str:
     )
 
 
-def _require(trials: int, confidence: float, delta: float, epsilon: float | None) -> None:
+def whole(trials: Any) -> int:
+    """A budget; 1e6 is one too.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where it is no number, or no whole one.
+    """
+    _require_number("trials", trials, Real, "an integer")
+    if not (math.isfinite(trials) and trials == int(trials)):
+        raise ValueError(f"an audit needs a whole number of trials, got {trials!r:.60}")
+    return int(trials)
+
+
+def require(trials: int, confidence: Any, delta: Any, epsilon: Any, seed: Any) -> None:
+    """Every number in its domain.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where one is no number, or not in its domain; with its name.
+    """
+    _require_number("seed", seed, Integral, "an integer")
+    for name, value in (("confidence", confidence), ("delta", delta), ("epsilon", 0 if epsilon is None else epsilon)):
+        _require_number(name, value, Real, "a number")
     if trials < 16:
         raise ValueError(f"an audit needs trials >= 16, got {trials}")
     if not 0 < confidence < 1:
@@ -124,3 +151,10 @@ def _require(trials: int, confidence: float, delta: float, epsilon: float | None
         raise ValueError(f"an audit needs 0 <= delta < 1, got {delta}")
     if epsilon is not None and not epsilon >= 0:
         raise ValueError(f"an audit needs epsilon >= 0, got {epsilon}")
+    if seed < 0:
+        raise ValueError(f"an audit needs seed >= 0, got {seed}")
+
+
+def _require_number(name: str, value: Any, kind: type, what: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"an audit needs {name} to be {what}, got {value!r:.60}")

@@ -10,12 +10,17 @@ import hashlib
 import pickle
 from collections.abc import Callable
 from concurrent import futures
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ldpaudit.adapters.callables import call, positional
+from ldpaudit.adapters.objects import as_callable
+from ldpaudit.attacks._game import Planned
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Plan
 
 VIEWS, SHARE = 1024, 16
 """So many views are drawn twice to see whether they are the same, or this part of the budget."""
@@ -57,3 +62,52 @@ def fingerprint(code: Callable[..., Any], draw: Callable[[Callable[..., Any], np
 
     first = seen()
     return first if seen() == first else None
+
+
+def require(
+    target: Any,
+    inputs: list[Any] | None,
+    implementation: Any,
+    neighbours: Neighbours | None,
+    delta: float,
+    trials: int,
+    executor: futures.Executor | None,
+    checkpoint: str | Path | None,
+) -> str:
+    """What the audited code draws from one seed, where other processes are to draw it or another run of the program.
+
+    Parameters
+    ----------
+    target, inputs, implementation, neighbours, delta, trials, executor, checkpoint
+        As `ldpaudit.audit` has them.
+
+    Returns
+    -------
+    str
+        Nothing where this process alone draws it, or where it is a mechanism of ours.
+
+    Raises
+    ------
+    TypeError
+        Where it draws from a source of its own.
+    """
+    code = target if implementation is None else implementation
+    apart = not in_one_process(executor)
+    if isinstance(code, Plan | Mechanism) or not (apart or checkpoint is not None):
+        return ""
+    code, given = as_callable(code), inputs or []
+    size = max(1, min(VIEWS, trials // SHARE))
+
+    def draw(recorded: Callable[..., Any], rng: np.random.Generator) -> object:
+        if implementation is None:
+            return [recorded(x, max(1, size // len(given)), rng) for x in given]
+        return Planned(target, neighbours, recorded, delta).games()[0].draw(size, rng)
+
+    drawn = fingerprint(code, draw) if takes_rng(code) else None
+    if drawn is None:
+        wanted = "other processes may sample" if apart else "an audit may go on from a checkpoint that samples"
+        raise TypeError(
+            f"{wanted} a mechanism or a callable (x, size, rng) that draws from rng alone, for what draws from a source "
+            f"of its own may repeat itself; got {code!r:.80}: use {'threads' if apart else 'no checkpoint'}"
+        )
+    return drawn

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,33 @@ def test_a_view_that_hardly_ever_misleads_is_worth_what_it_is_at_once(wrong: int
     bound = test.epsilon_lower(counts)
     assert 6 < bound < np.log(9_000 / max(wrong, 0.5))
     assert test.p_value(counts, bound) <= 0.05 < test.p_value(counts, bound * 1.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"epsilon": "1"}, TypeError, "epsilon to be a number, got '1'"),
+        ({"delta": "0"}, TypeError, "delta to be a number, got '0'"),
+        ({"confidence": None}, TypeError, "confidence to be a number, got None"),
+        ({"trials": "1000"}, TypeError, "trials to be an integer, got '1000'"),
+        ({"trials": 1000.5}, ValueError, "whole number of trials, got 1000.5"),
+        ({"seed": None}, TypeError, "seed to be an integer, got None"),
+        ({"seed": -1}, ValueError, "seed >= 0, got -1"),
+        ({"delta": 2}, ValueError, "0 <= delta < 1, got 2"),
+        ({"confidence": 95}, ValueError, "0 < confidence < 1, got 95"),
+        ({"epsilon": -1}, ValueError, "epsilon >= 0, got -1"),
+        ({"inputs": [[0], [0]]}, ValueError, r"two different inputs, got 2 times \[0\]"),
+    ],
+)  # fmt: skip
+def test_what_an_audit_cannot_use_is_an_error_before_anything_is_called(
+    options: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    def never(x: int) -> int:
+        raise AssertionError("called")
+
+    with pytest.raises(error, match=says):
+        audit(never, **{"inputs": [0, 1], "epsilon": 1, "trials": 10_000, **options})
+
+
+def test_equal_inputs_of_other_types_are_different_inputs() -> None:
+    assert audit(lambda x: repr(x), inputs=[1, True, 1.0], epsilon=1, trials=2000).epsilon_lower > 1
