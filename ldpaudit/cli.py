@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -38,18 +39,19 @@ AUDITED = (
     "one; or log:FILE, with columns input and report."
 )
 FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed on standard output.")]
-SeedOption = Annotated[int, typer.Option(help="Seed of all samples.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of all samples.", min=0)]
 
 
 def main() -> None:
     """Run a command; an error of the user's or of the audited code is one line, and exit code 2."""
     try:
         app(spread(sys.argv[1:]))
-    except (LdpauditError, ValueError, TypeError) as error:
-        if isinstance(error, LdpauditError | ValueError) or _raised_by_us(error):
+    except Exception as error:
+        if isinstance(error, LdpauditError | ValueError) or (isinstance(error, TypeError) and _raised_by_us(error)):
             print(f"ldpaudit: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
-            sys.exit(2)
-        raise
+        else:
+            traceback.print_exc()  # and not 1, with which Python ends: that says that a claim is refuted
+        sys.exit(2)
 
 
 def spread(arguments: list[str]) -> list[str]:
@@ -57,13 +59,21 @@ def spread(arguments: list[str]) -> list[str]:
     spread_out: list[str] = []
     several = False
     for argument in arguments:
-        option = argument.startswith("-") and not argument.lstrip("-").replace(".", "").isdigit()
+        option = argument.startswith("-") and not _is_number(argument)
         if several and not option:
             spread_out += ["--inputs", argument]
             continue
         several = argument == "--inputs"
         spread_out += [] if several else [argument]
     return spread_out
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _raised_by_us(error: BaseException) -> bool:
@@ -83,13 +93,17 @@ def _say_json(data: Any) -> None:
 
 @contextmanager
 def _progress(title: str, total: int | None = None) -> Iterator[Any]:
-    """A bar on standard error, where that is a terminal; yields a function that advances it."""
+    """A bar on standard error, where that is a terminal; yields a function that advances it.
+
+    What audited code prints meanwhile goes there too: standard output is for the results.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    shown = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with redirect_stdout(sys.stderr), shown as bar:
         task = bar.add_task(title, total=total)
         yield lambda description=title, step=1: bar.update(task, description=description, advance=step)
 
@@ -258,16 +272,24 @@ def audit(
     claimed, values = parse(epsilon), [_input(text) for text in inputs or []]
     function: Any
     kind, _, rest = target.partition(":")
-    if kind == "log":
-        function = read_log(rest)
-        values = values or function.inputs[:2]
-        trials = min(trials, function.trials_on(values, users))
-    else:
-        function = Program(rest) if kind == "exec" else resolve(target)
-    options: dict[str, Any] = {"inputs": values, "epsilon": float(claimed), "delta": round_up(parse(delta)), "trials": trials}
-    options |= {"confidence": confidence, "seed": seed, "users": users, "learned": learned}
     rounded = None
-    with _progress("sampling"):
+    with ExitStack() as stack:
+        advance = stack.enter_context(_progress("sampling"))
+        if kind == "log":
+            if users != 1:
+                raise ValueError(f"an audit of a log needs --users 1, got {users}: its reports are not of consecutive calls")
+            function = read_log(rest)
+            values = values or function.inputs[:2]
+            trials = min(trials, allowed := function.trials_on(values))
+            if trials == allowed:
+                print(f"ldpaudit: {rest}: its reports allow {allowed:,} trials", file=sys.stderr)  # noqa: T201
+        elif kind == "exec":
+            function = stack.enter_context(Program(rest))
+        else:
+            function = resolve(target)
+        options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta)), "trials": trials}
+        options |= {"confidence": confidence, "seed": seed, "users": users, "learned": learned}
+        options |= {"progress": lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}")}
         evidence = ldpaudit.audit(function, **options)
         refuted = evidence.epsilon_lower > claimed * (1 + SLACK)
         if refuted and kind != "log":  # a log's reports are used once; and what raw reports do not refute, no form does
@@ -290,6 +312,13 @@ def audit(
         if not refuted and evidence.detectable is not None:
             _say(f"it would have detected epsilon >= {show_up(evidence.detectable)} with 95 % power")
     raise typer.Exit(1 if refuted else 0)
+
+
+def _float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise ValueError("needs numbers that a float can hold, got one above 1e308") from None
 
 
 def _input(text: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -22,6 +23,15 @@ def plain_noise(x: float, size: int, rng: np.random.Generator) -> Any:
 
 def raises(x: int) -> int:
     raise RuntimeError("the disk is\nfull")
+
+
+def chatty(x: int) -> int:
+    print("debug", x)
+    return fair(x)
+
+
+def ends(x: int) -> int:
+    sys.exit(0)
 
 
 def returns_nothing(x: int) -> None:

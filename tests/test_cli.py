@@ -8,9 +8,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ldpaudit import cli
 from ldpaudit.cli import spread
 
 ROOT = Path(__file__).parent.parent
@@ -151,6 +153,10 @@ def test_prove_and_mechanisms_list_every_stem() -> None:
         (("audit", "tests.broken_callables:returns_nothing", "--inputs", "0", "1", "--epsilon", "1"), "got None"),
         (("audit", "tests.broken_callables:wrong_type", "--inputs", "0", "1", "--epsilon", "1"), "object"),
         (("audit", "tests.broken_callables:hangs", "--inputs", "0", "1", "--epsilon", "1"), "hangs"),
+        (("audit", "tests.broken_callables:ends", "--inputs", "0", "1", "--epsilon", "1"), "raised SystemExit"),
+        (("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--epsilon", "1e400"), "above 1e308"),
+        (("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--epsilon", "1", "--delta", "2"), "got 2.0"),
+        (("audit", "log:tests/data/nothing.csv", "--epsilon", "1", "--users", "2"), "needs --users 1, got 2"),
         (("prove", "nothing"), "needs stems among"),
         (("verify", "README.md"), "needs a certificate in JSON"),
     ],
@@ -164,6 +170,37 @@ def test_inputs_may_be_given_in_one_go() -> None:
     assert spread(arguments) == [
         "audit", "m:f", "--inputs", "0", "--inputs", "-1", "--epsilon", "1", "--inputs", "2"
     ]  # fmt: skip
+
+
+def test_every_number_may_be_an_input() -> None:
+    assert spread(["--inputs", "-.5", "-1e3", "--seed", "1"]) == ["--inputs", "-.5", "--inputs", "-1e3", "--seed", "1"]
+
+
+def test_what_audited_code_prints_is_not_among_the_results() -> None:
+    common = ("--inputs", "0", "1", "--trials", "500", "--epsilon", "3", "--format", "json")
+    done = run("audit", "tests.broken_callables:chatty", *common)
+    assert not json.loads(done.stdout)["refuted"]
+    assert "debug 1" in done.stderr
+
+
+def test_an_audit_ends_the_program_that_it_started(tmp_path: Path) -> None:
+    child = tmp_path / "child"
+    (tmp_path / "stays.sh").write_text(f"sleep 60 & echo $! > {child}; while read -r x; do echo $x; done; wait\n")
+    done = run("audit", f"exec:sh {tmp_path / 'stays.sh'}", "--inputs", "0", "1", "--epsilon", "1", "--trials", "500")
+    assert done.returncode == 1, done.stderr
+    state = subprocess.run(["ps", "-o", "stat=", "-p", child.read_text()], capture_output=True, text=True, check=False)
+    assert state.stdout.strip()[:1] in ("", "Z")
+
+
+def test_a_fault_of_ours_does_not_end_as_a_refuted_claim(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    def fault(arguments: list[str]) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(cli, "app", fault)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert "ZeroDivisionError: ours" in capsys.readouterr().err
 
 
 def test_the_readme_shows_every_command() -> None:
