@@ -70,7 +70,7 @@ class Finding:
     message : str
         The claim, the bound and the reason, in a line.
     file, line : str, int or None
-        Where it is claimed.
+        Where it is claimed; the path as seen from where the gate was called.
     reproduce : str
         The command that shows it alone.
     high : float or None
@@ -165,10 +165,11 @@ def check(folder: Path, config: Config, path: Path, progress: Callable[[str], No
         if progress is not None:
             progress(file.name)
         findings += _deployment(file, folder, config, baseline)
-    for target in config.targets:
+    text, table = read_text(path), () if path.name == CONFIG else TABLE
+    for index, target in enumerate(config.targets):
         if progress is not None:
             progress(target.id)
-        findings.append(_target(target, config, path))
+        findings.append(_target(target, config, path, line_of(text, [*table, "targets", index, "id"])))
     return Gate(tuple(findings))
 
 
@@ -183,7 +184,7 @@ def _deployment(file: Path, folder: Path, config: Config, baseline: Mapping[str,
     certificate = certify(file, seed=config.seed, trials=config.trials, confidence=config.confidence)
     shown = str(file.relative_to(folder)) if file.is_relative_to(folder) else str(file)
     command = (
-        f"ldpaudit certify {shlex.quote(shown)} --seed {config.seed} --trials {config.trials}"
+        f"{_there(folder)}ldpaudit certify {shlex.quote(shown)} --seed {config.seed} --trials {config.trials}"
         f" --confidence {config.confidence}"
     )
     findings = []
@@ -201,8 +202,18 @@ def _deployment(file: Path, folder: Path, config: Config, baseline: Mapping[str,
             problem = "undecided" if config.require_decision and undecided else None
         message = f"{claim.sentence}: {claim.verdict}, {claim.reason}{worse}"
         line = line_of(certificate.deployment, ["claims", index, "id"])
-        findings.append(Finding(name, claim.verdict, problem, message, shown, line, command, high))
+        findings.append(Finding(name, claim.verdict, problem, message, _seen(folder, shown), line, command, high))
     return findings
+
+
+def _seen(folder: Path, file: str) -> str:
+    """A file as build logs and code scanners name it: from where the gate was called."""
+    return file if folder.is_absolute() else str(folder / file)
+
+
+def _there(folder: Path) -> str:
+    """What a command begins with that is pasted where the gate was called, not in the folder that it looked at."""
+    return "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
 
 
 def _regression(before: Mapping[str, Any] | None, outcome: Outcome, high: float | None) -> str:
@@ -219,7 +230,7 @@ def _regression(before: Mapping[str, Any] | None, outcome: Outcome, high: float 
     return ""
 
 
-def _target(target: TargetTable, config: Config, path: Path) -> Finding:
+def _target(target: TargetTable, config: Config, path: Path, line: int | None) -> Finding:
     function = import_module("ldpaudit.adapters.callables").resolve(target.callable)
     evidence = ldpaudit.audit(
         function,
@@ -233,8 +244,8 @@ def _target(target: TargetTable, config: Config, path: Path) -> Finding:
     refuted = evidence.epsilon_lower > target.epsilon * (1 + SLACK)
     given = " ".join(shlex.quote(json.dumps(x)) for x in target.inputs)
     command = (
-        f"ldpaudit audit {target.callable} --inputs {given} --epsilon {float(target.epsilon):g}"
-        f" --delta {float(target.delta):g} --trials {config.trials} --confidence {config.confidence}"
+        f"{_there(path.parent)}ldpaudit audit {target.callable} --inputs {given} --epsilon {float(target.epsilon)!r}"
+        f" --delta {float(target.delta)!r} --trials {config.trials} --confidence {config.confidence}"
         f" --seed {claim_seed(config.seed, 'target', target.id)}"
     )
     bound = f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {config.confidence:g}"
@@ -242,7 +253,7 @@ def _target(target: TargetTable, config: Config, path: Path) -> Finding:
     recorded = refuted == (target.expect == "refuted")
     problem = None if recorded else "refuted" if refuted else "not as recorded"
     outcome = Outcome.REFUTED if refuted else Outcome.UNDECIDED
-    return Finding(target.id, outcome, problem, message, path.name, None, command)
+    return Finding(target.id, outcome, problem, message, _seen(path.parent, path.name), line, command)
 
 
 def read_baseline(path: Path) -> dict[str, Any]:

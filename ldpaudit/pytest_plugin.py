@@ -6,6 +6,8 @@ Nothing of ours but this module is imported until a test asks for it.
 from __future__ import annotations
 
 import hashlib
+import os
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +43,7 @@ def assert_ldp(
     budget: int = BUDGET,
     confidence: float = CONFIDENCE,
     seed: int = 0,
+    again: str = "this test",
 ) -> Evidence:
     """Assert that samples do not refute (epsilon, delta)-LDP.
 
@@ -61,6 +64,8 @@ def assert_ldp(
         Of a refutation.
     seed : int
         Of our own samples.
+    again : str
+        What shows a refutation again where no command of ours does: a lambda, an object, a function beside a test.
 
     Returns
     -------
@@ -89,15 +94,43 @@ def assert_ldp(
     )
     if evidence.epsilon_lower > epsilon * (1 + SLACK):
         name = getattr(target, "__qualname__", str(target))
-        module = getattr(target, "__module__", "")
-        given = f"--inputs {' '.join(map(str, inputs))} --epsilon {epsilon:g} --delta {delta:g}"
-        reproduce = f"ldpaudit audit {module}:{name} {given} --trials {budget} --confidence {confidence} --seed {seed}"
+        given = _on_the_command_line(target, inputs)
+        options = f"--epsilon {float(epsilon)!r} --delta {float(delta)!r} --trials {budget} --confidence {confidence}"
+        reproduce = again if given is None else f"ldpaudit audit {given} {options} --seed {seed}"
         raise AssertionError(
             f"{name} is not {epsilon:g}-LDP{f' at delta {delta:g}' if delta else ''}: measured epsilon >= "
             f"{show_down(evidence.epsilon_lower)} with confidence {confidence:g}, on inputs {evidence.pair} and "
-            f"{evidence.event}; reproduce: {reproduce if not ours else f'seed {seed}'}"
+            f"{evidence.event}; reproduce: {reproduce}"
         )
     return evidence
+
+
+def _on_the_command_line(target: Any, inputs: Sequence[Any]) -> str | None:
+    """``MODULE:CALLABLE --inputs ...`` for a shell in the current folder; None where no command says the same."""
+    import json
+    import sys
+
+    module, name = getattr(target, "__module__", None), getattr(target, "__qualname__", "")
+    found: Any = sys.modules.get(module or "")
+    file = getattr(found, "__file__", None)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if file is None or module is None or found is not target or not _importable(Path(file), module):
+        return None
+    try:
+        texts = [json.dumps(x) for x in inputs]
+    except (TypeError, ValueError):
+        return None
+    if [repr(json.loads(text)) for text in texts] != [repr(x) for x in inputs]:
+        return None
+    return f"{module}:{name} --inputs {' '.join(map(shlex.quote, texts))}"
+
+
+def _importable(file: Path, module: str) -> bool:
+    """Whether a shell in the current folder finds the module: pytest also finds what stands beside a test."""
+    here, place = Path.cwd(), Path(*module.split("."))
+    ours = here in file.parents and "site-packages" not in file.parts
+    return not ours or file in (here / f"{place}.py", here / place / "__init__.py")
 
 
 def node_seed(node: str) -> int:
@@ -110,6 +143,7 @@ def ldp_audit(request: pytest.FixtureRequest) -> Callable[..., Evidence]:
     """`assert_ldp` with what the test's marker ``ldp`` says."""
     marker = request.node.get_closest_marker("ldp")
     defaults: dict[str, Any] = {"seed": node_seed(request.node.nodeid)}
+    defaults["again"] = f"pytest {shlex.quote(request.node.nodeid)}"
     if marker is not None:
         if marker.args:
             raise pytest.UsageError("the marker ldp takes keywords only, such as ldp(epsilon=1)")
@@ -140,6 +174,12 @@ class DeploymentFile(pytest.File):
         for index, claim in enumerate(load(self.path).claims):
             yield ClaimItem.from_parent(self, name=claim.id, index=index)
 
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The message alone: it names file, line and key."""
+        from ldpaudit.errors import LdpauditError
+
+        return str(excinfo.value) if isinstance(excinfo.value, LdpauditError) else super().repr_failure(excinfo)
+
 
 class ClaimItem(pytest.Item):
     """A claim of a deployment file: it passes unless it is refuted, or comes out otherwise than recorded."""
@@ -160,7 +200,8 @@ class ClaimItem(pytest.Item):
         claim = certify(one, trials=BUDGET, confidence=CONFIDENCE).claims[0]
         if not claim.as_recorded:
             recorded = f" (on record: {claim.expect})" if claim.expect else ""
-            reproduce = f"ldpaudit certify {self.path.name} --trials {BUDGET} --confidence {CONFIDENCE}"
+            file = shlex.quote(os.path.relpath(self.path, self.config.invocation_params.dir))
+            reproduce = f"ldpaudit certify {file} --trials {BUDGET} --confidence {CONFIDENCE}"
             raise AssertionError(f"{claim.sentence}: {claim.verdict}{recorded}, {claim.reason}; reproduce: {reproduce}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

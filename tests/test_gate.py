@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -238,3 +239,53 @@ def test_the_plugin_imports_nothing_heavy_until_it_is_used(tmp_path: Path) -> No
     )
     done = python(tmp_path, PYTEST, "-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit", "-p", "no:hypothesispytest")
     assert done.returncode == 0, done.stdout
+
+
+BESIDE = '''\
+import math
+import pytest
+from ours.randomizer import same
+def beside(x):
+    return x
+@pytest.mark.ldp(epsilon=math.log(3), inputs=["a b", {"c": 1}], budget=1000)
+def test_of_a_package(ldp_audit):
+    ldp_audit(same)
+@pytest.mark.ldp(epsilon=1, inputs=[0, 1], budget=1000)
+def test_of_a_function_beside_it(ldp_audit):
+    ldp_audit(beside)
+'''
+
+
+def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(tmp_path: Path) -> None:
+    written = {
+        "ours/__init__.py": "",
+        "ours/randomizer.py": "def same(x):\n    return x\n",
+        "tests/test_ours.py": BESIDE,
+        "tests/bad.ldp.toml": DEPLOYMENT.format(true=2, claimed=1),
+        "tests/wrong.ldp.toml": DEPLOYMENT.format(true=2, claimed=1).replace("k = 4", 'k = "four"'),
+        "conftest.py": LIFE["conftest.py"],
+    }
+    for name, text in written.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    plain = ("-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit", "--continue-on-collection-errors")
+    done = python(tmp_path, PYTEST, *plain)
+    assert "wrong.ldp.toml:5: mechanism.k: needs a number" in done.stdout
+    assert "deployment.py" not in done.stdout
+    commands = [shlex.split(line.split("reproduce: ")[1]) for line in done.stdout.splitlines() if "reproduce: " in line]
+    assert {command[1] for command in commands} == {"certify", "audit", "tests/test_ours.py::test_of_a_function_beside_it"}
+    for program, *arguments in commands:
+        again = python(tmp_path, CHECK, *arguments) if program == "ldpaudit" else python(tmp_path, PYTEST, *plain, *arguments)
+        assert again.returncode == 1, (program, arguments, again.stdout + again.stderr)
+
+
+def test_a_command_of_the_gate_is_pasted_where_the_gate_was_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = '[[targets]]\nid = "a"\ncallable = "tests.broken_callables:fair"\ninputs = [0, 1]\nepsilon = "1/3"\n'
+    (tmp_path / "a team").mkdir()
+    project(tmp_path / "a team", true=2, config=target)
+    monkeypatch.chdir(tmp_path)
+    ours, code = run(Path("a team")).findings
+    assert (ours.file, code.file, code.line) == ("a team/ours.toml", "a team/ldpaudit.toml", 4)
+    for finding in (ours, code):
+        assert finding.reproduce.startswith("cd 'a team' && ldpaudit ")
+    assert f"--epsilon {1 / 3!r} " in code.reproduce
