@@ -139,8 +139,10 @@ class Checkpoint:
         Raises
         ------
         ValueError
-            Where the file is another audit's, or no checkpoint.
+            Where the file is another audit's, or no checkpoint, or has no folder to be written in.
         """
+        if not self.path.parent.is_dir() or self.path.is_dir():
+            raise ValueError(f"{self.path}: needs a file in a folder that is there, for a checkpoint")
         if not self.path.exists():
             return None
         try:

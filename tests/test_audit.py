@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,3 +112,10 @@ def test_what_an_audit_cannot_use_is_an_error_before_anything_is_called(
 
 def test_equal_inputs_of_other_types_are_different_inputs() -> None:
     assert audit(lambda x: repr(x), inputs=[1, True, 1.0], epsilon=1, trials=2000).epsilon_lower > 1
+
+
+@pytest.mark.parametrize("place", ["", "nowhere/file"])
+def test_a_checkpoint_needs_a_file_in_a_folder(tmp_path: Path, place: str) -> None:
+    m = KaryRandomizedResponse.for_epsilon(1, k=2)
+    with pytest.raises(ValueError, match="needs a file in a folder that is there"):
+        audit(m, epsilon=1, trials=1000, checkpoint=tmp_path / place)

@@ -14,6 +14,7 @@ import pytest
 
 from ldpaudit import cli
 from ldpaudit.cli import spread
+from ldpaudit.report.files import write_whole
 
 ROOT = Path(__file__).parent.parent
 ENPA = "deployments/enpa-notification.toml"
@@ -208,3 +209,10 @@ def test_the_readme_shows_every_command() -> None:
     listed = set(re.findall(r"^ldpaudit (\w+)", readme, re.MULTILINE))
     commands = set(re.findall(r"^│ (\w+) ", run("--help").stdout, re.MULTILINE))
     assert commands == listed
+
+
+def test_what_is_written_may_be_read_by_whom_any_new_file_may(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    write_whole(tmp_path / "certificate.json", "{}")
+    assert (tmp_path / "certificate.json").stat().st_mode == (tmp_path / "other").stat().st_mode
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["certificate.json", "other"]

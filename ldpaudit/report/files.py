@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 from ldpaudit.errors import DeploymentError
@@ -19,13 +18,13 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        # Not by tempfile, whose files nobody else may read: these are published.
+        fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content.encode() if isinstance(content, str) else content)
-            Path(name).replace(path)
+            fresh.write_bytes(content.encode() if isinstance(content, str) else content)
+            fresh.replace(path)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            fresh.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise DeploymentError(f"needs a place that can be written: {error.strerror}", str(path)) from None
