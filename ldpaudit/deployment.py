@@ -178,7 +178,7 @@ def sentence_of(error: Mapping[str, Any]) -> str:
         case "missing":
             return "is required"
         case "extra_forbidden":
-            return f"is not a key of a deployment file{found}"
+            return f"is not a key that is known here{found}"
         case "value_error":
             return str(error["ctx"]["error"])
     return f"needs {error['msg'].removeprefix('Input should be ')}{found}"

@@ -202,7 +202,10 @@ def _deployment(file: Path, folder: Path, config: Config, baseline: Mapping[str,
             problem = "undecided" if config.require_decision and undecided else None
         message = f"{claim.sentence}: {claim.verdict}, {claim.reason}{worse}"
         line = line_of(certificate.deployment, ["claims", index, "id"])
-        findings.append(Finding(name, claim.verdict, problem, message, _seen(folder, shown), line, command, high))
+        shows = command + (" --require-decision" if problem == "undecided" else "")
+        if problem == "regressed":  # only the gate knows what was before
+            shows = f"ldpaudit check {shlex.quote(str(folder))} --baseline {shlex.quote(str(config.baseline))}"
+        findings.append(Finding(name, claim.verdict, problem, message, _seen(folder, shown), line, shows, high))
     return findings
 
 

@@ -62,6 +62,8 @@ def test_an_upper_bound_that_rose_is_a_regression(tmp_path: Path) -> None:
     (finding,) = run(project(tmp_path, true=2, claimed=3, config=config)).findings
     assert finding.problem == "regressed"
     assert "its upper bound was 1 in the baseline, and is 2" in finding.message
+    assert finding.reproduce == f"ldpaudit check {tmp_path} --baseline baseline.json"
+    assert python(tmp_path, CHECK, *shlex.split(finding.reproduce)[1:]).returncode == 1
     assert run(project(tmp_path, true=0.5, claimed=3, config=config)).exit_code == 0
 
 
@@ -82,7 +84,9 @@ def test_a_policy_may_ask_for_decisions(tmp_path: Path) -> None:
     (tmp_path / "ours.toml").write_text(text)
     assert run(tmp_path).exit_code == 0
     (tmp_path / "ldpaudit.toml").write_text('deployments = ["ours.toml"]\nrequire-decision = true\n')
-    assert run(tmp_path).exit_code == 3
+    result = run(tmp_path)
+    assert result.exit_code == 3
+    assert result.findings[0].reproduce.endswith(" --require-decision")
 
 
 def test_a_callable_is_a_target(tmp_path: Path) -> None:
