@@ -17,13 +17,15 @@ import numpy as np
 
 from ldpaudit.adapters.callables import call, positional
 from ldpaudit.adapters.objects import as_callable
-from ldpaudit.attacks._game import Planned
+from ldpaudit.attacks._game import Planned, chunks
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan
 
 VIEWS, SHARE = 1024, 16
 """So many views are drawn twice to see whether they are the same, or this part of the budget."""
+VIEW_BYTES = 1 << 20
+"""Memory of a view, at most, as far as is known: few are asked for at a time."""
 
 
 def in_one_process(executor: futures.Executor | None) -> bool:
@@ -100,7 +102,10 @@ def require(
 
     def draw(recorded: Callable[..., Any], rng: np.random.Generator) -> object:
         if implementation is None:
-            return [recorded(x, max(1, size // len(given)), rng) for x in given]
+            for part in chunks(max(1, size // max(len(given), 1)), VIEW_BYTES):
+                for x in given:
+                    recorded(x, part, rng)
+            return None
         return Planned(target, neighbours, recorded, delta).games()[0].draw(size, rng)
 
     drawn = fingerprint(code, draw) if takes_rng(code) else None
