@@ -5,7 +5,6 @@ The bound never sees a report that the score, the pair or the event was chosen b
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,11 +21,10 @@ from ldpaudit.attacks._event import CANDIDATES, Event, Prospect
 from ldpaudit.attacks._scores import Candidate
 from ldpaudit.attacks._users import neighbouring, together
 from ldpaudit.evidence import Form
+from ldpaudit.pace import LEARNING, LEAST, least_trials
 
-LEARNING, LEARNING_MORE = 0.15, 2
-"""Share of the trials that the score is learned from, and how many times more where it still learns."""
-LEAST = 16
-"""Reports on each input that can be learned from at all."""
+LEARNING_MORE = 2
+"""So many times more are learned from where the score still learns."""
 FEW, GROWTH = 64, 4
 """Where a claim is to be refuted, learning begins with so many reports on each input, at least, and goes on with so many times
 more as long as what is learned does not promise to refute it."""
@@ -129,9 +127,11 @@ def target(
     first = [draw(x, 1, rng, probe) for x in given]
     width = max(sum(len(group.leaves) for group in one.values()) for one in first)
     budget = int(min(trials * LEARNING, MOST_NUMBERS / max(width, 1)))
-    if budget // len(given) < LEAST:
-        needed = math.ceil(LEAST * len(given) / LEARNING)
+    if trials < (needed := least_trials(len(given))):
         raise ValueError(f"an audit of a callable on {len(given)} inputs needs trials >= {needed}, got {trials}")
+    if budget < LEAST * len(given):
+        fewer = MOST_NUMBERS // (LEAST * len(given))
+        raise ValueError(f"an audit of a callable on {len(given)} inputs needs reports of <= {fewer} numbers, got {width}")
     prospect = Prospect(delta, alpha, trials - len(given), LUCK / CANDIDATES**2)
     classifier = seed if look.learned else None
 

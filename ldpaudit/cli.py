@@ -251,7 +251,8 @@ def audit(
     epsilon: Annotated[str, typer.Option(help="The claimed epsilon.")],
     inputs: Annotated[list[str] | None, typer.Option(help="Two inputs or more, as JSON or plain text.")] = None,
     delta: Annotated[str, typer.Option(help="The claimed delta.")] = "0",
-    trials: Annotated[int, typer.Option(help="Reports drawn in all.")] = 1_000_000,
+    trials: Annotated[int | None, typer.Option(help="Reports drawn in all; by default a million.")] = None,
+    budget: Annotated[str | None, typer.Option(help="In place of --trials: a time, such as 60s, 5m or 1h.")] = None,
     confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
     users: Annotated[int, typer.Option(help="2: two users' reports by consecutive calls, one of whom differs.")] = 1,
     learned: Annotated[bool, typer.Option("--learned", help="Train a classifier too (extra 'ml').")] = False,
@@ -259,15 +260,21 @@ def audit(
     format: FormatOption = Format.text,
 ) -> None:
     """Bound the epsilon of any randomizer from below, on samples of its own output."""
+    import time
+
     import ldpaudit
     from ldpaudit.adapters.callables import resolve
     from ldpaudit.adapters.logs import read_log
     from ldpaudit.adapters.programs import Program
     from ldpaudit.claim import SLACK
     from ldpaudit.enclosure import round_up, show_down, show_up
-    from ldpaudit.evidence import Form
+    from ldpaudit.evidence import Form, Mode
     from ldpaudit.expression import parse
+    from ldpaudit.pace import least_trials, seconds, trials_within
 
+    if budget is not None and trials is not None:
+        raise ValueError("an audit needs --trials or --budget, got both")
+    allowed, trials = None if budget is None else seconds(budget), 1_000_000 if trials is None else trials
     sys.path.insert(0, str(Path.cwd()))
     claimed, values = parse(epsilon), [_input(text) for text in inputs or []]
     function: Any
@@ -280,15 +287,23 @@ def audit(
                 raise ValueError(f"an audit of a log needs --users 1, got {users}: its reports are not of consecutive calls")
             function = read_log(rest)
             values = values or function.inputs[:2]
-            trials = min(trials, allowed := function.trials_on(values))
-            if trials == allowed:
-                print(f"ldpaudit: {rest}: its reports allow {allowed:,} trials", file=sys.stderr)  # noqa: T201
+            if budget is not None:
+                raise ValueError("an audit of a log needs --trials, got --budget: its reports are used once")
+            trials = min(trials, held := function.trials_on(values))
+            if trials == held:
+                print(f"ldpaudit: {rest}: its reports allow {held:,} trials", file=sys.stderr)  # noqa: T201
         elif kind == "exec":
             function = stack.enter_context(Program(rest))
         else:
             function = resolve(target)
-        options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta)), "trials": trials}
+        options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta))}
         options |= {"confidence": confidence, "seed": seed, "users": users, "learned": learned}
+        if allowed is not None:
+            whole: dict[str, Any] = {**options, "epsilon": None, "mode": Mode.FIXED}
+            least = least_trials(max(len(values), 2))
+            trials = trials_within(allowed, lambda n: ldpaudit.audit(function, **whole, trials=n), least, time.perf_counter)
+            print(f"ldpaudit: {budget} allow {trials:,} trials", file=sys.stderr)  # noqa: T201
+        options["trials"] = trials
         options |= {"progress": lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}")}
         evidence = ldpaudit.audit(function, **options)
         refuted = evidence.epsilon_lower > claimed * (1 + SLACK)

@@ -157,6 +157,8 @@ def test_prove_and_mechanisms_list_every_stem() -> None:
         (("audit", "tests.broken_callables:ends", "--inputs", "0", "1", "--epsilon", "1"), "raised SystemExit"),
         (("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--epsilon", "1e400"), "above 1e308"),
         (("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--epsilon", "1", "--delta", "2"), "got 2.0"),
+        (("audit", "tests.broken_callables:fair", "--epsilon", "1", "--budget", "60"), "such as 60s, 5m or 1h, got '60'"),
+        (("audit", "tests.broken_callables:fair", "--epsilon", "1", "--budget", "9s", "--trials", "500"), "got both"),
         (("audit", "log:tests/data/nothing.csv", "--epsilon", "1", "--users", "2"), "needs --users 1, got 2"),
         (("prove", "nothing"), "needs stems among"),
         (("verify", "README.md"), "needs a certificate in JSON"),
@@ -182,6 +184,13 @@ def test_what_audited_code_prints_is_not_among_the_results() -> None:
     done = run("audit", "tests.broken_callables:chatty", *common)
     assert not json.loads(done.stdout)["refuted"]
     assert "debug 1" in done.stderr
+
+
+def test_an_audit_may_be_given_a_time() -> None:
+    common = ("--inputs", "0", "1", "--epsilon", "3", "--format", "json")
+    done = run("audit", "tests.broken_callables:fair", *common, "--budget", "1s")
+    (allowed,) = re.findall(r"1s allow ([\d,]+) trials", done.stderr)
+    assert json.loads(done.stdout)["trials"] == int(allowed.replace(",", ""))
 
 
 def test_an_audit_ends_the_program_that_it_started(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""How many reports an audit of a callable takes: at least, and within a time, by whoever may look at a clock."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+LEARNING, LEAST = 0.15, 16
+"""Share of the trials that the score of a callable is learned from, and reports on each input that suffice at all."""
+UNITS = {"s": 1, "m": 60, "h": 3600}
+PILOT, GROWTH, KEPT = 16, 4, 0.8
+"""Pilots grow by so much until one takes this part of the time; the share of what is left that is planned for."""
+MOST = 10**9
+
+
+def least_trials(inputs: int) -> int:
+    """The smallest budget with which a callable on so many inputs can be audited."""
+    return math.ceil(LEAST * inputs / LEARNING)
+
+
+def seconds(text: str) -> float:
+    """Of a time such as ``60s``, ``1.5m`` or ``1h``.
+
+    Raises
+    ------
+    ValueError
+        Where it is none, or no time at all.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
+    if found is None or not float(found[1]):
+        raise ValueError(f"a budget needs a time above 0 such as 60s, 5m or 1h, got {text!r:.60}")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def trials_within(budget: float, pilot: Callable[[int], object], least: int, clock: Callable[[], float]) -> int:
+    """As many trials as fit into what small audits leave of a time.
+
+    Parameters
+    ----------
+    budget : float
+        In seconds.
+    pilot : callable
+        An audit of so many trials.
+    least : int
+        Trials of the smallest audit; never fewer.
+    clock : callable
+        Seconds since any moment.
+
+    Returns
+    -------
+    int
+    """
+    begun, size = clock(), least
+    while True:
+        start = clock()
+        pilot(size)
+        took = max(clock() - start, 1e-9)
+        if took * PILOT >= budget or size >= MOST:
+            left = budget - (clock() - begun)
+            return min(max(least, int(size * KEPT * left / took)), MOST)
+        size = min(size * GROWTH, MOST)
