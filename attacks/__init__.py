@@ -80,7 +80,7 @@ def audit(
     checkpoint : path or None
         A file that is written as the audit goes; where it exists, the same audit goes on from it.
     progress : callable or None
-        Called with the views drawn so far and the bound as it stands.
+        Called with the views drawn so far and the bound as it stands, 0 while a score is learned.
 
     Returns
     -------
@@ -110,6 +110,7 @@ def audit(
     trials = _engine.whole(trials)
     # What learns takes its time before the engine is asked.
     _engine.require(trials, confidence, delta, epsilon, seed)
+    _require_helpers(executor, progress)
     given = None if inputs is None else list(inputs)
     code = _seeded.require(target, given, implementation, neighbours, delta, trials, executor, checkpoint)
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "seed": seed}
@@ -124,10 +125,20 @@ def audit(
     blackbox = import_module(f"{__name__}._blackbox")
     look = blackbox.Look(Form(form), users, learned)
     refutable = epsilon if Mode(mode) is Mode.SEQUENTIAL else None
-    box = blackbox.target(function, given, delta, trials, 1 - confidence, seed, look, refutable)
+    box = blackbox.target(function, given, delta, trials, 1 - confidence, seed, look, refutable, progress)
+    learned_from = trials - box.remaining
+    if progress is not None:
+        options["progress"] = lambda drawn, bound: progress(learned_from + drawn, bound)
     found = _engine.run(box.target, trials=box.remaining, **options)
     shown = seed if _seeded.takes_rng(function) else None
-    return replace(found, trials=found.trials + trials - box.remaining, seed=shown)
+    return replace(found, trials=learned_from + found.trials, seed=shown)
+
+
+def _require_helpers(executor: Any, progress: Any) -> None:
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise TypeError(f"an audit needs an executor of concurrent.futures, got {executor!r:.60}")
+    if progress is not None and not callable(progress):
+        raise TypeError(f"an audit needs progress to be callable, got {progress!r:.60}")
 
 
 def _require_different(inputs: list[Any] | None) -> None:

@@ -20,6 +20,7 @@ from ldpaudit.attacks._engine import Target
 from ldpaudit.attacks._event import CANDIDATES, Event, Prospect
 from ldpaudit.attacks._scores import Candidate
 from ldpaudit.attacks._users import neighbouring, together
+from ldpaudit.attacks._work import Progress
 from ldpaudit.evidence import Form
 from ldpaudit.pace import LEARNING, LEAST, least_trials
 
@@ -80,6 +81,7 @@ def target(
     seed: int,
     look: Look = RAW,
     claimed: float | None = None,
+    progress: Progress | None = None,
 ) -> BlackBox:
     """Learn what tells two inputs of a function apart.
 
@@ -102,6 +104,8 @@ def target(
     claimed : float or None
         An epsilon at which learning may stop: what promises to refute it is learned no better. None where the best bound
         is wanted.
+    progress : callable or None
+        Called with the reports drawn so far, and 0, whenever something was learned from them.
 
     Returns
     -------
@@ -139,7 +143,11 @@ def target(
         made = draw.each([given[i] for i in places], size, rng)
         return [require_alike(one, first[i], given[i]) for i, one in zip(places, made, strict=True)]
 
-    found, spent = _learned(fresh, len(given), budget, prospect, classifier, claimed)
+    def learned_from(spent: int) -> None:
+        if progress is not None:
+            progress(len(given) + spent, 0.0)
+
+    found, spent = _learned(fresh, len(given), budget, prospect, classifier, claimed, learned_from)
     (a, b), score, event = found.pair, found.score, found.event
     chosen = (given[a], given[b])
     # What promises nothing yet is chosen again, by the engine, on more views.
@@ -157,6 +165,7 @@ def _learned(
     prospect: Prospect,
     seed: int | None,
     claimed: float | None,
+    tell: Callable[[int], None],
 ) -> tuple[Found, int]:
     """What was chosen, from a budget of reports, or twice that where the score still learns; and how many reports that took."""
     sizes = [budget // inputs]
@@ -165,6 +174,7 @@ def _learned(
     prospect = replace(prospect, luck=prospect.luck / len(sizes))
 
     def seen(reports: Reports, spent: int, last: bool = False) -> Found:
+        tell(spent)
         return learn(reports, replace(prospect, horizon=max(prospect.horizon - spent, 1)), seed, last)
 
     reports = Reports([{} for _ in range(inputs)], 0)

@@ -94,6 +94,8 @@ def test_a_view_that_hardly_ever_misleads_is_worth_what_it_is_at_once(wrong: int
         ({"trials": 1000.5}, ValueError, "whole number of trials, got 1000.5"),
         ({"seed": None}, TypeError, "seed to be an integer, got None"),
         ({"seed": -1}, ValueError, "seed >= 0, got -1"),
+        ({"executor": 2}, TypeError, "an executor of concurrent.futures, got 2"),
+        ({"progress": 5}, TypeError, "progress to be callable, got 5"),
         ({"delta": 2}, ValueError, "0 <= delta < 1, got 2"),
         ({"confidence": 95}, ValueError, "0 < confidence < 1, got 95"),
         ({"epsilon": -1}, ValueError, "epsilon >= 0, got -1"),

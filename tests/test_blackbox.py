@@ -214,6 +214,19 @@ def test_a_gross_leak_is_refuted_long_before_the_budget_is_learned_from(inputs: 
     assert evidence.trials < 5_000
 
 
+@pytest.mark.parametrize("mode", Mode)
+def test_progress_is_told_from_the_first_reports_on_and_never_goes_back(mode: Mode) -> None:
+    m, told = KaryRandomizedResponse.for_epsilon(1, k=2), list[tuple[int, float]]()
+    evidence = audit(
+        m.sample, inputs=[0, 1], epsilon=1, trials=20_000, mode=mode, progress=lambda drawn, bound: told.append((drawn, bound))
+    )
+    drawn = [views for views, _ in told]
+    assert drawn == sorted(drawn)
+    assert drawn[0] < 0.16 * 20_000
+    assert told[0][1] == 0
+    assert (drawn[-1], told[-1][1] > 0.8) == (evidence.trials, True)
+
+
 def test_where_nothing_is_to_be_refuted_the_whole_share_is_learned_from() -> None:
     m = KaryRandomizedResponse.for_epsilon(2, k=2)
     for options in ({}, {"epsilon": 1.0, "mode": Mode.FIXED}, {"epsilon": 2.0}):
