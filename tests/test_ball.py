@@ -9,7 +9,7 @@ from math import comb
 import flint
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ldpaudit.accountants import _ball as b
@@ -116,7 +116,9 @@ def test_the_trinomial_sweep_gives_the_coefficients_of_the_power(total: int, wei
 @settings(max_examples=30, deadline=None)
 @given(st.integers(100, 10**6), st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000), st.data())
 def test_the_continued_fraction_agrees_with_the_series(n: int, p: Fraction, data: st.DataObject) -> None:
-    k = data.draw(st.integers(int((n + 1) * p) + 1, n))
+    mode = int((n + 1) * p)
+    assume(mode < n)
+    k = data.draw(st.integers(mode + 1, n))
     factor = b._fraction_factor(n, p, 1 - p, k, 4)
     assert factor is not None
     odds = b.ball(p) / b.ball(1 - p)
