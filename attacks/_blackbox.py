@@ -127,7 +127,7 @@ def target(
         function = canonicalized(function)
     # The engine spawns the children 0 and 1 of this seed: its views are none of these.
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 31,)))
-    draw = _Sampler(function)
+    draw = _Sampler(function, positional(function) >= 3)
     first = [draw(x, 1, rng, probe) for x in given]
     width = max(sum(len(group.leaves) for group in one.values()) for one in first)
     budget = int(min(trials * LEARNING, MOST_NUMBERS / max(width, 1)))
@@ -199,11 +199,13 @@ class _Sampler:
     """``(x, size, rng) -> encoded reports``, by `call` or, for one report that must come in time, by `probe`."""
 
     function: Callable[..., Any]
+    many: bool
+    """Whether it is ``(x, size, rng) -> reports``."""
 
     def __call__(self, x: Any, size: int, rng: np.random.Generator, ask: Callable[..., Any] = call) -> Encoded:
         if size == 0:
             return {}
-        if positional(self.function) >= 3:
+        if self.many:
             return encode(ask(lambda value: self.function(value, size, rng), x), size, x)
         return encode([ask(self.function, x) for _ in range(size)], size, x)
 
