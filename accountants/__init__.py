@@ -45,13 +45,13 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
         case Run(mechanism):
             profile = _mechanism_profile(mechanism, neighbours)
         case PostProcess(inner):
-            profile = import_module(f"{__name__}._finite").post_processed(account(inner, neighbours))
+            profile = import_module(f"{__name__}.pld.finite").post_processed(account(inner, neighbours))
         case Guarantee() | Repeat() | Compose():
-            profile = import_module(f"{__name__}._composition").profile(plan, neighbours)
+            profile = import_module(f"{__name__}.composition.plan").profile(plan, neighbours)
         case Shuffle():
-            profile = import_module(f"{__name__}._shuffle").profile(plan, neighbours)
+            profile = import_module(f"{__name__}.shuffling.plan").profile(plan, neighbours)
         case Subsample():
-            profile = import_module(f"{__name__}._subsample").profile(plan, neighbours)
+            profile = import_module(f"{__name__}.sampling.subsample").profile(plan, neighbours)
         case _:
             raise Unsupported(plan, f"no accountant for {type(plan).__name__}")
     return profile

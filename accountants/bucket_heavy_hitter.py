@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants._bits import Bracket
-from ldpaudit.accountants._hkr12 import Setting as Setting
-from ldpaudit.accountants._hkr12_accuracy import accuracy as accuracy
-from ldpaudit.accountants._hkr12_accuracy import examples as examples
-from ldpaudit.accountants._hkr12_accuracy import printed as printed
-from ldpaudit.accountants._laplace_coordinates import LaplaceCoordinates
+from ldpaudit.accountants.claims.bucket_accuracy import accuracy as accuracy
+from ldpaudit.accountants.claims.bucket_accuracy import examples as examples
+from ldpaudit.accountants.claims.bucket_accuracy import printed as printed
+from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting as Setting
+from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
+from ldpaudit.accountants.pld.product import Bracket
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
@@ -20,7 +20,7 @@ def profile(m: BucketHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> Priva
     .. math:: \delta(\varepsilon) = \delta_{D, 1/b}(\varepsilon), \qquad \varepsilon(0) = \frac Db, \qquad
               D = \max_{d \ne 0} \#\{k : \langle r_k, d \rangle = 1\}
 
-    with the profile :math:`\delta_{D, s}` of D Laplace coordinates shifted by s scales each (`_laplace_coordinates`).
+    with the profile :math:`\delta_{D, s}` of D Laplace coordinates shifted by s scales each (`composition.laplace_vector`).
     Two values' bits differ, by 1, where those of x xor x' are 1, so that replace-one has sensitivity 1 a coordinate, as
     has add-remove, where d runs over the values themselves. Where N is a power of two the two relations cost the same:
     an absent user looks like the value 0. D is the largest weight of a linear code: with up to 22 bits a value all

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ldpaudit.accountants._bits import Bracket
-from ldpaudit.accountants._finite import Atom, FiniteProfile, both_ways
+from ldpaudit.accountants.pld.finite import Atom, FiniteProfile, both_ways
+from ldpaudit.accountants.pld.product import Bracket
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants._finite import FiniteProfile, both_ways
+from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile

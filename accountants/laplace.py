@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import flint
 
-from ldpaudit.accountants._ball import ball
+from ldpaudit.accountants.numerics.laws import ball
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism

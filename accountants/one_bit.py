@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from ldpaudit.accountants._bits import Bracket, exact_reports
-from ldpaudit.accountants._finite import FiniteProfile, both_ways, law_atoms
+from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways, law_atoms
+from ldpaudit.accountants.pld.product import Bracket, exact_reports
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile

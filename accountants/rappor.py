@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ldpaudit.accountants._bits import Bracket, exact_reports, product_profile
+from ldpaudit.accountants.pld.product import Bracket, exact_reports, product_profile
 from ldpaudit.mechanisms.rappor import SEARCHED, Difference, PermanentRappor, Rappor
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile

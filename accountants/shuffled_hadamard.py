@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ldpaudit.accountants._bits import Bracket
-from ldpaudit.accountants._finite import Atoms, FiniteProfile
-from ldpaudit.accountants._ggkpv_hadamard import Setting as Setting
-from ldpaudit.accountants._ggkpv_hadamard import accuracy as accuracy
-from ldpaudit.accountants._ggkpv_hadamard import examples as examples
-from ldpaudit.accountants._ggkpv_hadamard import printed as printed
-from ldpaudit.accountants._hidden_tuple import Best, Chain, HiddenTuple, Searched, Seen
-from ldpaudit.accountants._several_tuples import SeveralTuples
+from ldpaudit.accountants.claims.shuffled_hadamard import Setting as Setting
+from ldpaudit.accountants.claims.shuffled_hadamard import accuracy as accuracy
+from ldpaudit.accountants.claims.shuffled_hadamard import examples as examples
+from ldpaudit.accountants.claims.shuffled_hadamard import printed as printed
+from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
+from ldpaudit.accountants.pld.product import Bracket
+from ldpaudit.accountants.shuffling.hidden_message import Best, Chain, HiddenTuple, Searched, Seen
+from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -39,7 +39,7 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     speak for both are theirs, and these are a share of 2**-tau; which pair is the worse depends on epsilon. For a few
     users, all data sets have been tried, and one of these was the worst. With k > 1 the elements that fill up are like a
     blanket, which is less than k in rho of it; and a third pair holds several different values at once, where there are
-    enough (`_several_tuples`): its epsilon is about the root of k times that of one, so that the ends stay apart.
+    enough (`shuffling.several_messages`): its epsilon is about the root of k times that of one, so that the ends stay apart.
 
     Neither input explains every view of the other: epsilon is infinite at delta = 0. Under add-remove the number of
     messages tells that a user is absent: delta is 1 at every epsilon. The paper's relation is replace-one.

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants._accuracy import Accuracy
-from ldpaudit.accountants._ball import ball
-from ldpaudit.accountants._bits import Bracket
-from ldpaudit.accountants._printed import Printed
-from ldpaudit.accountants._two_coins import TwoCoins
+from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.composition.two_coins import TwoCoins
+from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.pld.product import Bracket
 from ldpaudit.claim import Claim, Hypothesis
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.neighbours import USER_LEVEL, Neighbours

@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ldpaudit.accountants._hypergeometric import FixedBatch
-from ldpaudit.accountants._threshold import ThresholdProfile
-from ldpaudit.accountants._triehh_claims import accuracy as accuracy
-from ldpaudit.accountants._triehh_claims import examples as examples
-from ldpaudit.accountants._triehh_claims import printed as printed
+from ldpaudit.accountants.claims.trie_heavy_hitter import accuracy as accuracy
+from ldpaudit.accountants.claims.trie_heavy_hitter import examples as examples
+from ldpaudit.accountants.claims.trie_heavy_hitter import printed as printed
+from ldpaudit.accountants.sampling.thresholded import FixedBatch
+from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants._bits import product_profile
-from ldpaudit.accountants._finite import FiniteProfile, both_ways
+from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways
+from ldpaudit.accountants.pld.product import product_profile
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile

@@ -105,32 +105,33 @@ def audit(
     >>> 0.95 < audit(m, epsilon=1.0, trials=100_000, seed=7).epsilon_lower < 1
     True
     """
-    from ldpaudit.attacks import _engine, _game, _seeded
+    from ldpaudit.attacks.engine import reproducible, run
+    from ldpaudit.attacks.games import game
 
-    trials = _engine.whole(trials)
+    trials = run.whole(trials)
     # What learns takes its time before the engine is asked.
-    _engine.require(trials, confidence, delta, epsilon, seed)
+    run.require(trials, confidence, delta, epsilon, seed)
     _require_helpers(executor, progress)
     given = None if inputs is None else list(inputs)
-    code = _seeded.require(target, given, implementation, neighbours, delta, trials, executor, checkpoint)
+    code = reproducible.require(target, given, implementation, neighbours, delta, trials, executor, checkpoint)
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "seed": seed}
     options |= {"mode": Mode(mode), "executor": executor, "checkpoint": checkpoint, "progress": progress, "code": code}
     if isinstance(target, Plan | Mechanism):
         if (Form(form), users, learned) != (Form.RAW, 1, False):
             raise ValueError("form, users and learned are for a callable: the score of a mechanism is known")
-        found = _engine.run(_game.Planned(target, neighbours, implementation, delta), trials=trials, **options)
-        return found if implementation is None or _seeded.takes_rng(implementation) else replace(found, seed=None)
+        found = run.run(game.Planned(target, neighbours, implementation, delta), trials=trials, **options)
+        return found if implementation is None or reproducible.takes_rng(implementation) else replace(found, seed=None)
     function = import_module("ldpaudit.adapters.objects").as_callable(target)
     _require_different(given)
-    blackbox = import_module(f"{__name__}._blackbox")
+    blackbox = import_module(f"{__name__}.blackbox.target")
     look = blackbox.Look(Form(form), users, learned)
     refutable = epsilon if Mode(mode) is Mode.SEQUENTIAL else None
     box = blackbox.target(function, given, delta, trials, 1 - confidence, seed, look, refutable, progress)
     learned_from = trials - box.remaining
     if progress is not None:
         options["progress"] = lambda drawn, bound: progress(learned_from + drawn, bound)
-    found = _engine.run(box.target, trials=box.remaining, **options)
-    shown = seed if _seeded.takes_rng(function) else None
+    found = run.run(box.target, trials=box.remaining, **options)
+    shown = seed if reproducible.takes_rng(function) else None
     return replace(found, trials=learned_from + found.trials, seed=shown)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks._bits import log_ratio
-from ldpaudit.attacks._event import Attack
+from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.shared.memoized_bits import log_ratio
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ldpaudit.attacks import _public_sign
-from ldpaudit.attacks._event import Attack
+from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.shared import public_sign
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 
 def attack(m: Hashtogram, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Two values whose cells have opposite signs in the user's column; a view speaks for the one whose sign it is."""
-    return _public_sign.attack(m, "{y = H[h(x), r]}")
+    return public_sign.attack(m, "{y = H[h(x), r]}")

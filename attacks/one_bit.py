@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks._bits import count_losses, log_ratio, look_up
-from ldpaudit.attacks._event import Attack
+from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.shared.memoized_bits import count_losses, log_ratio, look_up
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours

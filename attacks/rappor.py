@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks._bits import count_losses, look_up
-from ldpaudit.attacks._event import Attack
+from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.shared.memoized_bits import count_losses, look_up
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours

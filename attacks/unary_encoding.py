@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks._bits import log_ratio
-from ldpaudit.attacks._event import Attack
+from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.shared.memoized_bits import log_ratio
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours

@@ -24,9 +24,11 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ldpaudit import account, audit
-from ldpaudit.attacks import _blackbox, _bound, _play
-from ldpaudit.attacks._game import Game, Given, Planned
-from ldpaudit.attacks._plans import attack
+from ldpaudit.attacks.blackbox import target
+from ldpaudit.attacks.bounds import binomial
+from ldpaudit.attacks.engine import play
+from ldpaudit.attacks.games.game import Game, Given, Planned
+from ldpaudit.attacks.games.plans import attack
 from ldpaudit.evidence import Form, Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
@@ -102,7 +104,7 @@ CASES = (
 )
 UNKNOWABLE = ("local hashing",)
 """A view is the seed of a public hash function: who does not know the family cannot learn what it says of an input."""
-ROUNDED = _blackbox.Look(Form.CANONICAL)
+ROUNDED = target.Look(Form.CANONICAL)
 """Raw floats leak more than the mechanism does: the grid that they lie on."""
 RATIOS = tuple((np.arange(12, 31) / 10).tolist())
 """Multiples of the needed views that a black box is given; it learns from so many that no less can do."""
@@ -137,7 +139,7 @@ def _least(guesses: NDArray[np.float64], null: float) -> NDArray[np.float64]:
     while np.any(high - low > 1):
         middle = np.floor((low + high) / 2)
         tail = special.betainc(np.maximum(middle, 1), np.maximum(guesses - middle + 1, 1), null)
-        refutes = (tail <= ALPHA * (1 - _bound.MARGIN)) & (middle >= 1)
+        refutes = (tail <= ALPHA * (1 - binomial.MARGIN)) & (middle >= 1)
         low, high = np.where(refutes, low, middle), np.where(refutes, middle, high)
     return high
 
@@ -209,8 +211,8 @@ def fixed_used(case: Case, epsilon: float, needed: int, seeds: int = 5) -> float
     def power(ratio: float) -> float:
         trials, reached = round(ratio * needed), []
         for seed in range(seeds):
-            job = _play.Job(Only(case, m), trials, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
-            state = _play.begin(job)
+            job = play.Job(Only(case, m), trials, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
+            state = play.begin(job)
             if state.event not in known:
                 known[state.event] = rates(case, m, epsilon, state.event)
             if not (fired := sum(known[state.event])):
@@ -229,27 +231,27 @@ def fixed_used(case: Case, epsilon: float, needed: int, seeds: int = 5) -> float
 def sequential_used(case: Case, epsilon: float, needed: float, runs: int = 4_000) -> float:
     """Median of the views at which the engine stops, claim ``RHO * epsilon``, over the needed; its looks and its bets."""
     m = case.make(epsilon)
-    job = _play.Job(Only(case, m), 10**9, 1 - ALPHA, 1, 0.0, RHO * epsilon, Mode.SEQUENTIAL)
-    (choice, _), *_ = _play._first(job, _play.FIRST)
-    seen = _play.FIRST
+    job = play.Job(Only(case, m), 10**9, 1 - ALPHA, 1, 0.0, RHO * epsilon, Mode.SEQUENTIAL)
+    (choice, _), *_ = play._first(job, play.FIRST)
+    seen = play.FIRST
     while not choice.event.directions or not choice.right + choice.wrong:  # it looks again at twice as many
         seen *= 2
-        (choice, _), *_ = _play._first(replace(job, seed=seen), seen)
-    tuning = _play._bets(job, Only(case, m).games()[0], choice, seen)
+        (choice, _), *_ = play._first(replace(job, seed=seen), seen)
+    tuning = play._bets(job, Only(case, m).games()[0], choice, seen)
     # What is bet stays as it is after the first guess; the event gets better with the views.
-    (choice, _), *_ = _play._first(job, max(seen, round(needed / 100)))
+    (choice, _), *_ = play._first(job, max(seen, round(needed / 100)))
     right, wrong = rates(case, m, epsilon, choice.event)
     return stopping(job, seen, tuning, (right, wrong), case.inputs, RHO * epsilon, round(8 * needed), runs) / needed
 
 
 def stopping(
-    job: _play.Job, burnt: int, tuning: tuple[float, ...], chances: tuple[float, float], inputs: int, claimed: float,
+    job: play.Job, burnt: int, tuning: tuple[float, ...], chances: tuple[float, float], inputs: int, claimed: float,
     end: int, runs: int,
 ) -> float:
     """Median stopping time of the engine's test at the engine's looks."""
-    sizes = np.array(list(_play._sizes(job, burnt, end)))
+    sizes = np.array(list(play._sizes(job, burnt, end)))
     drawn = np.cumsum(sizes)
-    test = _bound.level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - _play.FINAL) * ALPHA, tuning)
+    test = binomial.level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, tuning)
     rng = np.random.default_rng(1)
     used = []
     for _ in range(runs // 500):
@@ -269,9 +271,9 @@ def blackbox_used(case: Case, epsilon: float, needed: int, seeds: int = 4) -> fl
     def power(ratio: float) -> float:
         reached = []
         for seed in range(seeds):
-            found = _blackbox.target(function, list(attack(m).pair), 0.0, round(ratio * needed), ALPHA, seed, ROUNDED)
-            job = _play.Job(Given(found.target), found.remaining, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
-            state = _play.begin(job)
+            found = target.target(function, list(attack(m).pair), 0.0, round(ratio * needed), ALPHA, seed, ROUNDED)
+            job = play.Job(Given(found.target), found.remaining, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
+            state = play.begin(job)
             right, wrong = rates_of(job.source.games()[0], state.event, epsilon, case.fires(m))
             reached.append(reach(found.remaining - state.drawn, right, wrong, epsilon) if right else 0.0)
         return float(np.mean(reached))
@@ -337,28 +339,28 @@ def simulated_level(inputs: int, epsilon: float, guesses: int, runs: int) -> tup
     """Refuted with a fixed sample, and with a sequential audit that looks at every guess and at the end."""
     rng, null = np.random.default_rng(2), share(epsilon, inputs)
     # The share of a mechanism rounds to this epsilon from below; a hair more is what the level must allow.
-    bets = tuple(epsilon * ratio for ratio in _play.RATIOS)
-    early = _bound.level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - _play.FINAL) * ALPHA, bets)
-    once, last = (_bound.Binomial(inputs, level * ALPHA) for level in (1.0, _play.FINAL))
+    bets = tuple(epsilon * ratio for ratio in play.RATIOS)
+    early = binomial.level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, bets)
+    once, last = (binomial.Binomial(inputs, level * ALPHA) for level in (1.0, play.FINAL))
     at = np.arange(1, guesses + 1)
     least = np.array([_refuting(early, t, epsilon) for t in at.tolist()])
     fixed = stopped = 0
     for _ in range(runs // 500):
         right = np.cumsum(rng.random((500, guesses)) < null, axis=1)
         ends = right[:, -1]
-        bounds = {r: [t.epsilon_lower(_bound.Counts(r, guesses - r, guesses)) for t in (once, last)] for r in set(ends.tolist())}
+        bounds = {r: [t.epsilon_lower(binomial.Counts(r, guesses - r, guesses)) for t in (once, last)] for r in set(ends.tolist())}
         whole, part = np.array([bounds[r] for r in ends.tolist()]).T
         fixed += int(np.count_nonzero(whole > epsilon))
         stopped += int(np.count_nonzero((right >= least).any(axis=1) | (part > epsilon)))
     return fixed / runs, stopped / runs
 
 
-def _refuting(test: _bound.LevelTest, guesses: int, epsilon: float) -> int:
+def _refuting(test: binomial.LevelTest, guesses: int, epsilon: float) -> int:
     """Fewest right guesses that refute; one more than there are where none do."""
     low, high = -1, guesses + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if test.refutes(_bound.Counts(middle, guesses - middle, guesses), epsilon) else (middle, high)
+        low, high = (low, middle) if test.refutes(binomial.Counts(middle, guesses - middle, guesses), epsilon) else (middle, high)
     return high
 
 

@@ -11,8 +11,8 @@ import mpmath
 from mpmath import mpf
 
 from benchmarks.queries import ROUNDING, Tally, a_delta, ask, fraction, mp, one_more, positive
-from ldpaudit.accountants._hypergeometric import FixedBatch, PoissonBatch
-from ldpaudit.accountants._threshold import ThresholdProfile
+from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch
+from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 _DEEP = 420

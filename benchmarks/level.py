@@ -21,8 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit import account, audit
-from ldpaudit.attacks import _bound, _plans, _play
-from ldpaudit.attacks._sequential import Wealth
+from ldpaudit.attacks.bounds import binomial
+from ldpaudit.attacks.bounds.e_process import Wealth
+from ldpaudit.attacks.engine import play
+from ldpaudit.attacks.games import plans
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.laplace import Laplace
@@ -63,8 +65,8 @@ def engine(m: Mechanism, mode: Mode, delta: float = 0.0) -> Callable[[int, int],
 
 def every_view(m: Mechanism) -> Callable[[int, int], int]:
     """The engine's test at every single view of a mechanism's, and its last look at the end."""
-    claimed, attack = account(m).epsilon(0).high, _plans.attack(m)
-    last = _bound.Binomial(2, _play.FINAL * (1 - CONFIDENCE))
+    claimed, attack = account(m).epsilon(0).high, plans.attack(m)
+    last = binomial.Binomial(2, play.FINAL * (1 - CONFIDENCE))
 
     def refuted(seed: int) -> bool:
         rng = np.random.default_rng(seed)
@@ -75,7 +77,7 @@ def every_view(m: Mechanism) -> Callable[[int, int], int]:
             scores[here] = attack.score(m.sample(attack.pair[side], int(here.sum()), rng))
         guesses = np.cumsum(np.abs(scores) >= claimed * (1 - 1e-9))
         right = np.cumsum(np.where(sides == 0, scores, -scores) >= claimed * (1 - 1e-9))
-        ends = _bound.Counts(int(right[-1]), int(guesses[-1] - right[-1]), len(sides))
+        ends = binomial.Counts(int(right[-1]), int(guesses[-1] - right[-1]), len(sides))
         return bool(np.any(right >= least(claimed)[guesses])) or last.refutes(ends, claimed)
 
     return lambda first, runs: sum(map(refuted, range(first, first + runs)))
@@ -84,8 +86,8 @@ def every_view(m: Mechanism) -> Callable[[int, int], int]:
 @cache
 def least(claimed: float) -> NDArray[np.int64]:
     """For each number of guesses the fewest right ones that stop a sequential audit; one more than there are if none do."""
-    bets = tuple(claimed * ratio for ratio in _play.RATIOS)
-    test = Wealth(2, 0.0, (1 - _play.FINAL) * (1 - CONFIDENCE), bets)
+    bets = tuple(claimed * ratio for ratio in play.RATIOS)
+    test = Wealth(2, 0.0, (1 - play.FINAL) * (1 - CONFIDENCE), bets)
     guesses, right = np.mgrid[: 4 * VIEWS + 1, : 4 * VIEWS + 1]
     wealth = test.log_wealth(np.minimum(right, guesses), np.maximum(guesses - right, 0), guesses, claimed)
     stops = (wealth >= -math.log(test.alpha)) & (right <= guesses)

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ldpaudit.accountants import _ggkpv_hadamard, _hkr12, account
-from ldpaudit.accountants._triehh_claims import claimed_epsilon, room
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims import bucket_heavy_hitter, shuffled_hadamard
+from ldpaudit.accountants.claims.trie_heavy_hitter import claimed_epsilon, room
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hashtogram import Hashtogram
@@ -86,8 +87,8 @@ def bucket() -> Iterator[Row]:
     """Scale of the Laplace noise."""
     million = F(1, 10**6)
     for epsilon, delta, domain in ((F(1, 2), million, 1 << 20), (F(9, 10), million / 1000, 1 << 16), (F(1, 10), million, 1 << 10)):
-        s = _hkr12.Setting(epsilon, delta, F(1, 20), domain, 10**6)
-        m, enough = s.mechanism, _hkr12.sufficient_scale(s).high
+        s = bucket_heavy_hitter.Setting(epsilon, delta, F(1, 20), domain, 10**6)
+        m, enough = s.mechanism, bucket_heavy_hitter.sufficient_scale(s).high
         yield Row("bucket_heavy_hitter", promise(epsilon, delta), "scale b", float(m.scale), enough, *both(m, delta))
 
 
@@ -104,8 +105,8 @@ def stemmer() -> Iterator[Row]:
 
 def hadamard() -> Iterator[Row]:
     """Blanket messages a user."""
-    for s in _ggkpv_hadamard.examples()[:3]:
-        m, enough = s.mechanism, _ggkpv_hadamard.sufficient_rho(s)
+    for s in shuffled_hadamard.examples()[:3]:
+        m, enough = s.mechanism, shuffled_hadamard.sufficient_rho(s)
         yield Row("shuffled_hadamard", promise(s.epsilon, s.delta), f"rho, k={s.k}", float(m.rho), enough.high, *both(m, s.delta))
 
 

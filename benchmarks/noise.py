@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 
-from ldpaudit.accountants._binomial import ShiftProfile
-from ldpaudit.accountants._binomial_vector import VectorShiftProfile
-from ldpaudit.accountants._hypergeometric import FixedBatch, PoissonBatch, Sampling
-from ldpaudit.accountants._threshold import ThresholdProfile, largest_batch
-from ldpaudit.accountants._threshold_theorems import triehh_theorem_1
+from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
+from ldpaudit.accountants.counting.binomial_vector import VectorShiftProfile
+from ldpaudit.accountants.sampling.theorems import triehh_theorem_1
+from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch, Sampling
+from ldpaudit.accountants.sampling.trie import ThresholdProfile, largest_batch
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 

@@ -13,7 +13,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from ldpaudit.accountants._stemmer import hashtogram_error
+from ldpaudit.accountants.claims.sign_oracle import hashtogram_error
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 

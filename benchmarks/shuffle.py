@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants._clone import TOLERANCE, CloneProfile, Clones
-from ldpaudit.accountants._shuffle_search import crossing
+from ldpaudit.accountants.numerics.certified_search import crossing
+from ldpaudit.accountants.shuffling.clones import TOLERANCE, CloneProfile, Clones
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse

@@ -21,10 +21,10 @@ from typing import Any
 import pytest
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants._binomial import ShiftProfile
-from ldpaudit.accountants._clone import CloneProfile
-from ldpaudit.accountants._hypergeometric import FixedBatch, PoissonBatch
-from ldpaudit.accountants._threshold import ThresholdProfile
+from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
+from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch
+from ldpaudit.accountants.sampling.trie import ThresholdProfile
+from ldpaudit.accountants.shuffling.clones import CloneProfile
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from benchmarks.needed_noise import sufficient_count_min
 from ldpaudit.accountants import account
-from ldpaudit.accountants._hkr12 import Setting
-from ldpaudit.accountants._hkr12_accuracy import theorem_4_8_lead
-from ldpaudit.accountants._stemmer import error_of, hashtogram_error
+from ldpaudit.accountants.claims.bucket_accuracy import theorem_4_8_lead
+from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting
+from ldpaudit.accountants.claims.sign_oracle import error_of, hashtogram_error
 from ldpaudit.accountants.limits.hsu import le_cam_failure
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.hashtogram import Hashtogram

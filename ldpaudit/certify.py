@@ -187,7 +187,7 @@ def derive(plan: Plan, relation: str) -> Derivation:
         Where no theorem covers a node at its parameters.
     """
     terms, used = _terms(plan, relation)
-    total = import_module("ldpaudit.accountants._finite").sum_of_terms(terms)
+    total = import_module("ldpaudit.accountants.pld.finite").sum_of_terms(terms)
     return Derivation(
         theorem=" and ".join(dict.fromkeys(p.statement for p in used)),
         epsilon=total,
@@ -262,7 +262,7 @@ def verify(certificate: Certificate) -> list[str]:
     The deployment is parsed again, its plans accounted and proved again, the evidence's bound computed again from its
     counts, and every claim judged again.
     """
-    bound = import_module("ldpaudit.attacks._bound").bound_of
+    bound = import_module("ldpaudit.attacks.bounds.binomial").bound_of
     whole = loads(certificate.deployment, f"{certificate.id} (inside the certificate)")
     differences = []
     if [c.id for c in whole.claims] != [c.id for c in certificate.claims]:

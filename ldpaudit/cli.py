@@ -419,7 +419,7 @@ def table(
 ) -> None:
     """A paper's bound table: each printed value beside the certified one."""
     from ldpaudit import tables
-    from ldpaudit.accountants import _tables
+    from ldpaudit.accountants.claims import tables as judged
     from ldpaudit.report import rows
 
     if name is None:
@@ -434,7 +434,7 @@ def table(
     chosen = tables.load(name)
     with _progress(name, len(chosen.rows)) as advance:
         checked = []
-        for each in _tables.check(chosen):
+        for each in judged.check(chosen):
             checked.append(each)
             advance()
     if format is Format.json:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ldpaudit import mechanisms
-from ldpaudit.accountants._accuracy import Accuracy
-from ldpaudit.accountants._printed import Printed
+from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.registry import construct, find
 

@@ -120,8 +120,9 @@ def _others() -> Proof:
     (q,), (p, r, more) = t.positive("q"), t.nonnegative("p", "r", "more")
     c = 1 + more
     t.equal((1 - q) * p + q * r - c * p, q * (r - (1 + (c - 1) / q) * p), "P' - c P = q (R - kappa P)")
-    t.admit("the mean of (1 - kappa rho)+ over all data sets is bounded by Chernoff's method", "accountants/_crowd.py")
-    t.admit("levels compose one after the other, the worst prefix of each maximized over", "accountants/_levels.py")
+    leak = "the mean of (1 - kappa rho)+ over all data sets is bounded by Chernoff's method"
+    t.admit(leak, "accountants/sampling/other_prefixes.py")
+    t.admit("levels compose one after the other, the worst prefix of each maximized over", "accountants/sampling/rounds.py")
     return t
 
 

@@ -22,8 +22,8 @@ from functools import partial
 import flint
 from scipy import optimize
 
-from ldpaudit.accountants._ball import ball, binomial_lower, binomial_upper, narrow
-from ldpaudit.accountants.limits._posterior import best_windows, response, risks
+from ldpaudit.accountants.limits.posterior import best_windows, response, risks
+from ldpaudit.accountants.numerics.laws import ball, binomial_lower, binomial_upper, narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.profile import Number

@@ -19,8 +19,8 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants._ball import ball, binomial_upper, narrow
-from ldpaudit.accountants._binomial import first
+from ldpaudit.accountants.counting.binomial_noise import first
+from ldpaudit.accountants.numerics.laws import ball, binomial_upper, narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, require_delta, require_epsilon
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ldpaudit.enclosure import show_down, show_up
 
 if TYPE_CHECKING:
-    from ldpaudit.accountants._printed import Printed
+    from ldpaudit.accountants.claims.sentence import Printed
     from ldpaudit.literature import Measured, Row
 
 _WORDS = {True: "HOLDS", False: "FAILS", None: "OPEN"}

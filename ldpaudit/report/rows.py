@@ -13,7 +13,7 @@ from ldpaudit.enclosure import show_down, show_up
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ldpaudit.accountants._tables import Checked
+    from ldpaudit.accountants.claims.tables import Checked
     from ldpaudit.tables import Table
 
 

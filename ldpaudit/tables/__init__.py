@@ -1,4 +1,4 @@
-"""The papers' bound tables, as printed. The certified values beside them are `ldpaudit.accountants._tables`'."""
+"""The papers' bound tables, as printed. The certified values beside them are `ldpaudit.accountants.claims.tables`'."""
 
 from __future__ import annotations
 

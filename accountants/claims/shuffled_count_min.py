@@ -1,0 +1,300 @@
+r"""What Ghazi, Golowich, Kumar, Pagh and Velingker print of Algorithm 2, at a mechanism's parameters, and what is found.
+
+Their neighbours are replaced sets, for every setting of the public coins. The constants 90 of Lemma 4.10 and 1/3 of the
+Chernoff bounds are reconstructed from its proof; the paper's theorems hide them in O's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.counting.count_min import whatever_the_hashes
+from ldpaudit.accountants.counting.smoothness import smooth_delta
+from ldpaudit.accountants.numerics.beta_integral import binomial_upper
+from ldpaudit.accountants.numerics.laws import ball, binomial_lower, narrow
+from ldpaudit.accountants.numerics.search import crossing
+from ldpaudit.claim import Hypothesis
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
+from ldpaudit.neighbours import ADD_REMOVE
+from ldpaudit.profile import Number, PrivacyProfile
+
+DELTA = Fraction(1, 10**6)
+"""At which privacy claims are printed."""
+_RARE = Fraction(1, 20)
+"""Part of a failure probability that is given to the blanket."""
+_FLOATS = 600.0
+"""Nats below which probabilities are floats."""
+_RELATIVE = 2.0**-12
+"""Precision of the search for a gamma."""
+_RUNNABLE = 1 << 22
+"""Users, and values, up to which a run is simulated."""
+
+
+def printed_epsilon(m: ShuffledCountMin, delta: Number) -> Enclosure:
+    r"""The epsilon that Lemma 4.10 promises at this gamma: :math:`k\tau \sqrt{90 \ln(2k\tau/\delta) / (\gamma n)}`."""
+    cells, share = m.held * m.rows, 90 / (m.gamma * m.users)
+    lines = 2 * cells / Fraction(delta)
+    return narrow(lambda: cells * (ball(share) * ball(lines).log()).sqrt(), "GGKPV Lemma 4.10")
+
+
+def hypotheses(m: ShuffledCountMin, epsilon: float) -> tuple[Hypothesis, ...]:
+    """Of Lemma 4.10 and Theorem 4.7."""
+    least = math.ceil(180 * m.held**2 * m.rows**2 * math.log(2 * m.held * m.rows / DELTA) / min(epsilon, 1.0) ** 2)
+    return (
+        Hypothesis("gamma <= 1/2 (Lemma 4.12's, by which it is proved)", m.gamma <= Fraction(1, 2)),
+        Hypothesis("0 <= epsilon <= 1", epsilon <= 1),
+        Hypothesis(
+            f"n >= 180 tau^2 k^2 ln(2 tau k/delta)/epsilon^2 = {least}: a gamma <= 1/2 exists", m.users >= least
+        ),
+    )
+
+
+def printed(m: ShuffledCountMin, delta: Number = DELTA) -> tuple[Printed, ...]:
+    """Every claim about Algorithm 2 at these parameters.
+
+    Parameters
+    ----------
+    m : ShuffledCountMin
+        Its gamma decides which epsilon is printed.
+    delta : number
+        In (0, 1): of the privacy claims.
+
+    Returns
+    -------
+    tuple of Printed
+        Lemma 4.10 for both relations and its proof, Lemmas 4.11 and 4.12 where it uses them, Theorem 4.7, Lemmas 4.8
+        and 4.9.
+    """
+    return (*_privacy(m, delta), *_tools(m, delta), *_collisions(m), *_blanket(m), *_messages(m, delta))
+
+
+def _privacy(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
+    epsilon = printed_epsilon(m, delta).high
+    conditions = hypotheses(m, epsilon)
+    profiles: dict[str, PrivacyProfile] = {"a set replaced, any hash functions": whatever_the_hashes(m)}
+    if m.held > 1:
+        profiles["a set replaced, these hash functions"] = account(m)
+    profiles["a user added or removed (not the paper's relation)"] = whatever_the_hashes(m, ADD_REMOVE)
+    where = "GGKPV Lemma 4.10, Theorem 4.7" if _is_theorem(m) else "GGKPV Lemma 4.10"
+    claims = [
+        Printed(
+            where,
+            f"epsilon at delta={float(delta):g}, {which}",
+            epsilon,
+            found.epsilon(delta),
+            conditions,
+            attained="set replaced" not in which or _disjoint(m),
+        )
+        for which, found in profiles.items()
+    ]
+    cells = m.held * m.rows
+    reached = Enclosure.of(m.rows * min(2 * m.held, m.domain), source="two disjoint sets in different cells")
+    said = "the k tau of its constants is how much another set in a set's place changes the sketch"
+    return *claims, Printed("GGKPV Lemma 4.10, proof", said, float(cells), reached)
+
+
+def _disjoint(m: ShuffledCountMin) -> bool:
+    """Whether two users can hold k values each that have none in common."""
+    return m.domain >= 2 * m.held
+
+
+def _is_theorem(m: ShuffledCountMin) -> bool:
+    return m.rows == (2 * m.domain - 1).bit_length() and m.buckets == 2 * m.held * m.users
+
+
+def _tools(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
+    """Lemma 4.12 at the alpha of Lemma 4.10's proof, and Lemma 4.11 with the right sensitivity and with the proof's."""
+    cells = m.held * m.rows
+    alpha = Fraction(printed_epsilon(m, delta).high) / (3 * cells)
+    if not 0 < alpha < 1:
+        return ()
+    conditions = (
+        Hypothesis("gamma <= 1/2", m.gamma <= Fraction(1, 2)),
+        Hypothesis("k <= alpha gamma n / 2", m.held <= alpha * m.gamma * m.users / 2),
+    )
+    step = narrow(lambda: ball((1 + alpha) / (1 - alpha)).log(), "ln((1 + alpha)/(1 - alpha))")
+    square = alpha * alpha * m.gamma * m.users
+    formula = narrow(lambda: (-ball(square / 8)).exp() + (-ball(square / (8 + 2 * alpha))).exp(), "GGKPV Lemma 4.12")
+    exact = smooth_delta(m.users, m.gamma, m.held, step.high)
+    words = f"delta of the blanket's smoothness to k={m.held} at alpha={float(alpha):.4g}"
+    claims = [Printed("GGKPV Lemma 4.12", words, formula.high, exact, conditions)]
+    profile = whatever_the_hashes(m)
+    for sensitivity, whose in ((2 * cells, "its sensitivity 2 k tau"), (cells, "the k tau of Lemma 4.10's proof")):
+        at = Fraction(step.high) * sensitivity
+        claims.append(Printed(
+            "GGKPV Lemma 4.11", f"delta at epsilon={float(at):.4g} of the sketch, by {whose}",
+            min(1.0, float(Fraction(exact.high) * sensitivity)), profile.delta(at), attained=_disjoint(m),
+        ))  # fmt: skip
+    return tuple(claims)
+
+
+def _collisions(m: ShuffledCountMin) -> tuple[Printed, ...]:
+    r"""Probability that all of a query's cells are shared, for independent uniform hash functions.
+
+    Worst where the others hold as many different values as they can, :math:`v = \min(k(n-1), B-1)`:
+    :math:`(1 - (1 - 1/s)^v)^\tau`. Exact.
+    """
+    values = min(m.held * (m.users - 1), m.domain - 1)
+    share = Fraction(m.held * m.users, m.buckets)
+
+    def found() -> flint.arb:
+        return (-(values * ball(Fraction(-1, m.buckets)).log1p()).expm1()) ** m.rows
+
+    bound = narrow(lambda: ball(share) ** m.rows, "(kn/s)^tau").high
+    one = narrow(found, "uniform hash functions")
+    every = narrow(lambda: m.domain * found(), "a union bound over values", Rigour.INTERVAL)
+    wide = Hypothesis("s = 2 k n", m.buckets == 2 * m.held * m.users)
+    deep = Hypothesis("tau = log2(2 B)", 2**m.rows == 2 * m.domain)
+    return (
+        Printed("GGKPV Lemma 4.8", "P[others share all cells of a query] <= (kn/s)^tau", min(1.0, bound), one),
+        Printed("GGKPV Theorem 4.7", "P[of some query], a union bound over B: B (kn/s)^tau = 1/2", 0.5,
+                every.clamp(0.0, 1.0), (wide, deep), attained=False),
+    )  # fmt: skip
+
+
+def blanket_error(m: ShuffledCountMin, beta: Number, cells: int) -> Fraction:
+    r"""The t for which :math:`2 \cdot cells \cdot e^{-t^2/(3 \gamma n)}` is beta, in whole messages, rounded up."""
+    nats = math.log(2 * cells / Fraction(beta))
+    return Fraction(math.ceil(math.sqrt(3 * float(m.expected_blanket) * nats)))
+
+
+def _blanket(m: ShuffledCountMin) -> tuple[Printed, ...]:
+    """Probability that some cell's blanket is off by more than t: exactly, from two binomial tails."""
+    cells, mean = m.rows * m.buckets, m.expected_blanket
+    claims = []
+    for t in (blanket_error(m, _RARE, cells), 4 * mean):
+        exponent = t * t / (3 * mean)
+        if exponent > _FLOATS:
+            continue
+        bound = narrow(lambda e=exponent: 2 * cells * (-ball(e)).exp(), "Chernoff")  # type: ignore[misc]
+        found = narrow(partial(_off, m, t, cells), "two binomial tails a cell")
+        claims.append(Printed(
+            "GGKPV Lemma 4.8", f"P[a cell's blanket is off by more than t={float(t):g}] <= 2 tau s e^(-t^2/(3 gamma n))",
+            min(1.0, bound.high), found, (Hypothesis("t <= gamma n (the Chernoff bound's, not stated)", t <= mean),),
+        ))  # fmt: skip
+    return tuple(claims)
+
+
+def _off(m: ShuffledCountMin, t: Fraction, cells: int) -> flint.arb:
+    mean = m.expected_blanket
+    above, below = math.floor(mean + t) + 1, math.ceil(mean - t) - 1
+    one = binomial_upper(m.users, m.gamma, above) if above <= m.users else flint.arb(0)
+    if below >= 0:
+        one += binomial_lower(m.users, m.gamma, below)
+    return -(cells * (-one).log1p()).expm1()
+
+
+def _messages(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
+    """Lemma 4.9: how many messages users send."""
+    cells, mean = m.rows * m.buckets, m.gamma * m.rows * m.buckets
+    own = m.held * m.rows
+    epsilon = printed_epsilon(m, delta)
+
+    def theorem() -> flint.arb:
+        lines = ball(2 * own / Fraction(delta)).log()
+        return own + 180 * m.held * flint.arb(own) ** 2 * m.rows * lines / ball(Fraction(epsilon.low)) ** 2
+
+    bound = narrow(theorem, "Theorem 4.7").high
+    expected = Enclosure.of(own + mean, source="k tau + gamma tau s")
+    wide = (Hypothesis("s = 2 k n", m.buckets == 2 * m.held * m.users),)
+    claims = [Printed("GGKPV Theorem 4.7", "messages a user sends on average", bound, expected, wide)]
+    if mean / 3 < _FLOATS:
+        chernoff = narrow(lambda: m.users * (-ball(mean / 3)).exp(), "Chernoff, for each user")
+        above = math.floor(2 * mean) + 1
+        found = narrow(lambda: -(m.users * (-binomial_upper(cells, m.gamma, above)).log1p()).expm1(), "a binomial tail")
+        claims.append(Printed("GGKPV Lemma 4.9", "P[some user sends more than tau k + 2 gamma tau s messages]",
+                              min(1.0, chernoff.high), found))  # fmt: skip
+    return tuple(claims)
+
+
+def sufficient_gamma(m: ShuffledCountMin, epsilon: Number, delta: Number) -> Fraction:
+    """A gamma with which the promise is kept whatever the hash functions, where a set is replaced.
+
+    Parameters
+    ----------
+    m : ShuffledCountMin
+        Its own gamma does not matter.
+    epsilon, delta : number
+        The promise.
+
+    Returns
+    -------
+    Fraction
+        Certified; one smaller by a relative 2**-11 was not.
+
+    Raises
+    ------
+    ValueError
+        Where gamma = 1/2 does not keep it.
+    """
+
+    def cost(gamma: float) -> float:
+        return whatever_the_hashes(replace(m, gamma=Fraction(min(gamma, 0.5)))).epsilon(delta).high
+
+    if cost(0.5) > epsilon:
+        raise ValueError(f"({float(epsilon):g}, {float(delta):g}) is out of reach: gamma = 1/2 does not keep it")
+    # As if the noise were normal.
+    guess = 4 * m.rows * m.held**2 * -math.log(delta) / (m.users * float(epsilon) ** 2)
+    return Fraction(crossing(cost, epsilon, min(guess, 0.4), 1.05, _RELATIVE)[1])
+
+
+def examples() -> tuple[ShuffledCountMin, ...]:
+    """Theorem 4.7's parameters for three sizes; then a blanket of nearly all cells, and a thin one."""
+    return (
+        ShuffledCountMin.as_printed(1, DELTA, users=10**6, domain=2**10),
+        ShuffledCountMin.as_printed(1, DELTA, users=10**7, domain=2**20),
+        ShuffledCountMin.as_printed(1, DELTA, users=10**6, domain=2**6, held=2),
+        ShuffledCountMin(10**4, domain=2, rows=2, buckets=2 * 10**4, gamma=Fraction(9999, 10**4)),
+        ShuffledCountMin(1000, domain=16, rows=1, buckets=2000, gamma=Fraction(1, 50)),
+    )
+
+
+def accuracy(m: ShuffledCountMin) -> tuple[Accuracy, ...]:
+    r"""Lemma 4.8 for one query and for all: errors and the probabilities with which they may be exceeded.
+
+    .. math:: P[|\hat x_j - x_j| > t] \le (kn/s)^\tau + 2\tau e^{-t^2/(3\gamma n)}, \qquad
+              P[\max_j |\hat x_j - x_j| > t] \le B (kn/s)^\tau + 2\tau s e^{-t^2/(3\gamma n)}
+
+    Parameters
+    ----------
+    m : ShuffledCountMin
+        With as many users and values as a simulation can run; otherwise there are no statements.
+
+    Returns
+    -------
+    tuple of Accuracy
+        Errors in users.
+    """
+    if max(m.users * m.held, m.domain) > _RUNNABLE or m.expected_noise == 0:
+        return ()
+    share = float(Fraction(m.held * m.users, m.buckets)) ** m.rows
+    one, every = blanket_error(m, _RARE, m.rows), blanket_error(m, _RARE, m.rows * m.buckets)
+    draw = partial(_uniform, m)
+    return (
+        Accuracy("GGKPV Lemma 4.8", "one query's error, values uniform over the domain", float(one),
+                 min(1.0, share + float(_RARE)), draw, partial(_error, m, slice(0, 1))),
+        Accuracy("GGKPV Lemma 4.8, Theorem 4.7", "the largest error, values uniform over the domain", float(every),
+                 min(1.0, m.domain * share + float(_RARE)), draw, partial(_error, m, slice(None))),
+    )  # fmt: skip
+
+
+def _uniform(m: ShuffledCountMin, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Every user holds k neighbouring values, the first of them uniform."""
+    first = rng.integers(0, m.domain, m.users)
+    return (first[:, None] + np.arange(m.held)) % m.domain
+
+
+def _error(m: ShuffledCountMin, which: slice, data: Any, found: Any) -> float:
+    return float(np.abs(np.asarray(found) - m.truth(data))[which].max())

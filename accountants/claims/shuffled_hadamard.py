@@ -1,0 +1,289 @@
+r"""What Ghazi, Golowich, Kumar, Pagh and Velingker 2019 print of Algorithm 1, as formulas, and what is found.
+
+Logarithms are natural in :math:`\rho` and in probabilities, and of base 2 where they count indices or bits. The lemma's
+proof compares one element with another and then goes from one set of k elements to another in k steps; each step may
+cost epsilon / k, but for a probability of
+
+.. math:: \delta_0 = \frac{\varepsilon \delta}{e k}
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.numerics.laws import ball, binomial_lower, binomial_upper, narrow
+from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
+from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.plan import Run
+
+_CONSTANT = 12
+"""How the constant of (67) is read."""
+_COUNTED = 1 << 16
+"""Domains up to this size are simulated."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A promise, and who makes it.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        Epsilon in nats, above 0; delta in (0, 1).
+    users : int
+        n.
+    domain : int
+        B, a power of two.
+    k : int
+        Elements a user.
+    beta : Fraction
+        Probability with which an error may be exceeded, in (0, 1).
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    users: int
+    domain: int
+    k: int = 1
+    beta: Fraction = Fraction(1, 20)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.beta < 1:
+            raise ValueError(f"Setting needs 0 < beta < 1, got beta={self.beta}")
+        ShuffledHadamard.as_printed(self.epsilon, self.delta, self.users, self.domain, self.k)  # refuses the rest
+
+    @property
+    def mechanism(self) -> ShuffledHadamard:
+        """Algorithm 1 with the parameters of Theorem 4.3."""
+        return ShuffledHadamard.as_printed(self.epsilon, self.delta, self.users, self.domain, self.k)
+
+    @property
+    def step(self) -> Fraction:
+        """Epsilon of one replaced element."""
+        return self.epsilon / self.k
+
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
+        """Of Lemma 4.4."""
+        return (
+            Hypothesis("n is a power of two above 1", self.users > 1 and not self.users & (self.users - 1)),
+            Hypothesis("epsilon <= 1", self.epsilon <= 1),
+        )
+
+
+def claims(s: Setting) -> tuple[Claim, ...]:
+    """Lemma 4.4, for its own relation and for the other."""
+    return tuple(
+        Claim(
+            f"lemma-4.4-{relation}",
+            Run(s.mechanism),
+            s.epsilon,
+            s.delta,
+            relation,
+            "report",
+            "GGKPV Lemma 4.4",
+            s.hypotheses,
+        )
+        for relation in (REPLACE_ONE, ADD_REMOVE)
+    )
+
+
+def lemma_4_4(s: Setting) -> tuple[Printed, ...]:
+    """The algorithm is (epsilon, delta)-private: where a user's values are replaced, and where a user leaves; its noise."""
+    m, where, at = s.mechanism, "GGKPV Lemma 4.4", f"epsilon at delta={float(s.delta):g}"
+    return (
+        Printed(where, f"{at}, another input of one user", float(s.epsilon), account(m).epsilon(s.delta), s.hypotheses),
+        Printed(where, f"{at}, a user more or less (not the paper's relation)", float(s.epsilon),
+                account(m, ADD_REMOVE).epsilon(s.delta), s.hypotheses),
+        Printed(where, "blanket messages a user for that", float(m.rho), sufficient_rho(s), s.hypotheses),
+    )  # fmt: skip
+
+
+def sufficient_rho(s: Setting) -> Enclosure:
+    """Least number of blanket messages a user that keeps the promise, with the printed tau.
+
+    Returns
+    -------
+    Enclosure
+        At its upper end the promise is certified for all data sets; below its lower end it is certified to fail for
+        some. Infinite where four times the printed number is not enough.
+    """
+    printed = s.mechanism
+
+    def least(keeps: Callable[[ShuffledHadamard], bool]) -> float:
+        tried = range(1, 4 * printed.rho + 1)
+        found = bisect_left(tried, True, key=lambda rho: keeps(replace(printed, rho=rho)))
+        return float(tried[found]) if found < len(tried) else math.inf
+
+    needed = least(lambda m: account(m).delta(s.epsilon).low <= s.delta)
+    enough = least(lambda m: account(m).delta(s.epsilon).high <= s.delta)
+    return Enclosure(needed, enough, Rigour.INTERVAL, "bisection of the profile")
+
+
+def equation_71(s: Setting) -> Printed:
+    r"""One replaced element: :math:`N/N' > e^{\varepsilon/k}` with probability at most :math:`\delta_0`.
+
+    Found exactly: :math:`\sum_x P[X = x]\, P\bigl[N' < e^{-\varepsilon/k} (1+x)\bigr]` for :math:`X \sim Bin(\rho n, p)` and
+    :math:`N' \sim Bin(\rho n + 1, p)`.
+    """
+    m = s.mechanism
+    single = HiddenTuple(m.users * m.rho, m.hit, Seen.ALL, f"{m.users * m.rho} blanket messages")
+    sentence = "probability that one element's loss exceeds epsilon/k"
+    with flint.ctx.workprec(128):
+        claimed = float((ball(s.step * s.delta) / flint.arb(1).exp()).lower())
+    return Printed("GGKPV (71)", sentence, claimed, single.exceeds(s.step), s.hypotheses)
+
+
+def equation_72(s: Setting) -> Printed:
+    r"""Chernoff's bound, :math:`P[|X - \mu| > \eta \mu] \le 2 e^{-\eta^2 \mu/3}`, at :math:`\eta = \varepsilon/(3k)`."""
+    m, eta = s.mechanism, min(s.step / 3, Fraction(1))
+    trials, mean = m.users * m.rho, m.users * m.rho * m.hit
+    claimed = narrow(lambda: 2 * (-ball(eta * eta * mean / 3)).exp(), "Chernoff")
+    found = narrow(lambda: _outside(trials, m.hit, eta * mean), "two binomial tails")
+    sentence = "probability that blanket messages for a value are off by more than epsilon/(3k) of them"
+    return Printed("GGKPV (72)", sentence, claimed.low, found)
+
+
+def _outside(trials: int, p: Fraction, reach: Fraction) -> flint.arb:
+    """P[|Bin(trials, p) - trials p| > reach]."""
+    above, below = math.floor(trials * p + reach) + 1, math.ceil(trials * p - reach) - 1
+    return binomial_upper(trials, p, above) + binomial_lower(trials, p, below)
+
+
+def chain(s: Setting) -> Printed:
+    r"""The end of the proof: :math:`\sum_{i<k} e^{i\varepsilon/k}\, \delta_0 \le \delta`."""
+
+    def total() -> flint.arb:
+        steps = ball(s.epsilon).expm1() / ball(s.step).expm1()
+        return steps * ball(s.step * s.delta) / flint.arb(1).exp()
+
+    sentence = "delta of k steps with delta_0 each"
+    return Printed(
+        "GGKPV Lemma 4.4, proof", sentence, float(s.delta), narrow(total, "a geometric sum"), s.hypotheses[1:]
+    )
+
+
+def reach(s: Setting, values: int = 1) -> Enclosure:
+    r"""The error of Lemma 4.5 at beta, for so many values together; in users.
+
+    .. math:: t = \sqrt{3 l \max(3 l,\, \rho + k)}, \qquad l = \ln\frac{2 \cdot values}{\beta}
+    """
+    m = s.mechanism
+
+    def error() -> flint.arb:
+        nats = 3 * ball(2 * values / s.beta).log()
+        return (nats * nats.max(flint.arb(m.rho + m.k))).sqrt()
+
+    return narrow(error, "Lemma 4.5")
+
+
+def failure(m: ShuffledHadamard, error: float) -> Enclosure:
+    r"""Exact probability that the estimate of a value that nobody holds is further off than that, in users.
+
+    The number of messages that speak for it is :math:`Bin((\rho + k) n, p)`.
+    """
+    trials, p = (m.rho + m.k) * m.users, m.hit
+    return narrow(lambda: _outside(trials, p, Fraction(error) * (1 - p)), "two binomial tails")
+
+
+def lemma_4_5(s: Setting) -> Printed:
+    """An estimate is off by more than t with probability at most beta; here that of a value that nobody holds."""
+    t = reach(s).low
+    sentence = f"probability that an estimate is off by more than {t:.6g}"
+    return Printed("GGKPV Lemma 4.5", sentence, float(s.beta), failure(s.mechanism, t), s.hypotheses[:1])
+
+
+def theorem_4_3(s: Setting) -> tuple[Printed, ...]:
+    r"""All estimates together; and (67), :math:`O(\log B + k \sqrt{\log B \ln(k/(\varepsilon\delta))}/\varepsilon)`."""
+    m, t = s.mechanism, reach(s, s.domain)
+    once = failure(m, t.low)
+    every = Enclosure.of(0, Fraction(once.high) * s.domain, rigour=Rigour.INTERVAL, source="each of the values alone")
+
+    def order() -> flint.arb:
+        log = ball(Fraction(s.domain)).log() / flint.arb(2).log()
+        return log + s.k * (log * ball(s.k / (s.epsilon * s.delta)).log()).sqrt() / ball(s.epsilon)
+
+    where = "GGKPV Theorem 4.3"
+    return (
+        Printed(where, f"probability that any of {s.domain} estimates is off by more than {t.low:.6g}", float(s.beta),
+                every.clamp(0.0, 1.0), s.hypotheses[:1], attained=False),
+        Printed(f"{where} (67)", f"that error is at most {_CONSTANT} (log B + k sqrt(log B ln(k/(eps delta)))/eps)",
+                narrow(lambda: _CONSTANT * order(), "(67)").low, t,
+                (Hypothesis(f"the constant is {_CONSTANT} (none is printed)", False),)),
+    )  # fmt: skip
+
+
+def lemma_4_6(s: Setting) -> tuple[Printed, ...]:
+    """Messages have tau log(2B) bits; and how many elements all kernels have together, which is what enumeration costs."""
+    m, where = s.mechanism, "GGKPV Lemma 4.6"
+    bits = narrow(lambda: m.tau * ball(Fraction(2 * s.domain)).log() / flint.arb(2).log(), "tau log2(2 B)")
+    elements, blanket, p = m.k * m.users, m.rho * m.users, m.hit
+    mean = elements * (1 - p) + s.domain * (blanket + elements) * p
+    claimed = Fraction(elements + s.domain * (m.rho + m.k))
+    nats = 3 * math.log(2 * s.domain / float(s.beta))
+    over = Fraction(math.sqrt(nats * max(nats, m.rho + m.k)))
+    trials, most = blanket + elements, m.rho + m.k + over
+    tail = narrow(
+        lambda: s.domain * binomial_upper(trials, p, math.floor(most) + 1), "each of the values alone", Rigour.INTERVAL
+    )
+    return (
+        Printed(where, "bits of a message", bits.high, Enclosure.of(m.message_bits, source="an index has log2(2 B)")),
+        Printed(where, "average number of values in all kernels", float(claimed),
+                Enclosure.of(mean, source="k n (1 - p) + B (rho + k) n p"), s.hypotheses[:1]),
+        Printed(f"{where} (75)", f"probability that any value is in more than {float(most):.6g} kernels, but for its holders'",
+                float(s.beta), tail.clamp(0.0, 1.0), s.hypotheses[:1], attained=False),
+    )  # fmt: skip
+
+
+def printed(s: Setting) -> tuple[Printed, ...]:
+    """Every statement about Algorithm 1."""
+    return (
+        *lemma_4_4(s), equation_71(s), equation_72(s), chain(s), lemma_4_5(s), *theorem_4_3(s), *lemma_4_6(s)
+    )  # fmt: skip
+
+
+def examples() -> tuple[Setting, ...]:
+    """Usual promises, for one element and for three; no power of two; and an epsilon far above 1, where the lemma fails."""
+    return (
+        Setting(Fraction(1), Fraction(1, 10**6), 1 << 20, 1 << 10),
+        Setting(Fraction(1, 2), Fraction(1, 10**9), 1 << 14, 1 << 16),
+        Setting(Fraction(1), Fraction(1, 10**6), 1 << 12, 1 << 10, k=3),
+        Setting(Fraction(1), Fraction(1, 10**6), 1025, 1 << 10),
+        Setting(Fraction(10), Fraction(1, 10**6), 1 << 10, 1 << 10),
+    )
+
+
+def accuracy(s: Setting) -> tuple[Accuracy, ...]:
+    """Lemma 4.5 for value 0, and Theorem 4.3 for all values, where few values are held by many."""
+    if s.domain > _COUNTED:
+        return ()
+    m = s.mechanism
+
+    def data(rng: np.random.Generator) -> NDArray[np.int64]:
+        first = np.minimum(np.exp(rng.random(s.users) * math.log(s.domain + 1)).astype(np.int64) - 1, s.domain - 1)
+        return (first[:, None] + np.arange(s.k)) % s.domain
+
+    def off(held: NDArray[np.int64], found: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.abs(found - np.bincount(held.ravel(), minlength=s.domain))
+
+    kind = f"n = {s.users}, k = {m.k}, Zipf; in users"
+    return (
+        Accuracy("GGKPV Lemma 4.5", f"the estimate of value 0, {kind}", reach(s).low, float(s.beta), data,
+                 lambda held, found: float(off(held, found)[0])),
+        Accuracy("GGKPV Theorem 4.3", f"all {s.domain} estimates, {kind}", reach(s, s.domain).low, float(s.beta), data,
+                 lambda held, found: float(off(held, found).max())),
+    )  # fmt: skip

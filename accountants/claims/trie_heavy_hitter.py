@@ -1,0 +1,293 @@
+r"""What the TrieHH paper prints of its mechanism, as sentences, and what is found.
+
+Zhu, Kairouz, McMahan, Sun, Li 2019 (arXiv 1902.08534). With :math:`m = \gamma \sqrt n`, Theorem 1's epsilon is
+:math:`-L \ln(1 - m\theta/n)`. Its proof looks at the new user's own prefix, as if a trie told of nothing else, and at
+theta votes for it, as if more of them told no more: both are wrong, and the first refutes the theorem where the batch is
+a few thresholds, the second Lemma 1 nearly everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import flint
+import numpy as np
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.numerics.laws import ball, hypergeometric_upper, narrow
+from ldpaudit.accountants.sampling.theorems import triehh_corollary_2, triehh_delta
+from ldpaudit.accountants.sampling.trie import largest_batch
+from ldpaudit.claim import Hypothesis
+from ldpaudit.enclosure import Enclosure, Rigour, round_up
+from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.profile import Number
+
+BUDGET = 1
+"""The epsilon for which Corollary 2's batch is looked at."""
+TABLE_1 = {
+    (10**4, 10): ("0.105", "1.05"),
+    (10**6, 12): ("0.012", "0.12"),
+    (10**8, 14): ("0.0014", "0.014"),
+    (10**10, 16): ("0.00016", "0.0016"),
+}
+"""Table 1: n and theta; epsilon for L = 1 and for L = 10. The batch is the root of n."""
+_SHARES = (1.0, 1.5)
+"""Words whose discovery is looked at: holders, as multiples of those who give theta votes on average."""
+_COUNTED = 1 << 20
+"""Bits of a number of batches, up to which batches are counted."""
+_SIMULATED = 10**7
+"""Users up to whom data are made."""
+_RELATIONS = ((ADD_REMOVE, "one user more or less"), (REPLACE_ONE, "one user replaced (not said)"))
+
+
+def examples() -> tuple[TrieHeavyHitter, ...]:
+    """Table 1 with one level and with ten, crowds that refute Theorem 1, several words, votes released too, experiments."""
+    return (
+        TrieHeavyHitter(10**4, 100, 10, 1),
+        TrieHeavyHitter(10**6, 1_000, 12, 10),
+        TrieHeavyHitter(10**4, 100, 20, 1),
+        TrieHeavyHitter(81, 9, 5, 1),
+        TrieHeavyHitter(10**4, 100, 10, 2, words=2),
+        TrieHeavyHitter(10**4, 100, 10, 1, counts=1),
+        # Corollary 1's threshold, rounded to the nearest integer, is too small here.
+        TrieHeavyHitter(20_000, 142, 11, 1),
+        TrieHeavyHitter(658_769, 14_478, 15, 10),
+    )
+
+
+def printed(m: TrieHeavyHitter) -> tuple[Printed, ...]:
+    """Every claim of the paper, at these parameters; those whose formula has no value there are left out.
+
+    Parameters
+    ----------
+    m : TrieHeavyHitter
+        Gives n, m, theta and L.
+
+    Returns
+    -------
+    tuple of Printed
+        Epsilons in nats, ratios, and probabilities.
+    """
+    return (*_theorems(m), *_corollary_1(m), *_table_1(m), *_corollary_2(m), *_lemmas(m), *_discovery(m))
+
+
+def hypotheses(m: TrieHeavyHitter) -> tuple[Hypothesis, ...]:
+    """Of Theorems 1 and 2, read from their proof, and those that they forget."""
+    n, batch, t = m.users, m.batch, m.threshold
+    return (
+        Hypothesis("4 <= theta <= sqrt(n)", t >= 4 and t * t <= n),
+        Hypothesis("1 <= gamma = m / sqrt(n)", batch * batch >= n),
+        Hypothesis("gamma <= sqrt(n) / (theta + 1)", batch * (t + 1) <= n),
+        Hypothesis("m >= theta", batch >= t),
+        Hypothesis("what other prefixes tell of a user is nothing (not said; a batch of fixed size tells)", False),
+        Hypothesis("the trie is released without its votes", not m.counts),
+    )
+
+
+def claimed_epsilon(m: TrieHeavyHitter) -> Enclosure:
+    r"""Theorem 1's :math:`\varepsilon = L \ln(1 + 1/(\sqrt n/(\gamma\theta) - 1)) = -L \ln(1 - m\theta/n)`; for m theta < n."""
+    share = Fraction(m.batch * m.threshold, m.users)
+    return narrow(lambda: -m.levels * (1 - ball(share)).log(), "TrieHH, Theorem 1")
+
+
+def _stated(m: TrieHeavyHitter) -> bool:
+    """Whether the formulas of Theorem 1 have values."""
+    return m.batch * m.threshold < m.users and m.threshold > 3
+
+
+def _privacy(m: TrieHeavyHitter, where: str, claimed: float, delta: Fraction, forgotten: tuple[Hypothesis, ...]
+             ) -> Iterator[Printed]:  # fmt: skip
+    for relation, said in _RELATIONS:
+        if relation == ADD_REMOVE or m.users > 1:
+            sentence = f"epsilon at delta={float(delta):.6g}, {said}"
+            yield Printed(where, sentence, claimed, _epsilon(m, relation, delta), forgotten)
+
+
+@lru_cache(maxsize=64)
+def _epsilon(m: TrieHeavyHitter, relation: Neighbours, delta: Fraction) -> Enclosure:
+    return account(m, relation).epsilon(delta)
+
+
+def _theorems(m: TrieHeavyHitter) -> Iterator[Printed]:
+    if not _stated(m):
+        return
+    claimed, delta = claimed_epsilon(m).high, triehh_delta(m.threshold)
+    where = "TRIEHH Theorem 1" if m.words == 1 else "TRIEHH Theorem 2"
+    yield from _privacy(m, where, claimed, delta, hypotheses(m))
+
+
+def _corollary_1(m: TrieHeavyHitter) -> Iterator[Printed]:
+    n, where = m.users, "TRIEHH Corollary 1"
+    digits = len(str(n - 1))  # log10, rounded up
+    large = Hypothesis("n >= 10000", n >= 10**4)
+    delta, nearest = Fraction(1, 300 * n), round(math.log10(n))
+    for rounded, log in (("rounded up", digits), ("rounded to the nearest integer", nearest)):
+        sentence = f"delta of Theorem 1 at theta = log10(n) + 6 = {log + 6}, {rounded}"
+        found = Enclosure.of(triehh_delta(log + 6), source="the formula")
+        yield Printed(where, sentence, float(delta), found, (large,))
+    if _stated(m) and m.batch == math.isqrt(n) and m.threshold == digits + 6:
+        yield from _privacy(m, where, claimed_epsilon(m).high, delta, (large, *hypotheses(m)))
+
+
+def _table_1(m: TrieHeavyHitter) -> Iterator[Printed]:
+    row = TABLE_1.get((m.users, m.threshold))
+    if row is None or m.batch != math.isqrt(m.users) or m.levels not in (1, 10):
+        return
+    value = float(row[m.levels == 10])
+    yield from _privacy(m, "TRIEHH Table 1", value, Fraction(1, 300 * m.users), hypotheses(m))
+
+
+def _corollary_2(m: TrieHeavyHitter) -> Iterator[Printed]:
+    if m.threshold <= 3:
+        return
+    batch = triehh_corollary_2(m.users, m.threshold, m.levels, BUDGET)
+    if 1 <= batch <= m.users:
+        chosen, delta = replace(m, batch=batch), triehh_delta(m.threshold)
+        sentence = f"epsilon of the batch of {batch} at delta={float(delta):.6g}, one user more or less"
+        found = _epsilon(chosen, ADD_REMOVE, delta)
+        yield Printed("TRIEHH Corollary 2", sentence, float(BUDGET), found, hypotheses(chosen))
+
+
+def _lemmas(m: TrieHeavyHitter) -> Iterator[Printed]:
+    n, batch, t = m.users, m.batch, m.threshold
+    frequent, rare = -(-n // batch), n // batch
+    if t < frequent < n and batch >= t:
+        forgotten = Hypothesis("the trie needs no more than theta votes for the prefix (not said)", False)
+        sentence = f"P'[T]/P[T] of a trie T with a prefix that W={frequent} others hold, one round"
+        yield Printed("TRIEHH Lemma 1", sentence, round_up(Fraction(frequent, frequent - t)), lemma_1(m, frequent),
+                      (*hypotheses(m)[:4], forgotten))  # fmt: skip
+        same = f"the same, of its prefix alone, W={frequent}"
+        yield Printed("TRIEHH Lemma 1", same, round_up(Fraction(frequent, frequent - t)), lemma_1_alone(m, frequent),
+                      hypotheses(m)[:4])  # fmt: skip
+    if t > 3:
+        found = narrow(lambda: hypergeometric_upper(n + 1, rare + 1, batch, t), "hypergeometric tail")
+        sentence = f"chance of a prefix that W={rare} others hold, with the new user"
+        yield Printed("TRIEHH Lemma 2", sentence, round_up(triehh_delta(t)), found, hypotheses(m)[:4])
+
+
+def lemma_1(m: TrieHeavyHitter, holders: int) -> Enclosure:
+    r"""The largest P'[T]/P[T] of one round and a trie T with a prefix that so many others hold.
+
+    .. math:: (1-q) \frac{W+1}{W+1-j}
+
+    where T has j votes for the prefix; at most min(W, m) of them. From below: T has that prefix alone, and all others hold
+    g prefixes in equal parts, so that at least m - g (theta - 1) votes are needed for it.
+
+    Parameters
+    ----------
+    m : TrieHeavyHitter
+        Gives n, m and theta.
+    holders : int
+        W, at least theta and below n.
+
+    Returns
+    -------
+    Enclosure
+        INTERVAL.
+    """
+    n, batch, t = m.users, m.batch, m.threshold
+    most = min(holders, batch)
+    crowds = max(1, -(-(batch - most) // (t - 1))) if t > 1 else 1
+    filled = (n - holders) // crowds >= t - 1 and n - holders >= crowds
+    needed = max(t, batch - crowds * (t - 1)) if filled else t
+    stays = 1 - Fraction(batch, n + 1)
+    low, high = (stays * (holders + 1) / (holders + 1 - j) for j in (needed, most))
+    return Enclosure.of(low, high, rigour=Rigour.INTERVAL, source=f"{crowds} other prefixes in equal parts")
+
+
+def lemma_1_alone(m: TrieHeavyHitter, holders: int) -> Enclosure:
+    """The same for the event that the prefix is released, whatever else is."""
+
+    def ratio() -> flint.arb:
+        n, batch, t = m.users, m.batch, m.threshold
+        return hypergeometric_upper(n + 1, holders + 1, batch, t) / hypergeometric_upper(n, holders, batch, t)
+
+    return narrow(ratio, "hypergeometric tails")
+
+
+def missed(m: TrieHeavyHitter, holders: int) -> Fraction:
+    r"""Proposition 1: the largest probability that a word of L units which so many users hold is not found.
+
+    .. math:: 1 - \Bigl( \sum_{i \ge \theta} \binom Wi \binom{n-W}{m-i} \Big/ \binom nm \Bigr)^L
+
+    Attained where no other word shares its prefixes; exact, as rounds are drawn afresh. Source: Propositions 1 and 2.
+    """
+    few = range(min(m.threshold, m.batch + 1))
+    ways = sum(math.comb(holders, i) * math.comb(m.users - holders, m.batch - i) for i in few)
+    return 1 - (1 - Fraction(ways, math.comb(m.users, m.batch))) ** m.levels
+
+
+def _discovery(m: TrieHeavyHitter) -> Iterator[Printed]:
+    for held in _holders(m) if m.words == 1 else ():
+        once = narrow(partial(hypergeometric_upper, m.users, held, m.batch, m.threshold), "hypergeometric tail")
+        never = narrow(partial(_missed, m, held), "rounds are independent")
+        small = m.users.bit_length() * m.batch <= _COUNTED
+        # By counting batches, where that takes no time: another route to the same formula.
+        chances = (1 - missed(replace(m, levels=1), held), missed(m, held)) if small else (once.high, never.high)
+        claimed = tuple(map(round_up, chances))
+        sentence = f"chance that a prefix that {held} users hold gets theta votes"
+        yield Printed("TRIEHH Proposition 2", sentence, claimed[0], once)
+        yield Printed("TRIEHH Proposition 1", f"chance that a word that {held} users hold is missed", claimed[1], never)
+
+
+def _holders(m: TrieHeavyHitter) -> list[int]:
+    return sorted({min(m.users, math.ceil(share * m.threshold * m.users / m.batch)) for share in _SHARES})
+
+
+def _missed(m: TrieHeavyHitter, holders: int) -> flint.arb:
+    return 1 - hypergeometric_upper(m.users, holders, m.batch, m.threshold) ** m.levels
+
+
+def accuracy(m: TrieHeavyHitter) -> tuple[Accuracy, ...]:
+    """Proposition 1: a word is found, unless with the probability that it prints, where no other word shares a prefix."""
+    if m.words > 1 or m.batch < m.threshold or m.users > _SIMULATED:
+        return ()
+    return tuple(
+        Accuracy(
+            "TRIEHH Proposition 1",
+            f"0 for a word that is found, 1 if missed: {w} of {m.users} users hold it, the others none like it",
+            alpha=0.0,
+            beta=round_up(missed(m, w)),
+            data=partial(_alone, m, w),
+            error=partial(_not_found, m),
+        )
+        for w in _holders(m)
+    )
+
+
+def _alone(m: TrieHeavyHitter, holders: int, rng: np.random.Generator) -> list[str]:
+    """So many users hold a word, and every other user one of his own."""
+    word = m.word
+    users = [word] * holders + [f"b{i:x}" for i in range(m.users - holders)]
+    return [users[i] for i in rng.permutation(m.users).tolist()]
+
+
+def _not_found(m: TrieHeavyHitter, _: Any, result: Any) -> float:
+    return float(m.word not in m.prefixes(result))
+
+
+def room(m: TrieHeavyHitter, delta: Number | None = None) -> tuple[int, int]:
+    """The batch, and the largest that this library certifies for the epsilon and delta that Theorem 1 claims for it.
+
+    Parameters
+    ----------
+    m : TrieHeavyHitter
+        With one word a user.
+    delta : number or None
+        Instead of Theorem 1's.
+
+    Returns
+    -------
+    tuple of int
+        In users.
+    """
+    target = triehh_delta(m.threshold) if delta is None else delta
+    return m.batch, largest_batch(m.users, m.threshold, m.levels, Fraction(claimed_epsilon(m).low), target)

@@ -1,0 +1,239 @@
+r"""T equal mechanisms whose loss is e, 0 or -e: exact composition.
+
+The loss of T runs is e times the number S of pluses less that of minuses, and
+:math:`Q[S = s] = P[S = -s] = e^{-s e} P[S = s]`. So with :math:`P_s = P[S \ge s]` and :math:`Q_s = P[S \le -s]`
+
+.. math:: \delta(\varepsilon) = \max_s\, P_s - e^\varepsilon Q_s, \qquad
+          \varepsilon(\delta) = \max_s\, \log \frac{P_s - \delta}{Q_s}
+
+and the first maximum is attained at the smallest s with s e > epsilon. Without a 0 these are binomial tails (Kairouz,
+Oh, Viswanath 2015, Theorem 3.3); with it, each run has three outcomes, and the tail is swept from the far end.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import TypeAlias
+
+import flint
+
+from ldpaudit.accountants.counting.binomial_noise import first
+from ldpaudit.accountants.numerics.beta_integral import binomial_upper as wide_tail
+from ldpaudit.accountants.numerics.laws import ball, between, binomial_upper, floor, narrow
+from ldpaudit.accountants.numerics.trinomial import Masses, beyond, descending, reach
+from ldpaudit.accountants.pld.distribution import Kind
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+
+_COARSE = 64
+"""Bits of the search for a breakpoint."""
+_MANY_MINUSES = 1e-3
+_CANDIDATES = 8
+"""Breakpoints between which that precision may leave the choice."""
+_EXACT_BITS = 1 << 16
+"""A power of a rational is computed exactly up to this size."""
+
+Head: TypeAlias = tuple[flint.arb, flint.arb]
+"""P and Q of the event that the loss is at least some value."""
+
+
+@dataclass(frozen=True)
+class Coins(PrivacyProfile):
+    """Profile of `times` independent runs of a pair whose loss is e, -e, or also 0.
+
+    Tight for that pair: attained on the event {loss > epsilon}.
+
+    Parameters
+    ----------
+    kind : Kind
+        With ``is_coin``.
+    times : int
+        Number of runs, at least 1.
+    source : str
+        What the numbers rest on.
+    """
+
+    kind: Kind
+    times: int
+    source: str
+
+    @abstractmethod
+    def position(self, losses: flint.arb) -> flint.arb:
+        """The real index at which the total loss is so many e."""
+
+    @abstractmethod
+    def head(self, index: int) -> Head:
+        """P and Q of the event that the loss is at least that at `index`, infinite ones left out."""
+
+    @abstractmethod
+    def around(self, delta: flint.arb) -> list[Head] | None:
+        """The heads among which is the one that attains epsilon(delta); None where this precision cannot tell."""
+
+    def finite(self) -> tuple[flint.arb, ...]:
+        """Probabilities of e, 0 (where it occurs) and -e, given that the loss is finite."""
+        masses = self.kind.masses()
+        total = sum(masses, flint.arb(0))
+        return tuple(mass / total for mass in masses)
+
+    def lost(self) -> flint.arb:
+        """Probability that some loss is infinite, narrow even where it is small."""
+        return -(self.times * ball(-self.kind.escape).log1p()).expm1()
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """EXACT; relative width below 1e-15, but for where delta underflows."""
+        require_epsilon(epsilon)
+        if math.isinf(epsilon):
+            return narrow(self.lost, self.source).clamp(0.0, 1.0)
+        exact = Fraction(epsilon)
+        return narrow(lambda: self._with_lost(self.finite_delta(exact)), self.source).clamp(0.0, 1.0)
+
+    def _with_lost(self, finite: flint.arb) -> flint.arb:
+        return finite + self.lost() * (1 - finite)
+
+    def finite_delta(self, epsilon: Fraction) -> flint.arb:
+        """Delta of the finite losses alone."""
+        place = self.position(ball(epsilon) / self.kind.losses[0].ball())
+        first, last = (min(floor(end), self.times) for end in (place.lower(), place.upper()))
+        factor = ball(epsilon).exp()
+        best = flint.arb(0)
+        # Where this precision cannot tell the index, every one that it may be is tried: none exceeds the right one.
+        for index in range(first + 1, last + 2):
+            p, q = self.head(index)
+            best = best.max(p - factor * q)
+        return best
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """EXACT; infinite below the probability of an infinite loss."""
+        require_delta(delta)
+        if delta == 0 and not self.kind.escape:
+            return narrow(self.pure, self.source)
+        side = self._against_escape(Fraction(delta))
+        if side < 0:
+            return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
+        if side == 0:
+            return narrow(self.pure, self.source)
+        return narrow(lambda: self._epsilon_ball(Fraction(delta)), self.source).clamp(
+            0.0, narrow(self.pure, self.source).high
+        )
+
+    def pure(self) -> flint.arb:
+        """The largest finite loss."""
+        return self.times * self.kind.losses[0].ball()
+
+    def _against_escape(self, delta: Fraction) -> int:
+        """Sign of delta less the probability of an infinite loss; -1, too, where it cannot be told."""
+        rest, size = 1 - self.kind.escape, self.kind.escape.denominator.bit_length()
+        if self.times * size <= _EXACT_BITS:
+            exact = delta - 1 + rest**self.times
+            return (exact > 0) - (exact < 0)
+        with flint.ctx.workprec(_EXACT_BITS):
+            return 1 if ball(delta) > self.lost() else -1
+
+    def _epsilon_ball(self, delta: Fraction) -> flint.arb:
+        finite = (ball(delta) - self.lost()) / (1 - self.lost())
+        heads = self.around(finite)
+        if heads is None:
+            return between(0, self.pure())
+        largest = reduce(flint.arb.max, ((p - finite) / q for p, q in heads), flint.arb(1))
+        return largest.log()
+
+
+@dataclass(frozen=True)
+class BinomialCoins(Coins):
+    """Losses e and -e; an index is the number of pluses."""
+
+    def position(self, losses: flint.arb) -> flint.arb:
+        """With i pluses there are ``2 i - times`` losses."""
+        return (self.times + losses) / 2
+
+    def head(self, index: int) -> Head:
+        """Two binomial tails."""
+        # A ball's relative width is multiplied by the number of coins.
+        with flint.ctx.workprec(flint.ctx.prec + self.times.bit_length() + 8):
+            p, q = self.finite()
+            if q > _MANY_MINUSES:
+                return wide_tail(self.times, p, index), wide_tail(self.times, q, index)
+            # Next to 1, p does not tell q well.
+            return binomial_upper(self.times, p, index, q), binomial_upper(self.times, q, index, p)
+
+    def around(self, delta: flint.arb) -> list[Head] | None:
+        """By binary search for the two breakpoints between which epsilon lies."""
+        nowhere = self.times // 2  # no loss above 0 is needed
+        for bits in (_COARSE, flint.ctx.prec):
+            with flint.ctx.workprec(bits):
+                if self._within(nowhere, delta):
+                    return []
+                low = _last(lambda index: self._exceeds(index, delta), nowhere, self.times)
+                high = first(lambda index: self._within(index, delta), low + 1, low + 1, self.times + 1)
+            if high - low <= _CANDIDATES:
+                return [self.head(index) for index in range(low + 1, min(high, self.times) + 1)]
+        return None
+
+    def _at_breakpoint(self, index: int) -> flint.arb:
+        p, q = self.head(index)
+        return p - ((2 * index - self.times) * self.kind.losses[0].ball()).exp() * q
+
+    def _exceeds(self, index: int, delta: flint.arb) -> bool:
+        return bool(self._at_breakpoint(index) > delta)
+
+    def _within(self, index: int, delta: flint.arb) -> bool:
+        return bool(self._at_breakpoint(index) <= delta)
+
+
+def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The last index, from `low`, at which it is taken to hold, to `high`, at which a falling predicate does."""
+    return low + bisect_left(range(low + 1, high + 1), True, key=lambda index: not holds(index))
+
+
+@dataclass(frozen=True)
+class TrinomialCoins(Coins):
+    """Losses e, 0 and -e; an index is the number of pluses less that of minuses."""
+
+    def position(self, losses: flint.arb) -> flint.arb:
+        """The losses themselves."""
+        return losses
+
+    def head(self, index: int) -> Head:
+        """The sweep, down to the index."""
+        bound = beyond(self.times, self.masses(), index)
+        for reached, p, q, _ in self._sweep(-float(bound.log()) if bound > 0 else math.inf):
+            if reached == index:
+                return p, q
+        return flint.arb(0), flint.arb(0)
+
+    def around(self, delta: flint.arb) -> list[Head]:
+        """The sweep, down to where delta is certainly exceeded."""
+        found: list[Head] = []
+        for index, p, q, factor in self._sweep(max(0.0, -float(delta.log()))):
+            at_breakpoint = p - factor * q
+            if index < 1 or at_breakpoint > delta:
+                break
+            if at_breakpoint <= delta:
+                found = []
+            found.append((p, q))
+        return found
+
+    def masses(self) -> Masses:
+        """Probabilities of e, 0 and -e."""
+        p, w, q = self.finite()
+        return p, w, q
+
+    def _sweep(self, nats: float) -> Iterator[tuple[int, flint.arb, flint.arb, flint.arb]]:
+        """Indices from far beyond a tail of so many nats down, with P and Q of the events, and e**loss at the index."""
+        masses = self.masses()
+        start = reach(self.times, masses, nats + flint.ctx.prec * math.log(2))
+        ratio = masses[0] / masses[2]
+        factor = ratio**start
+        head_p = between(0, beyond(self.times, masses, start + 1))
+        head_q = head_p / factor
+        for index, here in descending(self.times, masses, start):
+            head_p += here
+            head_q += here / factor
+            yield index, head_p, head_q, factor
+            factor /= ratio

@@ -1,0 +1,179 @@
+r"""Composition by divergences, as people cite it: zero-concentrated and Renyi differential privacy; upper bounds.
+
+Every function returns what its theorem promises as ``high``, rounded up; below that it says nothing, hence ``low = 0``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants.composition.theorems import require_part, require_slack, root, upper
+from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.profile import Number
+
+_ORDERS = tuple(1 + 1.1**step / 64 for step in range(200))
+"""Renyi orders that are tried: each gives a valid bound, more give a better one."""
+
+
+def concentrated(parts: Sequence[tuple[int, Number]], slack: Number) -> Enclosure:
+    r"""Epsilon of pure parts by zero-concentrated differential privacy.
+
+    .. math:: \rho = \sum n_i \varepsilon_i^2 / 2, \qquad \varepsilon = \rho + 2\sqrt{\rho \ln(1/\delta)}
+
+    Source: Bun, Steinke 2016, Propositions 1.3 and 1.4, Lemma 1.7.
+
+    Parameters
+    ----------
+    parts : sequence of (int, number)
+        How often, and epsilon >= 0 in nats.
+    slack : number
+        delta, in (0, 1).
+
+    Returns
+    -------
+    Enclosure
+        Epsilon in nats.
+
+    Raises
+    ------
+    ValueError
+        Where a hypothesis fails.
+    """
+    name = "zCDP composition"
+    for times, epsilon in parts:
+        require_part(name, epsilon, 0, times)
+    rho = sum((times * Fraction(epsilon) ** 2 / 2 for times, epsilon in parts), Fraction(0))
+    return concentrated_epsilon(rho, slack)
+
+
+def concentrated_epsilon(rho: Number, slack: Number) -> Enclosure:
+    r"""A rho-zCDP map is private with :math:`\varepsilon = \rho + 2\sqrt{\rho\ln(1/\delta)}` at delta.
+
+    Source: Bun, Steinke 2016, Proposition 1.3.
+
+    Raises
+    ------
+    ValueError
+        Where not ``rho >= 0`` and ``0 < slack < 1``.
+    """
+    if not (rho >= 0 and math.isfinite(rho)):
+        raise ValueError(f"zCDP needs a finite rho >= 0, got rho={rho!r}")
+    require_slack("zCDP", slack)
+    exact = Fraction(rho)
+    return upper(lambda: ball(exact) + 2 * ball(exact).sqrt() * root(1, slack), "zCDP")
+
+
+def renyi_of_pure(order: Number, epsilon: Number) -> Enclosure:
+    r"""Renyi divergence of order alpha that an epsilon-private map has at most.
+
+    .. math:: \frac{1}{\alpha-1} \ln\bigl(p^\alpha q^{1-\alpha} + q^\alpha p^{1-\alpha}\bigr), \qquad
+              p = \frac{e^\varepsilon}{1+e^\varepsilon} = 1 - q
+
+    Tight: attained by randomized response, into which every such map's pair can be lifted. Source: Mironov 2017.
+
+    Parameters
+    ----------
+    order : number
+        alpha > 1.
+    epsilon : number
+        At least 0, in nats.
+
+    Returns
+    -------
+    Enclosure
+        In nats.
+
+    Raises
+    ------
+    ValueError
+        Outside the domain.
+    """
+    require_part("Renyi composition", epsilon, 0)
+    _require_order(order)
+    return upper(lambda: _renyi(Fraction(order), Fraction(epsilon)), "Renyi divergence of randomized response")
+
+
+def _renyi(order: Fraction, epsilon: Fraction) -> flint.arb:
+    e, a = ball(epsilon), ball(order)
+    p, q = 1 / (1 + (-e).exp()), 1 / (1 + e.exp())
+    return (p * ((a - 1) * e).exp() + q * (-(a - 1) * e).exp()).log() / (a - 1)
+
+
+def renyi_epsilon(order: Number, divergence: Number, slack: Number) -> Enclosure:
+    r"""Epsilon at delta of a map whose Renyi divergence of order alpha is at most r.
+
+    .. math:: r + \ln\frac{\alpha-1}{\alpha} - \frac{\ln\delta + \ln\alpha}{\alpha - 1}
+
+    and 0 where that is negative. Source: Canonne, Kamath, Steinke 2020, Proposition 12; it improves on
+    :math:`r + \ln(1/\delta)/(\alpha-1)` (Mironov 2017, Proposition 3).
+
+    Parameters
+    ----------
+    order : number
+        alpha > 1.
+    divergence : number
+        r, at least 0.
+    slack : number
+        delta, in (0, 1).
+
+    Returns
+    -------
+    Enclosure
+        In nats.
+
+    Raises
+    ------
+    ValueError
+        Outside the domain.
+    """
+    _require_order(order)
+    require_slack("Renyi conversion", slack)
+    if not (divergence >= 0 and math.isfinite(divergence)):
+        raise ValueError(f"a Renyi divergence is finite and at least 0, got {divergence!r}")
+    a, r, d = Fraction(order), Fraction(divergence), Fraction(slack)
+
+    def value() -> flint.arb:
+        found = ball(r) + ball((a - 1) / a).log() - ball(d * a).log() / ball(a - 1)
+        return found.max(flint.arb(0))
+
+    return upper(value, "Renyi conversion")
+
+
+def renyi(parts: Sequence[tuple[int, Number]], slack: Number) -> Enclosure:
+    """Epsilon of pure parts by Renyi divergences: the least over a grid of orders, each of which gives a valid bound.
+
+    Parameters
+    ----------
+    parts : sequence of (int, number)
+        How often, and epsilon >= 0 in nats.
+    slack : number
+        delta, in (0, 1).
+
+    Returns
+    -------
+    Enclosure
+        In nats.
+
+    Raises
+    ------
+    ValueError
+        Where a hypothesis fails.
+    """
+    for times, epsilon in parts:
+        require_part("Renyi composition", epsilon, 0, times)
+    bounds = (renyi_epsilon(order, _composed(order, parts), slack) for order in _ORDERS)
+    return min(bounds, key=lambda bound: bound.high)
+
+
+def _composed(order: float, parts: Sequence[tuple[int, Number]]) -> Fraction:
+    return sum((times * Fraction(renyi_of_pure(order, e).high) for times, e in parts), Fraction(0))
+
+
+def _require_order(order: Number) -> None:
+    if not (order > 1 and math.isfinite(order)):
+        raise ValueError(f"a Renyi order is finite and above 1, got {order!r}")

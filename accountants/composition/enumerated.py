@@ -1,0 +1,134 @@
+"""Compositions with few losses, one by one: in rationals where they are, in balls otherwise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants.numerics.laws import ball, narrow
+from ldpaudit.accountants.pld.distribution import Kind, RationalKind
+from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
+from ldpaudit.accountants.pld.lattice import Point
+from ldpaudit.accountants.pld.points import Tilted, summed
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, require_delta, require_epsilon
+
+_FEW_LOSSES, _FEW_BITS = 1 << 9, 1 << 13
+"""So few losses, of so short rationals, are enumerated in rationals."""
+_FEW_POINTS = 1 << 11
+"""So few are enumerated in balls."""
+
+Groups = tuple[tuple[Kind, int], ...]
+
+
+def enumerated(groups: Groups, source: str) -> PrivacyProfile | None:
+    """Profile of these pairs, each run so many times; None where there are too many losses."""
+    rational = [(kind, times) for kind, times in groups if isinstance(kind, RationalKind)]
+    count = math.prod(math.comb(times + len(kind.losses) - 1, times) for kind, times in groups)
+    bits = sum(times * kind.bits for kind, times in rational)
+    if len(rational) == len(groups) and count <= _FEW_LOSSES and bits <= _FEW_BITS:
+        return _in_rationals(rational, source)
+    return FewLosses(groups, source) if count <= _FEW_POINTS else None
+
+
+def _in_rationals(groups: list[tuple[RationalKind, int]], source: str) -> FiniteProfile:
+    law, kept = {Fraction(1): Fraction(1)}, Fraction(1)
+    for kind, times in groups:
+        kept *= (1 - kind.escape) ** times
+        for _ in range(times):
+            law = _convolved(law, kind)
+    atoms = [(mass, mass / ratio) for ratio, mass in law.items()]
+    return FiniteProfile((Atoms.of([*atoms, (1 - kept, Fraction(0))]),), source)
+
+
+def _convolved(law: dict[Fraction, Fraction], kind: RationalKind) -> dict[Fraction, Fraction]:
+    found: dict[Fraction, Fraction] = {}
+    for a, p in law.items():
+        for b, q in kind.atoms:
+            found[a * b] = found.get(a * b, Fraction(0)) + p * q
+    return found
+
+
+def lost(groups: Groups) -> flint.arb:
+    """Probability that some loss is infinite, narrow even where it is small."""
+    logs = (times * ball(-kind.escape).log1p() for kind, times in groups)
+    return -sum(logs, flint.arb(0)).expm1()
+
+
+@dataclass(frozen=True)
+class FewLosses(PrivacyProfile):
+    """Profile of given pairs, each run so many times: the sum over all losses, EXACT.
+
+    Parameters
+    ----------
+    groups : tuple of (Kind, int)
+        Different kinds with how often each runs.
+    source : str
+        What is composed.
+    """
+
+    groups: Groups
+    source: str
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Relative width below 1e-15, but for where delta underflows."""
+        require_epsilon(epsilon)
+        if math.isinf(epsilon):
+            return narrow(lambda: lost(self.groups), self.source).clamp(0.0, 1.0)
+        return narrow(lambda: self._delta_ball(Fraction(epsilon)), self.source).clamp(0.0, 1.0)
+
+    def _delta_ball(self, epsilon: Fraction) -> flint.arb:
+        at, zero = ball(epsilon), flint.arb(0)
+        gains = ((mass * -(at - loss).expm1()).max(zero) for loss, mass in self._points())
+        return lost(self.groups) + sum(gains, zero)
+
+    def _points(self) -> list[Point]:
+        """All finite losses with their probabilities, at the current precision."""
+        points = [(flint.arb(0), flint.arb(1))]
+        for kind, times in self.groups:
+            tilted = Tilted(kind, Fraction(0))
+            whole = tilted.total**times
+            points = summed(points, [(loss, mass * whole) for loss, mass in tilted.points(times)])
+        return points
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """By steps out from a guess in floats, each certified by `delta`."""
+        require_delta(delta)
+        if self.delta(math.inf).low > delta:
+            return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
+        top = narrow(self._top, self.source).high
+        if self.delta(0.0).high <= delta:
+            return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
+        guess, gap = min(self._guess(float(delta)), top), RESOLUTION
+        high = guess
+        while high < top and self.delta(high).high > delta:
+            high, gap = min(top, guess + gap * top), 8 * gap
+        low, gap = high, RESOLUTION
+        while low > 0 and self.delta(low).low <= delta:
+            low, gap = max(0.0, guess - gap * top), 8 * gap
+        # Nothing above the largest loss is needed, unless an infinite one may be more likely than delta.
+        reached = high < top or self.delta(math.inf).high <= delta
+        return Enclosure(low, high if reached else math.inf, Rigour.EXACT, self.source)
+
+    def _top(self) -> flint.arb:
+        return sum((times * kind.losses[0].ball() for kind, times in self.groups), flint.arb(0))
+
+    @cached_property
+    def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Losses, decreasing, and the sums of P and of Q over all losses no smaller."""
+        with flint.ctx.workprec(64):
+            points = sorted(((float(loss), float(mass)) for loss, mass in self._points()), reverse=True)
+            infinite = float(lost(self.groups))
+        losses, masses = (np.array(column) for column in zip(*points, strict=True))
+        return losses, infinite + np.cumsum(masses), np.cumsum(masses * np.exp(-losses))
+
+    def _guess(self, delta: float) -> float:
+        _, p, q = self._floats
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(max(0.0, np.nanmax(np.log((p - delta) / q))))

@@ -1,0 +1,154 @@
+r"""D coordinates with Laplace noise, each shifted by s scales: the exact profile, in closed form.
+
+Under P a coordinate's loss is s with probability 1/2, -s with probability :math:`e^{-s}/2`, and between the two has the
+density :math:`\frac14 e^{-(s-\ell)/2}`. Tilted by :math:`e^{-\ell/2}` it is symmetric: a coin on s and -s, of mass
+:math:`e^{-s/2}`, and a uniform law on (-s, s), of mass :math:`e^{-s/2} s/2`. Hence, for the loss L of all coordinates
+and U of c uniform ones on (-1, 1),
+
+.. math:: \delta(\varepsilon) = E_P\bigl[(1 - e^{\varepsilon - L})_+\bigr]
+          = e^{(\varepsilon - Ds)/2} \sum_{c=0}^{D} \binom Dc \Bigl(\frac s2\Bigr)^c 2^{-D} \sum_{a=0}^{D}
+            K_c(a)\, F_c\Bigl(2a - D - \frac\varepsilon s\Bigr)
+
+where :math:`\sum_a K_c(a) z^a = (1+z)^{D-c} (z-1)^c`, because the mean of a function over a uniform law on (-1, 1) is
+half the difference of its antiderivative, and
+
+.. math:: F_c(y) = \sum_{m \ge 0} \Bigl(\frac s2\Bigr)^{2m+1} \frac{2\, y^{2m+1+c}}{(2m+1+c)!}, \qquad y > 0,
+
+is the c-fold antiderivative of :math:`2 \sinh(s y/2)_+`. That function is convex, so that a coin on the ends gives no
+less than a uniform law: term c is at most :math:`\binom Dc (s/2)^c` times term 0, which bounds the terms left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import flint
+from scipy import optimize
+
+from ldpaudit.accountants.numerics.laws import ball, between, narrow
+from ldpaudit.enclosure import Enclosure, Rigour, round_up
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+
+_NEGLIGIBLE = 2.0**-64
+"""Relative size of the terms left out."""
+_FIRST_WIDTH = 2.0**-44
+"""Relative half-width of the first attempt to enclose an epsilon."""
+_FAR = -800.0
+"""Below the logarithm of every positive float."""
+
+
+@dataclass(frozen=True)
+class LaplaceCoordinates(PrivacyProfile):
+    """Profile of `count` coordinates with independent Laplace noise, all of them shifted by `step` scales.
+
+    Tight for real numbers: attained on the event {loss > epsilon}, at ``epsilon = count * step`` on that of all noisy
+    coordinates beyond their shifts.
+
+    Parameters
+    ----------
+    count : int
+        D, at least 1.
+    step : Fraction
+        s, above 0.
+    source : str
+        What the numbers rest on.
+    level : Rigour
+        EXACT where the shifts are attained.
+    """
+
+    count: int
+    step: Fraction
+    source: str
+    level: Rigour = Rigour.EXACT
+
+    @property
+    def pure(self) -> Fraction:
+        """The largest loss."""
+        return self.count * self.step
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Two or three neighbouring floats; in a tenth of a second for 600 coordinates and s below 1/100."""
+        if require_epsilon(epsilon) >= self.pure:
+            return Enclosure.of(0, rigour=self.level, source=self.source)
+        exact = Fraction(epsilon)
+        return narrow(lambda: _delta(self.count, self.step, exact), self.source, self.level).clamp(0.0, 1.0)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """Relative width below 1e-12, but for where delta nearly explains it all: a search, certified at both ends."""
+        if require_delta(delta) == 0:
+            return Enclosure.of(self.pure, rigour=self.level, source=self.source)
+        return Enclosure(*_inverse(self, delta), self.level, self.source)
+
+
+@lru_cache(maxsize=64)
+def _inverse(profile: LaplaceCoordinates, delta: Number) -> tuple[float, float]:
+    """Ends of the epsilon at which delta is reached."""
+    if profile.delta(0).high <= delta:
+        return 0.0, 0.0
+    target = math.log(delta)
+    most = round_up(profile.pure)
+    guess = optimize.brentq(lambda e: _log(profile, e) - target, 0.0, most, xtol=1e-300, rtol=1e-14)
+    width = _FIRST_WIDTH
+    while True:
+        low, high = max(0.0, guess * (1 - width)), guess * (1 + width)
+        if profile.delta(high).high <= delta and (low == 0 or profile.delta(low).low >= delta):
+            return low, high
+        width *= 16
+
+
+def _log(profile: LaplaceCoordinates, epsilon: float) -> float:
+    if epsilon >= profile.pure:
+        return _FAR
+    with flint.ctx.workprec(128):
+        value = _delta(profile.count, profile.step, Fraction(epsilon))
+        return max(_FAR, float(value.log())) if value > 0 else _FAR
+
+
+def _delta(count: int, step: Fraction, epsilon: Fraction) -> flint.arb:
+    half = ball(step / 2)
+    total = first = flint.arb(0)
+    for c in range(count + 1):
+        size = flint.arb(math.comb(count, c)) * half**c
+        term = size * _term(count, step, epsilon, c) / flint.arb(2) ** count
+        total += term
+        first = first if c else term
+        # How often the next terms can be larger than the last: (D - c) s / (2 (c + 1)), and ever less.
+        ratio = half * (count - c) / (c + 1)
+        if c < count and ratio < 1 and first * size * ratio / (1 - ratio) < total * _NEGLIGIBLE:
+            total += between(0, first * size * ratio / (1 - ratio))
+            break
+    return total * (ball(epsilon - count * step) / 2).exp()
+
+
+def _term(count: int, step: Fraction, epsilon: Fraction, c: int) -> flint.arb:
+    """The sum over a, from the largest y down to the last above 0."""
+    total = flint.arb(0)
+    weights, place = _weights(count, c), epsilon / step
+    for a in range(count, math.floor((count + place) / 2), -1):
+        if weight := weights[a]:
+            total += weight * _antiderivative(c, ball(2 * a - count - place), ball(step))
+    return total
+
+
+@lru_cache(maxsize=256)
+def _weights(count: int, c: int) -> flint.fmpz_poly:
+    return flint.fmpz_poly([1, 1]) ** (count - c) * flint.fmpz_poly([-1, 1]) ** c
+
+
+def _antiderivative(c: int, y: flint.arb, s: flint.arb) -> flint.arb:
+    """F_c(y) for y > 0: a series of positive terms, whose ratios fall."""
+    x = s * y / 2
+    square = x * x
+    term = 2 * x * y**c / flint.arb(math.factorial(c + 1))
+    total, m = flint.arb(0), 0
+    epsilon = flint.arb(2) ** -flint.ctx.prec
+    while True:
+        total += term
+        ratio = square / ((2 * m + 2 + c) * (2 * m + 3 + c))
+        term *= ratio
+        m += 1
+        if ratio < 0.5 and term < total * epsilon:
+            return total + between(0, 2 * term)

@@ -1,0 +1,207 @@
+r"""Composition theorems that people cite, as formulas beside the certified value; upper bounds, none of them tight.
+
+Every function returns what its theorem promises as ``high``, rounded up; below that it says nothing, hence ``low = 0``.
+Its hypotheses are checked; the errors name the one that fails. All hold for adaptively chosen inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants.numerics.laws import ball, narrow
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.profile import Number
+
+
+def basic(parts: Sequence[tuple[Number, Number]]) -> tuple[Enclosure, Enclosure]:
+    r"""Parts that are :math:`(\varepsilon_i, \delta_i)`-private are, together, private with the sums of both.
+
+    Source: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006.
+
+    Parameters
+    ----------
+    parts : sequence of (number, number)
+        Guarantees, each with epsilon >= 0 and 0 <= delta < 1.
+
+    Returns
+    -------
+    tuple of Enclosure
+        Epsilon in nats, and delta.
+
+    Raises
+    ------
+    ValueError
+        Where a part is no guarantee.
+    """
+    name = "basic composition"
+    for epsilon, delta in parts:
+        require_part(name, epsilon, delta)
+    total = sum((Fraction(epsilon) for epsilon, _ in parts), Fraction(0))
+    lost = min(Fraction(1), sum((Fraction(delta) for _, delta in parts), Fraction(0)))
+    return upper(lambda: ball(total), name), upper(lambda: ball(lost), name)
+
+
+def drv10(times: int, epsilon: Number, delta: Number, slack: Number) -> tuple[Enclosure, Enclosure]:
+    r"""Advanced composition of T :math:`(\varepsilon, \delta)`-private parts.
+
+    .. math:: \varepsilon' = \sqrt{2 T \ln(1/\delta')}\,\varepsilon + T \varepsilon (e^\varepsilon - 1), \qquad
+              T \delta + \delta'
+
+    Source: Dwork, Rothblum, Vadhan 2010, Theorem III.3. It follows from the third bound of `kov`, whose mean is smaller
+    by the factor :math:`1/(e^\varepsilon + 1)`, and whose delta is at most the sum of the deltas.
+
+    Parameters
+    ----------
+    times : int
+        T, at least 1.
+    epsilon, delta : number
+        Of each part; epsilon >= 0 in nats, 0 <= delta < 1.
+    slack : number
+        delta', in (0, 1).
+
+    Returns
+    -------
+    tuple of Enclosure
+        Epsilon in nats, and delta.
+
+    Raises
+    ------
+    ValueError
+        Where a hypothesis fails.
+    """
+    name = "DRV10 Theorem III.3"
+    require_part(name, epsilon, delta, times)
+    require_slack(name, slack)
+    e, d = Fraction(epsilon), Fraction(delta)
+
+    def value() -> flint.arb:
+        return root(2 * times, slack) * ball(e) + times * ball(e) * ball(e).expm1()
+
+    return upper(value, name), upper(lambda: ball(min(Fraction(1), times * d + Fraction(slack))), name)
+
+
+def hkr12(times: int, epsilon: Number, slack: Number) -> Enclosure:
+    r"""T :math:`\varepsilon'`-private parts are :math:`(\varepsilon' \sqrt{8 T \ln(1/\delta)}, \delta)`-private.
+
+    Source: Hsu, Khanna, Roth 2012, Theorem 2.5, which asks for epsilon, delta in (0, 1) only. That does not suffice
+    where delta is near 1. With :math:`\ln(1/\delta) \ge \varepsilon/2` in addition it follows from `drv10`: that is
+    :math:`\varepsilon/2 + T\varepsilon'(e^{\varepsilon'}-1)`, and the second term is at most
+    :math:`2T\varepsilon'^2 = \varepsilon^2/(4\ln(1/\delta)) \le \varepsilon/2`, for :math:`\varepsilon' \le 1`.
+
+    Parameters
+    ----------
+    times : int
+        T, at least 1.
+    epsilon : number
+        epsilon', in [0, 1] nats.
+    slack : number
+        delta, in (0, 1).
+
+    Returns
+    -------
+    Enclosure
+        Epsilon in nats.
+
+    Raises
+    ------
+    ValueError
+        Where a hypothesis fails, the added one included.
+    """
+    name = "HKR12 Theorem 2.5"
+    require_part(name, epsilon, 0, times)
+    require_slack(name, slack)
+    if epsilon > 1:
+        raise ValueError(f"{name} needs epsilon' <= 1, got {float(epsilon):g}")
+    total = upper(lambda: root(8 * times, slack) * ball(Fraction(epsilon)), name)
+    if not total.high < 1:
+        raise ValueError(f"{name} needs a total epsilon below 1, got {total.high:g}")
+    with flint.ctx.workprec(128):
+        if not -ball(Fraction(slack)).log() >= ball(Fraction(total.high) / 2):
+            raise ValueError(f"{name} needs ln(1/delta) >= epsilon/2 = {total.high / 2:g}, got delta={float(slack):g}")
+    return total
+
+
+def kov(parts: Sequence[tuple[int, Number, Number]], slack: Number) -> tuple[Enclosure, Enclosure]:
+    r"""Closed form for parts that are :math:`(\varepsilon_i, \delta_i)`-private, each run :math:`n_i` times.
+
+    The least of three:
+
+    .. math:: \sum n_i \varepsilon_i, \quad
+              \mu + s\sqrt{2\ln(e + s/\delta')}, \quad \mu + s\sqrt{2\ln(1/\delta')}, \qquad
+              \mu = \sum n_i \varepsilon_i\,\frac{e^{\varepsilon_i}-1}{e^{\varepsilon_i}+1}, \quad
+              s^2 = \sum n_i \varepsilon_i^2
+
+    with :math:`1 - (1-\delta') \prod (1-\delta_i)^{n_i}`. Source: Kairouz, Oh, Viswanath 2015, Theorems 3.4 and 3.5.
+    Proof: the loss L of randomized responses has mean mu, and :math:`P[L > \mu + t] \le e^{-t^2/2s^2}` by Hoeffding.
+    Delta at :math:`\mu + t` is at most that, and also
+    :math:`\int_0^\infty e^{-u} P[L > \mu+t+u]\,du \le e^{-t^2/2s^2}/(1 + t/s^2)`, which for the second t is at most
+    :math:`\delta'/(s + t/s) \le \delta'`.
+
+    Parameters
+    ----------
+    parts : sequence of (int, number, number)
+        How often, epsilon >= 0 in nats, 0 <= delta < 1; at least one part.
+    slack : number
+        delta', in (0, 1).
+
+    Returns
+    -------
+    tuple of Enclosure
+        Epsilon in nats, and delta.
+
+    Raises
+    ------
+    ValueError
+        Where a hypothesis fails.
+    """
+    name = "KOV15 Theorems 3.4 and 3.5"
+    for times, epsilon, delta in parts:
+        require_part(name, epsilon, delta, times)
+    require_slack(name, slack)
+
+    def epsilon_ball() -> flint.arb:
+        mean = square = total = flint.arb(0)
+        for times, epsilon, _ in parts:
+            e = ball(Fraction(epsilon))
+            mean, square, total = mean + times * e * (e / 2).tanh(), square + times * e * e, total + times * e
+        s, d = square.sqrt(), ball(Fraction(slack))
+        widths = ((2 * (flint.arb(1).exp() + s / d).log()).sqrt(), root(2, slack))
+        return total.min(mean + s * widths[0]).min(mean + s * widths[1])
+
+    def delta_ball() -> flint.arb:
+        kept = ball(-Fraction(slack)).log1p()
+        for times, _, delta in parts:
+            kept += times * ball(-Fraction(delta)).log1p()
+        return -kept.expm1()
+
+    return upper(epsilon_ball, name), upper(delta_ball, name)
+
+
+def upper(value: Callable[[], flint.arb], source: str) -> Enclosure:
+    """What a theorem promises: from 0 to the value, rounded up."""
+    return Enclosure(0.0, narrow(value, source).high, Rigour.INTERVAL, source)
+
+
+def root(factor: int, slack: Number) -> flint.arb:
+    """``sqrt(factor log(1/slack))``, at the current precision."""
+    return (factor * -ball(Fraction(slack)).log()).sqrt()
+
+
+def require_part(name: str, epsilon: Number, delta: Number, times: int = 1) -> None:
+    """Raise ValueError where a part is no guarantee, or runs less than once."""
+    if times < 1:
+        raise ValueError(f"{name} needs at least one run, got {times}")
+    if not (epsilon >= 0 and math.isfinite(epsilon)):
+        raise ValueError(f"{name} needs a finite epsilon >= 0, got {epsilon!r}")
+    if not 0 <= delta < 1:
+        raise ValueError(f"{name} needs 0 <= delta < 1, got {delta!r}")
+
+
+def require_slack(name: str, slack: Number) -> None:
+    """Raise ValueError where the slack lies outside (0, 1)."""
+    if not 0 < slack < 1:
+        raise ValueError(f"{name} needs a slack delta in (0, 1), got {slack!r}")

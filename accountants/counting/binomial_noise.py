@@ -1,0 +1,363 @@
+r"""Binomial noise on a count: the exact privacy profile.
+
+Let X ~ Bin(n, gamma), P the law of X + k and Q that of X. The likelihood ratio
+
+.. math:: R(t) = \frac{P(t)}{Q(t)}
+          = \left(\frac{1-\gamma}{\gamma}\right)^{k} \prod_{i=0}^{k-1} \frac{t - i}{n - t + 1 + i}
+
+grows in t, so the best event is a tail, and
+
+.. math:: \delta(\varepsilon) = \max_t\; P[t-k \le X < t] - (e^\varepsilon - 1) P[X \ge t]
+
+is attained at the first t with :math:`R(t) > e^\varepsilon`. The other order, Q against P, is the same with 1 - gamma in
+place of gamma (count the users who stay silent). A shorter shift costs less: the tail's P-probability only falls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants.numerics.beta_integral import binomial_upper
+from ldpaudit.accountants.numerics.laws import ball, binomial_pmf, log_binomial_coefficient
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+
+_FIRST_PRECISION, _LAST_PRECISION = 72, 1 << 12
+_ENOUGH = 2.0**-34
+"""Relative width at which a result is narrow enough: well below the 1e-9 that is promised."""
+_SHORT = 256
+"""Shifts up to this, or an eighth of a standard deviation, are summed term by term: a difference of tails cancels."""
+_CANDIDATES = 8
+_SECANTS, _REFINED, _BESIDE = 16, 4, 0.97
+"""Steps of two searches, at most; and where the first starts beside its guess."""
+_EXACT_TIES = 2048
+"""Up to this n a comparison that no ball decides is made in rationals."""
+
+
+def narrowed(compute: Callable[[], flint.arb | None], rigour: Rigour, source: str) -> Enclosure:
+    """Repeat a ball computation at rising precision until it is narrow.
+
+    Parameters
+    ----------
+    compute : callable
+        No argument to a ball at the current precision, or None where this precision decides nothing.
+    rigour, source : Rigour, str
+        Of the result.
+
+    Returns
+    -------
+    Enclosure
+        Of relative width below 1e-9, or as narrow as 4096 bits make it, or as floats are.
+    """
+    precision = _FIRST_PRECISION
+    while True:
+        with flint.ctx.workprec(precision):
+            value = compute()
+            if value is not None:
+                result = Enclosure.of(value, rigour=rigour, source=source)
+                narrow = result.relative_width <= _ENOUGH or math.nextafter(result.low, math.inf) >= result.high
+                if narrow or precision >= _LAST_PRECISION:
+                    return result
+        if precision >= _LAST_PRECISION:
+            return Enclosure(-math.inf, math.inf, rigour, source)
+        precision *= 2
+
+
+def at_most(value: Callable[[], flint.arb | None], limit: Fraction) -> bool | None:
+    """Whether a number is at most the limit; None where no precision up to 4096 bits tells, as in a tie."""
+    precision = 64
+    while precision <= _LAST_PRECISION:
+        with flint.ctx.workprec(precision):
+            found, bound = value(), ball(limit)
+            if found is not None and not found.overlaps(bound):
+                return bool(found < bound)
+        precision *= 4
+    return None
+
+
+def first(holds: Callable[[int], bool], guess: int, low: int, high: int) -> int:
+    """Smallest integer in ``low..high`` where a monotone predicate holds, `high` if none; fast where `guess` is near."""
+    guess, step = min(max(guess, low), high), 1
+    if holds(guess):
+        while guess > low and holds(max(low, guess - step)):
+            guess, step = max(low, guess - step), 2 * step
+        low, high = max(low, guess - step), guess
+    else:
+        while guess < high and not holds(min(high, guess + step)):
+            guess, step = min(high, guess + step), 2 * step
+        low, high = min(guess + 1, high), min(high, guess + step)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return high
+
+
+@dataclass(frozen=True, slots=True)
+class Shifted:
+    """The law of Bin(n, gamma) + k against that of Bin(n, gamma), one direction.
+
+    Parameters
+    ----------
+    n : int
+        Coins.
+    gamma : Fraction
+        In (0, 1).
+    k : int
+        The shift, ``1 <= k <= n``.
+    """
+
+    n: int
+    gamma: Fraction
+    k: int
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation."""
+        return math.sqrt(self.n * float(self.gamma) * float(1 - self.gamma))
+
+    def log_ratio(self, t: int) -> flint.arb:
+        """Logarithm of R(t), for ``k <= t <= n``."""
+        n, k = self.n, self.k
+        with flint.ctx.workprec(flint.ctx.prec + (n * n.bit_length()).bit_length() + k.bit_length()):
+            odds = ball((1 - self.gamma) / self.gamma)
+            if k == 1:
+                return (odds * t / (n - t + 1)).log()
+            return log_binomial_coefficient(n, t - k) - log_binomial_coefficient(n, t) + k * odds.log()
+
+    def cut(self, epsilon: flint.arb) -> tuple[int, int]:
+        """The first t with ``log R(t) >= epsilon`` and the first with ``>``, n + 1 where none has; the range they may lie in.
+
+        The two are the same, but where this precision cannot tell, or epsilon equals a log-ratio.
+        """
+        n, k = self.n, self.k
+        # Where the middle factor of R is exp(epsilon / k).
+        rho = math.exp(min(700.0, float(epsilon) / k)) * float(self.gamma / (1 - self.gamma))
+        guess = int((rho * (n + 1) + (rho + 1) * (k - 1) / 2) / (1 + rho))
+        above = first(lambda t: t > n or bool(self.log_ratio(t) > epsilon), guess, k, n + 1)
+        return first(lambda t: t > n or not self.log_ratio(t) < epsilon, above, k, above), above
+
+    def ratio(self, t: int) -> Fraction:
+        """R(t) itself, for ``k <= t <= n``; slow where k is large."""
+        odds = (1 - self.gamma) / self.gamma
+        return math.prod((odds * Fraction(t - i, self.n - t + 1 + i) for i in range(self.k)), start=Fraction(1))
+
+    def block(self, t: int) -> flint.arb:
+        """P[t - k <= X < t]."""
+        n, k = self.n, self.k
+        if k > max(_SHORT, self.sigma / 8):
+            return self.upper(t - k) - self.upper(t)
+        odds = ball((1 - self.gamma) / self.gamma)
+        term = total = binomial_pmf(n, self.gamma, t - 1)
+        for x in range(t - 1, max(t - k, 0), -1):
+            term *= odds * x / (n - x + 1)
+            total += term
+        return total
+
+    def upper(self, t: int) -> flint.arb:
+        """P[X >= t]."""
+        return binomial_upper(self.n, self.gamma, t)
+
+    def delta(self, epsilon: flint.arb) -> flint.arb | None:
+        """The hockey-stick divergence; None where this precision leaves too many events."""
+        low, high = self.cut(epsilon)
+        if high - low >= _CANDIDATES:
+            return None
+        best, growth = flint.arb(0), epsilon.expm1()
+        # Which of the events is best, this precision cannot tell: the largest of all is enclosed.
+        for t in range(low, high + 1):
+            value = self.block(t)
+            if not growth == 0:
+                value -= growth * self.upper(t)
+            best = best.max(value)
+        return best
+
+    def epsilon(self, delta: flint.arb, guess: int) -> tuple[flint.arb | None, int]:
+        """The epsilon (of either sign) at which delta is reached, and the event; None where this precision cannot tell.
+
+        Newton's method on a convex piecewise linear function of e**epsilon: from any event the next one is nearer.
+
+        Parameters
+        ----------
+        delta : flint.arb
+            At least P[X > n - k], below 1.
+        guess : int
+            Where the best event may start.
+        """
+        low = high = guess
+        best: flint.arb | None = None
+        for _ in range(200):
+            values = [v for t in range(low, high + 1) if (v := self._log_slope(t, delta)) is not None]
+            if not values:
+                low = high = max(self.k, high - max(1, (high - self.k) // 2))
+                continue
+            best = values[0]
+            for value in values[1:]:
+                best = best.max(value)
+            below, above = self.cut(best)
+            if low <= below and above <= high:
+                return best, high
+            if above - below >= _CANDIDATES:
+                return None, high
+            low, high = below, above
+        return None, high
+
+    def near(self, delta: Fraction) -> int:
+        """Where the event that reaches delta starts, or near it: the secant method on the logarithm of `delta`."""
+        goal = math.log(delta) if delta else -math.inf
+        mean = self.n * float(self.gamma) + self.k / 2
+        z = self._normal(goal)
+        t = self._inside(mean + self.sigma * z)
+        other, known = self._inside(mean + self.sigma * z * _BESIDE), None
+        with flint.ctx.workprec(64):
+            for _ in range(_SECANTS):
+                value = self._log_at(t)
+                known = self._log_at(other) if known is None else known
+                if value == known:
+                    break
+                step = (goal - value) * (t - other) / (value - known)
+                other, known, t = t, value, self._inside(t + max(-8 * self.sigma, min(8 * self.sigma, step)))
+                # The method that goes on from here squares what is missing.
+                if abs(t - other) <= max(1.0, self.sigma / 1024):
+                    break
+        return t
+
+    def _normal(self, goal: float) -> float:
+        """Standard deviations z where normal noise has about this delta: ``k/sigma * phi(z) / z**2``."""
+        room = math.log(self.k / self.sigma) - math.log(2 * math.pi) / 2 - goal
+        z = 1.0
+        for _ in range(_REFINED if math.isfinite(goal) else 0):
+            z = math.sqrt(2 * max(0.5, room - 2 * math.log(z)))
+        return z
+
+    def _inside(self, t: float) -> int:
+        return min(self.n, max(self.k, round(t)))
+
+    def _log_at(self, t: int) -> float:
+        """Logarithm of the delta at ``epsilon = log R(t)``, in floats."""
+        value = self.block(t) - self.log_ratio(t).expm1() * self.upper(t)
+        return float(value.mid().log()) if value.mid() > 0 else -1e9
+
+    def _log_slope(self, t: int, delta: flint.arb) -> flint.arb | None:
+        """The epsilon at which the event {X + k >= t} alone reaches delta: a lower bound of the best one's."""
+        upper = self.upper(t)
+        reached = self.block(t) - delta
+        # log((P - delta) / Q) with P = block + Q, so that a small epsilon keeps its digits
+        value = reached / upper if upper > 0 else None
+        return value.log1p() if value is not None and value > -1 else None
+
+
+@dataclass(frozen=True)
+class ShiftProfile(PrivacyProfile):
+    r"""Exact profile of a count of sensitivity k with Bin(n, gamma) added.
+
+    .. math:: \delta(\varepsilon) = \max_{g \in \{\gamma, 1-\gamma\}} \max_t\;
+              P_g[t-k \le X < t] - (e^\varepsilon - 1) P_g[X \ge t], \qquad X \sim \mathrm{Bin}(n, g)
+
+    Tight: attained by counts that differ by k, on the event {count + noise >= t} or {<= t}. Source: the
+    Neyman-Pearson lemma; the laws are log-concave. The inverse is the logarithm of (P - delta) / Q at the best event.
+
+    Parameters
+    ----------
+    n : int
+        Coins, at least 0: every user tosses one.
+    gamma : Fraction
+        Their probability of heads, in [0, 1].
+    sensitivity : int
+        k, at least 0: how much one user changes the count.
+    """
+
+    n: int
+    gamma: Fraction
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", Fraction(self.gamma))
+        if not (self.n >= 0 and 0 <= self.gamma <= 1 and self.sensitivity >= 0):
+            raise ValueError(
+                "ShiftProfile needs n >= 0, 0 <= gamma <= 1 and sensitivity >= 0, "
+                f"got n={self.n}, gamma={self.gamma}, sensitivity={self.sensitivity}"
+            )
+
+    @property
+    def source(self) -> str:
+        """What is computed."""
+        return f"Bin({self.n}, {float(self.gamma):g}) against its shift by {self.sensitivity}: the best tail event"
+
+    def directions(self) -> tuple[Shifted, ...]:
+        """Both orders, or one where they are mirror images; none where the profile is trivial."""
+        if self._trivial() is not None:
+            return ()
+        up = Shifted(self.n, self.gamma, self.sensitivity)
+        return (up,) if 2 * self.gamma == 1 else (up, Shifted(self.n, 1 - self.gamma, self.sensitivity))
+
+    def _trivial(self) -> int | None:
+        """The delta that holds at every epsilon: 0 without a shift, 1 where the two laws never meet."""
+        if self.sensitivity == 0:
+            return 0
+        return 1 if self.sensitivity > self.n or self.gamma in (0, 1) else None
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """EXACT, of relative width below 1e-9 but for where delta underflows."""
+        require_epsilon(epsilon)
+        trivial = self._trivial()
+        if trivial is not None:
+            return Enclosure(float(trivial), float(trivial), Rigour.EXACT, self.source)
+        if math.isinf(epsilon):
+            return narrowed(self._escape, Rigour.EXACT, self.source).clamp(0.0, 1.0)
+        return narrowed(lambda: self._largest(Fraction(epsilon)), Rigour.EXACT, self.source).clamp(0.0, 1.0)
+
+    def _largest(self, epsilon: Fraction) -> flint.arb | None:
+        best = flint.arb(0)
+        for direction in self.directions():
+            value = direction.delta(ball(epsilon))
+            if value is None:
+                return None
+            best = best.max(value)
+        return best
+
+    def _escape(self) -> flint.arb:
+        """P-mass outside the support of Q."""
+        best = flint.arb(0)
+        for direction in self.directions():
+            best = best.max(direction.upper(self.n - self.sensitivity + 1))
+        return best
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """EXACT, of relative width below 1e-9; infinite below the mass that lies outside the other law's support."""
+        require_delta(delta)
+        trivial, goal = self._trivial(), Fraction(delta)
+        if trivial is not None:
+            end = 0.0 if trivial == 0 else math.inf
+            return Enclosure(end, end, Rigour.EXACT, self.source)
+        reachable = self._reachable(goal)
+        if not reachable:
+            low = math.inf if reachable is False else 0.0
+            return Enclosure(low, math.inf, Rigour.EXACT if reachable is False else Rigour.INTERVAL, self.source)
+        if at_most(lambda: self._largest(Fraction(0)), goal):
+            return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
+        guesses = {d: d.near(goal) for d in self.directions()}
+        result = narrowed(lambda: self._inverse(goal, guesses), Rigour.EXACT, self.source)
+        return result.clamp(0.0, math.inf)  # one direction's inverse may be negative
+
+    def _reachable(self, goal: Fraction) -> bool | None:
+        """Whether some finite epsilon has this delta; None where a tie at a huge n is beyond all precision."""
+        known = at_most(self._escape, goal)
+        if known is not None or self.n > _EXACT_TIES:
+            return known
+        g = max(self.gamma, 1 - self.gamma)
+        lone = range(self.n - self.sensitivity + 1, self.n + 1)
+        return sum((math.comb(self.n, x) * g**x * (1 - g) ** (self.n - x) for x in lone), Fraction(0)) <= goal
+
+    def _inverse(self, delta: Fraction, guesses: dict[Shifted, int]) -> flint.arb | None:
+        best: flint.arb | None = None
+        for direction in self.directions():
+            value, guesses[direction] = direction.epsilon(ball(delta), guesses[direction])
+            if value is None:
+                return None
+            best = value if best is None else best.max(value)
+        return best

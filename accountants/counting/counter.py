@@ -1,0 +1,254 @@
+r"""One noisy counter, its counts gathered in cells of nearly equal likelihood ratio.
+
+P is Bin(n, gamma) plus a shift, Q is Bin(n - less, gamma). The ratio grows with the count, so cells are neighbouring counts,
+narrower where they are likely.
+
+- From above, a cell's masses (A, B) go to the ratios at its two ends, such that both stay: a spread of the ratio, which
+  raises every divergence, and by a term of second order in the cell's width. What lies beyond the cells counts as an
+  infinite loss.
+- From below, a cell is shown as a whole, which is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+import flint
+
+from ldpaudit.accountants.counting.binomial_noise import Shifted
+from ldpaudit.accountants.numerics.beta_integral import binomial_upper
+from ldpaudit.accountants.numerics.binomial_ranges import masses
+from ldpaudit.accountants.numerics.laws import ball, binomial_pmf
+
+_NATS = 720.0
+"""Depth at which the cells end: the logarithm of the smallest normal float is -708."""
+_FINE, _NEAR, _COARSE = 48, 9.0, 3
+"""Cells a standard deviation within so many of the mean, and farther out."""
+_PRECISION = 144
+_SHORT = 16
+"""Shifts whose ratio is multiplied out."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyCounter:
+    """Bin(n, gamma) + shift against Bin(n - less, gamma).
+
+    Parameters
+    ----------
+    n : int
+        Coins, at least 1.
+    gamma : Fraction
+        In (0, 1).
+    shift : int
+        From 0 to ``n - less``.
+    less : int
+        Coins that are missing on the other side, 0 or 1; one of `shift` and `less` at least is not 0.
+    """
+
+    n: int
+    gamma: Fraction
+    shift: int
+    less: int = 0
+
+    @property
+    def fewer(self) -> int:
+        """Coins of Q."""
+        return self.n - self.less
+
+    def ratio(self, y: int) -> flint.arb:
+        """P(y)/Q(y), where both are above 0: for ``shift <= y <= fewer``."""
+        n, k = self.n, self.shift
+        found = ball((1 - self.gamma) * Fraction(n, n - y)) if self.less else flint.arb(1)
+        if k > _SHORT:
+            return found * Shifted(n, self.gamma, k).log_ratio(y).exp()
+        odds = ball((1 - self.gamma) / self.gamma)
+        for i in range(k):
+            found = found * odds * (y - i) / (n - y + 1 + i)
+        return found
+
+    def edges(self) -> list[int]:
+        """Where cells begin, and where the last one ends."""
+        return _edges(self.n, self.gamma, self.shift, self.fewer, self.shift + self.less)
+
+    def masses(self, edges: list[int]) -> tuple[list[flint.arb], list[flint.arb]]:
+        """Of the cells, under P and under Q."""
+        plain = masses(self.fewer, self.gamma, edges)
+        excess = [self._tail_excess(y) for y in edges]
+        return [q + a - b for q, a, b in zip(plain, excess, excess[1:], strict=False)], plain
+
+    def _tail_excess(self, y: int) -> flint.arb:
+        """P[>= y] less Q[>= y]."""
+        found = Shifted(self.n, self.gamma, self.shift).block(y) if self.shift else flint.arb(0)
+        return found + ball(self.gamma) * binomial_pmf(self.fewer, self.gamma, y - 1) if self.less else found
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Bin(n, gamma) against Bin(fewer, gamma): the total of many counters, each of which has a coin more or not.
+
+    Parameters
+    ----------
+    n, fewer : int
+        Coins, ``n > fewer >= 1``.
+    gamma : Fraction
+        In (0, 1).
+    """
+
+    n: int
+    gamma: Fraction
+    fewer: int
+    shift: int = 0
+
+    def ratio(self, y: int) -> flint.arb:
+        """P(y)/Q(y), for ``0 <= y <= fewer``."""
+        with flint.ctx.workprec(flint.ctx.prec + 2 * self.n.bit_length()):
+            a, b = self.n, self.fewer
+            found = flint.arb(a + 1).lgamma() - flint.arb(a - y + 1).lgamma()
+            found -= flint.arb(b + 1).lgamma() - flint.arb(b - y + 1).lgamma()
+            return (found + (a - b) * ball(1 - self.gamma).log()).exp()
+
+    def edges(self) -> list[int]:
+        """Where cells begin, and where the last one ends."""
+        drop = math.ceil((self.n - self.fewer) * float(self.gamma))
+        return _edges(self.n, self.gamma, 0, self.fewer, drop)
+
+    def masses(self, edges: list[int]) -> tuple[list[flint.arb], list[flint.arb]]:
+        """Of the cells, under P and under Q."""
+        return masses(self.n, self.gamma, edges), masses(self.fewer, self.gamma, edges)
+
+
+Counter: TypeAlias = NoisyCounter | Total
+
+
+def _edges(n: int, gamma: Fraction, least: int, most: int, apart: int) -> list[int]:
+    """Edges between two counts, narrow cells about the means of both laws, which are so far apart."""
+    mean, sigma = n * float(gamma), math.sqrt(n * float(gamma) * float(1 - gamma))
+    # Bernstein's inequality.
+    reach = _NATS / 3 + math.sqrt(_NATS * _NATS / 9 + 2 * _NATS * sigma**2) + 1 + apart
+    near = _NEAR * sigma + apart
+    low, high = max(least, math.floor(mean - reach)), min(most, math.ceil(mean + reach)) + 1
+    start, end = max(low, math.floor(mean - near)), min(high, math.ceil(mean + near))
+    fine, coarse = max(1, math.floor(sigma / _FINE)), max(1, math.floor(sigma / _COARSE))
+    return [*range(low, start, coarse), *range(start, end, fine), *range(max(start, end), high, coarse), high]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells by increasing ratio: masses of P and Q, ratios at the ends, what lies beyond.
+
+    Parameters
+    ----------
+    shifted, plain : tuple of flint.arb
+        Masses of the cells under P and under Q.
+    ratios : tuple of flint.arb
+        One more than cells: that of each cell's first count, then one at least that of the last count.
+    below, above : (flint.arb, flint.arb)
+        Masses under P and under Q below the first cell and above the last one.
+    ends : (bool, bool)
+        Whether only Q has mass below, and only P above.
+    """
+
+    shifted: tuple[flint.arb, ...]
+    plain: tuple[flint.arb, ...]
+    ratios: tuple[flint.arb, ...]
+    below: tuple[flint.arb, flint.arb]
+    above: tuple[flint.arb, flint.arb]
+    ends: tuple[bool, bool]
+
+    def spread(self) -> list[flint.arb]:
+        """P-masses at the ratios that keep both masses of every cell."""
+        found = [flint.arb(0)] * len(self.ratios)
+        for i, (p, q) in enumerate(zip(self.shifted, self.plain, strict=True)):
+            low, high = self.ratios[i], self.ratios[i + 1]
+            up = (p - q * low) * high / (high - low)
+            found[i + 1] += up
+            found[i] += p - up
+        return found
+
+
+@lru_cache(maxsize=16)
+def cells(counter: Counter) -> Cells:
+    """Masses and ratios of a counter's cells."""
+    edges = counter.edges()
+    n, fewer, gamma, first, last = counter.n, counter.fewer, counter.gamma, edges[0], edges[-1]
+    with flint.ctx.workprec(_PRECISION):
+        shifted, plain = counter.masses(edges)
+        ratios = [counter.ratio(y) for y in edges[:-1]]
+        # A cell of one count must not end where it begins.
+        ratios.append(counter.ratio(last) if last <= fewer else counter.ratio(last - 1) * (1 + flint.arb(2) ** -20))
+        return Cells(
+            tuple(shifted),
+            tuple(plain),
+            tuple(ratios),
+            (_lower(n, gamma, first - counter.shift), _lower(fewer, gamma, first)),
+            (binomial_upper(n, gamma, last - counter.shift), binomial_upper(fewer, gamma, last)),
+            (first == counter.shift, last == fewer + 1),
+        )
+
+
+def _lower(n: int, gamma: Fraction, end: int) -> flint.arb:
+    """P[X < end]."""
+    return binomial_upper(n, 1 - gamma, n - end + 1)
+
+
+@dataclass(frozen=True)
+class Losses:
+    """A law of losses: points with their probabilities, and an infinite loss's; balls throughout.
+
+    Parameters
+    ----------
+    points : tuple of (flint.arb, flint.arb)
+        Finite losses and their probabilities.
+    escape : flint.arb
+        Probability of an infinite one.
+    """
+
+    points: tuple[tuple[flint.arb, flint.arb], ...]
+    escape: flint.arb
+
+
+@lru_cache(maxsize=32)
+def dominating(counter: Counter, mirrored: bool = False) -> Losses:
+    """A law that dominates the counter's loss; where `mirrored`, that of Q against P."""
+    found, side = cells(counter), 1 if mirrored else 0
+    with flint.ctx.workprec(_PRECISION):
+        pairs = zip(found.ratios, found.spread(), strict=True)
+        points = tuple((-g.log(), p / g) if mirrored else (g.log(), p) for g, p in pairs)
+        return Losses(points, found.below[side] + found.above[side])
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What can be told of a counter: cells with their losses in floats, and their probabilities under either law.
+
+    Parameters
+    ----------
+    losses : tuple of float
+        About the cells' losses.
+    ours, theirs : tuple of flint.arb
+        Their probabilities.
+    escape : flint.arb
+        Our probability of what the other law never shows.
+    """
+
+    losses: tuple[float, ...]
+    ours: tuple[flint.arb, ...]
+    theirs: tuple[flint.arb, ...]
+    escape: flint.arb
+
+
+@lru_cache(maxsize=32)
+def shown(counter: Counter, mirrored: bool = False) -> Shown:
+    """The counter's cells; where `mirrored`, with Q in P's place."""
+    found = cells(counter)
+    ours, theirs = (found.plain, found.shifted) if mirrored else (found.shifted, found.plain)
+    beyond, certain = (found.below[1], found.ends[0]) if mirrored else (found.above[0], found.ends[1])
+    with flint.ctx.workprec(_PRECISION):
+        # A cell so deep that its digits have cancelled is not looked at.
+        known = [(float((p / q).log()), p, q) for p, q in zip(ours, theirs, strict=True) if p > 0 and q > 0]
+        losses, sure, most = zip(*(cell for cell in known if math.isfinite(cell[0])), strict=True)
+    return Shown(losses, sure, most, beyond if certain else flint.arb(0))

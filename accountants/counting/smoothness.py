@@ -1,0 +1,214 @@
+r"""Smooth noise (GGKPV Definition 4.2): exactly, and as the paper's lemmas bound it.
+
+A law D on the integers is :math:`(\varepsilon, \delta, k)`-smooth if for every k' with :math:`1 \le |k'| \le k`
+
+.. math:: P_{Y \sim D}\left[\frac{P_D(Y)}{P_D(Y + k')} \ge e^{|k'|\varepsilon}\right] \le \delta
+
+(the printed range of k' includes 0, where the event is certain). The factor :math:`|k'|` belongs to the definition: what
+a shift by k costs is :math:`k\varepsilon`. For a log-concave law the worst k' is k or -k, because the mean of the k'
+log-ratios passed on the way only grows with k'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants.counting.binomial_noise import ShiftProfile, narrowed
+from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.profile import Number, require_delta, require_epsilon
+
+_GAMMA_BITS = 40
+"""The searched gamma is found to a relative 2**-40, on the safe side."""
+
+
+def smooth_delta(n: int, gamma: Number, k: int, epsilon: Number) -> Enclosure:
+    r"""Smallest delta for which Bin(n, gamma) is (epsilon, delta, k)-smooth.
+
+    .. math:: \delta = \max\bigl(P[Y \ge t_+],\, P[Y \le t_-]\bigr)
+
+    with the outermost points where the ratio for k' = k, and for k' = -k, reaches :math:`e^{k\varepsilon}`.
+    Tight: it is Definition 4.2 itself, points outside the support included (there the ratio is infinite).
+
+    Parameters
+    ----------
+    n, gamma : int, number
+        The law; ``n >= 0`` and ``0 <= gamma <= 1``.
+    k : int
+        At least 1.
+    epsilon : number
+        In nats a unit of shift, at least 0 and finite.
+
+    Returns
+    -------
+    Enclosure
+        EXACT.
+
+    Raises
+    ------
+    ValueError
+        Outside the domain.
+    """
+    require_epsilon(epsilon)
+    if k < 1:
+        raise ValueError(f"smoothness needs k >= 1, got k={k}")
+    profile = ShiftProfile(n, Fraction(gamma), k)
+    if not profile.directions():  # every point's shift by k lies outside the support
+        return Enclosure(1.0, 1.0, Rigour.EXACT, _SMOOTH)
+    return narrowed(lambda: _smooth_ball(profile, k * Fraction(epsilon)), Rigour.EXACT, _SMOOTH).clamp(0.0, 1.0)
+
+
+_SMOOTH = "GGKPV Definition 4.2, two binomial tails"
+
+
+def _smooth_ball(profile: ShiftProfile, loss: Fraction) -> flint.arb:
+    best = flint.arb(0)
+    for direction in profile.directions():
+        # Points y with P(y) / P(y + k) >= exp(loss) are those from t - k on, t as in the shift's best event.
+        low, high = direction.cut(ball(loss))
+        if loss == 0:  # the only loss that a rational likelihood ratio can equal
+            low = high = next((t for t in range(low, high) if direction.ratio(t) >= 1), high)
+        tail = direction.upper(low - direction.k)
+        best = best.max(tail if low == high else tail.union(direction.upper(high - direction.k)))
+    return best
+
+
+def smoothness_of_binomial(n: int, gamma: Number, k: int, alpha: Number) -> tuple[Enclosure, Enclosure]:
+    r"""GGKPV Lemma 4.12: Bin(n, gamma) is (epsilon, delta, k)-smooth with
+
+    .. math:: \varepsilon = \ln\frac{1+\alpha}{1-\alpha}, \qquad
+              \delta = e^{-\alpha^2 \gamma n / 8} + e^{-\alpha^2 \gamma n / (8 + 2\alpha)}
+
+    An upper bound, valid but not tight: `smooth_delta` is the truth. A shift by k costs k times this epsilon.
+    Source: GGKPV Lemma 4.12, proof in its Appendix C: a Chernoff bound confines Y to
+    :math:`(1 \pm \alpha/2) \gamma n`, where k more steps stay within :math:`(1 \pm \alpha) \gamma n`.
+
+    Parameters
+    ----------
+    n, gamma : int, number
+        The law.
+    k : int
+        At least 1.
+    alpha : number
+        Trades epsilon for delta.
+
+    Returns
+    -------
+    tuple of Enclosure
+        epsilon and delta; each encloses the formula's value.
+
+    Raises
+    ------
+    ValueError
+        Where a hypothesis of the lemma fails; it names the hypothesis.
+    """
+    gamma, alpha = Fraction(gamma), Fraction(alpha)
+    if not 0 <= gamma <= Fraction(1, 2):
+        raise ValueError(f"GGKPV Lemma 4.12 needs 0 <= gamma <= 1/2, got gamma={float(gamma):g}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"GGKPV Lemma 4.12 needs 0 < alpha < 1 (at 1 its epsilon is infinite), got {float(alpha):g}")
+    if not 1 <= k <= alpha * gamma * n / 2:
+        raise ValueError(
+            f"GGKPV Lemma 4.12 needs 1 <= k <= alpha gamma n / 2 = {float(alpha * gamma * n / 2):g}, got k={k}"
+        )
+    with flint.ctx.workprec(128):
+        epsilon = ball((1 + alpha) / (1 - alpha)).log()
+        square = alpha * alpha * gamma * n
+        delta = (-ball(square / 8)).exp() + (-ball(square / (8 + 2 * alpha))).exp()
+        return Enclosure.of(epsilon, source="GGKPV Lemma 4.12"), Enclosure.of(delta, source="GGKPV Lemma 4.12")
+
+
+def smooth_noise_guarantee(
+    epsilon: Enclosure, delta: Enclosure, sensitivity: int, incremental: int, smooth_to: int
+) -> tuple[Enclosure, Enclosure]:
+    r"""GGKPV Lemma 4.11: f plus i.i.d. smooth noise on every coordinate is :math:`(\varepsilon\Delta, \delta\Delta)`-DP.
+
+    An upper bound, by a union over the coordinates that change. Source: GGKPV Lemma 4.11.
+
+    Parameters
+    ----------
+    epsilon, delta : Enclosure
+        The noise is (epsilon, delta, smooth_to)-smooth.
+    sensitivity : int
+        :math:`\Delta`, the largest l1 distance of f on neighbours. Replacing a user who holds k values in a sketch of
+        tau rows changes tau k counters up and tau k down: 2 tau k, twice what adding a user changes.
+    incremental : int
+        The largest change of one coordinate.
+    smooth_to : int
+        k of the smoothness.
+
+    Returns
+    -------
+    tuple of Enclosure
+        Upper bounds: ``high`` is what the lemma promises, below it nothing is known, hence ``low = 0``.
+
+    Raises
+    ------
+    ValueError
+        Where a hypothesis of the lemma fails; it names the hypothesis.
+    """
+    if incremental > smooth_to:
+        raise ValueError(
+            f"GGKPV Lemma 4.11 needs noise that is smooth to k >= {incremental}, by which one coordinate may change, "
+            f"got k={smooth_to}"
+        )
+    if sensitivity < incremental:
+        raise ValueError(
+            f"GGKPV Lemma 4.11 needs sensitivity >= {incremental}, what one coordinate may change, got {sensitivity}"
+        )
+    promises = (Fraction(end.high) * sensitivity for end in (epsilon, delta))
+    first, second = (Enclosure.of(0, p, rigour=Rigour.INTERVAL, source="GGKPV Lemma 4.11") for p in promises)
+    return first, second
+
+
+def smallest_gamma(n: int, k: int, epsilon: Number, delta: Number) -> Fraction:
+    """A gamma, as small as a search finds, at which a count of sensitivity k plus Bin(n, gamma) is (epsilon, delta)-DP.
+
+    Certified at the value returned, which is dyadic; a gamma smaller by a relative 2**-40 was refused. That no still
+    smaller one would do is not claimed: the search assumes that more noise costs less.
+
+    Parameters
+    ----------
+    n : int
+        Coins.
+    k : int
+        Sensitivity, at least 1.
+    epsilon, delta : number
+        The target.
+
+    Returns
+    -------
+    Fraction
+        In (0, 1/2].
+
+    Raises
+    ------
+    ValueError
+        Where even gamma = 1/2 does not reach the target.
+    """
+    require_epsilon(epsilon)
+    return _smallest(lambda g: ShiftProfile(n, g, k).delta(epsilon).high, n, require_delta(delta))
+
+
+def smallest_smooth_gamma(n: int, k: int, epsilon: Number, delta: Number) -> Fraction:
+    """As `smallest_gamma`, for which Bin(n, gamma) is (epsilon, delta, k)-smooth; epsilon is a unit of shift's."""
+    return _smallest(lambda g: smooth_delta(n, g, k, epsilon).high, n, require_delta(delta))
+
+
+def _smallest(cost: Callable[[Fraction], float], n: int, delta: Number) -> Fraction:
+    high = Fraction(1, 2)
+    if cost(high) > delta:
+        raise ValueError(f"the target is out of reach: gamma = 1/2 at n={n} costs delta={cost(high):g} > {float(delta):g}")
+    low = high / 2
+    while cost(low) <= delta:
+        low, high = low / 2, low
+    step = (high - low) / 2
+    # One binary digit at a time, so that the result has few of them.
+    while step > high / 2**_GAMMA_BITS:
+        if cost(high - step) <= delta:
+            high -= step
+        step /= 2
+    return high

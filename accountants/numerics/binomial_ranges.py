@@ -1,0 +1,147 @@
+r"""Probabilities of many neighbouring ranges of a binomial count, at a cost that does not grow with n.
+
+In a range of half-width h around c, with D the logarithm of the probabilities,
+
+.. math:: P[|X - c| \le h] = P[X = c] \sum_{|j| \le h} e^{D(c+j) - D(c)}
+
+The exponent is a polynomial of low degree up to an error ball, its exponential a power series, and the sums of powers of j
+are the same for all ranges. Short ranges are added up term by term, and where the probabilities change by a large factor,
+tails are subtracted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import TypeAlias
+
+import flint
+
+from ldpaudit.accountants.numerics.beta_integral import binomial_upper
+from ldpaudit.accountants.numerics.laws import ball, between, binomial_pmf
+
+Tail: TypeAlias = Callable[[int], flint.arb]
+
+_SHORT = 48
+"""Ranges of so many counts are added up."""
+_DEGREE, _ORDER = 6, 18
+"""Of the exponent and of its exponential."""
+_RADIUS = 16
+"""Half-widths to which Cauchy's estimate looks: terms of the exponential fall by this factor each."""
+_NARROW = 1 << 7
+"""Least ratio of a count to the half-width of its range."""
+
+
+def masses(n: int, gamma: Fraction, edges: Sequence[int]) -> list[flint.arb]:
+    """P[a <= X < b] for neighbouring edges a < b, for X ~ Bin(n, gamma).
+
+    Parameters
+    ----------
+    n, gamma : int, Fraction
+        The law; ``0 < gamma < 1``.
+    edges : sequence of int
+        Increasing, from 0 or above to n + 1 or below.
+
+    Returns
+    -------
+    list of flint.arb
+        Narrow relative to each mass, at the current precision.
+    """
+
+    @cache
+    def above(y: int) -> flint.arb:
+        return binomial_upper(n, gamma, y)
+
+    @cache
+    def below(y: int) -> flint.arb:
+        return binomial_upper(n, 1 - gamma, n - y + 1)
+
+    return [_range(n, gamma, a, b, above, below) for a, b in pairwise(edges)]
+
+
+def _range(n: int, gamma: Fraction, start: int, end: int, above: Tail, below: Tail) -> flint.arb:
+    if end - start <= _SHORT:
+        return _added(n, gamma, start, end)
+    half = (end - start - 1) // 2
+    center = start + half
+    if not _is_smooth(n, gamma, center, half):
+        # Far from the mean a tail falls within the range by so much that a difference keeps its digits.
+        return above(start) - above(end) if start > n * gamma else below(end) - below(start)
+    found = binomial_pmf(n, gamma, center) * _series(n, gamma, center, half)
+    # Of an even number of counts the last is left.
+    return found if start + 2 * half + 1 == end else found + binomial_pmf(n, gamma, end - 1)
+
+
+def _is_smooth(n: int, gamma: Fraction, center: int, half: int) -> bool:
+    """Whether the exponent changes by less than about 1/3 within the range, and no count by much."""
+    if min(center, n - center) < _NARROW * half:
+        return False
+    variance = n * float(gamma) * float(1 - gamma)
+    return half * (abs(center - n * float(gamma)) + half + 1) < variance / 3
+
+
+def _added(n: int, gamma: Fraction, start: int, end: int) -> flint.arb:
+    odds = ball(gamma / (1 - gamma))
+    term = total = binomial_pmf(n, gamma, start)
+    for y in range(start, end - 1):
+        term = term * odds * (n - y) / (y + 1)
+        total += term
+    return total
+
+
+def _series(n: int, gamma: Fraction, center: int, half: int) -> flint.arb:
+    """The probability of the range over that of its center."""
+    exponent, error = _exponent(n, gamma, center, half)
+    series, sums = _exponential(exponent), _power_sums(half)
+    total = sum((series[m] * sums[m] for m in range(0, _ORDER + 1, 2)), flint.arb(0))
+    # Cauchy: a coefficient is at most the largest value on a circle over a power of its radius.
+    reach = flint.arb(half * _RADIUS)
+    largest = sum((abs(c) * reach ** (m + 1) for m, c in enumerate(exponent)), flint.arb(0)).exp()
+    rest = ((2 * half + 1) * largest * flint.arb(_RADIUS) ** -_ORDER / (_RADIUS - 1)).upper()
+    return (total + between(-rest, rest)) * between(-error, error).exp()
+
+
+def _exponential(exponent: list[flint.arb]) -> list[flint.arb]:
+    """Coefficients of the exponential of a polynomial without constant term, from its differential equation."""
+    slopes = [m * c for m, c in enumerate(exponent, start=1)]
+    found = [flint.arb(1)]
+    for m in range(1, _ORDER + 1):
+        found.append(sum((s * e for s, e in zip(slopes, reversed(found), strict=False)), flint.arb(0)) / m)
+    return found
+
+
+def _exponent(n: int, gamma: Fraction, center: int, half: int) -> tuple[list[flint.arb], flint.arb]:
+    r"""Taylor coefficients, from the first on, of :math:`-\ln\Gamma(x+1) - \ln\Gamma(n-x+1) + x \ln(odds)` and an error.
+
+    Beyond order 1 the derivatives are polygammas, :math:`|\psi^{(m)}(z)| \le 2\,(m-1)!/(z - 1)^m` for z > m + 1.
+    """
+    up = flint.arb_series([center + 1, 1], prec=_DEGREE + 1).lgamma()
+    down = flint.arb_series([n - center + 1, -1], prec=_DEGREE + 1).lgamma()
+    found = [-up[m] - down[m] for m in range(1, _DEGREE + 1)]
+    found[0] += ball(gamma / (1 - gamma)).log()
+    order = _DEGREE + 1
+    # The derivative of this order is a polygamma of one order less; over the factorial it is 2 / (order (order - 1)).
+    each = [
+        flint.arb(half) ** order * 2 / (order * (order - 1) * flint.arb(z - half) ** (order - 1))
+        for z in (center, n - center)
+    ]
+    return found, (each[0] + each[1]).upper()
+
+
+@lru_cache(maxsize=64)
+def _power_sums(half: int) -> list[int]:
+    """Sums of the powers of -half..half; the odd ones are 0. Faulhaber's formula for the others."""
+    found = []
+    for m in range(_ORDER + 1):
+        terms = (math.comb(m + 1, i) * _bernoulli(i) * half ** (m + 1 - i) for i in range(m + 1))
+        found.append(0 if m % 2 else int(2 * sum(terms, Fraction(0)) / (m + 1)) + (m == 0))
+    return found
+
+
+def _bernoulli(index: int) -> Fraction:
+    """The Bernoulli number, with the sign of B_1 that makes sums end at the last power."""
+    value = flint.fmpq.bernoulli(index)
+    return abs(Fraction(int(value.p), int(value.q))) if index == 1 else Fraction(int(value.p), int(value.q))

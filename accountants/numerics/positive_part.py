@@ -1,0 +1,168 @@
+r"""The expected positive part of a sum of independent, equally distributed values: certified, at a cost free of n.
+
+.. math:: E\Bigl[\Bigl(\sum_{i \le n} X_i\Bigr)_+\Bigr] = \frac{1}{2\pi} \int_{-\infty}^{\infty}
+          \frac{M(\sigma + it)^n}{(\sigma + it)^2}\, dt, \qquad M(s) = E\, e^{s X}, \quad \sigma > 0
+
+Every shuffle bound of ours is such an expectation (`shuffling.blanket`). With :math:`\sigma` near the saddle point the integrand
+is almost a Gaussian, so that the trapezoidal rule needs a few dozen nodes. Two errors are bounded and added:
+
+- *aliasing* of step h. The integrand is analytic for :math:`|\Im t| < \sigma`, so by Poisson summation (Trefethen and
+  Weideman 2014, theorem 5.1) the error is at most :math:`(A_+ + A_-)/(e^{2\pi a/h} - 1)`, where
+  :math:`A_\pm = M(\sigma \pm a)^n \pi/(\sigma \pm a)` bounds the integral of its modulus along either edge of a strip;
+- the *nodes left out*, `fourier_tail`: the sum takes discrete values, so its transform never decays for good.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self, TypeAlias
+
+import flint
+import numpy as np
+
+from ldpaudit.accountants.numerics.fourier_nodes import chosen_nodes
+from ldpaudit.accountants.numerics.fourier_tail import Pairs
+from ldpaudit.accountants.numerics.laws import between
+from ldpaudit.accountants.numerics.saddle import Tilt
+
+Atom: TypeAlias = tuple[flint.arb, flint.arb]
+"""(value, probability)."""
+
+INVISIBLE = flint.arb(2) ** -1200
+"""Below every float."""
+_MOST_COMPOSITIONS = 20_000
+"""Sums with fewer multisets of values than this are enumerated; one multiset costs some microseconds."""
+
+
+def positive_part(atoms: Sequence[Atom], n: int, tolerance: float) -> flint.arb:
+    """Enclose the expectation of the positive part of a sum of `n` independent copies.
+
+    Parameters
+    ----------
+    atoms : sequence of (arb, arb)
+        Values and their probabilities, which sum to 1.
+    n : int
+        Number of copies, at least 1.
+    tolerance : float
+        Relative width to aim at. What comes back is an enclosure all the same, wider where the sum has few terms that
+        differ from their usual value: about 1e-3 for ten, 1e-6 for a thousand of them; and from 0 where the expectation
+        is so small that no float shows it.
+
+    Returns
+    -------
+    flint.arb
+        Exactly 0 where no value is positive. At the current precision, which must exceed ``n.bit_length()`` by what the
+        tolerance asks for.
+    """
+    atoms = [(value, p) for value, p in atoms if not p == 0]
+    if all(value <= 0 for value, _ in atoms):
+        return flint.arb(0)
+    if all(value >= 0 for value, _ in atoms):
+        return n * sum((value * p for value, p in atoms), flint.arb(0))
+    if math.comb(n + len(atoms) - 1, len(atoms) - 1) <= _MOST_COMPOSITIONS:
+        return _enumerated(atoms, n)
+    contour = Contour.of(atoms, n)
+    ceiling = contour.ceiling()
+    if ceiling < INVISIBLE:
+        return between(0, ceiling)
+    return contour.value(tolerance)
+
+
+def _enumerated(atoms: Sequence[Atom], n: int) -> flint.arb:
+    """Sum over all multisets of n values."""
+    (value, p), *others = atoms
+    powers = [flint.arb(1)]
+    for _ in range(n):
+        powers.append(powers[-1] * p)
+
+    def add(depth: int, left: int, total: flint.arb, weight: flint.arb) -> flint.arb:
+        if depth == len(others):
+            sums = total + left * value
+            return flint.arb(0) if sums <= 0 else weight * powers[left] * sums.max(flint.arb(0))
+        (v, w), found = others[depth], flint.arb(0)
+        for count in range(left + 1):
+            found += add(depth + 1, left - count, total, weight)
+            weight, total = weight * w * (left - count) / (count + 1), total + v
+        return found
+
+    return add(0, n, flint.arb(0), flint.arb(1))
+
+
+@dataclass(frozen=True)
+class Contour:
+    """The integral for a sum with both signs.
+
+    Parameters
+    ----------
+    atoms : tuple of (arb, arb)
+        Values in `unit`, and their probabilities.
+    n : int
+        Number of copies.
+    unit : flint.arb
+        The largest of the values' moduli.
+    saddle : float
+        Where the contour crosses the real line, per unit.
+    """
+
+    atoms: tuple[Atom, ...]
+    n: int
+    unit: flint.arb
+    saddle: float
+
+    @classmethod
+    def of(cls, atoms: Sequence[Atom], n: int) -> Self:
+        """Choose where the contour lies."""
+        unit = max((abs(value) for value, _ in atoms), key=float)
+        scaled = tuple((value / unit, p) for value, p in atoms if not p == 0)
+        return cls(scaled, n, unit, cls._tilt(scaled, n).saddle())
+
+    @staticmethod
+    def _tilt(atoms: Sequence[Atom], n: int) -> Tilt:
+        return Tilt(np.array([float(v) for v, _ in atoms]), np.array([float(p.log()) for _, p in atoms]), n)
+
+    @cached_property
+    def _weights(self) -> list[flint.arb]:
+        return [p * (self.saddle * v).exp() for v, p in self.atoms]
+
+    def ceiling(self) -> flint.arb:
+        """Markov's upper bound, by x_+ <= exp(s x) / (e s)."""
+        moment = sum(self._weights, flint.arb(0)) ** self.n
+        return (self.unit * moment / (self.saddle * flint.arb(1).exp())).abs_upper()
+
+    def value(self, tolerance: float) -> flint.arb:
+        """The expectation; at least from 0 to the ceiling."""
+        tilt = self._tilt(self.atoms, self.n)
+        h, a = tilt.step(self.saddle, -math.log(tolerance))
+        allowed = tolerance * max(tilt.integral(self.saddle, h), 0.0) / 16
+        pairs = Pairs.of(tilt.values, tilt.tilted(self.saddle), self.n)
+        nodes, left_out = chosen_nodes(pairs, h, self.saddle, allowed)
+        with flint.ctx.workprec(flint.ctx.prec + 16):
+            scale = sum(self._weights, flint.arb(0))
+            laws = [(v, w / scale) for (v, _), w in zip(self.atoms, self._weights, strict=True)]
+            error = _aliasing(self.atoms, scale, self.n, self.saddle, h, a) + flint.arb(left_out)
+            total = _trapezoid(laws, self.n, self.saddle, h, nodes) + between(-error, error)
+            found = self.unit * total * scale**self.n / (2 * flint.arb.pi())
+        return found if found > 0 else between(0, self.ceiling().min(found.abs_upper()))
+
+
+def _trapezoid(tilted: Sequence[Atom], n: int, saddle: float, h: float, nodes: Sequence[int]) -> flint.arb:
+    """The sum over these nodes on either side and the one between, times h; real because the sides are conjugate."""
+    still = sum((p for v, p in tilted if v == 0), flint.arb(0))
+    moving = [(v * h, p) for v, p in tilted if not v == 0]
+    total = 1 / flint.arb(saddle) ** 2
+    for k in nodes:
+        # Not by turning each term on from node to node: rectangular balls grow with every turn.
+        transform = sum((p * flint.acb(0, k * step).exp() for step, p in moving), flint.acb(still))
+        total += 2 * (transform**n / flint.acb(saddle, k * flint.arb(h)) ** 2).real
+    return h * total
+
+
+def _aliasing(atoms: Sequence[Atom], scale: flint.arb, n: int, saddle: float, h: float, a: float) -> flint.arb:
+    edges = flint.arb(0)
+    for edge in (flint.arb(saddle) + a, flint.arb(saddle) - a):
+        moment = sum((p * (edge * v).exp() for v, p in atoms), flint.arb(0))
+        edges += (moment / scale) ** n * flint.arb.pi() / edge
+    return edges / ((2 * flint.arb.pi() * a / h).exp() - 1)

@@ -1,0 +1,98 @@
+r"""Law of the number S of pluses less that of minuses in T runs with three outcomes: plus, nothing, minus.
+
+.. math:: P[S = s] = [z^{T-s}] (p + w z + q z^2)^T = \sum_m \frac{T!}{(s+m)!\,(T-s-2m)!\,m!}\, p^{s+m} w^{T-s-2m} q^m
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import flint
+
+from ldpaudit.accountants.numerics.laws import series_factor
+
+Masses: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
+"""p, w and q, above 0, with sum 1."""
+
+
+def descending(total: int, masses: Masses, start: int) -> Iterator[tuple[int, flint.arb]]:
+    """Indices from `start` down to 0 with P[S = index].
+
+    The coefficient b of number n = T - index obeys ``p n b[n] = w (T-n+1) b[n-1] + q (2T-n+2) b[n-2]``; as long as
+    n <= T no term is negative, and relative accuracy is kept.
+    """
+    p, w, q = masses
+    before, here = probability(total, masses, start + 1), probability(total, masses, start)
+    for index in range(start, -1, -1):
+        yield index, here
+        n = total - index + 1
+        before, here = here, (w * (total - n + 1) * here + q * (2 * total - n + 2) * before) / (p * n)
+
+
+def probability(total: int, masses: Masses, index: int) -> flint.arb:
+    """P[S = index], for an index >= 0: the sum over the number of minuses, from about its largest term both ways."""
+    if index > total:
+        return flint.arb(0)
+    p, w, q = masses
+    odds = p * q / (w * w)
+    most = (total - index) // 2
+    mode = _mode(total, index, float(odds))
+
+    def up(m: int) -> flint.arb:
+        return odds * ((total - index - 2 * m) * (total - index - 2 * m - 1)) / ((index + m + 1) * (m + 1))
+
+    down = series_factor(lambda j: 1 / up(mode - 1 - j), mode)
+    return _term(total, index + mode, mode, masses) * (series_factor(up, most - mode, mode) + down - 1)
+
+
+def _mode(total: int, index: int, odds: float) -> int:
+    free = total - index
+
+    def falls(m: int) -> bool:
+        return odds * (free - 2 * m) * (free - 2 * m - 1) <= (index + m + 1) * (m + 1)
+
+    return bisect_left(range(free // 2), True, key=falls)
+
+
+def _term(total: int, pluses: int, minuses: int, masses: Masses) -> flint.arb:
+    rest = total - pluses - minuses
+    p, w, q = masses
+    with flint.ctx.workprec(flint.ctx.prec + 2 * total.bit_length() + 16):
+        ways = flint.arb(total + 1).lgamma()
+        for count in (pluses, minuses, rest):
+            ways -= flint.arb(count + 1).lgamma()
+        return (ways + pluses * p.log() + minuses * q.log() + rest * w.log()).exp()
+
+
+def beyond(total: int, masses: Masses, index: int) -> flint.arb:
+    r"""Chernoff's bound on P[S >= index], :math:`(p e^\theta + w + q e^{-\theta})^T e^{-\theta\,index}`."""
+    if index > total:
+        return flint.arb(0)
+    p, w, q = masses
+    theta = flint.arb(_tilt(total, masses, index))
+    moment = p * theta.exp() + w + q * (-theta).exp()
+    return flint.arb(1).min((moment.log() * total - theta * index).exp())
+
+
+def _tilt(total: int, masses: Masses, index: int) -> float:
+    """A theta >= 0 that makes the index about the mean; the bound holds for every one."""
+    p, w, q = (float(mass) for mass in masses)
+    low, high = 0.0, 700.0
+    for _ in range(60):
+        theta = (low + high) / 2
+        up, down = p * math.exp(theta), q * math.exp(-theta)
+        low, high = (theta, high) if (up - down) * total < index * (up + w + down) else (low, theta)
+    return low
+
+
+def reach(total: int, masses: Masses, nats: float) -> int:
+    """The smallest index, 0 at least, beyond which Chernoff's bound is about so many nats; the largest at most."""
+
+    def far(index: int) -> bool:
+        bound = beyond(total, masses, index + 1)
+        return not bound > 0 or -float(bound.log()) >= nats
+
+    return bisect_left(range(total), True, key=far)

@@ -1,0 +1,110 @@
+"""All losses of some runs of one kind with their tilted masses: there are few values, or few that count."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import flint
+
+from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.poisson_binomial import binomial_window
+from ldpaudit.accountants.numerics.trinomial import beyond, descending, reach
+from ldpaudit.accountants.pld.distribution import Kind
+from ldpaudit.accountants.pld.lattice import Point
+
+MOST_POINTS = 1 << 13
+"""Losses are enumerated up to so many."""
+DEPTH = 54
+"""Bits below which a tilted tail is left out, and counted as outside."""
+
+
+@dataclass(frozen=True)
+class Tilted:
+    r"""A kind's finite losses under the tilt :math:`e^{\lambda L}`, at the precision of its making.
+
+    Parameters
+    ----------
+    kind : Kind
+        With at least one loss that is not 0.
+    tilt : Fraction
+        Lambda, at least 0.
+    """
+
+    kind: Kind
+    tilt: Fraction
+
+    @cached_property
+    def losses(self) -> tuple[flint.arb, ...]:
+        """Finite losses, decreasing."""
+        return tuple(loss.ball() for loss in self.kind.losses)
+
+    @cached_property
+    def _weights(self) -> tuple[flint.arb, ...]:
+        rate = ball(self.tilt)
+        pairs = zip(self.kind.masses(), self.losses, strict=True)
+        return tuple(mass * (rate * loss).exp() for mass, loss in pairs)
+
+    @cached_property
+    def total(self) -> flint.arb:
+        """Z, what the tilted masses are divided by."""
+        return sum(self._weights, flint.arb(0))
+
+    @cached_property
+    def masses(self) -> tuple[flint.arb, ...]:
+        """Tilted masses, which sum to 1."""
+        return tuple(weight / self.total for weight in self._weights)
+
+    def values(self, times: int) -> int:
+        """How many different losses so many runs have, at most."""
+        kinds = len(self.losses)
+        return math.comb(times + kinds - 1, kinds - 1)
+
+    def runs(self, times: int) -> int:
+        """The largest part of so many runs whose losses are enumerated; 1 at least."""
+        return max(1, bisect_right(range(1, times + 1), MOST_POINTS, key=self.values))
+
+    def points(self, times: int) -> list[Point]:
+        """Every loss of so many runs: the multinomial law."""
+        return [(loss, mass * math.factorial(times)) for loss, mass in self._spent(times, 0)]
+
+    def _spent(self, times: int, first: int) -> list[Point]:
+        """So many runs among the losses from `first` on; masses lack the factor ``times!``."""
+        loss, mass = self.losses[first], self.masses[first]
+        if first == len(self.losses) - 1:
+            return [(loss * times, mass**times / math.factorial(times))]
+        found, own = [], flint.arb(1)
+        for count in range(times + 1):
+            found += [(loss * count + rest, own * other) for rest, other in self._spent(times - count, first + 1)]
+            own = own * mass / (count + 1)
+        return found
+
+
+def coin_indices(tilted: Tilted, times: int) -> tuple[dict[int, flint.arb], flint.arb]:
+    """For a kind that is a coin: tilted masses of the total loss in units of its loss, and the mass of all else."""
+    masses = tilted.masses
+    if len(masses) == 2:
+        window, low, outside = binomial_window(times, masses[0], masses[1], DEPTH)
+        return {2 * (low + i) - times: mass for i, mass in enumerate(window)}, outside
+    nats = DEPTH * math.log(2)
+    p, w, q = masses
+    high, low = reach(times, (p, w, q), nats), -reach(times, (q, w, p), nats)
+    outside = beyond(times, (p, w, q), high + 1) + beyond(times, (q, w, p), 1 - low)
+    found: dict[int, flint.arb] = {}
+    ratio, mirror = q / p, (q / p) ** max(high, -low)
+    for index, mass in descending(times, (p, w, q), max(high, -low)):
+        if index <= high:
+            found[index] = mass
+        if -index >= low:
+            found[-index] = mass * mirror
+        mirror /= ratio
+    return found, outside
+
+
+def summed(one: Sequence[Point], other: Sequence[Point]) -> list[Point]:
+    """Every sum of two independent losses."""
+    return [(a + b, p * q) for a, p in one for b, q in other]

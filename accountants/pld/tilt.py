@@ -1,0 +1,102 @@
+"""Where to look: guesses in floats of the tilt and of the width of a composition. They cost accuracy, never truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants.pld.distribution import Kind
+
+_SPARE = 8.0
+_FAR, _CLOSE = 60.0, 1e-6
+"""Nats by which the largest loss may outweigh the next, and a part of the widest range that counts as none."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Cumulants of the total loss of some groups under a tilt.
+
+    Parameters
+    ----------
+    groups : tuple of (Kind, int)
+        Kinds with how often each runs.
+    """
+
+    groups: tuple[tuple[Kind, int], ...]
+
+    @cached_property
+    def _arrays(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64], int]]:
+        found = []
+        for kind, times in self.groups:
+            losses = np.array([float(loss.ball()) for loss in kind.losses])
+            logs = np.array([float(mass.log()) for mass in kind.masses()])
+            found.append((losses, logs, times))
+        return found
+
+    def at(self, tilt: float) -> tuple[float, float, float]:
+        """Cumulant generating function, mean and variance."""
+        total = np.zeros(3)
+        for losses, logs, times in self._arrays:
+            total += times * np.array(_cumulants(losses, logs, tilt))
+        return float(total[0]), float(total[1]), float(total[2])
+
+    def width(self, tilt: float, bits: float) -> float:
+        """The width of the total loss where it counts: all but about ``2**-bits`` of the tilted mass."""
+        widest = bound = 0.0
+        for losses, logs, times in self._arrays:
+            exponents = logs + tilt * losses
+            counts = losses[exponents >= exponents.max() - (bits + math.log2(times) + _SPARE) * math.log(2)]
+            span = float(counts[0] - counts[-1])
+            widest, bound = max(widest, span), bound + times * span
+        nats = bits * math.log(2)
+        _, _, variance = self.at(tilt)
+        # Bernstein's exp(-t**2 / 2 (variance + widest t / 3)), solved for t.
+        reach = nats * widest / 3 + math.sqrt((nats * widest / 3) ** 2 + 2 * nats * variance)
+        return max(min(2 * reach, bound), 1 / (1 + tilt))
+
+    def largest_tilt(self) -> float:
+        """Where the largest loss of every kind has nearly all the mass."""
+        close = _CLOSE * max((x[0] - x[-1] for x, _, _ in self._arrays), default=0.0)
+        gaps = [max(x[0] - x[1], close) for x, _, _ in self._arrays if len(x) > 1]
+        return _FAR / float(min(gaps, default=_FAR))
+
+    def for_epsilon(self, epsilon: float) -> float:
+        """The tilt under which epsilon is the mean; 0 where it is below the mean already."""
+        return self._bisect(lambda tilt: self.at(tilt)[1] < epsilon)
+
+    def for_delta(self, log_delta: float) -> float:
+        """The tilt under whose mean the saddle point puts so small a delta."""
+        return self._bisect(lambda tilt: self._log_delta(tilt) > log_delta)
+
+    def _log_delta(self, tilt: float) -> float:
+        value, mean, variance = self.at(tilt)
+        return value - tilt * mean - math.log1p(tilt) - math.log1p(tilt * math.sqrt(2 * math.pi * variance))
+
+    def _bisect(self, too_small: Callable[[float], bool]) -> float:
+        low, high = 0.0, self.largest_tilt()
+        if not too_small(low):
+            return 0.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if too_small(middle) else (low, middle)
+        return high
+
+
+def _cumulants(losses: NDArray[np.float64], logs: NDArray[np.float64], tilt: float) -> tuple[float, float, float]:
+    exponents = logs + tilt * losses
+    top = exponents.max()
+    weights = np.exp(exponents - top)
+    total = weights.sum()
+    weights /= total
+    mean = float(weights @ losses)
+    return float(top + np.log(total)), mean, float(weights @ (losses - mean) ** 2)
+
+
+def lattice_step(width: float, points: int) -> int:
+    """The exponent of the power of two that covers a width in at most so many steps."""
+    return math.ceil(math.log2(width / points))

@@ -1,0 +1,122 @@
+r"""Subsampled plans: m of n users are drawn without replacement, nobody is told whom, and the plan runs on them.
+
+With q = m/n and :math:`\delta` the profile of the plan on m users for replace-one neighbours,
+
+.. math:: \delta_{sub}(\varepsilon') \le q\, \delta(\varepsilon), \qquad e^{\varepsilon'} = 1 + q (e^\varepsilon - 1)
+
+Proof: given who else is drawn, the views are :math:`\mu_0 = (1-q) \nu + q \mu` and :math:`\mu_1 = (1-q) \nu + q \mu'`,
+with :math:`\mu, \mu'` the plan's on neighbours and :math:`\nu` its view where somebody else stands in, a neighbour of both;
+advanced joint convexity of the divergence does the rest. Source: Balle, Barthe, Gaboardi 2018, theorems 2 and 9.
+
+For m = 1 it is tight: where all others hold the other value x', :math:`\nu = \mu'`, and
+:math:`D_{e^{\varepsilon'}}((1-q) \mu' + q \mu \,\|\, \mu') = q D_{e^\varepsilon}(\mu \| \mu')`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
+from ldpaudit.errors import Unsupported
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.plan import Shuffle, Subsample
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+
+_PRECISION = 192
+
+
+def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyProfile:
+    """Profile of a plan on some of the users.
+
+    Parameters
+    ----------
+    plan : Subsample
+        Of a shuffled plan of `batch` users, or where `batch` is 1, of any plan with replace-one neighbours.
+    neighbours : Neighbours or None
+        Replace-one.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. For one user drawn, as rigorous as the plan's own; else INTERVAL, from 0, for no data set is evaluated.
+
+    Raises
+    ------
+    Unsupported
+        For another relation, and for reports that are not shuffled: who sends one tells that he was drawn.
+    """
+    if neighbours not in (None, REPLACE_ONE):
+        raise Unsupported(plan, f"only replace-one neighbours keep the number of users, not {neighbours}")
+    inner = plan.plan
+    if plan.batch > 1 and not (isinstance(inner, Shuffle) and inner.users == plan.batch):
+        raise Unsupported(plan, f"to hide who was drawn, the reports of all {plan.batch} users need to be shuffled together")
+    whole = account(inner, REPLACE_ONE)
+    return whole if plan.batch == plan.users else SubsampledProfile(whole, Fraction(plan.batch, plan.users), plan.batch == 1)
+
+
+@dataclass(frozen=True)
+class SubsampledProfile(PrivacyProfile):
+    """What is known of a subsampled plan.
+
+    Parameters
+    ----------
+    inner : PrivacyProfile
+        Of the plan on the users who are drawn, replace-one.
+    rate : Fraction
+        q, in (0, 1).
+    tight : bool
+        Whether the bound is attained.
+    """
+
+    inner: PrivacyProfile
+    rate: Fraction
+    tight: bool
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """q times the inner delta at the larger epsilon."""
+        require_epsilon(epsilon)
+        near, far = self._wider(epsilon)
+        high, low = self.inner.delta(near), self.inner.delta(far)
+        ends = round_down(Fraction(low.low) * self.rate), round_up(Fraction(high.high) * self.rate)
+        return self._known(*ends, min(low.rigour, high.rigour), high.source)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """``log(1 + q (e**epsilon - 1))`` of the inner epsilon at delta/q."""
+        require_delta(delta)
+        goal = Fraction(delta) / self.rate
+        if goal >= 1:
+            return self._known(0.0, 0.0, Rigour.EXACT, "delta is at least the rate")
+        above = round_up(goal)
+        high = self.inner.epsilon(round_down(goal))
+        low = self.inner.epsilon(above) if above < 1 else replace(high, low=0.0)
+        ends = self._narrower(low.low)[0], self._narrower(high.high)[1]
+        return self._known(*ends, min(low.rigour, high.rigour), high.source)
+
+    def _wider(self, epsilon: Number) -> tuple[float, float]:
+        """Both ends of the plan's epsilon for one of the subsample."""
+        return self._ends(epsilon, 1 / self.rate)
+
+    def _narrower(self, epsilon: float) -> tuple[float, float]:
+        """Both ends of the subsample's epsilon for one of the plan."""
+        return self._ends(epsilon, self.rate)
+
+    @staticmethod
+    def _ends(epsilon: Number, rate: Fraction) -> tuple[float, float]:
+        if math.isinf(epsilon):
+            return math.inf, math.inf
+        with flint.ctx.workprec(_PRECISION):
+            value = (ball(Fraction(epsilon)).expm1() * ball(rate)).log1p()
+        return max(round_down(value), 0.0), round_up(value)
+
+    def _known(self, low: float, high: float, rigour: Rigour, source: str) -> Enclosure:
+        """What holds of the subsample; from 0 where the bound is not attained."""
+        source = f"drawn at rate {float(self.rate):.6g} (Balle, Barthe, Gaboardi 2018): {source}"
+        if self.tight:
+            return Enclosure(low, high, rigour, source)
+        return Enclosure(0.0, high, min(rigour, Rigour.INTERVAL), source)

@@ -1,0 +1,178 @@
+r"""What the papers promise of sampling and a threshold, as formulas with their hypotheses.
+
+TrieHH (Zhu, Kairouz, McMahan, Sun, Li: Federated Heavy Hitters Discovery with Differential Privacy) and sample-and-threshold
+(Bharadwaj, Cormode). `ThresholdProfile` is the truth beside them. Theorem 1 of TrieHH looks at the new user's own prefix
+only: where the batch is a few thresholds, other users' prefixes tell on him too, and the theorem fails; see `other_prefixes`.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.profile import Number, require_epsilon
+
+_PRECISION = 192
+_THEOREM = "TrieHH, Theorem 1"
+
+
+def triehh_theorem_1(users: int, batch: int, threshold: int, levels: int) -> tuple[Enclosure, Enclosure]:
+    r"""TrieHH Theorem 1: the released trie is claimed to be (epsilon, delta)-DP for one user more or less, with
+
+    .. math:: \varepsilon = L \ln\Bigl(1 + \frac{1}{\sqrt n/(\gamma\theta) - 1}\Bigr) = -L \ln\Bigl(1 - \frac{m\theta}{n}\Bigr),
+              \qquad \delta = \frac{\theta - 2}{(\theta - 3)\,\theta!}, \qquad m = \gamma\sqrt n
+
+    A claim to be judged, not a bound to rely on: it is loose by orders of magnitude where m is many thresholds, and false
+    for some parameters that meet its hypotheses, such as n = 10000, m = 100, theta = 20, L = 1. Source: TrieHH, Theorem 1;
+    the hypotheses are read from its proof.
+
+    Parameters
+    ----------
+    users, batch : int
+        n and m.
+    threshold : int
+        Theta.
+    levels : int
+        L, at least 1.
+
+    Returns
+    -------
+    tuple of Enclosure
+        epsilon and delta: the formulas' values.
+
+    Raises
+    ------
+    ValueError
+        Where a hypothesis fails; it names the hypothesis.
+    """
+    n, m, t = users, batch, threshold
+    if levels < 1:
+        raise ValueError(f"{_THEOREM} needs at least one level, got {levels}")
+    if not (t >= 4 and t * t <= n):
+        raise ValueError(f"{_THEOREM} needs 4 <= theta <= sqrt(n), got theta={t} with n={n}")
+    if not m * m >= n:
+        raise ValueError(f"{_THEOREM} needs gamma = m / sqrt(n) >= 1, got m={m} with n={n}")
+    if not m * (t + 1) <= n:
+        raise ValueError(f"{_THEOREM} needs gamma <= sqrt(n) / (theta + 1), got m={m}, theta={t} with n={n}")
+    if not m >= t:
+        raise ValueError(f"{_THEOREM} needs m >= theta, got m={m} with theta={t}")
+    with flint.ctx.workprec(_PRECISION):
+        epsilon = -levels * (-ball(Fraction(m * t, n))).log1p()
+        return Enclosure.of(epsilon, source=_THEOREM), Enclosure.of(triehh_delta(t), source=_THEOREM)
+
+
+def triehh_delta(threshold: int) -> Fraction:
+    """The delta of TrieHH's Theorem 1, exactly; for theta above 3."""
+    if threshold <= 3:
+        raise ValueError(f"{_THEOREM} needs theta >= 4, got theta={threshold}")
+    return Fraction(threshold - 2, (threshold - 3) * math.factorial(threshold))
+
+
+def triehh_corollary_1(users: int, levels: int) -> tuple[int, Enclosure, Enclosure]:
+    r"""TrieHH Corollary 1: with :math:`\theta = \log_{10} n + 6` and m = sqrt(n), epsilon as in Theorem 1, delta = 1/(300 n).
+
+    Parameters
+    ----------
+    users : int
+        n, at least 10000; where its logarithm is no integer, theta is rounded up, and m down.
+    levels : int
+        L.
+
+    Returns
+    -------
+    tuple of (int, Enclosure, Enclosure)
+        theta, epsilon, delta: the claim's values.
+
+    Raises
+    ------
+    ValueError
+        Where n is smaller.
+    """
+    if users < 10**4:
+        raise ValueError(f"TrieHH, Corollary 1 needs n >= 10000, got n={users}")
+    # Decimal digits: exact where n is a power of ten, one more otherwise.
+    threshold = len(str(users - 1)) + 6
+    with flint.ctx.workprec(_PRECISION):
+        root = ball(users).sqrt()
+        epsilon = levels * (1 / (root / threshold - 1)).log1p()
+        source = "TrieHH, Corollary 1"
+        return threshold, Enclosure.of(epsilon, source=source), Enclosure.of(Fraction(1, 300 * users), source=source)
+
+
+def triehh_corollary_2(users: int, threshold: int, levels: int, epsilon: Number) -> int:
+    r"""TrieHH Corollary 2: the batch for a budget, rounded down,
+
+    .. math:: m = n\,\frac{e^{\varepsilon/L} - 1}{\theta\,e^{\varepsilon/L}}
+
+    Theorem 1's epsilon is at most the budget then; its hypotheses remain to be checked, see `triehh_theorem_1`.
+
+    Parameters
+    ----------
+    users, threshold, levels : int
+        n, theta, L.
+    epsilon : number
+        The budget, above 0.
+
+    Returns
+    -------
+    int
+        In users; `largest_batch` finds what the truth allows.
+    """
+    require_epsilon(epsilon)
+    if not epsilon > 0:
+        raise ValueError("TrieHH, Corollary 2 needs epsilon > 0, got 0")
+    with flint.ctx.workprec(_PRECISION + users.bit_length()):
+        batch = users * -(-ball(Fraction(epsilon) / levels)).expm1() / threshold
+        return int(batch.lower().floor().fmpz())
+
+
+def sample_and_threshold(coin: Number, epsilon: Number, threshold: int) -> Enclosure:
+    r"""Sample-and-threshold with a coin for every user: the histogram of sampled counts of at least tau is (epsilon, delta)-DP,
+
+    .. math:: \delta = \exp\Bigl(-\tau\,\frac{\mathrm{kl}(t \,\|\, s)}{t}\Bigr), \qquad t = 1 - (1 - s) e^{-\varepsilon},
+
+    for one user more or less, where kl is the Bernoulli divergence. With :math:`s = \alpha (1 - e^{-\varepsilon})` the exponent
+    is at least :math:`\tau (\ln(1/\alpha) - 1/(1+\alpha))`, the form that Bharadwaj and Cormode print (quoted from memory).
+
+    Valid, not tight: `ThresholdProfile` is the truth. Proof: with w + 1 holders, j sampled ones have the likelihood ratio
+    :math:`(1-s)(w+1)/(w+1-j)`, which exceeds :math:`e^\varepsilon` only for :math:`j > t(w+1)`; so delta is at most
+    :math:`P[\mathrm{Bin}(W, s) \ge \max(\tau, tW)]` for some W, which Chernoff bounds by
+    :math:`\exp(-\max(\tau, tW)\,\mathrm{kl}(t \| s)/t)`, as kl(a||s)/a grows with a. One user less costs ln(1/(1-s)) at most.
+
+    Parameters
+    ----------
+    coin : number
+        s, in (0, 1).
+    epsilon : number
+        In nats; ``e**epsilon >= 1/(1 - s)``.
+    threshold : int
+        tau, at least 1.
+
+    Returns
+    -------
+    Enclosure
+        Of the formula's value.
+
+    Raises
+    ------
+    ValueError
+        Where a hypothesis fails; it names the hypothesis.
+    """
+    require_epsilon(epsilon)
+    s = Fraction(coin)
+    if not 0 < s < 1:
+        raise ValueError(f"sample-and-threshold needs 0 < s < 1, got s={s}")
+    if threshold < 1:
+        raise ValueError(f"sample-and-threshold needs tau >= 1, got tau={threshold}")
+    with flint.ctx.workprec(_PRECISION):
+        back = (-ball(Fraction(epsilon))).exp()
+        if not back <= ball(1 - s):
+            raise ValueError(f"sample-and-threshold needs s <= 1 - exp(-epsilon), got s={s}, epsilon={epsilon}")
+        t = 1 - ball(1 - s) * back
+        # kl(t || s) = t ln(t/s) + (1 - t) ln((1 - t)/(1 - s)), and (1 - t)/(1 - s) = exp(-epsilon)
+        divergence = (t / ball(s)).log() - (1 - t) / t * ball(Fraction(epsilon))
+        return Enclosure.of((-threshold * divergence).exp(), source="sample-and-threshold, Chernoff").clamp(0.0, 1.0)

@@ -1,0 +1,288 @@
+r"""Votes of a sample: one prefix, one level.
+
+A sample is drawn, sampled users vote for what they hold, and a prefix with at least ``threshold`` votes is released. One
+user more, who holds the prefix too, changes the probability of its release from
+
+.. math:: g(w) = P[N \ge \theta] \quad\text{to}\quad g'(w) = (1-q)\,g(w) + q\,P[N^- \ge \theta - 1]
+
+where w others hold it, N counts their votes, q is the new user's chance to be sampled, and :math:`N^-` are the others'
+votes when he is. The adversary chooses w, and for every c > 1 - q the difference :math:`g'(w) - c\,g(w)` rises until
+
+.. math:: w^\star(c) = \max\Bigl(\theta - 1,\;
+          \Bigl\lceil \theta - 2 + (\theta - 1)\frac{1-q}{c - 1 + q} \Bigr\rceil\Bigr)
+
+and falls from there on: its step from w to w + 1 is, for sampling without replacement of m from n and for Poisson
+sampling alike, a positive multiple of :math:`(\theta-1)(1-q) - (c-1+q)(w-\theta+2)`. So the worst w is known exactly.
+It is :math:`\theta - 1` only where :math:`(\theta-1)(1-q) \le c - 1 + q`.
+
+Nothing cancels in :math:`g' - c g = (g' - g) - (c - 1) g`: with one holder more, a release comes about or is undone by him
+alone, so that the gain :math:`g' - g` is the probability of one number of votes, times a rational.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants.numerics.beta_integral import binomial_upper
+from ldpaudit.accountants.numerics.laws import ball, binomial_pmf, hypergeometric_pmf, hypergeometric_tail
+from ldpaudit.profile import Number
+
+_GUARD = 48
+
+
+class Sampling(ABC):
+    """Who votes. `users` counts the data set without the additional user."""
+
+    users: int
+
+    @property
+    @abstractmethod
+    def rate(self) -> Fraction:
+        """q, the chance of the additional user to be sampled."""
+
+    @abstractmethod
+    def gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        """g' - g and g, of P[at least `votes` votes] with and without the additional user, who joins `holders` others."""
+
+    @abstractmethod
+    def swap_gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        """The same two, where the additional user is always there, and holds a value of his own in the second."""
+
+    def release(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        """g' and g: P[at least `votes` votes] with and without the additional user, who joins `holders` others."""
+        more, fewer = self.gain(holders, votes)
+        return fewer + more, fewer
+
+    def swap(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        """The same two, where the additional user is always there, and holds a value of his own in the second."""
+        more, fewer = self.swap_gain(holders, votes)
+        return fewer + more, fewer
+
+    @abstractmethod
+    def without_one(self) -> Sampling:
+        """The same sampling of as many users in all, one of whom now counts as the additional one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedBatch(Sampling):
+    """`batch` of the users, without replacement; of one user more once he is there.
+
+    Parameters
+    ----------
+    users : int
+        n, at least 1.
+    batch : int
+        m, with ``1 <= m <= n``.
+    """
+
+    users: int
+    batch: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.batch <= self.users:
+            raise ValueError(f"FixedBatch needs 1 <= batch <= users, got batch={self.batch}, users={self.users}")
+
+    @property
+    def rate(self) -> Fraction:
+        """m / (n + 1)."""
+        return Fraction(self.batch, self.users + 1)
+
+    def gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        r"""He is sampled, one vote missing, in place of one without: :math:`q P[N^- = \theta-1] \frac{n-m-w+\theta}{n-m+1}`."""
+        n, m, w = self.users, self.batch, holders
+        fewer, point = hypergeometric_tail(n, w, m, votes)
+        if w >= votes:
+            # P[N- = theta - 1] is a rational multiple of P[N = theta].
+            return point * (votes * (n - m - w + votes)) / ((n + 1) * (w - votes + 1)), fewer
+        return hypergeometric_pmf(n + 1, w + 1, m, votes), fewer
+
+    def swap_gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        r"""He is sampled, with one vote missing: :math:`q P[N^- = \theta - 1]`."""
+        n, m, w = self.users + 1, self.batch, holders
+        fewer, point = hypergeometric_tail(n, w, m, votes)
+        if w >= votes:
+            return point * (votes * (n - w - m + votes)) / ((w - votes + 1) * (n - w)), fewer
+        return ball(self.rate) * hypergeometric_pmf(n - 1, w, m - 1, votes - 1), fewer
+
+    def without_one(self) -> FixedBatch:
+        """One user less, the same batch."""
+        return FixedBatch(self.users - 1, self.batch)
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonBatch(Sampling):
+    """Every user is sampled by a coin of his own.
+
+    Parameters
+    ----------
+    users : int
+        n, at least 1.
+    coin : Fraction
+        In (0, 1).
+    """
+
+    users: int
+    coin: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coin", Fraction(self.coin))
+        if not (self.users >= 1 and 0 < self.coin < 1):
+            raise ValueError(f"PoissonBatch needs users >= 1 and 0 < coin < 1, got {self.users} and {self.coin}")
+
+    @property
+    def rate(self) -> Fraction:
+        """The coin."""
+        return self.coin
+
+    def gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        r"""He is sampled, with one vote missing: :math:`q P[N = \theta - 1]`."""
+        return ball(self.coin) * binomial_pmf(holders, self.coin, votes - 1), binomial_upper(holders, self.coin, votes)
+
+    def swap_gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        """As `gain`: whoever else is there changes nothing."""
+        return self.gain(holders, votes)
+
+    def without_one(self) -> PoissonBatch:
+        """One user less, the same coin."""
+        return PoissonBatch(self.users - 1, self.coin)
+
+
+def _least(value: flint.arb | Fraction, up: bool) -> int:
+    """Ceiling of the value's upper or lower end."""
+    if isinstance(value, Fraction):
+        return math.ceil(value)
+    return int((value.upper() if up else value.lower()).ceil().fmpz())
+
+
+def worst_holders(sampling: Sampling, threshold: int, c: flint.arb | Fraction, least: int = 0) -> tuple[int, int]:
+    """Between which two w the largest ``g'(w) - c g(w)`` with ``w >= least`` lies: the same, but for what balls cannot tell.
+
+    Parameters
+    ----------
+    sampling : Sampling
+        Who votes.
+    threshold : int
+        Votes needed, at least 1.
+    c : flint.arb or Fraction
+        e**epsilon, positive.
+    least : int
+        The adversary's smallest w.
+
+    Returns
+    -------
+    tuple of int
+        Within ``0..users``.
+    """
+    q, n = sampling.rate, sampling.users
+    slope = c - 1 + q if isinstance(c, Fraction) else c - ball(1 - q)
+    if not slope > 0:
+        # Below 1 - q more holders are always better; next to it the formula is beyond every n anyway.
+        return (n if isinstance(slope, Fraction) or slope <= 0 else min(n, max(least, threshold - 1))), n
+    limit = (threshold - 1) * ((1 - q) / slope if isinstance(slope, Fraction) else ball(1 - q) / slope)
+    if limit > n:
+        return n, n
+    ends = (threshold - 2 + _least(limit, up) for up in (False, True))
+    low, high = (min(n, max(least, threshold - 1, end)) for end in ends)
+    return low, high
+
+
+def single_prefix(sampling: Sampling, threshold: int, c: flint.arb | Fraction, least: int = 0) -> tuple[flint.arb, int]:
+    r"""The largest :math:`g'(w) - c\,g(w)` over all ``w >= least``, and the w: the cost of one prefix, others aside.
+
+    Tight: attained by any data set in which w users hold the prefix, on the event that it is released.
+
+    Parameters
+    ----------
+    sampling, threshold, c, least : Sampling, int, flint.arb or Fraction, int
+        As for `worst_holders`.
+
+    Returns
+    -------
+    tuple of (flint.arb, int)
+        At the current precision; negative where every w costs nothing.
+    """
+    low, high = worst_holders(sampling, threshold, c, least)
+    if high - low > 2:  # next to c = 1 - q balls cannot tell: let the caller take more bits
+        return flint.arb.nan(), high
+    best, at = _excess(sampling, threshold, c, low), low
+    for w in range(low + 1, high + 1):
+        best = best.max(_excess(sampling, threshold, c, w))
+    return best, at
+
+
+def removed_prefix(sampling: Sampling, threshold: int, c: flint.arb) -> flint.arb:
+    r"""The largest :math:`(1 - g(w)) - c\,(1 - g'(w))`: the same user leaves, and the event is that nothing is released.
+
+    It is :math:`1 - c + c \max_w (g'(w) - g(w)/c)`, so the worst w is that of 1/c; where :math:`c \ge 1/(1 - q)` it is 0.
+
+    Parameters
+    ----------
+    sampling, threshold, c : Sampling, int, flint.arb
+        As for `worst_holders`.
+
+    Returns
+    -------
+    flint.arb
+        At the current precision; not a number where balls cannot tell the worst w.
+    """
+    low, high = worst_holders(sampling, threshold, 1 / c)
+    if c * ball(1 - sampling.rate) >= 1:
+        return flint.arb(0)
+    if high - low > 2:
+        return flint.arb.nan()
+    best = flint.arb(0)
+    for w in range(low, high + 1):
+        more, fewer = sampling.gain(w, threshold)
+        best = best.max(more - (c - 1) * (1 - fewer - more))
+    return best
+
+
+def _excess(sampling: Sampling, votes: int, c: flint.arb | Fraction, w: int) -> flint.arb:
+    more, fewer = sampling.gain(w, votes)
+    return more - (ball(c - 1) if isinstance(c, Fraction) else c - 1) * fewer
+
+
+def revealed(sampling: Sampling, threshold: int, c: flint.arb, least: int) -> flint.arb:
+    r"""The largest hockey-stick divergence over ``w >= least`` if a released prefix's votes were shown as well.
+
+    .. math:: \max_{w \ge w_0} \max_{t \ge \theta} P'[N \ge t] - c\,P[N \ge t]
+
+    The ratio grows with the votes, hence the tail events. Raising t by one at w + 1 is a coin toss between t and t + 1
+    at w (condition on whether one holder is sampled), so the maximum over all w does not grow with t: at
+    :math:`w^\star` it is `single_prefix`. Where :math:`w_0 > w^\star`, the worst w is :math:`w_0`, at its own best t.
+
+    Parameters
+    ----------
+    sampling, threshold, c, least : Sampling, int, flint.arb, int
+        ``c >= 1``, ``least <= users``.
+
+    Returns
+    -------
+    flint.arb
+        Not negative.
+    """
+    low, high = worst_holders(sampling, threshold, c)
+    if high >= least:
+        best, _ = single_prefix(sampling, threshold, c, least)
+        if low >= least:
+            return best.max(flint.arb(0))
+    else:
+        best = flint.arb(0)
+    # Votes j with ratio above c: j > (c - 1 + q)(w + 1) / c.
+    edge = (c - ball(1 - sampling.rate)) * (least + 1) / c
+    ends = (max(threshold, _least(edge, up)) for up in (False, True))
+    first, last = ends
+    for votes in range(first, min(last + 1, first + 3) + 1):
+        best = best.max(_excess(sampling, votes, c, least))
+    return best if last - first <= 2 else flint.arb.nan()
+
+
+def exp_ball(epsilon: Number) -> flint.arb:
+    """e**epsilon, somewhat above the current precision: what is left when 1 is subtracted keeps its digits."""
+    with flint.ctx.workprec(flint.ctx.prec + _GUARD):
+        return ball(Fraction(epsilon)).exp()

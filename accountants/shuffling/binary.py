@@ -1,0 +1,188 @@
+r"""Shuffled binary randomized response: the worst number of ones among the others, by branch and bound.
+
+The worst data set is some t in 0..n-1 of others who hold what user 1 holds in the first of the two neighbours; the other
+direction of the divergence at t is this one at n - 1 - t. Most often t is n - 1 or a few less, because reports of like
+users are less spread above their mean; but no theorem says so, and near epsilon = 0 it is false. So ranges of t are
+bounded from above (`binary_data_set`; or by taking users away), and halved until none can exceed the best t that has
+been evaluated; in short ranges each t is held against that by itself (`binary_sieve`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heappop, heappush
+
+import flint
+import numpy as np
+
+from ldpaudit.accountants.shuffling.binary_data_set import Tilt
+from ldpaudit.accountants.shuffling.binary_sieve import LONGEST, survivors
+
+_EXHAUSTIVE = 32
+_PATIENT, _FAIR, _HASTY = 400, 160, 48
+"""Evaluations, of one to three milliseconds each: where every t in question can be looked at; where not; and where the
+tolerance is `_NARROW` or more."""
+_NARROW = 1e-4
+_SAME = 4e-10
+"""Relative width at which two divergences are as good as one."""
+_FEW = 24
+"""How many t that were not ruled out one by one are looked at."""
+_STEEP = 0.2
+"""Tilt above which so few other reports count that taking some away costs little."""
+_NEAR_THE_END = 256
+"""How many t are considered for the lower bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The largest divergence over all data sets.
+
+    Parameters
+    ----------
+    low : flint.arb
+        The divergence at `t`: attained.
+    high : flint.arb
+        Upper bound over all t; the same as `low` up to the tolerance where the search has ended.
+    t : int
+        How many others hold what user 1 holds in the first neighbour.
+    """
+
+    low: flint.arb
+    high: flint.arb
+    t: int
+
+
+def worst(p: Fraction, exp_epsilon: flint.arb, users: int, tolerance: float) -> Worst:
+    """Search the data sets of shuffled binary randomized response.
+
+    Parameters
+    ----------
+    p : Fraction
+        Probability of the truth, 1/2 < p < 1.
+    exp_epsilon : flint.arb
+        ``e**epsilon``, at least 1 and below p/(1 - p).
+    users : int
+        n, at least 2.
+    tolerance : float
+        Relative width to aim at; from 1e-4 on, the search is short.
+
+    Returns
+    -------
+    Worst
+        Low and high agree within the tolerance or 4e-10, unless the evaluations run out before: none of the parameters
+        tried has shown that (epsilon0 from 1 to 12, n from 1e4 to 1e12).
+    """
+    others = users - 1
+    search = _Search(Tilt(p, exp_epsilon), others, tolerance)
+    if others <= _EXHAUSTIVE:
+        for t in range(others + 1):
+            search.evaluate(t)
+        return search.result(flint.arb(0))
+    for t in search.promising():
+        search.evaluate(t)
+    return search.result(search.branch())
+
+
+def attained(p: Fraction, exp_epsilon: flint.arb, users: int) -> flint.arb:
+    """The divergence of a good data set, though perhaps not of the worst; parameters as for `worst`."""
+    search = _Search(Tilt(p, exp_epsilon), users - 1, 0.0)
+    for t in search.promising():
+        search.evaluate(t)
+    return search.best
+
+
+class _Search:
+    def __init__(self, tilt: Tilt, others: int, tolerance: float) -> None:
+        self.tilt, self.others, self.tolerance = tilt, others, tolerance
+        self.best, self.t = flint.arb(0), -1
+        self.evaluations = 0
+        self.ruled_out = flint.arb(0)
+
+    def evaluate(self, t: int) -> flint.arb:
+        value = self.tilt.value(t, self.others)
+        self.evaluations += 1
+        if self.t < 0 or value.lower() > self.best.lower():
+            self.best, self.t = value, t
+        return value
+
+    def result(self, bound: flint.arb) -> Worst:
+        return Worst(self.best, self.best.max(bound).abs_upper(), self.t)
+
+    def _slope(self) -> float:
+        """Nats by which the level falls with every user who holds the other value."""
+        one, zero = self.tilt.divergences()
+        return float(zero - one)
+
+    def _curvature(self) -> float:
+        """About how sharply U is peaked: relative loss is this times half the squared distance."""
+        return float(self.tilt.c) ** 2 + 1 / max(self.tilt.moment(self.others, self.others), 1.0)
+
+    def promising(self) -> list[int]:
+        """The end, the middle, and near the end the t whose tilted mean is best placed; floats, only a choice."""
+        one, zero = self.tilt.heads
+        end, variance = self.tilt.mean(self.others, self.others), self.tilt.moment(self.others, self.others)
+        mode = -self.tilt.moment(self.others, self.others, third=True) / (2 * max(variance, 1.0))
+        curvature, slope = self._curvature(), self._slope()
+
+        back = np.arange(min(self.others, LONGEST, int(curvature / 4 / max(slope, 1e-300)) + _NEAR_THE_END) + 1)
+        place = np.remainder(float(end - end.floor()) - back * float(one - zero), 1.0) + mode
+        loss = slope * back + curvature / 2 * (place - np.rint(place)) ** 2
+        near = np.argpartition(loss, 3)[:3] if len(loss) > 3 else back
+        return sorted({self.others // 2, self.others, *(self.others - near).tolist()})
+
+    def branch(self) -> flint.arb:
+        """Upper bound over every t."""
+        in_question = self._curvature() / 8 / max(self._slope(), 1e-300)
+        fair = _PATIENT if in_question < _PATIENT / 3 else _FAIR
+        heap: list[tuple[float, int, int, flint.arb]] = []
+        self._push(heap, 0, self.others)
+        while heap:
+            _, first, last, bound = heappop(heap)
+            gap = float(bound / self.best.lower() - 1)
+            most = _HASTY if self.tolerance >= _NARROW else fair
+            if gap <= max(self.tolerance / 2, _SAME) or self.evaluations >= most:
+                return bound.max(self.ruled_out)
+            if last - first < LONGEST and self._sieve(first, last):
+                continue
+            middle = (first + last + 1) // 2
+            if gap > _NARROW:
+                self.evaluate(middle)
+            self._push(heap, first, middle - 1)
+            self._push(heap, middle, last)
+        return self.ruled_out
+
+    def _sieve(self, first: int, last: int) -> bool:
+        """Whether all t of a range have been looked at or ruled out one by one."""
+        most = self.best.lower() * (1 + flint.arb(_SAME) / 2)
+        left = survivors(self.tilt, range(first, last + 1), self.others, most)
+        self.evaluations += 1
+        if left is None:
+            return False
+        if len(left) > _FEW:
+            self.evaluate(int(left[0]))
+            return False
+        self.ruled_out = self.ruled_out.max(most)
+        for t in left.tolist():
+            self.evaluate(t)
+        return True
+
+    def _push(self, heap: list[tuple[float, int, int, flint.arb]], first: int, last: int) -> None:
+        if last - first <= 1:  # looking at both is cheaper than bounding them
+            for t in range(first, last + 1):
+                self.evaluate(t)
+            return
+        bound = self._bound(first, last)
+        if bound > self.best.lower():
+            heappush(heap, (-float(bound.log()), first, last, bound))
+
+    def _bound(self, first: int, last: int) -> flint.arb:
+        bound = flint.arb(1)
+        if self.tilt.c > _STEEP:
+            # User 1 hides no better where those who may hold either value are taken away: t = first, and fewer others.
+            bound = self.tilt.value(first, self.others - (last - first)).abs_upper()
+            self.evaluations += 1
+        if bound > self.best.lower():
+            bound = bound.min(self.tilt.bound(first, last, self.others))
+            self.evaluations += 1
+        return bound

@@ -1,0 +1,114 @@
+r"""One message that hides among messages of others: the law behind every shuffle bound of ours.
+
+One user's message y has law :math:`R_1` or :math:`R_2`. Each of n - 1 others sends, independently, a message whose
+law has density b(y) there, and nothing with probability :math:`1 - \sum_y b(y)`; b is 0 only where said below. The
+adversary sees the multiset of the messages. Then
+
+.. math:: \delta(\varepsilon) = \frac1n\, E\Bigl[\Bigl(\sum_{i \le n} w(Y_i)\Bigr)_+\Bigr]
+          + \sum_{b(y) = 0} \bigl(R_1(y) - e^\varepsilon R_2(y)\bigr)_+, \qquad
+          w(y) = \frac{R_1(y) - e^\varepsilon R_2(y)}{b(y)}, \quad w(\text{nothing}) = 0,
+
+with :math:`Y_i` independent of law b. Proof: given that c of the others send something, the multiset
+:math:`\{y_0, \dots, y_c\}` has density :math:`\frac{1}{c+1} \sum_j R(y_j)/\bar b(y_j)` with respect to c + 1 draws of
+the normalized :math:`\bar b`. And :math:`P[\mathrm{Bin}(n-1, \beta) = c]/(c+1) = P[\mathrm{Bin}(n, \beta) = c+1]/(n\beta)`.
+A message where b = 0 is the user's own and is seen at once. Source: Balle, Bell, Gascon, Nissim 2019, lemma 5.3.
+
+Three uses: b the common law of all others (exact: a data set); b below the law of every input (an upper bound, because
+the rest of the others' messages is given away: the *blanket*); and b = e**-epsilon0 / 2 on two answers (the *clones*).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import flint
+
+from ldpaudit.accountants.numerics.laws import Probability, as_ball
+from ldpaudit.accountants.numerics.positive_part import positive_part
+from ldpaudit.accountants.shuffling.two_answers import two_answers
+
+Cell: TypeAlias = tuple[Probability, Probability, Probability]
+"""(R1(y), R2(y), b(y)), summed over messages y of equal ratios R1/b and R2/b."""
+
+PRECISION = 160
+"""Bits, and two more for each bit of n: powers to the n lose one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """A message among messages.
+
+    Parameters
+    ----------
+    cells : tuple of Cell
+        Kinds of messages; both laws sum to 1, and b to at most 1.
+    """
+
+    cells: tuple[Cell, ...]
+
+    @classmethod
+    def of(cls, cells: Iterable[tuple[Fraction, Fraction, Fraction]]) -> Hiding:
+        """Merge cells of equal likelihood ratios, in a canonical order."""
+        merged: dict[object, tuple[Fraction, Fraction, Fraction]] = defaultdict(lambda: (Fraction(0),) * 3)
+        for r1, r2, b in cells:
+            if r1 or r2 or b:
+                key = (r1 / b, r2 / b) if b else (None if r2 == 0 else r1 / r2,)
+                a1, a2, c = merged[key]
+                merged[key] = a1 + r1, a2 + r2, c + b
+        return cls(tuple(sorted(merged.values())))
+
+    def delta(self, exp_epsilon: flint.arb, users: int, tolerance: float) -> flint.arb:
+        """The hockey-stick divergence of user 1's message among those of ``users - 1`` others.
+
+        Parameters
+        ----------
+        exp_epsilon : flint.arb
+            ``e**epsilon``, at least 1.
+        users : int
+            n.
+        tolerance : float
+            Relative width to aim at.
+
+        Returns
+        -------
+        flint.arb
+            Certified. At the current precision, which should be `precision(users)`.
+        """
+        seen = flint.arb(0)
+        hidden: list[tuple[flint.arb, flint.arb]] = []
+        for r1, r2, b in self.cells:
+            gain = as_ball(r1) - exp_epsilon * as_ball(r2)
+            if b == 0:
+                seen += gain.max(flint.arb(0))
+            else:
+                hidden.append((gain, as_ball(b)))
+        if users == 1:
+            return sum((gain.max(flint.arb(0)) for gain, _ in hidden), seen)
+        return seen + _among(hidden, self._silence, users, tolerance)
+
+    @property
+    def _silence(self) -> Probability:
+        """How likely another user sends nothing; exactly 0 where that is so."""
+        exact = [b for _, _, b in self.cells if not isinstance(b, flint.arb)]
+        if len(exact) == len(self.cells):
+            return 1 - sum(map(Fraction, exact), Fraction(0))
+        return 1 - sum((as_ball(b) for _, _, b in self.cells), flint.arb(0))
+
+
+def precision(users: int) -> int:
+    """Bits to work with."""
+    return PRECISION + 2 * users.bit_length()
+
+
+def _among(hidden: list[tuple[flint.arb, flint.arb]], silence: Probability, users: int, tolerance: float) -> flint.arb:
+    if all(gain <= 0 for gain, _ in hidden):
+        return flint.arb(0)
+    atoms = [(gain / b, b) for gain, b in hidden]
+    if len(hidden) == 2 and min(hidden, key=lambda c: float(c[0]))[0] < 0:
+        high, low = sorted(hidden, key=lambda c: -float(c[0]))
+        return two_answers(high, low, silence, users, tolerance)
+    return positive_part([*atoms, (flint.arb(0), as_ball(silence))], users, tolerance) / users

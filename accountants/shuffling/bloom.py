@@ -1,0 +1,85 @@
+r"""What hides a report of independent bits, each of which is one of two laws: RAPPOR.
+
+A value x sets the bits of its signature B(x), at most h of them. With base the law of a report of no value, and
+r(y) the ratio of a set bit's law to an unset one's,
+
+.. math:: R(x)(y) = \mathrm{base}(y) \prod_{i \in B(x)} r(y_i) \ge \mathrm{base}(y)\, (\min r)^h
+
+which is the blanket. How well it hides x1 from x2 depends on how many bits only one of them sets, and how many both set:
+all sizes that signatures can have are gone through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+from ldpaudit.accountants.shuffling.blanket import Hiding
+
+BitLaw: TypeAlias = Sequence[Fraction]
+"""Probability of each symbol that a bit may show."""
+Group: TypeAlias = tuple[int, tuple[int, int, int]]
+"""So many bits, and whether user 1's first value, his second value, and the others' value set them."""
+
+MOST_CELLS = 300
+
+
+def hiding(groups: Sequence[Group], laws: tuple[BitLaw, BitLaw], share: Fraction = Fraction(1)) -> Hiding | None:
+    """How the others hide user 1, or None where there are more than 300 kinds of messages.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        All bits that anybody sets.
+    laws : pair of BitLaw
+        Of an unset bit, and of a set one.
+    share : Fraction
+        Part of the others' law that is known to hide.
+    """
+    cells: dict[tuple[Fraction, Fraction], tuple[Fraction, Fraction, Fraction]]
+    cells = {(Fraction(1), Fraction(1)): (Fraction(1), Fraction(1), share)}
+    for count, (first, second, other) in groups:
+        for _ in range(count):
+            grown: dict[tuple[Fraction, Fraction], tuple[Fraction, Fraction, Fraction]] = {}
+            for (ratio1, ratio2), (r1, r2, b) in cells.items():
+                for p1, p2, pb in zip(laws[first], laws[second], laws[other], strict=True):
+                    key = ratio1 * p1 / pb, ratio2 * p2 / pb
+                    a1, a2, c = grown.get(key, (0, 0, 0))
+                    grown[key] = a1 + r1 * p1, a2 + r2 * p2, c + b * pb
+            cells = grown
+            if len(cells) > MOST_CELLS:
+                return None
+    return Hiding.of(cells.values())
+
+
+def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Hiding, ...] | None:
+    """One blanket for every two sizes of signatures and every overlap; None where there are too many messages.
+
+    Parameters
+    ----------
+    bits : int
+        Length of a report.
+    hashes : int
+        The most bits that a value sets, at least 1.
+    laws : pair of BitLaw
+        Of an unset bit, and of a set one.
+    """
+    share = min(one / zero for zero, one in zip(*laws, strict=True)) ** hashes
+    sizes = range(1, hashes + 1)
+    overlaps = ((s1, s2, both) for s1 in sizes for s2 in sizes for both in range(min(s1, s2) + 1))
+    found = []
+    for s1, s2, both in overlaps:
+        if s1 + s2 - both <= bits and (s1, s2) != (both, both):
+            groups = [(s1 - both, (1, 0, 0)), (s2 - both, (0, 1, 0)), (both, (1, 1, 0))]
+            each = hiding(groups, laws, share)
+            if each is None:
+                return None
+            found.append(each)
+    return tuple(found)
+
+
+def crowd(sets: tuple[set[int], set[int], set[int]], laws: tuple[BitLaw, BitLaw]) -> Hiding | None:
+    """How others who all set the third set of bits hide whether user 1 sets the first or the second."""
+    anybody = sorted(set.union(*sets))
+    return hiding([(1, (int(i in sets[0]), int(i in sets[1]), int(i in sets[2]))) for i in anybody], laws)

@@ -1,0 +1,114 @@
+"""What shuffling asks for: how many users, or how much local privacy, reach a goal; for any local randomizer."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ldpaudit.accountants.numerics.certified_search import close_in, depth
+from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.shuffling.clones import Clones
+from ldpaudit.enclosure import round_down
+from ldpaudit.errors import Unsupported
+from ldpaudit.plan import Guarantee, Shuffle
+from ldpaudit.profile import Number, require_delta, require_epsilon
+
+_LARGEST = 1024.0
+"""Local epsilons beyond this are not asked about: nobody hides at e**-1024."""
+_MOST_USERS = 1 << 50
+
+
+def largest_local_epsilon(users: int, epsilon: Number, delta: Number) -> float:
+    """A local epsilon, as large as the clones allow, at which any randomizer shuffled is (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    users : int
+        n, at least 1.
+    epsilon, delta : number
+        The goal, at least 0, in nats; and in [0, 1).
+
+    Returns
+    -------
+    float
+        In nats, at least `epsilon`, which needs no shuffling. Certified: the upper bound at it is at most delta; some
+        larger one, within a relative 1e-10, is not shown to do.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+    """
+    _require_users(users)
+    goal, target = _goal(epsilon, delta)
+
+    def look(local: float) -> tuple[bool, float]:
+        value = Clones(Fraction(local)).delta(goal, users).abs_upper()
+        return bool(value <= ball(target)), depth(ball(target)) - depth(value)
+
+    good = round_down(goal)
+    bad = max(2 * good, 1.0)
+    while look(bad)[0]:
+        good, bad = bad, 2 * bad
+        if bad > _LARGEST:
+            return good
+    return close_in(look, good, bad)[0]
+
+
+def users_needed(local_epsilon: Number, epsilon: Number, delta: Number) -> int:
+    """A number of users, as small as the clones allow, for which any randomizer shuffled is (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    local_epsilon : number
+        What every report satisfies, above 0, in nats.
+    epsilon, delta : number
+        The goal, at least 0, in nats; and in [0, 1).
+
+    Returns
+    -------
+    int
+        Certified: the upper bound with so many users is at most delta, with one less it is not shown to be.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+    Unsupported
+        Where no number of users is enough, or more than 2**50.
+    """
+    goal, target = _goal(epsilon, delta)
+    clones = Clones(Fraction(local_epsilon))
+    if clones.epsilon0 <= 0:
+        raise ValueError(f"users_needed needs local_epsilon > 0, got {local_epsilon}")
+    if goal >= clones.epsilon0:
+        return 1
+    if target == 0:
+        raise Unsupported(Guarantee(clones.epsilon0), "at delta = 0 no number of users is more private than one")
+
+    def look(users: float) -> tuple[bool, float]:
+        value = clones.delta(goal, int(users)).abs_upper()
+        return bool(value <= ball(target)), depth(ball(target)) - depth(value)
+
+    if look(1)[0]:
+        return 1
+    good, bad = 2, 1
+    while not look(good)[0]:
+        good, bad = 2 * good, good
+        if good > _MOST_USERS:
+            raise Unsupported(
+                Shuffle(Guarantee(clones.epsilon0), bad), f"more than 2**50 users are needed for {target}"
+            )
+    good, bad = (int(x) for x in close_in(look, good, bad))
+    while good - bad > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if look(middle)[0] else (good, middle)
+    return good
+
+
+def _goal(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
+    return Fraction(require_epsilon(epsilon)), Fraction(require_delta(delta))
+
+
+def _require_users(users: int) -> None:
+    if users < 1:
+        raise ValueError(f"largest_local_epsilon needs users >= 1, got users={users}")

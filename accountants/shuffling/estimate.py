@@ -1,0 +1,64 @@
+"""What hiding is worth, in floats: it chooses where to look, and nothing that is returned to a user rests on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+import flint
+import numpy as np
+
+from ldpaudit.accountants.numerics.laws import as_ball
+from ldpaudit.accountants.numerics.saddle import Tilt
+from ldpaudit.accountants.shuffling.blanket import Hiding
+
+Sketch: TypeAlias = Callable[[float], float]
+"""Epsilon to about the logarithm of delta; -inf where that is 0, and inf where floats do not do."""
+
+_BITS = 128
+
+
+def sketch(hiding: Hiding, users: int) -> Sketch:
+    """About `Hiding.delta`, for two users at least."""
+    with flint.ctx.workprec(_BITS):
+        cells = [(as_ball(r1), as_ball(r2), as_ball(b)) for r1, r2, b in hiding.cells]
+        rows = [(float(r1 - r2), float(r2), float(b)) for r1, r2, b in cells]
+        logs = np.array([float(b.log()) for _, _, b in cells if not b == 0])
+    differences, seconds, shares = np.array(rows).T
+    hidden = shares > 0
+    silence = max(0.0, 1 - float(shares.sum()))
+    if silence > 1e-12:
+        logs = np.append(logs, math.log(silence))
+
+    def at(epsilon: float) -> float:
+        gains = differences - math.expm1(epsilon) * seconds
+        seen = float(gains[~hidden].clip(0).sum())
+        values = gains[hidden] / shares[hidden]
+        values = np.append(values, 0.0) if len(logs) > len(values) else values
+        if not np.isfinite(values).all():
+            return math.inf
+        return float(np.logaddexp(math.log(seen) if seen else -math.inf, _among(values, logs, users)))
+
+    return at
+
+
+@lru_cache(maxsize=256)
+def remembered(hiding: Hiding, users: int) -> Sketch:
+    """The same, made once; cells of balls cannot be looked up."""
+    return sketch(hiding, users)
+
+
+def _among(values: np.ndarray, logs: np.ndarray, users: int) -> float:
+    if values.max() <= 0:
+        return -math.inf
+    if values.min() >= 0:
+        return math.log(float(values @ np.exp(logs)))
+    unit = float(np.abs(values).max())
+    return Tilt(values / unit, logs, users).level() + math.log(unit / users)
+
+
+def largest(sketches: Sequence[Sketch]) -> Sketch:
+    """Of the largest of several deltas."""
+    return lambda epsilon: max(each(epsilon) for each in sketches)

@@ -1,0 +1,185 @@
+r"""Shuffled plans: every user runs the same plan once, and the adversary sees the multiset of their views.
+
+Upper ends, the least of what applies:
+
+- binary randomized response: the worst data set itself, by branch and bound (`binary`);
+- a mechanism whose laws are matched or small enough to list: its blanket (`randomizers`);
+- any other epsilon0-LDP plan: the clones (`clones`). A composition or a repetition is one randomizer, whose epsilon0 is
+  that of the whole and whose view is everything that one user sends; the shuffler does not separate it;
+- the unshuffled plan, for shuffling is post-processing.
+
+Lower ends are attained by data sets, never by a bound's own construction; where no law is known they are 0, and the
+source says so. For delta = 0 shuffling buys nothing: where all n views are the one at which the local ratio is largest
+and all others hold user 1's first value, that view has the local ratio.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeAlias
+
+import flint
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.numerics.certified_search import RESOLUTION, crossing, guided
+from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.shuffling.bounds import Anyone, Binary, Crowded, Side
+from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
+from ldpaudit.accountants.shuffling.few_users import FEW_USERS, FewUsers
+from ldpaudit.accountants.shuffling.randomizers import blanket
+from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Run, Shuffle
+from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
+
+Value: TypeAlias = Callable[[Fraction, float], flint.arb]
+"""Epsilon and tolerance to a bound of delta."""
+
+_ATTEMPTS = 3
+"""Guesses at the worst data set before the search is left to the upper bound alone."""
+_EXACT = 1e-9
+"""Relative width up to which the two ends of a worst data set count as one number."""
+
+
+def profile(plan: Shuffle, neighbours: Neighbours | None = None) -> PrivacyProfile:
+    """Profile of a shuffled plan.
+
+    Parameters
+    ----------
+    plan : Shuffle
+        Of a mechanism, a guarantee without delta, or a repetition, composition or post-processing of such.
+    neighbours : Neighbours or None
+        Replace-one: one user's input is replaced, the number of users is known.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. EXACT for binary randomized response where its two ends are within 1e-9; else INTERVAL. With one user,
+        the unshuffled plan's.
+
+    Raises
+    ------
+    Unsupported
+        For another relation, for a plan whose epsilon at delta = 0 is infinite, and for other plans.
+    """
+    if neighbours not in (None, REPLACE_ONE):
+        raise Unsupported(plan, f"only replace-one neighbours hide in a known number of users, not {neighbours}")
+    if not isinstance(plan.plan, Run | Guarantee | Repeat | Compose | PostProcess):
+        raise Unsupported(plan.plan, "a shuffled plan needs to be one user's, run once")
+    local = account(plan.plan, REPLACE_ONE)
+    if plan.users == 1:
+        return local
+    top = local.epsilon(0)
+    if not math.isfinite(top.high):
+        raise Unsupported(plan.plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")
+    return ShuffleProfile(plan, local, _side(plan, Fraction(top.high)))
+
+
+def _side(plan: Shuffle, epsilon0: Fraction) -> Side:
+    clones = Clones(epsilon0)
+    if not isinstance(plan.plan, Run):
+        return Anyone(clones, plan.users)
+    m = plan.plan.mechanism
+    few = None
+    if isinstance(m, KaryRandomizedResponse):
+        if m.k == 2 and m.p > Fraction(1, 2):
+            return Binary(m, plan.users)
+        few = FewUsers(m, plan.users) if m.k > 2 and plan.users <= FEW_USERS else None
+    found = blanket(m)
+    return Anyone(clones, plan.users) if found is None else Crowded(found, clones, plan.users, few)
+
+
+@dataclass(frozen=True)
+class ShuffleProfile(PrivacyProfile):
+    """What is known of a shuffled plan.
+
+    Parameters
+    ----------
+    plan : Shuffle
+        The plan, of two users at least.
+    local : PrivacyProfile
+        Of the unshuffled plan, finite at delta = 0.
+    side : object
+        The theorems.
+    tolerance : float
+        Relative width of delta at which the arithmetic aims; that between the theorems is not in its hands.
+    """
+
+    plan: Shuffle
+    local: PrivacyProfile
+    side: Side
+    tolerance: float = TOLERANCE
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """From what a data set attains to what the theorems allow; `Enclosure.relative_width` says how close these are."""
+        unshuffled = self.local.delta(require_epsilon(epsilon))
+        if unshuffled.high == 0 or math.isinf(epsilon):
+            return Enclosure(0.0, unshuffled.high, unshuffled.rigour, "shuffling is post-processing")
+        exact = Fraction(epsilon)
+        low, high = self._low(exact), self._high(exact, self.tolerance)
+        return self._enclosure(round_down(low), round_up(high), unshuffled.high).clamp(0.0, 1.0)
+
+    def _high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        unshuffled = self.local.delta(epsilon)
+        if unshuffled.high == 0:
+            return flint.arb(0)
+        high = self.side.high(epsilon, tolerance)
+        return high.min(flint.arb(unshuffled.high)) if unshuffled.rigour >= Rigour.INTERVAL else high
+
+    def _enclosure(self, low: float, high: float, unshuffled: float) -> Enclosure:
+        found = Enclosure(min(low, high), high, Rigour.INTERVAL, self._source(high >= unshuffled))
+        exact = isinstance(self.side, Binary) and found.relative_width <= _EXACT
+        return replace(found, rigour=Rigour.EXACT) if exact else found
+
+    def _source(self, unshuffled: bool) -> str:
+        above, below = self.side.sources
+        if unshuffled:
+            above = "as if it were not shuffled, for no theorem shows less"
+        return f"{self.plan.users} users; above: {above}; below: {below}"
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """At delta = 0 the local epsilon itself; else found by search, each end certified by `delta`."""
+        top = self.local.epsilon(0)
+        if require_delta(delta) == 0:
+            source = f"shuffling buys nothing at delta = 0: all views alike have the local ratio; {top.source}"
+            return replace(top, source=source)
+        goal = Fraction(delta)
+        below, beyond = self.side.sketches()
+        found = None if below is None else guided(*self._looks(self.side.low, goal), below, -1.0)
+        low, above = (found, found) if found is not None else self._crossing(self.side.low, goal)
+        if isinstance(self.side, Binary):
+            for _ in range(_ATTEMPTS):
+                near = Fraction(min(top.high, above * (1 + 2 * RESOLUTION)))
+                if self._high(near, self.tolerance) <= ball(goal):  # no data set is worse than the one looked at
+                    return self._enclosure(low, float(near), top.high)
+                again, above = self._crossing(self.side.fixed(near, self.tolerance), goal, low)
+                low = max(low, again)
+        high = None if beyond is None else guided(*self._looks(self._high, goal), beyond, 1.0)
+        if high is None:
+            high = self._crossing(self._high, goal, low, both=False)[1]
+        return self._enclosure(low, high, top.high)
+
+    def _crossing(self, value: Value, goal: Fraction, guess: float = 0.0, both: bool = True) -> tuple[float, float]:
+        return crossing(*self._looks(value, goal), guess or None, both)
+
+    def _looks(
+        self, value: Value, goal: Fraction
+    ) -> tuple[Callable[[float, float], flint.arb], Fraction, float, float]:
+        """What a search needs to know."""
+        finest, top = max(self.tolerance, self.side.finest), self.local.epsilon(0).high
+        return lambda e, t: value(Fraction(e), t), goal, top, finest
+
+    def _low(self, epsilon: Fraction) -> flint.arb:
+        return self.side.attained(epsilon, self.tolerance).value.abs_lower()
+
+    def witness(self, epsilon: Number) -> Witness | None:
+        """The data sets and the event of the lower end; None where it is 0."""
+        if self.local.delta(require_epsilon(epsilon)).high == 0 or math.isinf(epsilon):
+            return None
+        found = self.side.attained(Fraction(epsilon), self.tolerance)
+        return Witness(self.plan, found.pair, found.event) if found.event else None

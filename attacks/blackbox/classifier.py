@@ -1,0 +1,85 @@
+"""A score that a classifier learns from reports of its own; scikit-learn, extra `ml`, is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
+from ldpaudit.attacks.blackbox.features import LEAVES
+from ldpaudit.errors import Unsupported
+
+LARGEST = 1e6
+"""Numbers are cut off here: a classifier needs finite ones."""
+LEAST = 50
+"""Reports on each input that a classifier is trained on, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A fixed function of a report: the log-odds that a classifier gives the first input; 0 for another skeleton."""
+
+    skeleton: Skeleton
+    model: Any
+    name: str = "the log-odds of a classifier"
+    smooth: bool = False
+
+    def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
+        """Scores of the reports, in their order."""
+        scores = np.zeros(size)
+        if group := encoded.get(self.skeleton):
+            with _alone():
+                told = self.model.predict_proba(_table(group))[:, 1]
+            chance = np.clip(told, 1e-9, 1 - 1e-9)
+            scores[group.rows] = np.log(chance) - np.log1p(-chance)
+        return scores
+
+
+def learned(parts: Sequence[Encoded], skeleton: Skeleton, a: int, b: int, seed: int) -> Learned | None:
+    """Train on the reports of one skeleton; None where there are too few, or where they have no numbers.
+
+    Parameters
+    ----------
+    parts : sequence of Encoded
+        Each input's reports, which are used for nothing else.
+    skeleton : Skeleton
+        Whose reports are looked at.
+    a, b : int
+        Which two inputs are told apart.
+    seed : int
+        Of the classifier.
+
+    Raises
+    ------
+    Unsupported
+        Where scikit-learn is not installed.
+    """
+    try:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+    except ImportError:
+        raise Unsupported("a learned score", "it needs scikit-learn: install ldpaudit[ml]") from None
+    first, second = (parts[x].get(skeleton) for x in (a, b))
+    if first is None or second is None or min(len(first.rows), len(second.rows)) < LEAST or not first.leaves:
+        return None
+    table = np.concatenate([_table(first), _table(second)])
+    label = np.concatenate([np.ones(len(first.rows)), np.zeros(len(second.rows))])
+    model = HistGradientBoostingClassifier(random_state=seed % (1 << 32), early_stopping=True)
+    with _alone():
+        return Learned(skeleton, model.fit(table, label))
+
+
+def _alone() -> AbstractContextManager[object]:
+    """One thread: audits already run side by side, and threads that wait for a core wait long."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1, "openmp")
+    return limits
+
+
+def _table(group: Group) -> NDArray[np.float64]:
+    return np.clip(np.stack([leaf.astype(np.float64) for leaf in group.leaves[:LEAVES]], axis=1), -LARGEST, LARGEST)

@@ -1,0 +1,80 @@
+"""What each input of a function of unknown make shows how often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton
+from ldpaudit.attacks.blackbox.features import SKELETONS, Feature, divergence, divergences, features
+from ldpaudit.attacks.blackbox.public_coins import with_coins
+
+PAIRS = 6
+"""Pairs of inputs that each family of features proposes, where there are more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """Counts: of skeletons, and of the features of each skeleton."""
+
+    shapes: dict[Skeleton, int]
+    shape_counts: NDArray[np.float64]
+    features: dict[Skeleton, list[Feature]]
+
+    @classmethod
+    def of(cls, parts: Sequence[Encoded]) -> Book:
+        """Choose features and their cells from all inputs' reports, whichever input they are on, and count."""
+        often = Counter({s: 0 for part in parts for s in part})
+        for part in parts:
+            often.update({skeleton: len(group.rows) for skeleton, group in part.items()})
+        shapes = {skeleton: i for i, (skeleton, _) in enumerate(often.most_common(SKELETONS))}
+        groups = {s: [part.get(s) for part in parts] for s in shapes}
+        made = {s: [*features(found), *with_coins(found)] for s, found in groups.items()}
+        return cls(shapes, _often(shapes, parts), made)
+
+    def counted(self, parts: Sequence[Encoded]) -> Book:
+        """The same features of other reports."""
+        made = {
+            s: [replace(f, counts=f.count([part.get(s) for part in parts])) for f in found]
+            for s, found in self.features.items()
+        }
+        return Book(self.shapes, _often(self.shapes, parts), made)
+
+    def of_pair(self, a: int, b: int) -> Book:
+        """The counts of two inputs."""
+        made = {s: [replace(f, counts=f.counts[[a, b]]) for f in found] for s, found in self.features.items()}
+        return Book(self.shapes, self.shape_counts[[a, b]], made)
+
+    def __sub__(self, other: Book) -> Book:
+        made = {
+            s: [replace(f, counts=f.counts - g.counts) for f, g in zip(found, other.features[s], strict=True)]
+            for s, found in self.features.items()
+        }
+        return Book(self.shapes, self.shape_counts - other.shape_counts, made)
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Pairs of inputs that some family of features finds the most different."""
+        families: dict[str, NDArray[np.float64]] = {"shape": divergences(self.shape_counts)}
+        for made in (f for per_skeleton in self.features.values() for f in per_skeleton):
+            families[made.family] = families.get(made.family, 0) + divergences(made.counts)
+        every = list(combinations(range(len(self.shape_counts)), 2))
+        return sorted({p for table in families.values() for p in sorted(every, key=lambda p: -table[p])[:PAIRS]})
+
+    def families(self, prefix: str) -> list[str]:
+        """Names of families of features that begin like this."""
+        every = {f.family for found in self.features.values() for f in found}
+        return sorted(family for family in every if family.startswith(prefix))
+
+    def ranked(self, skeleton: Skeleton, family: str, a: int, b: int) -> list[Feature]:
+        """The features of a family, those first by which inputs `a` and `b` differ most."""
+        own = [f for f in self.features[skeleton] if f.family == family]
+        return sorted(own, key=lambda f: -divergence(f.counts[a], f.counts[b]))
+
+
+def _often(shapes: dict[Skeleton, int], parts: Sequence[Encoded]) -> NDArray[np.float64]:
+    return np.array([[len(part[s].rows) if s in part else 0 for s in shapes] for part in parts], dtype=np.float64)

@@ -1,0 +1,239 @@
+"""What a report of unknown make shows: discrete features, how often each input shows them, and scores made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
+
+SKELETONS, VALUES, WHOLES, BINS, LEAVES, BAG = 64, 64, 1 << 15, 32, 1024, 256
+"""At most so many skeletons, values of one leaf, whole reports, bins of a leaf with more values, leaves, and values
+whose presence is looked for."""
+FILLED = 8
+"""Reports that a bin must hold, on all inputs together, if there are to be more than two."""
+_SMOOTHING = 0.5
+_NO_BIT = -2000
+"""Stands for the lowest bit of what has none: zero, infinity."""
+DOUBT = 2.0
+"""Standard errors by which a log-ratio is drawn toward 0: with one, luck in many cells outweighs what a few show."""
+
+Read = Callable[[Group], NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A number that each report of one skeleton has, and a partition of its values into cells.
+
+    Parameters
+    ----------
+    family : str
+        ``whole``, ``leaf``, ``grid``, ``difference``, ``bag`` or ``sum``.
+    name : str
+        In words.
+    read : callable
+        The number of each report.
+    cells : ndarray
+        The values, in order, or the lower ends of the bins but the first.
+    binned : bool
+        Which of the two.
+    counts : ndarray
+        How often each input showed each cell; shape ``(inputs, len(cells) + 1)``, the last for other values.
+    """
+
+    family: str
+    name: str
+    read: Read
+    cells: NDArray[Any]
+    binned: bool
+    counts: NDArray[np.float64]
+
+    def places(self, group: Group) -> NDArray[np.int64]:
+        """The cell of each report."""
+        return _places(self.read(group), self.cells, self.binned)
+
+    def count(self, groups: Sequence[Group | None]) -> NDArray[np.float64]:
+        """How often each input shows each cell, of other reports."""
+        places = [np.empty(0, dtype=np.int64) if group is None else self.places(group) for group in groups]
+        return np.array([np.bincount(p, minlength=self.counts.shape[1]) for p in places], dtype=np.float64)
+
+
+def log_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Smoothed log-ratio of the frequencies of cells, drawn toward 0 by two standard errors: luck weighs nothing."""
+    first, second = first + _SMOOTHING, second + _SMOOTHING
+    ratio = np.log(first / first.sum()) - np.log(second / second.sum())
+    error = np.sqrt(1 / first + 1 / second)
+    return np.asarray(np.sign(ratio) * np.maximum(np.abs(ratio) - DOUBT * error, 0.0))
+
+
+def monotone_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`log_ratio` of cells in order, pooled until it only rises or only falls: a plateau comes out as one.
+
+    Source: Ayer, Brunk, Ewing, Reid, Silverman 1955, pooling adjacent violators.
+    """
+    shares = first / np.maximum(first + second, 1)
+    falls = bool(np.dot(shares - shares.mean(), np.arange(len(shares))) < 0)
+    blocks: list[tuple[float, float, int]] = []
+    for a, b in zip(*(part[::-1].tolist() if falls else part.tolist() for part in (first, second)), strict=True):
+        block = (a, b, 1)
+        while blocks and blocks[-1][0] * block[1] >= block[0] * blocks[-1][1]:
+            block = (blocks[-1][0] + block[0], blocks[-1][1] + block[1], blocks[-1][2] + block[2])
+            blocks.pop()
+        blocks.append(block)
+    table = np.array(blocks)
+    drawn = log_ratio(table[:, 0], table[:, 1])
+    # Small blocks are drawn the most toward 0, and with them what is beyond.
+    drawn = np.where(drawn < 0, np.maximum.accumulate(drawn), np.minimum.accumulate(drawn[::-1])[::-1])
+    pooled = np.repeat(drawn, table[:, 2].astype(np.int64))
+    return pooled[::-1] if falls else pooled
+
+
+def divergences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Jeffreys divergence of every two inputs, shape ``(inputs, inputs)``."""
+    shares = (counts + _SMOOTHING) / (counts + _SMOOTHING).sum(axis=1, keepdims=True)
+    cross = shares @ np.log(shares).T
+    own = np.diag(cross)
+    return np.asarray(own[:, None] + own[None, :] - cross - cross.T)
+
+
+def divergence(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Jeffreys divergence of two inputs."""
+    p, q = ((counts + _SMOOTHING) / (counts.sum() + _SMOOTHING * len(counts)) for counts in (first, second))
+    return float(np.dot(p - q, np.log(p) - np.log(q)))
+
+
+def _places(values: NDArray[Any], cells: NDArray[Any], binned: bool) -> NDArray[np.int64]:
+    if binned:
+        return np.searchsorted(cells, values, side="right")
+    found = np.searchsorted(cells, values)
+    known = cells[np.minimum(found, len(cells) - 1)] == values
+    return np.where(known, found, len(cells))
+
+
+def feature(family: str, name: str, read: Read, groups: Sequence[Group | None], most: int) -> Feature:
+    """Choose the cells from all inputs' reports, and count them."""
+    values = [np.empty(0) if group is None else read(group) for group in groups]
+    pooled = np.concatenate([v for v, group in zip(values, groups, strict=True) if group is not None])
+    cells, often = np.unique(pooled, return_counts=True)
+    binned = len(cells) > most and family != "whole"
+    if binned:
+        ends = np.linspace(0, 1, min(BINS, max(len(pooled) // FILLED, 2)) + 1)[1:-1]
+        cells = np.unique(np.quantile(pooled, ends, method="lower"))
+    elif len(cells) > most:
+        cells = np.sort(cells[np.argsort(-often, kind="stable")[:most]])
+    counts = [np.bincount(_places(v, cells, binned), minlength=len(cells) + 1)[: len(cells) + 1] for v in values]
+    return Feature(family, name, read, cells, binned, np.array(counts, dtype=np.float64))
+
+
+def features(groups: Sequence[Group | None]) -> Iterable[Feature]:
+    """All features of one skeleton, from each input's reports of it; None where an input has none."""
+    some = next(group for group in groups if group is not None)
+    yield feature("whole", "the whole report", Group.whole, groups, WHOLES)
+    leaves = len(some.leaves)
+    for j in range(min(leaves, LEAVES)):
+        made = feature("leaf", f"number {j} of the report", partial(_leaf, j), groups, VALUES)
+        yield made
+        if made.binned and some.leaves[j].dtype.kind == "i":
+            yield from (feature("leaf", f"bit {i} of number {j}", partial(_bit, j, i), groups, VALUES) for i in range(63))
+        if made.binned and some.leaves[j].dtype.kind == "f":
+            yield feature("grid", f"the lowest bit of number {j} of the report", partial(_lowest_bit, j), groups, VALUES)
+    if leaves > 1:
+        yield feature("sum", "the sum of the report", _sum, groups, VALUES)
+        if leaves <= BAG:
+            for j in range(leaves - 1):
+                yield feature("difference", f"number {j + 1} less number {j}", partial(_difference, j), groups, VALUES)
+            values, often = np.unique(np.concatenate([leaf for g in groups if g for leaf in g.leaves]), return_counts=True)
+            if np.count_nonzero(often > 1) <= BAG:  # what is seen once tells nothing
+                held = values[often > 1].tolist()
+                yield from (feature("bag", f"whether it holds {v}", partial(_holds, v), groups, 2) for v in held)
+
+
+def _leaf(j: int, group: Group) -> NDArray[Any]:
+    return group.leaves[j]
+
+
+def _difference(j: int, group: Group) -> NDArray[Any]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _numbers(group.leaves[j + 1] - group.leaves[j])
+
+
+def _bit(j: int, i: int, group: Group) -> NDArray[Any]:
+    return (group.leaves[j] >> i) & 1
+
+
+def _lowest_bit(j: int, group: Group) -> NDArray[np.int64]:
+    """The power of 2 that is the lowest bit of each float: what it was rounded to betrays what was added to it.
+
+    Source: Mironov 2012, "On significance of the least significant bits for differential privacy".
+    """
+    mantissa, exponent = np.frexp(group.leaves[j].astype(np.float64))
+    finite = np.isfinite(mantissa)
+    whole = (np.where(finite, mantissa, 0.0) * 2.0**53).astype(np.int64)
+    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    return np.where(finite & (whole != 0), exponent.astype(np.int64) - 53 + lowest, _NO_BIT)
+
+
+def _sum(group: Group) -> NDArray[np.float64]:
+    total = np.zeros(len(group.rows))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for leaf in group.leaves:
+            total += leaf
+    return _numbers(total)
+
+
+def _numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """The values, with what infinities leave undefined above all numbers."""
+    return np.where(np.isnan(values), np.finfo(np.float64).max, values) if values.dtype.kind == "f" else values
+
+
+def _holds(value: float, group: Group) -> NDArray[np.int64]:
+    held = np.zeros(len(group.rows), dtype=np.bool_)
+    for leaf in group.leaves:
+        held |= leaf == value
+    return held.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A fixed function of a report: by its skeleton a constant, plus a sum over features of a weight for each cell."""
+
+    name: str
+    constants: dict[Skeleton, float]
+    terms: dict[Skeleton, list[tuple[Feature, NDArray[np.float64]]]]
+    smooth: bool = False
+    """Whether so little is fitted that the views which fit it may choose its thresholds."""
+
+    def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
+        """Scores of the reports, in their order."""
+        scores = np.zeros(size)
+        for skeleton, group in encoded.items():
+            total = np.full(len(group.rows), self.constants.get(skeleton, 0.0))
+            for made, weights in self.terms.get(skeleton, ()):
+                total += weights[made.places(group)]
+            scores[group.rows] = total
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A fixed function of a report: one number of it, from the middle up, or down; 0 for another skeleton."""
+
+    name: str
+    skeleton: Skeleton
+    read: Read
+    middle: float
+    sign: float
+    smooth: bool = True
+
+    def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
+        """Scores of the reports, in their order."""
+        scores = np.zeros(size)
+        if group := encoded.get(self.skeleton):
+            away = self.sign * (self.read(group).astype(np.float64) - self.middle)
+            scores[group.rows] = np.clip(away, -1e300, 1e300)
+        return scores

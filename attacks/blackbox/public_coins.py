@@ -1,0 +1,125 @@
+"""Reports that name a public coin: what the rest says depends on which, and says nothing where they are mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ldpaudit.attacks.blackbox.encoding import Group
+from ldpaudit.attacks.blackbox.features import Feature, feature
+from ldpaudit.mechanisms._hadamard import transform
+
+COINS, SIDES = 2, 64
+"""Numbers of a report that may be coins, and values that one may have: of more, each is too rare."""
+PARTS, PAIRS = 256, 1 << 12
+"""Numbers of a report that are looked at, and values of a coin and one of them."""
+CELLS = 1 << 15
+"""Values of a coin and of all bits of a report whose parities are looked at."""
+_WORD = 31
+_LARGEST = 1 << _WORD
+_BIASES = np.tanh(np.geomspace(0.05, 9.0, 20) / 2)
+
+Floats = NDArray[np.float64]
+
+
+def with_coins(groups: Sequence[Group | None]) -> Iterator[Feature]:
+    """Each number of a report together with a coin, a family for each coin; and all their bits together."""
+    leaves = [group.leaves for group in groups if group is not None]
+    if not 1 < len(leaves[0]) <= PARTS:
+        return
+    values = [np.unique(np.concatenate(each)) for each in zip(*leaves, strict=True)]
+    small = [j for j, v in enumerate(values) if v.dtype.kind == "i" and v.min() > -_LARGEST and v.max() < _LARGEST]
+    coins = sorted((j for j in small if 2 < len(values[j]) <= SIDES), key=lambda j: -len(values[j]))[:COINS]
+    for coin in coins:
+        for j in small:
+            if j != coin and len(values[j]) * len(values[coin]) <= PAIRS:
+                name = f"number {j} where number {coin} is known"
+                yield feature(f"the report's numbers given number {coin}", name, partial(_both, coin, j), groups, PAIRS)
+    if len(small) == len(values):
+        yield from (made for coin in (*coins, None) if (made := _bits(coin, values, groups)))
+
+
+def _both(coin: int, j: int, group: Group) -> NDArray[np.int64]:
+    return np.asarray((group.leaves[coin] << _WORD) + group.leaves[j])
+
+
+def _bits(coin: int | None, values: list[NDArray[np.int64]], groups: Sequence[Group | None]) -> Feature | None:
+    """All bits of a report, those of the coin first; None where there are too many."""
+    # Two values are one bit, whatever they are.
+    tops = [None if j == coin or len(v) != 2 else int(v[-1]) for j, v in enumerate(values)]
+    widths = [0 if j == coin else 1 if len(v) == 2 else int(v.max()).bit_length() for j, v in enumerate(values)]
+    sides = values[coin] if coin is not None else np.zeros(1, dtype=np.int64)
+    cells = len(sides) << sum(widths)
+    negative = any(v.min() < 0 and len(v) != 2 and j != coin for j, v in enumerate(values))
+    if negative or cells > CELLS or cells * len(groups) > 8 * CELLS:
+        return None
+    read = _Pattern(coin, sides, tuple(widths), tuple(tops))
+    places = [np.empty(0, dtype=np.int64) if group is None else read(group) for group in groups]
+    counts = np.array([np.bincount(p, minlength=cells + 1) for p in places], dtype=np.float64)
+    words = "" if coin is None else f" where number {coin} is known"
+    return Feature(f"parity {len(sides)}", f"parities of the report's bits{words}", read, np.arange(cells), False, counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """The place of a report's bits among all patterns, those of the coin first; of what is no pattern, beyond all."""
+
+    coin: int | None
+    sides: NDArray[np.int64]
+    widths: tuple[int, ...]
+    tops: tuple[int | None, ...]
+    """Of numbers with two values the larger one."""
+
+    def __call__(self, group: Group) -> NDArray[np.int64]:
+        index, known = np.zeros(len(group.rows), dtype=np.int64), np.ones(len(group.rows), dtype=np.bool_)
+        if self.coin is not None:
+            index = np.minimum(np.searchsorted(self.sides, group.leaves[self.coin]), len(self.sides) - 1)
+            known = self.sides[index] == group.leaves[self.coin]
+        for j, (width, top) in enumerate(zip(self.widths, self.tops, strict=True)):
+            if j != self.coin:
+                bits = group.leaves[j] if top is None else (group.leaves[j] == top).astype(np.int64)
+                known &= (bits >= 0) & (bits < 1 << width)
+                index = (index << width) + bits
+        return np.where(known, index, len(self.sides) << sum(self.widths))
+
+
+def parity_ratio(first: Floats, second: Floats, sides: int) -> Floats:
+    r"""Log-ratio of the frequencies of bit patterns, where each input biases one parity of the bits.
+
+    For each side of a coin an input makes one set of bits even, or odd, more often than not, and leaves the rest fair:
+    what a noisy coefficient of a Hadamard transform does. The bias is the likeliest; the set is not chosen: the law is the
+    mean over all of them, by their likelihood.
+
+    Parameters
+    ----------
+    first, second : ndarray
+        How often each input showed each pattern; shape ``(sides * 2**bits + 1,)``, the last for what is none.
+    sides : int
+        Of the coin; 1 where there is none.
+
+    Returns
+    -------
+    ndarray
+        In nats; 0 for what is no pattern.
+    """
+    tables = [counts[:-1].reshape(sides, -1) for counts in (first, second)]
+    both = np.concatenate(tables)
+    shown = both.sum(axis=1, keepdims=True)
+    # How many more views make a set of bits even than odd; and odd than even.
+    surplus = np.array([transform(row) for row in both])[:, 1:]
+    surplus = np.concatenate([surplus, -surplus], axis=1)
+
+    def fit(bias: float) -> Floats:
+        likelihood = shown / 2 * np.log1p(-bias * bias) + surplus * np.arctanh(bias)
+        return np.concatenate([np.zeros((len(both), 1)), likelihood], axis=1)  # the first for no set at all
+
+    bias = max(_BIASES.tolist(), key=lambda b: float(special.logsumexp(fit(b), axis=1).sum()))
+    even, odd = np.split(special.softmax(fit(bias), axis=1)[:, 1:], 2, axis=1)
+    means = np.concatenate([np.ones((len(both), 1)), bias * (even - odd)], axis=1)
+    laws = np.log([transform(row) for row in means])
+    return np.concatenate([(laws[:sides] - laws[sides:]).ravel(), [0.0]])

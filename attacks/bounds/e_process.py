@@ -1,0 +1,144 @@
+r"""The any-time test: a wealth that bets on right guesses, and ever passes 1/alpha with probability at most alpha.
+
+At delta = 0 the wealth against epsilon is a mixture of likelihood ratios,
+
+.. math:: M_t(\varepsilon) = \int_{\sigma_k(\varepsilon)}^1
+          (\theta/\sigma_k)^{right} ((1-\theta)/(1-\sigma_k))^{wrong} \, d\pi(\theta),
+
+at delta > 0, with :math:`c = e^\varepsilon/(k-1)` and :math:`\delta'` the delta times the share of the inputs that are
+guessed,
+
+.. math:: M_t(\varepsilon) = \sum_{b:\; b (c + \delta') \le 0.999} \pi_b
+          (1 + b(1-\delta'))^{right} (1 - b(c+\delta'))^{wrong} (1 - b\delta')^{abstained}.
+
+Under (epsilon, delta)-privacy a view is guessed right with probability at most :math:`c \Pr[\text{wrong}] + \delta'`,
+whatever was seen before and whatever the rule of guessing made of it: each factor has mean at most 1, M is a
+supermartingale from at most 1, and Ville's inequality bounds its maximum. So the rule may learn from the very views that
+it is judged on, and the audit may stop at any time. The prior does not depend on epsilon: then M falls as epsilon grows, as
+long as it exceeds 1, and inverts to a bound. Source: Ville 1939; Waudby-Smith, Ramdas 2024 for the bets.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from ldpaudit.attacks.bounds.binomial import Counts, logit_share
+
+DIFFUSE = 0.15
+"""Share of the wealth that bets on nothing in particular."""
+FIRST = 0.65
+"""Share of the first bet, where there are more."""
+_STAKES = np.exp2(np.arange(-24.0, 11.0))
+"""Stakes of the diffuse part at delta > 0: a stake within a factor 1.5 of the best grows 0.8 times as fast."""
+MOST = 0.999
+"""Share of the wealth that one view may cost at delta > 0: with more at stake the logarithm would lose its digits."""
+_PRECISION = 1e-9
+"""Relative precision of the inversion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wealth:
+    """The test; see `ldpaudit.attacks.bounds.binomial.LevelTest`.
+
+    Parameters
+    ----------
+    inputs : int
+        How many the game draws from.
+    share : float
+        The delta times the share of the inputs that are guessed.
+    alpha : float
+        Failure probability.
+    bets : tuple of float
+        Fixed before the counted views: at delta = 0 the epsilons, at delta > 0 the stakes that are bet on most.
+    """
+
+    inputs: int
+    share: float
+    alpha: float
+    bets: tuple[float, ...] = ()
+
+    def log_wealth(
+        self, right: ArrayLike, wrong: ArrayLike, trials: ArrayLike, epsilon: ArrayLike
+    ) -> NDArray[np.float64]:
+        """Logarithm of the wealth, rounded down; on arrays that broadcast."""
+        arrays = (np.asarray(a, dtype=np.float64) for a in (right, wrong, trials, epsilon))
+        right, wrong, trials, epsilon = np.broadcast_arrays(*arrays)
+        odds = logit_share(epsilon, self.inputs)
+        made = self._pure(right, wrong, odds) if self.share == 0 else self._staked(right, wrong, trials, odds)
+        # Each of a few terms is good to 1e-15 of its size, which no count times such a logarithm exceeds.
+        size = right + wrong + trials * min(1.0, 1e3 * self.share)
+        return np.asarray(made - 1e-14 * size * (1 + np.abs(odds)) - 1e-9)
+
+    def _weights(self) -> list[float]:
+        """Shares of the bets, those that are nearest to what is expected first."""
+        if len(self.bets) < 2:
+            return [1 - DIFFUSE] * len(self.bets)
+        return [FIRST, *[(1 - DIFFUSE - FIRST) / (len(self.bets) - 1)] * (len(self.bets) - 1)]
+
+    def _pure(
+        self, right: NDArray[np.float64], wrong: NDArray[np.float64], odds: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        def likelihood(at: ArrayLike) -> NDArray[np.float64]:
+            return np.asarray(right * special.log_expit(at) + wrong * special.log_expit(-np.asarray(at)))
+
+        null = likelihood(odds)
+        with np.errstate(divide="ignore"):
+            # Jeffreys' prior, and of its posterior the part above the null.
+            above = np.log(special.betainc(wrong + 0.5, right + 0.5, special.expit(-odds)))
+        diffuse = special.betaln(right + 0.5, wrong + 0.5) - special.betaln(0.5, 0.5) + above - null
+        terms = [diffuse + math.log(DIFFUSE if self.bets else 1)]
+        for weight, at in zip(self._weights(), logit_share(self.bets, self.inputs), strict=True):
+            terms.append(np.where(at > odds, likelihood(at) - null + math.log(weight), -np.inf))
+        return np.asarray(np.logaddexp.reduce(terms))
+
+    def _staked(
+        self,
+        right: NDArray[np.float64],
+        wrong: NDArray[np.float64],
+        trials: NDArray[np.float64],
+        odds: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        abstained = trials - right - wrong
+        with np.errstate(over="ignore"):
+            # Rounded up, which only takes from the wealth.
+            per_wrong = (np.exp(odds) + self.share) * (1 + 1e-14 * (1 + np.abs(odds)))
+        share = (DIFFUSE if self.bets else 1) / len(_STAKES)
+        weighted = [(share, b) for b in _STAKES] + list(zip(self._weights(), self.bets, strict=True))
+        terms = []
+        for weight, stake in weighted:
+            live = stake * per_wrong <= MOST
+            b = np.where(live, stake, 0.0)
+            won = right * np.log1p(b * (1 - self.share)) + abstained * np.log1p(-b * self.share)
+            grown = won + wrong * np.log1p(-b * np.where(live, per_wrong, 0.0))
+            terms.append(np.where(live, grown + math.log(weight), -np.inf))
+        return np.asarray(np.logaddexp.reduce(terms))
+
+    def refutes(self, counts: Counts, epsilon: float) -> bool:
+        """See `LevelTest`."""
+        return self._log(counts, epsilon) >= -math.log(self.alpha)
+
+    def p_value(self, counts: Counts, epsilon: float) -> float:
+        """See `LevelTest`; holds at every stopping time."""
+        return min(1.0, math.exp(-max(0.0, self._log(counts, epsilon))))
+
+    def epsilon_lower(self, counts: Counts) -> float:
+        """See `LevelTest`; holds at every stopping time."""
+        if not counts.right or not self.refutes(counts, 0.0):
+            return 0.0
+        low, high = 0.0, 1.0
+        while self.refutes(counts, high):
+            low, high = high, 2 * high
+        while high - low > _PRECISION * high:
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.refutes(counts, middle) else (low, middle)
+        return low
+
+    def _log(self, counts: Counts, epsilon: float) -> float:
+        if epsilon == math.inf:
+            return 0.0
+        return float(self.log_wealth(counts.right, counts.wrong, counts.trials, epsilon))

@@ -1,0 +1,249 @@
+"""Draw, choose the event, measure; once with all the budget, or looking all the time and stopping when it is known.
+
+With a fixed sample the event is chosen on views that the bound never sees. In a sequential audit the bound holds whatever
+the rule of guessing makes of the past: there every view counts, and the event is chosen again from all views so far
+whenever these have doubled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from ldpaudit.attacks.bounds import binomial
+from ldpaudit.attacks.bounds.binomial import Counts
+from ldpaudit.attacks.engine.work import LARGEST, SMALLEST, Checkpoint, Progress, State, Unit, stream
+from ldpaudit.attacks.games.game import Aim, Game, Source, games
+from ldpaudit.attacks.games.two_inputs import Choice
+from ldpaudit.claim import SLACK
+from ldpaudit.evidence import Mode
+
+CHOOSING, CHOOSING_BLIND = 0.05, 0.15
+"""Share of a fixed sample that chooses the event: where what is declared is believed, and where not."""
+LEARNING = 1 << 18
+"""Views that an event is chosen from, at most."""
+LEARNING_BELIEVED, LEARNING_ELSE = 16, 4
+"""A sequential audit chooses events until a 16th of the budget, or until a 4th where what is declared is not believed."""
+FINAL = 0.1
+"""Share of the level that a sequential audit keeps for a last look, at all that followed the last choice of an event."""
+FIRST, FIRST_DELTA = 32, 4096
+"""Views that the first event of a sequential audit is chosen from, at most; and at most a 16th of the budget. At delta > 0
+it also settles the delta that the test allows for, which is worth more views."""
+STEP = 24
+"""A sequential audit looks at its counts whenever it has a 24th more views: it overshoots by half of that."""
+LEAST = 32
+"""Views between two looks, at least."""
+RATIOS = (1.05, 1.0, 1.2, 1.5, 2.5)
+"""Multiples of the claimed epsilon that a sequential audit bets on; most on the first, which takes longest to tell."""
+CERTAIN = 20.0
+"""Epsilon that is bet on where the declared one is infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An audit, all that it depends on, and how it is carried out."""
+
+    source: Source
+    trials: int
+    confidence: float
+    seed: int
+    delta: float
+    epsilon: float | None
+    mode: Mode
+    executor: Executor | None = None
+    progress: Progress | None = None
+
+    @property
+    def description(self) -> str:
+        """Everything that the samples and the bound depend on."""
+        given = (self.trials, self.confidence, self.seed, self.delta, self.epsilon, str(self.mode))
+        return f"{self.source.description} {given}"
+
+    @property
+    def alpha(self) -> float:
+        """Failure probability."""
+        return 1 - self.confidence
+
+    def aim(self, horizon: int) -> Aim:
+        """What events are chosen for."""
+        return Aim(self.delta, self.alpha, horizon, self.epsilon)
+
+    def units(self, game: int, phase: int, start: int, sizes: Iterator[int], event: Any = None) -> Iterator[Unit]:
+        """Units of one phase of the work, from the one with this index on."""
+        for index, size in enumerate(sizes, start):
+            yield Unit(self.source, game, self.seed, (phase, game, index), size, event)
+
+    def looks(self, state: State) -> list[tuple[Mode, float, Counts]]:
+        """When to look, with which share of the level, at which counts."""
+        if self.mode is Mode.FIXED:
+            return [(Mode.FIXED, 1.0, state.counts)]
+        looks = [(Mode.SEQUENTIAL, 1 - FINAL, state.counts)]
+        return [*looks, (Mode.FIXED, FINAL, state.counts - state.since)] if state.drawn == self.trials else looks
+
+    def test(self, state: State, mode: Mode, level: float) -> binomial.LevelTest:
+        """The test that counts are put to."""
+        inputs = games(self.source)[state.game].inputs
+        return binomial.level_test(mode, inputs, self.delta, state.directions, level * self.alpha, state.tuning)
+
+    def refuted(self, state: State) -> bool:
+        """Whether a sequential audit knows enough."""
+        if self.mode is Mode.FIXED or self.epsilon is None or not state.counts.right:
+            return False
+        # Past the slack to which a claim is read, and past the precision of the bound.
+        test = self.test(state, Mode.SEQUENTIAL, 1 - FINAL)
+        return test.refutes(state.counts, self.epsilon * (1 + 10 * float(SLACK)) + 1e-12)
+
+    def tell(self, state: State) -> None:
+        """Report the bound as it stands."""
+        if self.progress is None:
+            return
+        k, c = games(self.source)[state.game].inputs, state.counts
+        if self.mode is Mode.SEQUENTIAL:
+            bound = self.test(state, Mode.SEQUENTIAL, 1 - FINAL).epsilon_lower(c)
+        else:
+            share = self.delta * state.directions / k
+            bound = float(binomial.epsilon_lower(c.right, c.wrong, max(c.trials, 1), share, self.alpha, k))
+        self.progress(state.drawn, bound)
+
+
+def _sizes(job: Job, drawn: int, end: int) -> Iterator[int]:
+    """Sizes of the units from `drawn` views on: a function of nothing but that and the budget."""
+    even = min(max(-(-job.trials // 64), SMALLEST), LARGEST)
+    while drawn < end:
+        size = even if job.mode is Mode.FIXED else min(max(LEAST, drawn // STEP), LARGEST)
+        yield min(size, end - drawn)
+        drawn += min(size, end - drawn)
+
+
+def _first(
+    job: Job, views: int, start: int = 0, known: list[list[Any]] | None = None
+) -> list[tuple[Choice, list[Any]]]:
+    """What each game promises on views of its own, and these; from `start` on, where some are known."""
+    found = []
+    for index, game in enumerate(games(job.source)):
+        units = job.units(index, 0, start, _sizes(job, start, views))
+        samples = [*(known[index] if known else []), *stream(units, job.executor)]
+        found.append((game.choose(samples, views, job.aim(max(job.trials - views, 1))), samples))
+    return found
+
+
+def begin(job: Job) -> State:
+    """Choose the game and its event; a sequential audit counts meanwhile."""
+    return _learn(job) if job.mode is Mode.SEQUENTIAL else _choose(job)
+
+
+def _choose(job: Job) -> State:
+    """Fixed sample: the game and the event, by views of their own."""
+    played = games(job.source)
+    if (known := played[0].chosen) is not None and len(played) == 1:
+        return State(0, known, known.directions, (), 0, 0)
+    few, more = (min(int(job.trials * part), LEARNING) // len(played) for part in (CHOOSING, CHOOSING_BLIND))
+    found = _first(job, few)
+    if not all(choice.believed for choice, _ in found):
+        found, few = _first(job, more, few, [samples for _, samples in found]), more
+    best = max(range(len(played)), key=lambda i: found[i][0].promise)
+    event = found[best][0].event
+    return State(best, event, event.directions, (), few * len(played), 0)
+
+
+def _learn(job: Job) -> State:
+    """Sequential: the game by a few views of its own, and then events that get better as views are counted."""
+    played = games(job.source)
+    views = max(1, min(job.trials // 16, FIRST_DELTA if job.delta else FIRST) // len(played))
+    found = _first(job, views)
+    best = max(range(len(played)), key=lambda i: found[i][0].promise)
+    (choice, samples), game = found[best], played[best]
+    state = State(best, choice.event, choice.event.directions, (), views * len(played), 0)
+    state = replace(state, tuning=_bets(job, game, choice, views))
+    if game.chosen is not None:
+        return state
+    early, late = (min(job.trials // part, LEARNING) for part in (LEARNING_BELIEVED, LEARNING_ELSE))
+    seen, look = views, 2 * views
+    sizes = list(_sizes(job, state.drawn, late))
+    results = stream(job.units(best, 1, 0, iter(sizes)), job.executor)
+    for size, sample in zip(sizes, results, strict=True):
+        state = _count(state, size, game.count(state.event, sample))
+        samples, seen = [*samples, sample], seen + size
+        job.tell(state)
+        if job.refuted(state):
+            break
+        done = state.drawn >= (early if choice.believed else late)
+        if seen >= look or done:
+            choice = game.choose(samples, seen, job.aim(min(4 * seen, job.trials)))
+            state, look = _again(job, game, state, choice, seen), 2 * look
+        if done and (choice.believed or state.drawn >= late):
+            break
+    results.close()
+    return replace(state, since=state.counts)
+
+
+def _again(job: Job, game: Game, state: State, choice: Choice, seen: int) -> State:
+    """With a better event.
+
+    What is bet, and the delta that the test allows for, stay as they are once a view has moved the wealth: at delta = 0
+    a guess does, else every view.
+    """
+    c, directions = state.counts, choice.event.directions
+    if not (c.trials if job.delta else c.right + c.wrong):
+        return replace(state, event=choice.event, directions=directions, tuning=_bets(job, game, choice, seen))
+    if not directions or (job.delta and directions > state.directions):
+        return state
+    return replace(state, event=choice.event, directions=max(directions, state.directions))
+
+
+def _count(state: State, size: int, counted: tuple[int, int]) -> State:
+    counts = state.counts + Counts(*counted, size) if state.directions else state.counts
+    return replace(state, drawn=state.drawn + size, units=state.units + 1, counts=counts)
+
+
+def _bets(job: Job, game: Game, choice: Choice, seen: int) -> tuple[float, ...]:
+    """What a sequential test bets on: what the event promises, and multiples of the claim."""
+    if not choice.event.directions:
+        return ()
+    share = job.delta * choice.event.directions / game.inputs
+    right, wrong = choice.right - share, choice.wrong if choice.believed else max(choice.wrong, 0.5 / seen)
+    expected = CERTAIN if wrong == 0 else math.log(max(right, 1e-9) / wrong) + math.log(game.inputs - 1)
+    expected = min(max(expected, 0.0), CERTAIN)
+    if job.delta:
+        null = job.epsilon if job.epsilon is not None and job.epsilon < expected else 0.95 * expected
+        return _stakes(choice, share, math.exp(null) / (game.inputs - 1))
+    if job.epsilon is None:
+        return (expected,) if expected > 0 else ()
+    bets = [job.epsilon * ratio for ratio in RATIOS if 0 < job.epsilon < math.inf]
+    return (expected, *bets) if choice.believed and expected > 0 else tuple(bets)
+
+
+def _stakes(choice: Choice, share: float, odds: float) -> tuple[float, ...]:
+    """The stake that makes most of an event, none where it makes nothing. Source: Kelly 1956."""
+    stakes = np.geomspace(1e-4, 0.9, 200) / (odds + share)
+    rest = 1 - choice.right - choice.wrong
+    grown = choice.right * np.log1p(stakes * (1 - share)) + choice.wrong * np.log1p(-stakes * (odds + share))
+    grown += special.xlog1py(rest, -stakes * share)
+    best = int(np.argmax(grown))
+    return (float(stakes[best]),) if grown[best] > 0 else ()
+
+
+def measure(job: Job, state: State, checkpoint: Checkpoint | None = None) -> State:
+    """Count with the event as it is, until the budget is spent or enough is known."""
+    if checkpoint:
+        checkpoint.save(state)
+    if job.refuted(state):
+        return state
+    sizes = list(_sizes(job, state.drawn, job.trials))
+    units = job.units(state.game, 2, state.units, iter(sizes), state.event)
+    results = stream(units, job.executor)
+    for size, counted in zip(sizes, results, strict=True):
+        state = _count(state, size, counted)
+        if checkpoint:
+            checkpoint.save(state)
+        job.tell(state)
+        if job.refuted(state):
+            break
+    results.close()
+    return state

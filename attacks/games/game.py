@@ -1,0 +1,329 @@
+"""The games that an engine can play, on two inputs and on k: fresh views in, what was guessed out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.adapters.callables import as_sampler, in_order, one_by_one, stack
+from ldpaudit.attacks.games import k_inputs, two_inputs
+from ldpaudit.errors import ImplementationError
+from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.plan import Plan, Run, as_plan
+
+CHUNK = 1 << 17
+"""Views drawn at a time, where views are small."""
+CHUNK_BYTES = 1 << 26
+"""Memory that views drawn at a time may take."""
+
+Draw = Callable[[int, int, np.random.Generator], NDArray[np.float64]]
+"""(side, size, rng) to scores: side 0 or 1 of the pair, `size` independent views."""
+Mixed = Callable[[NDArray[np.int64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+"""Sides, in the order in which views are drawn, to the scores of the views on either."""
+Sampler = Callable[[Any, int, np.random.Generator], Views]
+Sample = Any
+"""What a game keeps of views until an event is chosen; what it is, is the game's own affair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Something to distinguish: scores of its views on the two inputs of a pair.
+
+    Parameters
+    ----------
+    pair : tuple
+        The inputs.
+    event : str
+        What is looked for, in words.
+    draw : callable
+        Scores of fresh views.
+    view_bytes : int
+        Memory of one view, which sets how many are drawn at a time.
+    calibrated : bool
+        Whether scores are log-likelihood ratios under what is declared; then few views choose the event.
+    chosen : Event or None
+        The event, where it was chosen on views that the engine never draws: it spends none on that.
+    mixed : callable or None
+        Draws one view after the other, in place of `draw`. Where a view shows what it has in common with those before it, a
+        counter or the time, a coin must have chosen its side: many of one side after another could be told by their place.
+    """
+
+    pair: tuple[Any, Any]
+    event: str
+    draw: Draw
+    view_bytes: int = 8
+    calibrated: bool = False
+    chosen: two_inputs.Event | None = None
+    mixed: Mixed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What guesses are chosen for: a bound at this delta and level, from so many views, above the claim if there is one."""
+
+    delta: float
+    alpha: float
+    horizon: int
+    claimed: float | None = None
+
+
+class Game(Protocol):
+    """Draw an input uniformly, look at the view, guess which."""
+
+    @property
+    def inputs(self) -> int:
+        """How many are drawn from."""
+
+    @property
+    def pair(self) -> tuple[Any, Any]:
+        """The two inputs, or the first and the last."""
+
+    @property
+    def event(self) -> str:
+        """What is looked for, in words."""
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether what is declared tells beforehand how good the guesses are."""
+
+    @property
+    def chosen(self) -> Any:
+        """The event where it is known beforehand, or None."""
+
+    def draw(self, size: int, rng: np.random.Generator) -> Sample:
+        """What can be guessed from fresh views, before it is decided which guesses count."""
+
+    def count(self, event: Any, sample: Sample) -> tuple[int, int]:
+        """Right and wrong guesses."""
+
+    def measure(self, event: Any, size: int, rng: np.random.Generator) -> tuple[int, int]:
+        """Right and wrong guesses on the views that `draw` would draw."""
+
+    def choose(self, samples: Sequence[Sample], views: int, aim: Aim) -> two_inputs.Choice:
+        """Which guesses to count in further views."""
+
+
+def chunks(size: int, view_bytes: int) -> Iterator[int]:
+    """Sizes that fit into memory and add up to `size`."""
+    most = max(1, min(CHUNK, CHUNK_BYTES // max(view_bytes, 1)))
+    return (min(most, size - start) for start in range(0, size, most))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two inputs, told apart by a score."""
+
+    target: Target
+    inputs: int = 2
+
+    @property
+    def pair(self) -> tuple[Any, Any]:
+        """See `Game`."""
+        return self.target.pair
+
+    @property
+    def event(self) -> str:
+        """See `Game`."""
+        return self.target.event
+
+    @property
+    def calibrated(self) -> bool:
+        """See `Game`."""
+        return self.target.calibrated
+
+    @property
+    def chosen(self) -> two_inputs.Event | None:
+        """See `Game`."""
+        return self.target.chosen
+
+    def _parts(self, size: int, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
+        for part in chunks(size, self.target.view_bytes):
+            if self.target.mixed is not None:
+                yield self.target.mixed(rng.integers(0, 2, part))
+                continue
+            first = int(rng.binomial(part, 0.5))
+            yield self.target.draw(0, first, rng), self.target.draw(1, part - first, rng)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Sample:
+        """Scores on the first and on the second input."""
+        return _both(list(self._parts(size, rng)))
+
+    def count(self, event: two_inputs.Event, sample: Sample) -> tuple[int, int]:
+        """See `Game`."""
+        return event.count(*sample)
+
+    def measure(self, event: two_inputs.Event, size: int, rng: np.random.Generator) -> tuple[int, int]:
+        """See `Game`."""
+        counts = [event.count(*part) for part in self._parts(size, rng)]
+        return sum(right for right, _ in counts), sum(wrong for _, wrong in counts)
+
+    def choose(self, samples: Sequence[Sample], views: int, aim: Aim) -> two_inputs.Choice:
+        """See `Game`."""
+        first, second = _both(samples)
+        if self.chosen is not None:
+            right, wrong = (count / max(views, 1) for count in self.chosen.count(first, second))
+            return two_inputs.Choice(self.chosen, 0.0, right, wrong, believed=False)
+        return two_inputs.choose(first, second, aim.delta, aim.alpha, aim.horizon, self.calibrated, aim.claimed)
+
+
+def _both(samples: Sequence[Sample]) -> Sample:
+    return tuple(np.concatenate([sample[side] for sample in samples] or [np.empty(0)]) for side in (0, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """One of k inputs, named by a guess."""
+
+    many: k_inputs.Many
+    sample: Sampler
+    view_bytes: int = 8
+    calibrated: bool = True
+    chosen: None = None
+    one: Callable[[Any], Any] | None = None
+    """Makes one view a call, in place of `sample`; see `Target`'s `mixed`."""
+
+    @property
+    def inputs(self) -> int:
+        """See `Game`."""
+        return len(self.many.inputs)
+
+    @property
+    def pair(self) -> tuple[Any, Any]:
+        """See `Game`."""
+        return self.many.inputs[0], self.many.inputs[-1]
+
+    @property
+    def event(self) -> str:
+        """See `Game`."""
+        return self.many.event
+
+    def draw(self, size: int, rng: np.random.Generator) -> Sample:
+        """The table of guesses."""
+        table = np.zeros((self.inputs, 2), dtype=np.int64)
+        for part in chunks(size, self.view_bytes):
+            order = rng.integers(0, self.inputs, part)
+            often = np.bincount(order, minlength=self.inputs)
+            made = None if self.one is None else in_order(self.one, self.many.inputs, order.tolist())
+            for position in np.flatnonzero(often).tolist():
+                x, asked = self.many.inputs[position], int(often[position])
+                views = self.sample(x, asked, rng) if made is None else stack(made[position], x)
+                table += k_inputs.tabulate(guesses_of(self.many, views, asked, x), position, self.inputs)
+        return table
+
+    def count(self, event: k_inputs.Guesses, sample: Sample) -> tuple[int, int]:
+        """See `Game`."""
+        return event.count(sample)
+
+    def measure(self, event: k_inputs.Guesses, size: int, rng: np.random.Generator) -> tuple[int, int]:
+        """See `Game`."""
+        return event.count(self.draw(size, rng))
+
+    def choose(self, samples: Sequence[Sample], views: int, aim: Aim) -> two_inputs.Choice:
+        """See `Game`."""
+        table = np.asarray(np.sum([np.zeros((self.inputs, 2), dtype=np.int64), *samples], axis=0, dtype=np.int64))
+        return k_inputs.choose(self.many, table, views, aim.delta, aim.alpha, aim.horizon, aim.claimed)
+
+
+def guesses_of(many: k_inputs.Many, views: Any, size: int, x: Any) -> NDArray[np.int64]:
+    """Guesses at views, which foreign code may have made in another shape than the mechanism's.
+
+    Raises
+    ------
+    ImplementationError
+        Where they are not views of the mechanism.
+    """
+    try:
+        guesses = np.asarray(many.guess(views))
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise ImplementationError(f"needs views of the declared mechanism, got {views!r:.80}: {error}", x) from error
+    if guesses.shape != (size,) or not np.issubdtype(guesses.dtype, np.integer):
+        raise ImplementationError(f"needs {size} views of the declared mechanism, got {guesses.shape}", x)
+    return guesses
+
+
+class Source(Protocol):
+    """Where games come from; it travels to the workers, and they are made there."""
+
+    @property
+    def description(self) -> str:
+        """What is sampled, in words that do not change from one run of the program to the next."""
+
+    def games(self) -> tuple[Game, ...]:
+        """The games that can be played, the one on two inputs first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A target that is at hand; it travels only as far as its `draw` pickles."""
+
+    target: Target
+
+    @property
+    def description(self) -> str:
+        """See `Source`."""
+        return f"{self.target.pair} {self.target.event}"
+
+    def games(self) -> tuple[Game, ...]:
+        """See `Source`."""
+        return (Pair(self.target),)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, the relation, the code that is sampled in place of the plan's mechanism, and the delta that is played for."""
+
+    plan: Plan | Mechanism
+    neighbours: Neighbours | None = None
+    implementation: Mechanism | Callable[..., Any] | None = None
+    delta: float = 0.0
+
+    @property
+    def description(self) -> str:
+        """See `Source`."""
+        code = self.implementation
+        kind: Any = code if hasattr(code, "__qualname__") else type(code)  # other words may tell of an address in memory
+        shown = str(code) if isinstance(code, Mechanism) else f"{kind.__module__}:{kind.__qualname__}"
+        return f"{self.plan} {self.neighbours} {shown}"
+
+    def games(self) -> tuple[Game, ...]:
+        """See `Source`."""
+        plans = import_module("ldpaudit.attacks.games.plans")
+        plan = as_plan(self.plan)
+        if not isinstance(plan, Run):
+            target = plans.target(plan, self.neighbours, self.implementation, self.delta)
+            return (Pair(replace(target, calibrated=True)),)
+        m = plan.mechanism
+        found = plans.attack(m, self.neighbours, self.delta)
+        target, *baits = (
+            replace(plans.played(m, each, self.implementation), calibrated=True) for each in (found, *found.baits)
+        )
+        many = found.many
+        if many is None and (self.neighbours or m.relations[0]) == REPLACE_ONE:
+            many = k_inputs.of_law(m)
+        if many is None or len(many.inputs) < 3:
+            return Pair(target), *map(Pair, baits)
+        code = self.implementation or m
+        one = code if not isinstance(code, Mechanism) and one_by_one(code) else None
+        return Pair(target), *map(Pair, baits), Which(many, as_sampler(code), target.view_bytes, one=one)
+
+
+@lru_cache(maxsize=8)
+def _kept(source: Any) -> tuple[Game, ...]:
+    found: tuple[Game, ...] = source.games()
+    return found
+
+
+def games(source: Source) -> tuple[Game, ...]:
+    """The source's games; made once a process, where the source can be remembered."""
+    try:
+        hash(source)
+    except TypeError:
+        return source.games()
+    return _kept(cast(Hashable, source))

@@ -1,0 +1,124 @@
+"""The game on k inputs: a guess which of them made a view, and which guesses are worth counting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ldpaudit.attacks.bounds.binomial import epsilon_lower
+from ldpaudit.attacks.games.two_inputs import BEYOND, Choice, fits
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism, Views
+
+MOST = 1 << 16
+"""Probabilities that are looked at to find the best guesses under a law."""
+Table = NDArray[np.int64]
+"""How often each input was guessed, rightly and wrongly; shape ``(k, 2)``. Tables add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """Inputs, any two of them neighbours, and a guess which of them made a view.
+
+    Parameters
+    ----------
+    inputs : tuple
+        At least two.
+    guess : callable
+        Views to positions in `inputs`, shape ``(size,)``; -1 abstains.
+    shares : sequence of float
+        For each input the declared probability that a guess at it is right, inputs being equally likely.
+    event : str
+        The guess, in words.
+    """
+
+    inputs: tuple[Any, ...]
+    guess: Callable[[Views], NDArray[np.int64]]
+    shares: Sequence[float]
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class Guesses:
+    """Guess these inputs, by their positions, and abstain where another would be guessed."""
+
+    at: tuple[int, ...]
+
+    @property
+    def directions(self) -> int:
+        """How many of the inputs are ever guessed."""
+        return len(self.at)
+
+    @property
+    def certain(self) -> bool:
+        """Whether a view betrays its input; never said of more than two."""
+        return False
+
+    def count(self, table: Table) -> tuple[int, int]:
+        """Right and wrong guesses."""
+        right, wrong = table[list(self.at)].sum(axis=0)
+        return int(right), int(wrong)
+
+
+def tabulate(guesses: NDArray[np.int64], position: int, inputs: int) -> Table:
+    """The table of guesses at views that were all made of one input."""
+    counts = np.bincount(guesses[(guesses >= 0) & (guesses < inputs)], minlength=inputs)
+    table = np.zeros((inputs, 2), dtype=np.int64)
+    table[:, 1] = counts
+    table[position] = counts[position], 0
+    return table
+
+
+def choose(
+    many: Many, table: Table, views: int, delta: float, alpha: float, horizon: int, claimed: float | None = None
+) -> Choice:
+    """The guesses that promise the best bound from `horizon` fresh views; see `two_inputs.choose`.
+
+    All of them where the table fits the declared shares; else those inputs that are guessed best, as many of them as give
+    the best bound on these views.
+    """
+    inputs, right, wrong = len(table), table[:, 0], table[:, 1]
+    guesses, seen = right + wrong, max(views, 1)
+    expected = np.asarray(many.shares) * guesses
+    if fits(right, wrong, expected):
+        hits, total, scale = float(expected.sum()), int(guesses.sum()), horizon / seen
+        promise = float(epsilon_lower(hits * scale, (total - hits) * scale, horizon, delta, alpha, inputs))
+        declared = special.logit(np.mean(many.shares)) + np.log(inputs - 1)
+        believed = claimed is None or bool(declared > claimed * BEYOND)
+        return Choice(Guesses(tuple(range(inputs))), promise, hits / seen, (total - hits) / seen, believed)
+    alone = epsilon_lower(right, wrong, seen, delta / inputs, alpha, inputs)
+    order = np.lexsort((-right, -alone))
+    rights, wrongs, guessed = np.cumsum(right[order]), np.cumsum(wrong[order]), np.arange(1, inputs + 1)
+    bounds = epsilon_lower(rights, wrongs, seen, delta * guessed / inputs, alpha, inputs)
+    best = int(np.argmax(bounds))
+    at = tuple(sorted(order[: best + 1].tolist()))
+    return Choice(Guesses(at), float(bounds[best]), float(rights[best] / seen), float(wrongs[best] / seen), False)
+
+
+def of_law(m: Mechanism) -> Many | None:
+    """The most likely input for each view; None where the law's views are not few and counted from 0."""
+    inputs = tuple(m.inputs) if len(m.inputs) <= MOST else ()
+    try:
+        laws = [m.law(inputs[0])] if len(inputs) > 2 else []
+        if not laws or laws[0].size * len(inputs) > MOST or set(laws[0].views()) != set(range(laws[0].size)):
+            return None
+        laws += [m.law(x) for x in inputs[1:]]
+    except (Unsupported, TypeError):
+        return None
+    table = np.array([[float(law.probability(y)) for y in range(law.size)] for law in laws])
+    best = np.argmax(table, axis=0)
+    hits = np.bincount(best, weights=table.max(axis=0), minlength=len(inputs))
+    total = np.bincount(best, weights=table.sum(axis=0), minlength=len(inputs))
+
+    def guess(views: Views) -> NDArray[np.int64]:
+        views = np.asarray(views)
+        known = (views >= 0) & (views < len(best))
+        return np.where(known, best[np.where(known, views, 0).astype(np.int64)], -1)
+
+    event = f"the most likely of {len(inputs)} inputs"
+    return Many(inputs, guess, np.divide(hits, total, out=np.zeros_like(hits), where=total > 0).tolist(), event)

@@ -1,0 +1,117 @@
+"""From a plan to something the engine can distinguish: losses of independent runs add."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.adapters.callables import as_sampler, in_order, one_by_one, stack
+from ldpaudit.attacks.engine.run import Target
+from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.errors import ImplementationError, Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms import stem
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Compose, Plan, Repeat, Run, as_plan
+
+Implementation = Mechanism | Callable[..., Any] | None
+
+
+def attack(m: Mechanism, neighbours: Neighbours | None = None, delta: float = 0.0) -> Attack:
+    """The pair and the score of the mechanism's stem; made for this delta, where the best pair depends on it.
+
+    Raises
+    ------
+    Unsupported
+        Where its inputs do not have the relation.
+    """
+    relation = neighbours or m.relations[0]
+    if relation not in m.relations:
+        raise Unsupported(m, f"its inputs have the relations {', '.join(map(str, m.relations))}, not {relation}")
+    make = import_module(f"ldpaudit.attacks.{stem(m)}").attack
+    found: Attack = make(m, relation, delta) if "delta" in signature(make).parameters else make(m, relation)
+    return found
+
+
+def target(
+    plan: Plan | Mechanism, neighbours: Neighbours | None, implementation: Implementation = None, delta: float = 0.0
+) -> Target:
+    """What the engine distinguishes; delta only guides the choice of the pair.
+
+    Raises
+    ------
+    Unsupported
+        For a node that cannot be sampled.
+    """
+    plan = as_plan(plan)
+    match plan:
+        case Run(mechanism):
+            return played(mechanism, attack(mechanism, neighbours, delta), implementation)
+        case Repeat(inner, times):
+            return _sum([(target(inner, neighbours, implementation, delta), times)])
+        case Compose(parts):
+            return _sum([(target(part, neighbours, implementation, delta), 1) for part in parts])
+    raise Unsupported(plan, f"no attack on {type(plan).__name__}: it cannot be sampled")
+
+
+def played(m: Mechanism, found: Attack, implementation: Implementation) -> Target:
+    """What the engine distinguishes in one run, by this attack."""
+    sample = m.sample if implementation is None else as_sampler(implementation)
+    size = memory(m.sample(found.pair[0], 1, np.random.default_rng(0)))
+
+    def draw(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        x = found.pair[side]
+        # Foreign code need not know what no views look like.
+        return scores_of(found, sample(x, size, rng), size, x) if size else np.zeros(0)
+
+    if implementation is None or isinstance(implementation, Mechanism) or not one_by_one(implementation):
+        return Target(found.pair, found.event, draw, size)
+
+    def mixed(sides: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        reports = zip(found.pair, in_order(implementation, found.pair, sides.tolist()), strict=True)
+        first, second = (scores_of(found, stack(made, x), len(made), x) if made else np.zeros(0) for x, made in reports)
+        return first, second
+
+    return Target(found.pair, found.event, draw, size, mixed=mixed)
+
+
+def scores_of(found: Attack, views: Any, size: int, x: Any) -> NDArray[np.float64]:
+    """Scores of views, which foreign code may have made in another shape than the mechanism's.
+
+    Raises
+    ------
+    ImplementationError
+        Where they are not views of the mechanism.
+    """
+    try:
+        scores = np.asarray(found.score(views), dtype=np.float64)
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise ImplementationError(f"needs views of the declared mechanism, got {views!r:.80}: {error}", x) from error
+    if scores.shape != (size,):
+        raise ImplementationError(f"needs {size} views of the declared mechanism, got {scores.shape}", x)
+    return scores
+
+
+def memory(views: Any) -> int:
+    """Bytes of one view."""
+    return int(getattr(views, "nbytes", 64))
+
+
+def _sum(parts: list[tuple[Target, int]]) -> Target:
+    def draw(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        total = np.zeros(size)
+        for part, times in parts:
+            for _ in range(times):
+                total += part.draw(side, size, rng)
+        # Sums of equal losses in another order must compare equal, or thresholds would split an atom.
+        return np.round(total, 9)
+
+    events = " and ".join(f"{part.event} in each of {times}" if times > 1 else part.event for part, times in parts)
+    pair = tuple(tuple(part.pair[side] for part, _ in parts) for side in (0, 1))
+    first = parts[0][0].pair if len(parts) == 1 else (pair[0], pair[1])
+    return Target(first, events, draw, sum(part.view_bytes for part, _ in parts))

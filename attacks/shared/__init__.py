@@ -1,0 +1,1 @@
+"""Scores that several stems share."""

@@ -1,0 +1,23 @@
+"""What can be seen of one sign of a public column."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms._public_sign import PublicSign
+
+
+def attack(m: PublicSign, event: str) -> Attack:
+    """Two values with opposite signs in the user's column; a view speaks for the one whose sign it is."""
+    first, second = m.apart
+    loss = float(np.log(float(m.p / (1 - m.p))))
+
+    def score(views: Views) -> NDArray[np.float64]:
+        index, y = np.asarray(views).T
+        for_first: NDArray[np.float64] = y * (m.signs(first, index) - m.signs(second, index)) / 2
+        return loss * for_first
+
+    return Attack((first, second), score, event)

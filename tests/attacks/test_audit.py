@@ -1,0 +1,123 @@
+"""The auditor: it reaches the truth, refutes what is broken, and nothing that is true."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpaudit import account, audit
+from ldpaudit.attacks.bounds.binomial import Counts
+from ldpaudit.attacks.bounds.nuisance import Worst
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from tests.zoo import AT_ONE, BROKEN, Broken, delta_of
+
+REACH = 0.95
+SEEDS = 120
+QUICK = (KaryRandomizedResponse, HadamardResponse, Laplace)
+"""Those whose level the default run measures: two discrete, one continuous."""
+SLOW_SEEDS = 1_000
+CONFIDENCE = 0.95
+
+
+@pytest.mark.parametrize("m", AT_ONE, ids=str)
+def test_the_default_budget_reaches_95_percent_of_epsilon(m: Mechanism) -> None:
+    found = audit(m, epsilon=1.0, delta=delta_of(m), seed=11)
+    assert found.epsilon_lower >= REACH * account(m).epsilon(delta_of(m)).low
+
+
+@pytest.mark.parametrize("m", AT_ONE, ids=str)
+def test_a_bound_that_is_as_good_as_certain_is_below_epsilon(m: Mechanism) -> None:
+    found = audit(m, epsilon=1.0, delta=delta_of(m), trials=50_000, confidence=1 - 1e-9, seed=11)
+    assert found.epsilon_lower <= account(m).epsilon(delta_of(m)).high
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda b: f"{b.declared}: {b.mistake}")
+def test_every_broken_mechanism_is_refuted(broken: Broken) -> None:
+    declared = broken.declared
+    delta = broken.delta or delta_of(declared)
+    claimed = account(declared).epsilon(delta).high
+    evidence = audit(declared, epsilon=claimed, delta=delta, implementation=broken.implementation, seed=13)
+    assert evidence.epsilon_lower > claimed * (1 + 1e-9)
+    assert evidence.p_value is not None
+    assert evidence.p_value <= 1 - CONFIDENCE
+
+
+def false_refutations(m: Mechanism, seeds: int) -> int:
+    """How often a true claim, exactly tight, is refuted."""
+    delta = delta_of(m)
+    claimed = account(m).epsilon(delta).high
+    return sum(
+        audit(m, epsilon=claimed, delta=delta, trials=4_000, confidence=CONFIDENCE, seed=s).epsilon_lower > claimed
+        for s in range(seeds)
+    )
+
+
+def most(seeds: int) -> float:
+    level = 1 - CONFIDENCE
+    return float(seeds * level + 3 * np.sqrt(seeds * level * (1 - level)))
+
+
+@pytest.mark.parametrize("m", [m for m in AT_ONE if isinstance(m, QUICK)], ids=str)
+def test_a_true_claim_is_refuted_no_more_often_than_stated(m: Mechanism) -> None:
+    assert false_refutations(m, SEEDS) <= most(SEEDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("m", AT_ONE, ids=str)
+def test_a_true_claim_is_refuted_no_more_often_than_stated_over_1000_seeds(m: Mechanism) -> None:
+    assert false_refutations(m, SLOW_SEEDS) <= most(SLOW_SEEDS)
+
+
+@pytest.mark.parametrize("wrong", [0, 3])
+def test_a_view_that_hardly_ever_misleads_is_worth_what_it_is_at_once(wrong: int) -> None:
+    # Where epsilon is large the worst case hides in a sliver of what is possible: it must be found, not searched.
+    test, counts = Worst(inputs=2, share=0.005, alpha=0.05), Counts(right=14_000, wrong=wrong, trials=10**6)
+    assert [test.p_value(counts, epsilon) for epsilon in (20.0, 50.0, 600.0)] == [1.0] * 3
+    bound = test.epsilon_lower(counts)
+    assert 6 < bound < np.log(9_000 / max(wrong, 0.5))
+    assert test.p_value(counts, bound) <= 0.05 < test.p_value(counts, bound * 1.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"epsilon": "1"}, TypeError, "epsilon to be a number, got '1'"),
+        ({"delta": "0"}, TypeError, "delta to be a number, got '0'"),
+        ({"confidence": None}, TypeError, "confidence to be a number, got None"),
+        ({"trials": "1000"}, TypeError, "trials to be an integer, got '1000'"),
+        ({"trials": 1000.5}, ValueError, "whole number of trials, got 1000.5"),
+        ({"seed": None}, TypeError, "seed to be an integer, got None"),
+        ({"seed": -1}, ValueError, "seed >= 0, got -1"),
+        ({"executor": 2}, TypeError, "an executor of concurrent.futures, got 2"),
+        ({"progress": 5}, TypeError, "progress to be callable, got 5"),
+        ({"delta": 2}, ValueError, "0 <= delta < 1, got 2"),
+        ({"confidence": 95}, ValueError, "0 < confidence < 1, got 95"),
+        ({"epsilon": -1}, ValueError, "epsilon >= 0, got -1"),
+        ({"inputs": [[0], [0]]}, ValueError, r"two different inputs, got 2 times \[0\]"),
+    ],
+)  # fmt: skip
+def test_what_an_audit_cannot_use_is_an_error_before_anything_is_called(
+    options: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    def never(x: int) -> int:
+        raise AssertionError("called")
+
+    with pytest.raises(error, match=says):
+        audit(never, **{"inputs": [0, 1], "epsilon": 1, "trials": 10_000, **options})
+
+
+def test_equal_inputs_of_other_types_are_different_inputs() -> None:
+    assert audit(lambda x: repr(x), inputs=[1, True, 1.0], epsilon=1, trials=2000).epsilon_lower > 1
+
+
+@pytest.mark.parametrize("place", ["", "nowhere/file"])
+def test_a_checkpoint_needs_a_file_in_a_folder(tmp_path: Path, place: str) -> None:
+    m = KaryRandomizedResponse.for_epsilon(1, k=2)
+    with pytest.raises(ValueError, match="needs a file in a folder that is there"):
+        audit(m, epsilon=1, trials=1000, checkpoint=tmp_path / place)

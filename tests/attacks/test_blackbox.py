@@ -1,0 +1,372 @@
+"""Functions of which nothing is known: what leaks is found, and what does not is not refuted."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.audit import CASES, blackbox_used, guess_game
+from ldpaudit import audit
+from ldpaudit.adapters import callables
+from ldpaudit.attacks.blackbox.encoding import encode
+from ldpaudit.attacks.blackbox.features import monotone_ratio
+from ldpaudit.certificate import EvidenceRecord
+from ldpaudit.errors import ImplementationError
+from ldpaudit.evidence import Form, Mode
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+
+SIGMA = math.e / (1 + math.e)
+SEEDS, CONFIDENCE = 20, 0.95
+MOST_FALSE = SEEDS * (1 - CONFIDENCE) + 3 * math.sqrt(SEEDS * CONFIDENCE * (1 - CONFIDENCE))
+SURE = 0.99
+"""Confidence where a bound must not exceed the truth: such a test fails by luck for one seed in a hundred."""
+CERTAIN = 5.0
+"""A bound that a leak of the input itself exceeds at the budgets below."""
+
+
+def coin(seed: int, p: float = SIGMA) -> Callable[[int], int]:
+    """Binary randomized response, as a plain function with a generator of its own."""
+    rng = np.random.default_rng(seed)
+    return lambda x: x if rng.random() < p else 1 - x
+
+
+def bits(seed: int, k: int) -> Callable[[int], list[int]]:
+    """Optimized unary encoding of epsilon 1, as a list of k bits."""
+    rng = np.random.default_rng(seed)
+
+    def report(x: int) -> list[int]:
+        row: list[int] = (rng.random(k) < 1 / (1 + math.e)).astype(int).tolist()
+        row[x] = int(rng.random() < 0.5)
+        return row
+
+    return report
+
+
+@pytest.mark.parametrize(("trials", "share"), [(100_000, 0.9), (1_000_000, 0.95)])
+def test_randomized_response_as_a_plain_function_shows_its_epsilon(trials: int, share: float) -> None:
+    evidence = audit(coin(1), inputs=[0, 1], trials=trials, confidence=SURE)
+    assert share <= evidence.epsilon_lower <= 1
+
+
+def test_laplace_noise_as_a_plain_function_shows_its_epsilon_where_floats_are_rounded() -> None:
+    rng = np.random.default_rng(2)
+    options: dict[str, Any] = {"trials": 200_000, "confidence": SURE, "form": Form.CANONICAL}
+    evidence = audit(lambda x: x + rng.laplace(), inputs=[0.0, 1.0], **options)
+    assert 0.85 <= evidence.epsilon_lower <= 1
+
+
+def test_thresholds_show_epsilon_at_a_delta() -> None:
+    exact = 1 + 2 * math.log1p(-0.05)
+    function: Callable[..., Any] = Laplace.for_epsilon(1).sample
+    options: dict[str, Any] = {"trials": 60_000, "confidence": SURE, "form": Form.CANONICAL}
+    found = audit(function, inputs=[0.0, 1.0], delta=0.05, **options)
+    assert 0.75 * exact <= found.epsilon_lower <= exact
+
+
+SAMPLERS = [
+    KaryRandomizedResponse.for_epsilon(1.0, k=30), SubsetSelection.optimal(1.0, k=10),
+    HadamardResponse.for_epsilon(1.0, k=10), LaplaceHistogram.for_epsilon(1.0, k=4),
+]
+
+
+@pytest.mark.parametrize("m", SAMPLERS, ids=str)
+def test_functions_that_make_many_reports_at_once_show_their_epsilon(m: Mechanism) -> None:
+    function: Callable[..., Any] = m.sample
+    options: dict[str, Any] = {"trials": 600_000, "seed": 1, "confidence": SURE, "form": Form.CANONICAL}
+    evidence = audit(function, inputs=list(m.inputs)[:6], **options)
+    assert 0.9 <= evidence.epsilon_lower <= 1
+
+
+WRITTEN: dict[str, Callable[[list[int]], Any]] = {
+    "a list": list,
+    "a tuple": tuple,
+    "text": lambda row: "".join(map(str, row)),
+    "bytes": bytes,
+    "an integer": lambda row: int("".join(map(str, row)), 2),
+    "the places of the ones": lambda row: [i for i, bit in enumerate(row) if bit],
+    "an array": np.array,
+    "a dict": lambda row: {"version": 1, "bits": row},
+}
+
+
+@pytest.mark.parametrize("way", WRITTEN)
+def test_a_row_of_bits_shows_its_epsilon_however_it_is_written(way: str) -> None:
+    row = bits(3, 16)
+    evidence = audit(lambda x: WRITTEN[way](row(x)), inputs=[0, 5, 15], trials=100_000, confidence=SURE)
+    assert 0.85 <= evidence.epsilon_lower <= 1
+
+
+def test_an_integer_of_more_bits_than_a_word_shows_its_epsilon() -> None:
+    row = bits(4, 130)
+    evidence = audit(lambda x: WRITTEN["an integer"](row(x)), inputs=[0, 129], trials=60_000, confidence=SURE)
+    assert 0.8 <= evidence.epsilon_lower <= 1
+
+
+def test_a_set_in_a_list_shows_its_epsilon_though_no_place_in_it_does() -> None:
+    row = bits(5, 40)
+    write = WRITTEN["the places of the ones"]
+    evidence = audit(lambda x: write(row(x)), inputs=[20, 21], trials=60_000, confidence=SURE)
+    assert 0.7 <= evidence.epsilon_lower <= 1  # by places alone 0.3
+
+
+def _leaks() -> dict[str, Callable[[int], Any]]:
+    rng, fair = np.random.default_rng(5), coin(6, 0.5)
+    return {
+        "type": lambda x: float(fair(0)) if x else fair(0),
+        "kind of integer": lambda x: np.int64(fair(0)) if x else fair(0),
+        "truth value": lambda x: bool(fair(0)) if x else fair(0),
+        "kind of container": lambda x: (fair(0),) if x else [fair(0)],
+        "length": lambda x: [fair(0)] * (2 + x),
+        "length of text": lambda x: "7" * (2 + x),
+        "order": lambda x: [x, 1 - x],
+        "order of keys": lambda x: {"a": 1, "b": 2} if x else {"b": 2, "a": 1},
+        "a key": lambda x: {"ab"[x]: fair(0)},
+        "an absent part": lambda x: (fair(0), None if x else 0),
+        "type inside an array": lambda x: np.array([fair(0)], dtype=(np.int32, np.int64)[x]),
+        "the sign of zero": lambda x: -0.0 if x else 0.0,
+        "a float's last bit": lambda x: math.nextafter(0.5, x),
+        "a number that is none": lambda x: (math.nan, fair(0)) if x else (0.5, fair(0)),
+        "what is beside numbers that are none": lambda x: math.nan if rng.random() < 0.3 else 20 * x + rng.normal(),
+        "one view in fifty": lambda x: fair(0) if x == 0 or rng.random() < 0.98 else float(fair(0)),
+        "a noise that all share": lambda x: (np.eye(3)[x] + rng.uniform(0, 100)).tolist(),
+        "the sum": lambda x: (v := rng.normal(), x + 1e-3 * rng.normal() - v),
+    }
+
+
+LEAKS = _leaks()
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_leak_is_found(leak: str) -> None:
+    evidence = audit(LEAKS[leak], inputs=[0, 1], trials=30_000)
+    assert evidence.epsilon_lower > (3.0 if leak == "one view in fifty" else CERTAIN), evidence
+
+
+def test_a_rare_extreme_is_found() -> None:
+    def function(x: int, size: int, rng: np.random.Generator) -> Any:
+        return rng.normal(size=size) + 8 * x * (rng.random(size) < 0.02)
+
+    many: Callable[..., Any] = function
+    assert audit(many, inputs=[0, 1], trials=300_000).epsilon_lower > 4  # in bins it shows 0.6
+
+
+def test_a_little_in_each_of_many_numbers_adds_up() -> None:
+    def function(x: int, size: int, rng: np.random.Generator) -> Any:
+        rows = rng.random((size, 200)) < 0.5
+        rows[:, :40] = rng.random((size, 40)) < 0.45 + 0.1 * x
+        return rows
+
+    many: Callable[..., Any] = function
+    assert audit(many, inputs=[0, 1], trials=50_000).epsilon_lower > 2  # a single number shows 0.2
+
+
+def test_the_one_pair_of_inputs_that_leaks_is_found() -> None:
+    rng = np.random.default_rng(7)
+
+    def one(x: int) -> Any:
+        return (17 if x == 17 else 40) if rng.random() < 0.3 else int(rng.integers(0, 40))
+
+    evidence = audit(one, inputs=list(range(40)), trials=200_000)
+    assert 17 in evidence.pair
+    assert evidence.epsilon_lower > 3
+
+
+def _noise(seed: int) -> Callable[[int], float]:
+    rng = np.random.default_rng(seed)
+    return lambda x: rng.normal()
+
+
+SOUND: dict[str, Callable[[int], tuple[list[Any], float, Callable[..., Any]]]] = {
+    "randomized response": lambda seed: ([0, 1], 1.0, coin(seed)),
+    "a constant": lambda seed: ([0, 1, 2], 0.0, lambda x: "the same"),
+    "noise alone": lambda seed: ([0, 1, 2], 0.0, _noise(seed)),
+    "bits": lambda seed: ([0, 3], 1.0, bits(seed, 8)),
+    "many noises": lambda seed: ([0, 1], 0.0, lambda x, size, rng: rng.normal(size=(size, 4))),
+}
+
+
+@pytest.mark.parametrize("kind", SOUND)
+def test_a_sound_function_is_refuted_no_more_often_than_stated(kind: str) -> None:
+    refuted = 0
+    for seed in range(SEEDS):
+        inputs, epsilon, function = SOUND[kind](seed)
+        evidence = audit(function, inputs=inputs, epsilon=epsilon, trials=2_000, confidence=CONFIDENCE, seed=seed)
+        refuted += evidence.epsilon_lower > epsilon
+    assert refuted <= MOST_FALSE
+
+
+@pytest.mark.parametrize("inputs", [[0, 1], list(range(10))])
+def test_a_gross_leak_is_refuted_long_before_the_budget_is_learned_from(inputs: list[int]) -> None:
+    leak = KaryRandomizedResponse.for_epsilon(2, k=len(inputs))
+    evidence = audit(leak.sample, inputs=inputs, epsilon=1, trials=1_000_000)
+    assert evidence.epsilon_lower > 1
+    assert evidence.trials < 5_000
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_progress_is_told_from_the_first_reports_on_and_never_goes_back(mode: Mode) -> None:
+    m, told = KaryRandomizedResponse.for_epsilon(1, k=2), list[tuple[int, float]]()
+    evidence = audit(
+        m.sample, inputs=[0, 1], epsilon=1, trials=20_000, mode=mode, progress=lambda drawn, bound: told.append((drawn, bound))
+    )
+    drawn = [views for views, _ in told]
+    assert drawn == sorted(drawn)
+    assert drawn[0] < 0.16 * 20_000
+    assert told[0][1] == 0
+    assert (drawn[-1], told[-1][1] > 0.8) == (evidence.trials, True)
+
+
+def test_where_nothing_is_to_be_refuted_the_whole_share_is_learned_from() -> None:
+    m = KaryRandomizedResponse.for_epsilon(2, k=2)
+    for options in ({}, {"epsilon": 1.0, "mode": Mode.FIXED}, {"epsilon": 2.0}):
+        evidence = audit(m.sample, inputs=[0, 1], trials=20_000, **options)
+        assert evidence.trials == 20_000
+        assert 0.69 * 20_000 < evidence.measured < 0.86 * 20_000
+
+
+def test_the_measured_views_are_none_that_were_learned_from() -> None:
+    drawn: list[float] = []
+
+    def function(x: int, size: int, rng: np.random.Generator) -> Any:
+        views = rng.random(size)
+        drawn.extend(views.tolist())
+        return views
+
+    many: Callable[..., Any] = function
+    evidence = audit(many, inputs=[0, 1, 2], epsilon=1.0, trials=5_000, seed=9)
+    assert len(set(drawn)) == len(drawn) == 5_000
+    assert evidence.trials <= 5_000
+
+
+def _raises(x: int) -> int:
+    raise RuntimeError("no")
+
+
+def _hangs(x: int) -> int:
+    time.sleep(1)
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (_raises, "raised RuntimeError: no"),
+        (lambda x: None, "got None"),
+        (_hangs, "hangs"),
+        (lambda x: object(), "containers of these, got object"),
+        (lambda x, size, rng: 3, "needs 1 reports, got int"),
+        (lambda x, size, rng: [1] * (size + 1), "needs 1 reports, got 2"),
+        (lambda x, size, rng: np.array(1.0), "needs 1 reports"),
+    ],
+)
+def test_what_is_no_function_of_reports_is_said_to_be_none(
+    function: Callable[..., Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callables.probe, "__defaults__", (0.2,))
+    with pytest.raises(ImplementationError, match=message):
+        audit(function, inputs=[0, 1], epsilon=1.0, trials=1_000)
+
+
+def test_fewer_inputs_than_two_or_too_few_trials_are_refused() -> None:
+    for inputs in (None, [], [0]):
+        with pytest.raises(ValueError, match="at least two inputs"):
+            audit(coin(1), inputs=inputs, epsilon=1.0)
+    with pytest.raises(ValueError, match="trials >= 214, got 213"):
+        audit(coin(1), inputs=[0, 1], epsilon=1.0, trials=213)
+    assert audit(coin(1), inputs=[0, 1], epsilon=1.0, trials=214).trials <= 214
+
+
+def test_a_monotone_ratio_pools_what_luck_has_put_out_of_order() -> None:
+    first = np.array([100.0, 120, 90, 310, 300, 305, 0])
+    second = np.array([300.0, 310, 305, 100, 110, 95, 0])
+    weights = monotone_ratio(first, second)
+    assert len(set(weights.tolist())) == 3
+    assert np.all(np.diff(weights) >= 0)
+    assert weights[0] == weights[2] < -0.8 < 0.8 < weights[3] == weights[4]
+    assert np.array_equal(monotone_ratio(second, first), -weights)
+    assert np.array_equal(monotone_ratio(first[::-1], second[::-1]), weights[::-1])
+
+
+def test_a_black_box_comes_close_to_the_fewest_views() -> None:
+    for case in (CASES[0], CASES[3], CASES[9]):
+        needed = guess_game(case.fires(case.make(1.0)), 1.0)
+        assert blackbox_used(case, 1.0, needed, seeds=2) <= 2
+
+
+def test_reports_that_an_adversary_tells_apart_are_encoded_apart() -> None:
+    reports = [1, True, 1.0, "1", b"1", [1], [True], [1.0], (1,), {1}, {1: 1}, np.int64(1), np.float32(1), np.array([1]),
+               None, [None], [[1]], [1, 1], "11", 1 << 62, -(1 << 62), (1 << 62) + 1, 1 << 200, [(1, 1), 1], [1, (1, 1)],
+               [], (), ""]
+    seen = set()
+    for report in reports:
+        ((skeleton, group),) = encode([report], 1, 0).items()
+        seen.add((skeleton, *(leaf.item() for leaf in group.leaves)))
+    assert len(seen) == len(reports)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_what_a_report_shows_of_those_before_it_is_no_leak(mode: Mode) -> None:
+    calls = itertools.count()
+    rng = np.random.default_rng(6)
+
+    def numbered(x: int) -> tuple[int, int]:
+        return next(calls) // 2_048 % 2, x if rng.random() < SIGMA else 1 - x
+
+    for seed in range(3):
+        evidence = audit(numbered, inputs=[0, 1], epsilon=1.0, trials=40_000, confidence=SURE, seed=seed, mode=mode)
+        assert 0.7 < evidence.epsilon_lower < 1
+
+
+def test_nor_is_it_one_of_a_declared_mechanisms_code() -> None:
+    # Of 4,096 views each half was on one input, in this order.
+    m, calls = KaryRandomizedResponse.for_epsilon(1, k=2), itertools.count()
+    evidence = audit(m, implementation=lambda x: next(calls) // 2_048 % 2, epsilon=1.0, trials=80_000, mode=Mode.FIXED)
+    assert evidence.epsilon_lower < 0.1
+    many, calls = KaryRandomizedResponse.for_epsilon(1, k=3), itertools.count()
+    evidence = audit(many, implementation=lambda x: next(calls) * 3 // 4_096 % 3, epsilon=1.0, trials=80_000, mode=Mode.FIXED)
+    assert evidence.epsilon_lower < 0.1
+
+
+def test_reports_that_tell_of_the_others_of_their_call_are_no_reports() -> None:
+    def typed(x: int, size: int, rng: np.random.Generator) -> Any:
+        return np.array([0.5 if u < 3e-4 * math.e**x else 0 for u in rng.random(size)])
+
+    def padded(x: int, size: int, rng: np.random.Generator) -> Any:
+        lengths = 1 + (rng.random(size) < 3e-4 * math.e**x)
+        return np.arange(lengths.max()) * (np.arange(lengths.max()) < lengths[:, None])
+
+    functions: tuple[Callable[..., Any], ...] = (typed, padded)
+    for function in functions:
+        with pytest.raises(ImplementationError, match="arrays of one type and shape"):
+            audit(function, inputs=[0, 1], epsilon=1.0, trials=20_000, mode=Mode.FIXED)
+
+
+def test_the_type_of_an_array_tells_of_its_input() -> None:
+    def function(x: int, size: int, rng: np.random.Generator) -> Any:
+        return np.zeros(size, dtype=[np.int32, np.int64][x])
+
+    many: Callable[..., Any] = function
+    assert audit(many, inputs=[0, 1], epsilon=1.0, trials=5_000).epsilon_lower > 1
+
+
+@pytest.mark.parametrize("inputs", [np.array([0, 1]), np.eye(2, dtype=int)])
+def test_inputs_may_be_the_rows_of_an_array(inputs: Any, tmp_path: Path) -> None:
+    def function(x: Any, size: int, rng: np.random.Generator) -> Any:
+        return np.full(size, np.ravel(x)[-1])
+
+    many: Callable[..., Any] = function
+    options: dict[str, Any] = {"inputs": inputs, "epsilon": 1.0, "trials": 2_000, "checkpoint": tmp_path / "audit.json"}
+    found = [EvidenceRecord.of(audit(many, **options)) for _ in range(2)]
+    assert found[0].epsilon_lower > 1
+    assert found[0].model_dump_json() == found[1].model_dump_json()

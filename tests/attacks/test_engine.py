@@ -1,0 +1,432 @@
+"""The engine: it stops when it knows, finds what leaks, and who works changes nothing."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable
+from concurrent import futures
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from benchmarks import scale
+from benchmarks.audit import CASES, RHO, any_time, fixed_used, guess_game, sequential_used, simulated_level
+from ldpaudit import account, audit
+from ldpaudit.adapters.logs import Log
+from ldpaudit.adapters.programs import Program
+from ldpaudit.attacks.bounds import nuisance
+from ldpaudit.attacks.bounds.binomial import Counts, bound_of, level_test
+from ldpaudit.attacks.engine import play
+from ldpaudit.attacks.engine import run as engine
+from ldpaudit.attacks.engine.run import Target, run
+from ldpaudit.attacks.engine.work import State
+from ldpaudit.attacks.games import k_inputs, two_inputs
+from ldpaudit.attacks.games.game import Given, Planned
+from ldpaudit.certificate import EvidenceRecord
+from ldpaudit.evidence import Mode
+from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from tests.zoo.randomized_response import TWENTY, the_lie_leaves_out_the_last_value
+
+ALPHA = 1 - 0.95
+BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
+OWN = np.random.default_rng(8)
+
+
+def callable_of_one(x: int) -> int:
+    """A callable with a source of randomness of its own."""
+    return x if OWN.random() < float(BINARY.p) else 1 - x
+
+HUNDRED = KaryRandomizedResponse.for_epsilon(1.0, k=100)
+MODES = tuple(Mode)
+
+
+def noise(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    return rng.normal(size=size)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_event_chosen_among_thousands_does_not_refute_what_leaks_nothing(mode: Mode) -> None:
+    # Were the event chosen on the views that the bound sees, one of its 2,401 candidates would nearly always refute.
+    runs = 150
+    found = [run(Target((0, 1), "noise", noise), trials=400, confidence=0.95, seed=s, mode=mode) for s in range(runs)]
+    refuted = sum(e.epsilon_lower > 0 for e in found)
+    assert refuted <= runs * ALPHA + 3 * math.sqrt(runs * ALPHA * (1 - ALPHA))
+
+
+class Counting:
+    """Binary randomized response that counts what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        self.asked += size
+        return BINARY.sample(x, size, rng)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("claimed", [None, 0.5, 1.0])
+def test_trials_are_the_views_that_were_drawn(mode: Mode, claimed: float | None) -> None:
+    code = Counting()
+    evidence = audit(BINARY, epsilon=claimed, implementation=code, trials=20_000, mode=mode)
+    assert evidence.trials == code.asked
+    stops = mode is Mode.SEQUENTIAL and claimed == 0.5
+    assert (evidence.trials < 5_000) == stops
+    assert (evidence.trials == 20_000) == (not stops)
+
+
+def test_a_sequential_audit_stops_as_soon_as_the_claim_is_refuted() -> None:
+    evidence = audit(BINARY, epsilon=0.9, seed=5)
+    assert 0.9 < evidence.epsilon_lower < 0.95
+    assert evidence.p_value is not None
+    assert evidence.p_value <= ALPHA
+    assert evidence.trials < 20_000
+    assert (evidence.mode, evidence.level) == (Mode.SEQUENTIAL, 1 - play.FINAL)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("delta", [0.0, 0.01])
+@pytest.mark.parametrize("m", [BINARY, HUNDRED, Laplace.for_epsilon(1.0)], ids=str)
+def test_the_bound_can_be_computed_again_from_what_is_written_down(m: Any, delta: float, mode: Mode) -> None:
+    evidence = audit(m, epsilon=0.9, delta=delta, trials=30_000, mode=mode)
+    counts = Counts(evidence.right, evidence.guesses - evidence.right, evidence.measured)
+    test = level_test(evidence.mode, evidence.inputs, delta, evidence.directions, evidence.level * (1 - 0.95), evidence.tuning)
+    assert evidence.p_value == min(1.0, test.p_value(counts, 0.9) / evidence.level, 1.0 if evidence.epsilon_lower <= 0.9 else ALPHA)
+    written = EvidenceRecord.of(evidence)
+    again = EvidenceRecord.model_validate_json(written.model_dump_json()).read()
+    assert again.epsilon_lower == evidence.epsilon_lower > 0
+    assert bound_of(again) == evidence.epsilon_lower
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("delta", [0.0, 0.01])
+def test_the_p_value_and_the_bound_agree_on_what_is_refuted(mode: Mode, delta: float) -> None:
+    seen = set()
+    for claimed in np.linspace(0.8, 1.0, 11):
+        e = audit(BINARY, epsilon=float(claimed), delta=delta, trials=20_000, mode=mode)
+        assert e.p_value is not None
+        refuted = e.epsilon_lower > claimed
+        assert e.p_value <= ALPHA * (1 + 1e-9) if refuted else e.p_value >= ALPHA * (0.9 if delta else 1)
+        seen.add(refuted)
+    assert seen == {True, False}
+
+
+def test_a_p_value_found_from_above_does_not_contradict_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Planned(KaryRandomizedResponse.for_epsilon(1.0, k=5))
+    state = State(1, k_inputs.Guesses(tuple(range(5))), 5, (), 120_000, 1, Counts(53_649, 53_652, 107_658))
+    job = play.Job(source, 120_000, 1 - ALPHA, 0, 0.001, None, Mode.FIXED)
+    bound = engine._evidence(job, state).epsilon_lower
+    monkeypatch.setattr(nuisance.Worst, "p_value", lambda *_: 1.02 * job.alpha)
+    monkeypatch.setattr(nuisance.Worst, "epsilon_lower", lambda *_: bound)
+    assert engine._evidence(replace(job, epsilon=bound * (1 - 1e-6)), state).p_value == job.alpha
+    assert engine._evidence(replace(job, epsilon=bound), state).p_value == 1.02 * job.alpha
+
+
+def test_the_last_look_sees_only_what_followed_the_last_choice_of_an_event() -> None:
+    job = play.Job(Given(Target((0, 1), "noise", noise)), 4_000, 1 - ALPHA, 0, 0.0, None, Mode.SEQUENTIAL)
+    begun = play.begin(job)
+    ended = play.measure(job, begun)
+    (ever, _, all_counts), (once, share, last) = job.looks(ended)
+    assert (ever, once, share) == (Mode.SEQUENTIAL, Mode.FIXED, play.FINAL)
+    assert last.trials == 4_000 - begun.drawn < all_counts.trials
+    assert [mode for mode, _, _ in job.looks(replace(ended, drawn=3_999))] == [Mode.SEQUENTIAL]
+
+
+def test_the_k_input_game_is_played_where_it_is_the_stronger() -> None:
+    many = audit(HUNDRED, epsilon=None, trials=200_000, mode=Mode.FIXED)
+    two = run(replace(Planned(HUNDRED).games()[0].target, calibrated=True), trials=200_000, confidence=0.95, seed=0)  # type: ignore[attr-defined]
+    assert (many.inputs, many.directions, two.inputs) == (100, 100, 2)
+    assert two.epsilon_lower < many.epsilon_lower
+    assert audit(BINARY, trials=1_000).inputs == 2
+
+
+def test_an_input_that_is_betrayed_is_found_among_twenty() -> None:
+    evidence = audit(TWENTY, epsilon=1.0, implementation=the_lie_leaves_out_the_last_value, trials=200_000)
+    assert evidence.epsilon_lower > 1
+
+
+def test_of_a_law_the_likeliest_input_is_guessed() -> None:
+    many = k_inputs.of_law(KaryRandomizedResponse.for_epsilon(1.0, k=7))
+    assert many is not None
+    assert many.guess(np.array([0, 3, 6, 7, -1])).tolist() == [0, 3, 6, -1, -1]
+    assert many.shares == pytest.approx([math.e / (math.e + 6)] * 7)
+    assert k_inputs.of_law(Laplace.for_epsilon(1.0)) is None
+
+
+def betrayed(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    seen = rng.random(size) < 0.01
+    return np.where(seen & (side == 0), np.inf, 0.0)
+
+
+def hardly(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    return np.where(rng.random(size) < (0.01, 0.0005)[side], np.inf, 0.0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_view_of_one_input_only_is_said_to_be_so(mode: Mode) -> None:
+    target = Target((0, 1), "{y = 7}", betrayed, calibrated=True)
+    evidence = run(target, trials=40_000, confidence=0.95, seed=0, mode=mode)
+    assert "epsilon is infinite unless" in evidence.event
+    assert evidence.guesses == evidence.right > 100
+    # What the counts alone show is finite: (1 - alpha) confidence that a guess is right with probability alpha**(1/right).
+    assert 3 < evidence.epsilon_lower < math.inf
+    assert "infinite" not in run(Target((0, 1), "{y = 7}", hardly, calibrated=True), trials=40_000, confidence=0.95, seed=0).event
+    silent = run(Target((0, 1), "{y = 7}", noise), trials=2_000, confidence=0.95, seed=0, mode=mode)
+    assert silent.event == "{y = 7}"
+
+
+def test_infinite_scores_are_guessed_on_in_their_own_direction_only() -> None:
+    scores = np.array([np.inf, 1.0, -np.inf])
+    assert two_inputs.NEVER.count(scores, scores) == (0, 0)
+    assert two_inputs.Event(two_inputs.LARGEST, -np.inf).count(scores, -scores[:2]) == (1, 0)
+
+
+def one_way(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Input 1 shows view 1 with probability 0.2, input 0 with 0.02: the odds are 10 one way and 1.2 the other."""
+    return np.where(rng.random(size) < (0.02, 0.2)[side], -math.log(10), math.log(98 / 80))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_leak_in_one_direction_is_found(mode: Mode) -> None:
+    evidence = run(Target((0, 1), "{y = 1}", one_way, calibrated=True), trials=50_000, confidence=0.95, seed=0, mode=mode)
+    assert 0.9 * math.log(10) < evidence.epsilon_lower < math.log(10)
+    assert evidence.directions == 1
+
+
+class Backwards(Executor):
+    """Works on nothing until it is asked for a result, and then on the last that it was given first."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Future[Any], Callable[..., Any], Any]] = []
+        self.handed_in = 0
+
+    def submit(self, fn: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
+        owner = self
+
+        class Asked(Future[Any]):
+            def result(self, timeout: float | None = None) -> Any:
+                owner.work()
+                return super().result(timeout)
+
+        future: Future[Any] = Asked()
+        self.waiting.append((future, fn, arguments))
+        return future
+
+    def work(self) -> None:
+        self.handed_in = max(self.handed_in, len(self.waiting))
+        while self.waiting:
+            future, fn, arguments = self.waiting.pop()
+            future.set_result(fn(*arguments))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_any_number_of_workers_gives_the_same_evidence(mode: Mode) -> None:
+    options: dict[str, Any] = {"epsilon": 1.0, "trials": 100_000, "mode": mode, "seed": 3}
+    alone = audit(TWENTY, **options)
+    executors: list[Executor] = [ThreadPoolExecutor(3), ProcessPoolExecutor(2, mp_context=get_context("spawn"))]
+    for executor in executors:
+        with executor:
+            assert audit(TWENTY, executor=executor, **options) == alone
+
+
+def test_nor_does_the_evidence_on_a_callable_depend_on_them() -> None:
+    options: dict[str, Any] = {"inputs": [0, 1], "epsilon": 0.8, "trials": 30_000, "seed": 3}
+    alone = audit(BINARY.sample, **options)
+    executors: list[Executor] = [ThreadPoolExecutor(3), ProcessPoolExecutor(2, mp_context=get_context("spawn"))]
+    for executor in executors:
+        with executor:
+            assert audit(BINARY.sample, executor=executor, **options) == alone
+
+
+@pytest.mark.parametrize(
+    "options", [{"target": callable_of_one, "inputs": [0, 1]}, {"target": BINARY, "implementation": callable_of_one}]
+)
+def test_what_draws_from_a_source_of_its_own_is_not_copied_to_other_processes(options: dict[str, Any]) -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(TypeError, match="use threads"):
+        audit(**options, trials=1_000, executor=pool)
+    with ThreadPoolExecutor(2) as threads:
+        assert audit(**options, trials=1_000, executor=threads).epsilon_lower < 1
+
+
+def ignores(x: int, size: int, rng: np.random.Generator) -> Any:
+    """What a wrapper of another library's randomizer often is."""
+    return [callable_of_one(x) for _ in range(size)]
+
+
+@pytest.mark.parametrize("options", [{"target": ignores, "inputs": [0, 1]}, {"target": BINARY, "implementation": ignores}])
+def test_nor_is_what_only_says_that_it_draws_from_the_generator(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(TypeError, match="use threads"):
+        audit(**options, trials=1_000, executor=pool)
+    # As from Python 3.14 on: threads that share nothing.
+    monkeypatch.setattr(futures, "InterpreterPoolExecutor", ThreadPoolExecutor, raising=False)
+    with ThreadPoolExecutor(1) as apart, pytest.raises(TypeError, match="use threads"):
+        audit(**options, trials=1_000, executor=apart)
+
+
+@pytest.mark.parametrize("code", [callable_of_one, ignores, Log({x: [x] * 900 for x in (0, 1)}), Program("cat")])
+def test_what_may_repeat_itself_does_not_go_on_from_a_checkpoint(code: Any, tmp_path: Path) -> None:
+    for options in ({"target": code, "inputs": [0, 1]}, {"target": BINARY, "implementation": code}):
+        with pytest.raises(TypeError, match="use no checkpoint"):
+            audit(**options, trials=1_000, checkpoint=tmp_path / "audit.json")
+
+
+def test_a_checkpoint_is_for_one_function_alone_though_another_has_its_name(tmp_path: Path) -> None:
+    def options(p: float, declared: bool) -> dict[str, Any]:
+        function = partial(lambda p, x, size, rng: np.where(rng.random(size) < p, x, 1 - x), p)
+        target = {"target": BINARY, "implementation": function} if declared else {"target": function, "inputs": [0, 1]}
+        return {**target, "checkpoint": tmp_path / str(declared), "trials": 4_000, "mode": Mode.FIXED}
+
+    for declared in (True, False):
+        assert audit(**options(0.99, declared)) == audit(**options(0.99, declared))
+        with pytest.raises(ValueError, match="another's"):
+            audit(**options(0.7, declared))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_results_may_come_in_any_order(mode: Mode) -> None:
+    options: dict[str, Any] = {"epsilon": 0.8, "trials": 30_000, "mode": mode, "seed": 3}
+    with Backwards() as executor:
+        evidence = audit(TWENTY, executor=executor, **options)
+    assert evidence == audit(TWENTY, **options)
+    assert evidence.epsilon_lower > 0.8  # a sequential audit stops on the way: the order matters to it
+    assert executor.handed_in > 1
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of dask and tornado, when a worker dies
+def test_a_cluster_gives_the_same_evidence_also_where_a_worker_dies_half_way() -> None:
+    pytest.importorskip("distributed")
+    views = 50_000_000
+    alone = scale.measured(None, views)
+    with scale.cluster() as client:
+        assert scale.measured(client.get_executor(), views) == alone
+        before = set(client.run(os.getpid).values())
+        assert scale.measured(client.get_executor(retries=10), views, scale.killing(client, views)) == alone
+        assert set(client.run(os.getpid).values()) != before
+
+
+@pytest.mark.slow
+def test_1e9_views_of_binary_randomized_response_take_a_minute_at_most() -> None:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        scale.measured(pool, 10**6)
+        start = time.perf_counter()
+        assert scale.measured(pool, 10**9).trials == 10**9
+        assert time.perf_counter() - start < scale.SECONDS
+
+
+def test_what_does_not_pickle_is_refused_by_a_process_pool_in_words() -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(TypeError, match="importable"):
+        audit(BINARY, implementation=lambda x, size, rng: BINARY.sample(x, size, rng), trials=1_000, executor=pool)
+
+
+class UnpluggedError(Exception):
+    """Somebody pulls the plug."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("m", [BINARY, HUNDRED], ids=str)
+def test_an_audit_goes_on_wherever_it_was_stopped(m: KaryRandomizedResponse, mode: Mode, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"epsilon": 1.0, "trials": 40_000, "mode": mode, "seed": 3}
+    file, told, stops = tmp_path / "audit.json", [0], 0
+    alone = audit(m, **options)
+
+    def unplug(views: int, bound: float) -> None:
+        if views > told[-1] and file.exists():  # whatever was told of is not drawn again
+            told.append(views)
+            raise UnpluggedError
+
+    evidence = None
+    while evidence is None:
+        try:
+            evidence = audit(m, checkpoint=file, progress=unplug, **options)
+        except UnpluggedError:
+            stops += 1
+    assert evidence == alone
+    assert stops >= 8
+    with pytest.raises(ValueError, match="another's"):
+        audit(m, checkpoint=file, **{**options, "seed": 4})
+
+
+def test_another_seed_draws_other_views_and_the_same_seed_the_same() -> None:
+    first, again, other = (audit(BINARY, trials=5_000, mode=Mode.FIXED, seed=s) for s in (1, 1, 2))
+    assert first == again
+    assert (first.guesses, first.right) != (other.guesses, other.right)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": "ldpaudit.checkpoint/1"}'])
+def test_what_is_no_checkpoint_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "audit.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="needs a checkpoint of schema"):
+        audit(BINARY, checkpoint=file, trials=1_000)
+
+
+def test_progress_shows_the_bound_as_it_tightens() -> None:
+    told: list[tuple[int, float]] = []
+    evidence = audit(BINARY, trials=50_000, progress=lambda views, bound: told.append((views, bound)))
+    views, bounds = zip(*told, strict=True)
+    assert list(views) == sorted(views)
+    assert views[-1] == evidence.trials
+    assert bounds[len(bounds) // 4] < bounds[-1] <= evidence.epsilon_lower < account(BINARY).epsilon(0).high
+
+
+@pytest.mark.parametrize("case", [CASES[0], CASES[2], CASES[9]], ids=lambda c: c.name.strip())
+def test_close_to_the_fewest_views_are_used(case: Any) -> None:
+    fires = case.fires(case.make(2.0))
+    assert fixed_used(case, 2.0, guess_game(fires, 2.0, case.inputs), seeds=2) <= 1.1
+    assert sequential_used(case, 2.0, any_time(fires, 2.0, case.inputs), runs=1_000) <= 1.1
+
+
+def test_the_needed_views_are_those_of_the_specification() -> None:
+    # spec/auditing.md, views in all for 0.95 epsilon: guess game, any time; the k-input game.
+    assert RHO == 0.95
+    for epsilon, fixed, ever in ((1.0, 5.6e3, 1.21e4), (2.0, 2.6e3, 5.6e3), (5.0, 6.7e3, 1.3e4)):
+        assert guess_game(1.0, epsilon) == pytest.approx(fixed, rel=0.03)
+        assert any_time(1.0, epsilon) == pytest.approx(ever, rel=0.03)
+    assert guess_game(1.0, 2.0, 100) == pytest.approx(4.4e3, rel=0.03)
+    assert guess_game(1.0, 5.0, 100) == pytest.approx(194, rel=0.03)
+
+
+def test_a_true_claim_is_refuted_no_more_often_than_stated_though_every_guess_is_looked_at() -> None:
+    runs = 4_000
+    most = ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / runs)
+    fixed, early = simulated_level(2, 1.0, 600, runs)
+    assert 0.02 < fixed <= most
+    assert 0.002 < early <= most
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_foreign_code_is_never_asked_for_no_views(seed: int) -> None:
+    def function(x: int, size: int, rng: np.random.Generator) -> Any:
+        return np.concatenate([BINARY.sample(x, 1, rng) for _ in range(size)])
+
+    for trials in (16, 5_000):
+        assert audit(BINARY, implementation=function, trials=trials, seed=seed).trials == trials
+
+
+def test_a_budget_is_a_whole_number() -> None:
+    assert audit(BINARY, trials=1e3) == audit(BINARY, trials=1_000)  # type: ignore[arg-type]
+    for target in (BINARY, BINARY.sample):
+        with pytest.raises(ValueError, match=r"whole number of trials, got 1000.5"):
+            audit(target, inputs=[0, 1], trials=1_000.5)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=r"whole number of trials, got inf"):
+            audit(target, inputs=[0, 1], trials=math.inf)  # type: ignore[arg-type]
+
+
+def test_no_seed_is_said_to_reproduce_what_draws_from_a_source_of_its_own() -> None:
+    options: dict[str, Any] = {"trials": 1_000, "seed": 5}
+    assert audit(BINARY, **options).seed == 5
+    assert audit(BINARY.sample, inputs=[0, 1], **options).seed == 5
+    assert audit(BINARY, implementation=BINARY, **options).seed == 5
+    assert audit(callable_of_one, inputs=[0, 1], **options).seed is None
+    assert audit(BINARY, implementation=callable_of_one, **options).seed is None

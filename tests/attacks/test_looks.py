@@ -1,0 +1,216 @@
+"""Raw and canonical reports, two users of one program, a classifier: each finds its planted leak, and refutes nothing true."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpaudit import audit
+from ldpaudit.attacks.blackbox.canonical import BITS, canonical, rounded
+from ldpaudit.attacks.blackbox.encoding import encode
+from ldpaudit.attacks.blackbox.features import _NO_BIT, _lowest_bit
+from ldpaudit.errors import ImplementationError, Unsupported
+from ldpaudit.evidence import Form
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+
+CERTAIN = 5.0
+"""A bound that a leak of the input itself exceeds."""
+BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
+RUNS, ALPHA = 20, 0.05
+MOST_FALSE = RUNS * ALPHA + 3 * math.sqrt(RUNS * ALPHA * (1 - ALPHA))
+
+
+def laplace(x: float, size: int, rng: np.random.Generator) -> Any:
+    return x + rng.laplace(size=size)
+
+
+def table(x: int, size: int, rng: np.random.Generator) -> Any:
+    return np.eye(3)[x] + rng.laplace(scale=2.0, size=(size, 3))
+
+
+@pytest.mark.parametrize(("function", "inputs"), [(laplace, [0.0, 1.0]), (table, [0, 1])])
+def test_the_low_bits_of_laplace_noise_betray_the_input_and_nothing_is_left_of_it_in_rounded_ones(
+    function: Callable[..., Any], inputs: list[Any]
+) -> None:
+    raw, canonical_ = (audit(function, inputs=inputs, trials=40_000, form=form, confidence=0.999) for form in Form)
+    assert raw.epsilon_lower > CERTAIN
+    assert "grid" in raw.event
+    assert 0.4 < canonical_.epsilon_lower <= 1
+    assert canonical_.event.startswith("canonical")
+
+
+def test_the_lowest_bit_is_the_grid_that_a_float_lies_on() -> None:
+    values = np.array([1.0, 3.0, 0.75, -6.0, 5e-324, 2.0**1000, 1 + 2.0**-52, 0.0, np.inf])
+    ((_, group),) = encode(values, len(values), 0).items()
+    assert _lowest_bit(0, group).tolist() == [0, 0, -2, 1, -1074, 1000, -52, _NO_BIT, _NO_BIT]
+
+
+def _only_raw() -> dict[str, Callable[[int], Any]]:
+    rng = np.random.default_rng(5)
+    return {
+        "the order of a list": lambda x: [x + 1, 2 - x],
+        "the order of keys": lambda x: {"a": 1, "b": 2} if x else {"b": 2, "a": 1},
+        "the type": lambda x: np.int64(1) if x else 1,
+        "the truth value": lambda x: True if x else 1,
+        "the kind of container": lambda x: (1, 1) if x else [1, 1],
+        "the sign of zero": lambda x: -0.0 if x else 0.0,
+        "a float's last bit": lambda x: math.nextafter(0.5, x),
+        "a small residue": lambda x: [rng.integers(1, 5) + x * 1e-9],
+    }
+
+
+ONLY_RAW = _only_raw()
+
+
+@pytest.mark.parametrize("leak", ONLY_RAW)
+def test_what_is_in_order_types_or_low_bits_alone_is_refuted_raw_and_not_canonical(leak: str) -> None:
+    raw, canonical_ = (audit(ONLY_RAW[leak], inputs=[0, 1], epsilon=1.0, trials=3_000, form=form) for form in Form)
+    assert raw.epsilon_lower > 1
+    assert canonical_.epsilon_lower == 0
+
+
+@pytest.mark.parametrize("report", [[0, 1, 1], "text", b"bytes", (2, 1), None, {"a": [1, 2]}, [0.5, 0.25]])
+def test_what_says_something_survives(report: Any) -> None:
+    others: list[Any] = [[1, 0, 1], "txet", b"setyb", (1, 2), 0, {"a": [1, 3]}, [0.25, 0.5]]
+    assert all(repr(canonical(report)) != repr(canonical(other)) for other in others)
+
+
+def test_rounded_floats_are_near_and_rounding_again_changes_nothing() -> None:
+    values = np.random.default_rng(0).normal(size=10_000) * 10.0 ** np.arange(-300, 300).repeat(17)[:10_000]
+    near = rounded(values)
+    assert np.all(np.abs(near - values) <= np.abs(values) * 2.0**-BITS)
+    assert np.array_equal(rounded(near), near)
+    assert len(np.unique(rounded(1 + np.arange(2**12) * 2.0**-40))) == 1
+    assert np.isnan(rounded(np.nan))
+
+
+def same_seed(x: float) -> float:
+    """A generator that is made anew, with one seed, in each call."""
+    return x + np.random.default_rng(7).laplace()
+
+
+def shared_noise() -> Callable[[float], float]:
+    """Noise that is drawn for every second call."""
+    rng, kept = np.random.default_rng(8), [0.0, 0.0]
+
+    def report(x: float) -> float:
+        kept[0], kept[1] = (kept[1], 0.0) if kept[1] else (value := float(rng.laplace()), value)
+        return float(rounded(x + kept[0]))
+
+    return report
+
+
+def shared_coins(x: int, size: int, rng: np.random.Generator) -> Any:
+    return BINARY.sample(x, size, np.random.default_rng(size))
+
+
+def test_noise_that_two_users_share_is_found_by_both_together_and_not_by_one() -> None:
+    alone = audit(shared_noise(), inputs=[0.0, 1.0], trials=8_000, confidence=0.999)
+    both = audit(shared_noise(), inputs=[0.0, 1.0], trials=8_000, users=2, confidence=0.999)
+    assert alone.epsilon_lower <= 1
+    assert both.epsilon_lower > CERTAIN
+    assert both.pair == ((0.0, 0.0), (1.0, 0.0))
+
+
+@pytest.mark.parametrize(("function", "inputs"), [(same_seed, [0.0, 1.0]), (shared_coins, [0, 1])])
+def test_a_seed_that_is_fixed_inside_is_found(function: Callable[..., Any], inputs: list[Any]) -> None:
+    assert audit(function, inputs=inputs, trials=5_000, users=2).epsilon_lower > CERTAIN
+
+
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("users", [1, 2])
+def test_a_sound_function_is_refuted_no_more_often_than_stated_in_any_look(form: Form, users: int) -> None:
+    function: Callable[..., Any] = BINARY.sample
+    options: dict[str, Any] = {"inputs": [0, 1], "epsilon": 1.0, "trials": 600, "form": form, "users": users}
+    assert sum(audit(function, seed=s, **options).epsilon_lower > 1 for s in range(RUNS)) <= MOST_FALSE
+
+
+def _same_seed_in(write: Callable[[list[int]], Any]) -> Callable[[int], Any]:
+    """Three fair bits from a generator that is new in each second, and the input's bit flipped into them."""
+    clock, calls = np.random.default_rng(9), [0, 0]
+
+    def report(x: int) -> Any:
+        if calls[0] % 2 == 0:  # two calls a second
+            calls[1] = int(clock.integers(1 << 30))
+        calls[0] += 1
+        bits = np.random.default_rng(calls[1]).integers(0, 2, 3)
+        return write((bits ^ [x, 0, 0]).tolist())
+
+    return report
+
+
+@pytest.mark.parametrize(
+    "write", [lambda b: "".join(map(str, b)), bytes, lambda b: [i for i in range(3) if b[i]], np.array, lambda b: {"b": b}]
+)
+def test_a_seed_that_two_calls_share_is_found_whatever_reports_are_made_of(write: Callable[[list[int]], Any]) -> None:
+    report = _same_seed_in(write)
+    assert audit(report, inputs=[0, 1], trials=4_000, confidence=0.999, epsilon=0.1).epsilon_lower == 0
+    report = _same_seed_in(write)
+    assert audit(report, inputs=[0, 1], trials=4_000, users=2).epsilon_lower > CERTAIN
+
+
+def test_two_users_who_are_told_nothing_are_an_error() -> None:
+    with pytest.raises(ImplementationError, match="got None"):
+        audit(lambda x: None, inputs=[0, 1], trials=1_000, users=2)
+    big: Callable[[int], int] = lambda x: 10**400 + x  # noqa: E731
+    assert audit(big, inputs=[0, 1], trials=3_000, users=2).epsilon_lower > CERTAIN
+
+
+def test_two_users_show_the_epsilon_of_one() -> None:
+    function: Callable[..., Any] = BINARY.sample
+    found = audit(function, inputs=[0, 1], trials=40_000, users=2, confidence=0.999)
+    assert 0.85 < found.epsilon_lower <= 1
+
+
+def of_signs(x: int, size: int, rng: np.random.Generator) -> Any:
+    """The input is whether two of three numbers have one sign, where both are small; no number tells, nor a sum."""
+    rows = rng.normal(size=(size, 3)) * (1.0, 30.0, 1.0)
+    small = np.abs(rows[:, ::2]).max(axis=1) < 1
+    flip = small & ((rows[:, 0] * rows[:, 2] > 0) != (x == 0))
+    rows[:, 2] = np.where(flip, -rows[:, 2], rows[:, 2])
+    return rows
+
+
+def test_a_classifier_finds_what_no_single_number_shows() -> None:
+    pytest.importorskip("sklearn")
+    function: Callable[..., Any] = of_signs
+    without, with_ = (
+        audit(function, inputs=[0, 1], trials=40_000, learned=learned, form=Form.CANONICAL) for learned in (False, True)
+    )
+    assert without.epsilon_lower < 1 < 3 < with_.epsilon_lower
+    assert "classifier" in with_.event
+
+
+def test_a_classifier_refutes_what_is_sound_no_more_often_than_stated() -> None:
+    pytest.importorskip("sklearn")
+
+    def noise(x: int, size: int, rng: np.random.Generator) -> Any:
+        return rng.normal(size=(size, 3))
+
+    function: Callable[..., Any] = noise
+    found = [audit(function, inputs=[0, 1], epsilon=0.0, trials=1_500, seed=s, learned=True) for s in range(10)]
+    assert sum(e.epsilon_lower > 0 for e in found) <= 10 * ALPHA + 3 * math.sqrt(10 * ALPHA)
+
+
+def test_a_learned_score_without_scikit_learn_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    function: Callable[..., Any] = BINARY.sample
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    with pytest.raises(Unsupported, match=r"install ldpaudit\[ml\]"):
+        audit(function, inputs=[0, 1], trials=5_000, learned=True)
+
+
+def test_looks_are_for_callables_and_users_are_one_or_two() -> None:
+    function: Callable[..., Any] = BINARY.sample
+    options: list[dict[str, Any]] = [{"form": Form.CANONICAL}, {"users": 2}, {"learned": True}]
+    for option in options:
+        with pytest.raises(ValueError, match="for a callable"):
+            audit(BINARY, **option)
+    with pytest.raises(ValueError, match="users to be 1 or 2, got 3"):
+        audit(function, inputs=[0, 1], users=3)
+    with pytest.raises(ValueError, match="'round'"):
+        audit(function, inputs=[0, 1], form="round")  # type: ignore[arg-type]

@@ -1,0 +1,169 @@
+"""Scores of functions of unknown make: what a few views tell of many cells is told, and nothing else is."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpaudit import audit
+from ldpaudit.attacks.blackbox import target
+from ldpaudit.attacks.blackbox.choosing import Trial, _moved
+from ldpaudit.attacks.blackbox.empirical_bayes import shared_ratios
+from ldpaudit.attacks.blackbox.encoding import encode, join, split
+from ldpaudit.attacks.blackbox.public_coins import parity_ratio
+from ldpaudit.attacks.blackbox.ramps import ramp_ratio
+from ldpaudit.attacks.blackbox.scores import NOTHING
+from ldpaudit.attacks.bounds.binomial import epsilon_lower
+from ldpaudit.attacks.games.two_inputs import Event, Prospect
+from ldpaudit.evidence import Form, Mode
+from ldpaudit.mechanisms._hadamard import parity
+from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+
+VIEWS = 20_000
+SURE = 0.99
+"""Confidence where a bound must not exceed the truth: such a test fails by luck for one seed in a hundred."""
+
+
+def test_a_ramp_is_the_loss_of_laplace_noise() -> None:
+    rng = np.random.default_rng(1)
+    cells = np.linspace(-0.5, 1.5, 31)
+    first, second = (
+        np.bincount(np.searchsorted(cells, x + rng.laplace(scale=0.5, size=VIEWS)), minlength=32).astype(float) for x in (0, 1)
+    )
+    ratio = ramp_ratio(first, second, cells)
+    middles = np.concatenate([[-1], (cells[1:] + cells[:-1]) / 2, [2]])
+    assert np.abs(ratio - np.clip(2 * (1 - 2 * middles), -2, 2)).max() < 0.3
+    assert np.all(np.diff(ratio) <= 1e-12)
+    assert np.allclose(ramp_ratio(second, first, cells), -ratio)
+
+
+def test_there_is_no_ramp_between_fewer_than_two_numbers_or_beyond_all() -> None:
+    counts = np.array([5.0, 7.0])
+    assert not ramp_ratio(counts, counts[::-1], np.array([1.0])).any()
+    assert not ramp_ratio(np.ones(3), np.arange(3.0), np.array([0.0, np.finfo(np.float64).max])).any()
+    assert np.isfinite(ramp_ratio(np.ones(3), np.arange(3.0), np.array([2**62, 2**62 + 1]))).all()
+
+
+def test_a_parity_is_found_for_each_side_of_a_coin() -> None:
+    rng = np.random.default_rng(2)
+    bias, sides, patterns = 0.6, 8, 32
+    sets = rng.integers(1, patterns, (2, sides))
+    odd = rng.choice([-1, 1], (2, sides))  # some sets are made odd
+    tables = []
+    for own, sign in zip(sets, odd, strict=True):
+        side, bits = rng.integers(0, sides, 4_000), rng.integers(0, patterns, 4_000)
+        kept = rng.random(4_000) < (1 + bias * sign[side] * np.where(parity(bits & own[side]), -1, 1)) / 2
+        tables.append(np.bincount((side * patterns + bits)[kept], minlength=sides * patterns + 1).astype(float))
+    ratio = parity_ratio(tables[0], tables[1], sides)
+    every = np.arange(patterns)
+    signs = [
+        np.array([sign * np.where(parity(every & s), -1, 1) for s, sign in zip(*each, strict=True)])
+        for each in zip(sets, odd, strict=True)
+    ]
+    loss = (np.log1p(bias * signs[0]) - np.log1p(bias * signs[1])).ravel()
+    assert np.abs(ratio[:-1] - loss).max() < 0.3
+    assert ratio[-1] == 0
+
+
+def test_what_cells_share_is_believed_whole_and_what_luck_does_is_not() -> None:
+    rng = np.random.default_rng(3)
+    truth = np.repeat([1.0, -1.0, 0.0], [10, 10, 180])
+    total = np.full(200, 150)
+    first = rng.binomial(total, 1 / (1 + np.exp(-truth))).astype(float)
+    (ratio,) = shared_ratios([first], [total - first])
+    raw = np.log(first) - np.log(total - first)
+    assert np.abs(ratio[:20] - truth[:20]).max() < 0.15 < np.abs(raw[:20] - truth[:20]).max()
+    assert np.abs(ratio[20:]).mean() < 0.03 < 0.1 < np.abs(raw[20:]).mean()
+    assert np.ptp(ratio[:10]) < 0.1 < np.ptp(raw[:10])
+
+
+def test_a_doubtful_cell_counts_as_little_as_it_would_win() -> None:
+    often = np.array([500.0, 500, 500, 0, 0, 0, 100, 100, 3])
+    (odds,) = shared_ratios([often], [np.array([0.0, 0, 0, 500, 500, 500, 100, 100, 0])])
+    assert 0 < odds[8] < 4 < 6 < odds[:3].min()
+    assert odds[3:6].max() < -6
+
+
+def test_an_event_moves_with_the_scores_and_takes_in_what_they_have_become_sure_of() -> None:
+    first, second = np.array([3.0, 3, 3, 1, 0]), np.array([-3.0, -3, 0, 0, 0])
+    trial = Trial((0, 1), NOTHING, first, second, refitted=True)
+    event = Event(2.0, -2.0)
+    assert _moved(event, trial, first / 2, second / 2) == Event(1.0, -0.75)
+    assert _moved(event, trial, first, np.array([-3.0, -3, -2.5, 0, 0])) == Event(2.0, -2.0)
+    assert _moved(event, trial, np.zeros(5), np.zeros(5)) == event
+
+
+@pytest.mark.parametrize("luck", [0.05, 1e-3, 1e-7, 1e-15])
+@pytest.mark.parametrize("guesses", [*range(1, 60), 10**4])
+def test_what_is_not_looked_at_would_promise_nothing(guesses: int, luck: float) -> None:
+    right = np.arange(guesses + 1.0)
+    promised = Prospect(0.0, 0.05, 10**9, luck).bound(right, np.full(guesses + 1, guesses), 10**4, np.array(0.0))
+    sure = epsilon_lower(right, guesses - right, 10**4, np.zeros(guesses + 1), luck)
+    assert not promised[sure == 0].any()
+    assert np.all(promised[sure > 1e-3] > 0)
+
+
+def test_reports_that_are_split_and_joined_are_the_same() -> None:
+    reports = [1, (2, 3), 4, (5, 6), 7]
+    whole = encode(reports, 5, 0)
+    for size in range(6):
+        first, second = split(whole, size)
+        assert sum(len(group.rows) for group in first.values()) == size
+        again = join(first, size, second)
+        assert all(np.array_equal(again[s].rows, whole[s].rows) for s in whole)
+        assert all(np.array_equal(x, y) for s in whole for x, y in zip(again[s].leaves, whole[s].leaves, strict=True))
+
+
+SAMPLERS: dict[str, tuple[float, Callable[[float], Any], tuple[Any, Any], int, float]] = {
+    "Laplace noise": (5, Laplace.for_epsilon, (Fraction(0), Fraction(1)), 26_000, 0.94),
+    "noise on each count": (2, lambda e: LaplaceHistogram.for_epsilon(e, k=8), (0, 1), 30_000, 0.92),
+    "two noisy bits": (2, lambda e: BucketHeavyHitter.for_epsilon(e, domain=1 << 20, rows=2, trials=1), (2, 0), 30_000, 0.92),
+    "noisy bits of a public hash": (2, lambda e: CountMeanSketch.for_epsilon(e, width=8, hashes=8, domain=50), (0, 3), 20_000, 0.9),
+    "noisier bits of it": (1, lambda e: CountMeanSketch.for_epsilon(e, width=8, hashes=8, domain=50), (0, 3), 21_000, 0.9),
+    "a noisy coefficient of it": (
+        2, lambda e: HadamardCountMeanSketch.for_epsilon(e, width=16, hashes=32, domain=100), (0, 3), 20_000, 0.9,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+def test_a_function_of_unknown_make_shows_most_of_its_epsilon_on_few_views(kind: str) -> None:
+    exact, make, pair, trials, share = SAMPLERS[kind]
+    function: Callable[..., Any] = make(exact).sample
+    options: dict[str, Any] = {"trials": trials, "confidence": SURE, "form": Form.CANONICAL, "mode": Mode.FIXED}
+    assert share * exact <= audit(function, inputs=list(pair), **options).epsilon_lower <= exact
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+@pytest.mark.parametrize("users", [1, 2])
+def test_what_is_learned_is_the_same_in_another_process(kind: str, users: int) -> None:
+    exact, make, pair, _, _ = SAMPLERS[kind]
+    look = target.Look(Form.CANONICAL, users)
+    learned = target.target(make(exact).sample, list(pair), 0.0, 4_000, 0.05, 1, look).target
+    drawn = [t.draw(0, 200, np.random.default_rng(2)) for t in (learned, pickle.loads(pickle.dumps(learned)))]
+    assert drawn[0].tolist() == drawn[1].tolist()
+    assert drawn[0].any()
+
+
+def test_more_is_learned_where_more_tells_more() -> None:
+    def remaining(function: Callable[..., Any], inputs: list[int]) -> int:
+        return target.target(function, inputs, 0.0, VIEWS, 0.05, 1).remaining
+
+    sketch = HadamardCountMeanSketch.for_epsilon(1, width=16, hashes=32, domain=100)
+    sigma = math.e / (1 + math.e)
+    assert remaining(lambda x, size, rng: (rng.random(size) < sigma) == x, [0, 1]) >= 0.84 * VIEWS
+    assert remaining(sketch.sample, [0, 3]) <= 0.71 * VIEWS
+
+
+def test_more_is_learned_where_a_score_told_nothing_yet() -> None:
+    sketch = CountMeanSketch.for_epsilon(0.5, width=8, hashes=8, domain=50)
+    left = [target.target(sketch.sample, [0, 3], 0.0, VIEWS, 0.05, seed).remaining for seed in range(3)]
+    assert max(left) <= 0.71 * VIEWS

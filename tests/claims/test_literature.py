@@ -1,0 +1,152 @@
+"""What the papers print: every claim judged, reproducible, and the same in the README; errors, simulated."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpaudit import literature
+from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.sign_oracle import SignOracle
+from ldpaudit.report import claims as report
+from tests.helpers import ROOT
+from tests.road.test_cli import run
+
+SETTINGS = [(stem, setting) for stem in literature.stems() for setting in literature.settings(stem)]
+README = (ROOT / "README.md").read_text()
+
+
+def test_every_source_s_systems_are_on_record() -> None:
+    assert set(literature.stems()) >= {"bucket_heavy_hitter", "hashtogram", "sign_oracle", "thresh"}
+    assert all(len(literature.settings(stem)) >= 3 for stem in literature.stems())
+
+
+@pytest.mark.parametrize(("stem", "setting"), SETTINGS, ids=str)
+def test_a_claim_is_reproduced_by_its_command(stem: str, setting: Any) -> None:
+    verb, name, *given = literature.command(stem, setting).split()[1:]
+    assert (verb, name) == ("claims", stem)
+    assert literature.settings(stem, dict(each.split("=") for each in given)) == (setting,)
+
+
+def test_the_readme_s_table_goes_by_stem() -> None:
+    named = [m[1] for line in README.splitlines() if (m := re.search(r"^\|.*\| `(\w+)` \| [^|]* \| [^|]* \|$", line))]
+    assert [stem for stem, _ in itertools.groupby(named)] == literature.stems()
+
+
+@pytest.mark.parametrize("stem", literature.stems())
+def test_a_stem_s_claims_name_their_place_are_judged_by_certified_numbers_and_stand_in_the_readme(stem: str) -> None:
+    claims = literature.claims(stem)
+    for claim in claims:
+        assert claim.where.split()[0] in {"HKR12", "STEMMER,", "GGKPV", "JRUW18", "TRIEHH"}, claim.where
+        assert claim.found.rigour > Rigour.FLOAT
+        assert claim.holds is not None or not claim.attained or claim.found.low <= claim.claimed <= claim.found.high
+    _, _, *rows = report.markdown(literature.summary(stem, claims)).splitlines()
+    assert [line for line in README.splitlines() if f"| `{stem}` |" in line] == rows
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "rigour", "attained", "holds"),
+    [
+        (0.5, 0.9, Rigour.EXACT, True, True),
+        (0.5, 1.5, Rigour.INTERVAL, True, None),
+        (1.1, 1.5, Rigour.INTERVAL, True, False),
+        (1.1, 1.5, Rigour.INTERVAL, False, None),
+        (0.5, 0.9, Rigour.FLOAT, True, None),
+    ],
+)
+def test_a_printed_bound_of_one_is_judged(low: float, high: float, rigour: Rigour, attained: bool, holds: bool | None) -> None:
+    claim = Printed("HKR12 Theorem 0", "it is at most 1", 1.0, Enclosure(low, high, rigour, "made up"), attained=attained)
+    assert claim.holds is holds
+
+
+def test_sentences_differ_in_their_numbers_only() -> None:
+    stem = "bucket_heavy_hitter"
+    found = {row.sentence for row in literature.summary(stem, literature.claims(stem))}
+    assert "delta of T=... mechanisms at epsilon=..." in found
+    assert all("#" not in sentence for sentence in found)
+
+
+TOO_FEW = ("users=10", "epochs=3", "rounds=100", "epsilon=1", "delta=1/20", "smallest=10")
+SMALL = SignOracle.for_epsilon(1, users=400, domain=10)
+
+
+def at_most(alpha: float, beta: float) -> Accuracy:
+    def data(rng: np.random.Generator) -> Any:
+        return rng.integers(0, 10, 400)
+
+    def error(data: Any, found: Any) -> float:
+        return float(np.abs(found - np.bincount(data, minlength=10)).max())
+
+    return Accuracy("HKR12 Theorem 0", "over ten values", alpha, beta, data, error)
+
+
+def test_an_error_that_is_often_exceeded_is_refuted_and_one_that_never_is_holds() -> None:
+    often, never = (literature.measure(SMALL, at_most(alpha, 0.1), 80, seed=3) for alpha in (20.0, 400.0))
+    assert often.holds is False
+    assert often.failures > 40
+    assert never.holds is True
+    assert never.failures == 0
+    assert never.upper == often.upper > often.median
+    assert 1 < never.looseness < 20
+    assert never.low <= 0 <= never.high < 0.1
+
+
+def test_few_runs_do_not_tell() -> None:
+    found = literature.measure(SMALL, at_most(400.0, 0.1), 5, seed=3)
+    assert found.holds is None
+    again = literature.measure(SMALL, at_most(400.0, 0.1), 5, seed=3)
+    assert (found.median, found.upper) == (again.median, again.upper)
+    assert replace(found, claim=again.claim) == again
+
+
+def test_the_measured_failure_probability_covers_the_exact_one() -> None:
+    # All users hold 1 of {0, 1}: the sign oracle's error is a binomial's deviation.
+    m = SignOracle.warm_up(Fraction(1, 10), 100)
+    alpha = 60.0
+
+    def error(data: Any, found: Any) -> float:
+        return float(abs(found[1] - 100))
+
+    claim = Accuracy("STEMMER, warm-up", "all hold 1", alpha, 0.5, lambda _: np.ones(100, dtype=np.int64), error)
+    found = literature.measure(m, claim, 400, seed=9, confidence=0.999)
+    from ldpaudit.accountants.claims.sign_oracle import all_ones
+
+    truth = all_ones(Fraction(3, 5), 100, Fraction(alpha))
+    assert found.low < truth.low < truth.high < found.high
+
+
+def test_the_commands_answer_people_and_programs() -> None:
+    done = run("claims", "thresh", "--format", "json")
+    answers = json.loads(done.stdout)
+    assert {a["where"] for a in answers} == {"JRUW18 Theorem 4.1"}
+    assert [a["holds"] for a in answers] == [True, False, False]
+    assert "ldpaudit claims thresh users=2140" in run("claims", "thresh").stdout
+    measured = run("accuracy", "sign_oracle", "epsilon=1/10", "users=500", "domain=20", "--runs", "4", "--format", "json")
+    assert json.loads(measured.stdout)[0]["runs"] == 4
+    assert "exceeded in" in run("accuracy", "sign_oracle", "epsilon=1/10", "users=500", "domain=20", "--runs", "4").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("claims", "nothing"), "needs one of"),
+        (("claims", "thresh", "users=3"), "needs"),
+        (("accuracy", "randomized_response"), "needs one of"),
+        (("accuracy", "thresh", *TOO_FEW), "nothing to"),
+        (("accuracy", "sign_oracle", "--confidence", "2"), "0 < confidence < 1"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -1,0 +1,297 @@
+"""Composition against enumeration in rationals, against mpmath at 60 digits, and against the laws it must obey."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import permutations, product
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.composition import plan as composition
+from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
+from ldpaudit.accountants.composition.compose import compose
+from ldpaudit.accountants.composition.plan import ComposedProfile
+from ldpaudit.accountants.pld.distribution import RationalKind, envelope_kind, guarantee_kind, pair_kind
+from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile, both_ways, law_atoms
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.rappor import Rappor
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import USER_LEVEL
+from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run
+from ldpaudit.profile import Number, PrivacyProfile
+
+NARROW = 1e-14
+"""Relative width that an EXACT enclosure has at most: a few floats."""
+
+epsilons = st.floats(0, 6)
+deltas = st.sampled_from([Fraction(1, 2), Fraction(1, 10), 1e-3, 1e-6, 1e-12, Fraction(1, 10**30)])
+lengths = st.fractions(0, 2, max_denominator=60).map(float)
+arities = st.integers(2, 5)
+
+
+def rr(ratio: Fraction | int, k: int = 2) -> KaryRandomizedResponse:
+    """With likelihood ratio `ratio`."""
+    return KaryRandomizedResponse(k, Fraction(ratio) / (Fraction(ratio) + k - 1))
+
+
+def enumerated(kinds: list[RationalKind]) -> FiniteProfile:
+    """The obvious oracle: every sum of losses, in rationals."""
+    law, kept = {Fraction(1): Fraction(1)}, Fraction(1)
+    for kind in kinds:
+        after: dict[Fraction, Fraction] = {}
+        for (a, p), (b, q) in product(law.items(), kind.atoms):
+            after[a * b] = after.get(a * b, Fraction(0)) + p * q
+        law, kept = after, kept * (1 - kind.escape)
+    atoms = [(mass, mass / ratio) for ratio, mass in law.items()]
+    return FiniteProfile((Atoms.of([*atoms, (1 - kept, Fraction(0))]),), "enumeration")
+
+
+def assert_meets(found: Enclosure, truth: Enclosure) -> None:
+    assert found.low <= truth.high, (found, truth)
+    assert truth.low <= found.high, (found, truth)
+
+
+def worst_of_all_pairs(mechanisms: list[Mechanism]) -> FiniteProfile:
+    """Every pair of input streams: for each run any two inputs, in any order, and the law table of all views."""
+    pairs = []
+    for choice in product(*(list(permutations(m.inputs, 2)) for m in mechanisms)):
+        laws = [law_atoms(m.law(x), m.law(y)) for m, (x, y) in zip(mechanisms, choice, strict=True)]
+        atoms = [
+            (math.prod((p for p, _ in views), start=Fraction(1)), math.prod((q for _, q in views), start=Fraction(1)))
+            for views in product(*laws)
+        ]
+        pairs.append(Atoms.of(atoms))
+    return FiniteProfile(tuple(set(pairs)), "all pairs of streams")
+
+
+STREAMS: list[list[Mechanism]] = [
+    [rr(3, 3), rr(3, 3)],
+    [rr(3), rr(Fraction(7, 2), 3)],
+    [HadamardResponse(3, Fraction(3, 4)), rr(2)],
+    [UnaryEncoding(2, Fraction(3, 4), Fraction(1, 5))] * 2,
+    [Rappor(2, 1, Fraction(1, 3), Fraction(1, 4), Fraction(3, 4), domain=3)] * 2,
+]
+
+
+@pytest.mark.parametrize("mechanisms", STREAMS, ids=lambda ms: " ".join(type(m).__name__ for m in ms))
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 1.7, 2.4])
+def test_composition_encloses_the_worst_of_all_pairs_of_streams(mechanisms: list[Mechanism], epsilon: float) -> None:
+    found, truth = account(Compose(mechanisms)).delta(epsilon), worst_of_all_pairs(mechanisms).delta(epsilon)
+    assert_meets(found, truth)
+    if found.rigour is Rigour.EXACT:
+        assert found.high - found.low <= NARROW * found.high
+    else:
+        assert found.low <= truth.low
+        assert found.high >= truth.high
+
+
+def test_composition_encloses_the_worst_streams_of_a_channel_that_is_not_symmetric() -> None:
+    pair = both_ways([(Fraction(1, 2), Fraction(1, 10)), (Fraction(1, 2), Fraction(9, 10))])
+    assert len(pair) == 2
+    there = [kind for kind in map(pair_kind, pair) if kind is not None]
+    upper = compose(((envelope_kind(pair), 3),), "x")
+    for epsilon in (0.0, 0.2, 1.0, 2.0, 4.0):
+        truth = max(enumerated(list(kinds)).delta(epsilon).high for kinds in product(there, repeat=3))
+        assert upper.delta(epsilon).high >= truth
+
+
+@given(st.fractions(Fraction(11, 10), 20, max_denominator=50), arities, st.integers(1, 7), epsilons, deltas)
+def test_equal_runs_of_randomized_response_are_their_enumeration(
+    ratio: Fraction, k: int, times: int, epsilon: float, delta: Number
+) -> None:
+    m = rr(ratio, k)
+    found, truth = account(Repeat(m, times)), enumerated([envelope_kind(FINITE(m))] * times)
+    coins = (BinomialCoins if k == 2 else TrinomialCoins)(envelope_kind(FINITE(m)), times, "by formula")
+    for ours in (found, coins):
+        for mine, theirs in ((ours.delta(epsilon), truth.delta(epsilon)), (ours.epsilon(delta), truth.epsilon(delta))):
+            assert_meets(mine, theirs)
+            assert mine.rigour is Rigour.EXACT
+            assert mine.high - mine.low <= NARROW * mine.high + 1e-300
+
+
+def FINITE(m: Mechanism) -> tuple[Atoms, ...]:
+    found = account(m)
+    assert isinstance(found, FiniteProfile)
+    return found.pairs
+
+
+@pytest.mark.parametrize(("times", "epsilon", "at"), [(10_000, Fraction(1, 100), 4.9), (100_000, Fraction(1, 500), 9)])
+def test_ten_thousand_coins_are_what_mpmath_sums_at_60_digits(times: int, epsilon: Fraction, at: float) -> None:
+    with mpmath.workdps(60):
+        e0, e = mpmath.mpf(epsilon.numerator) / epsilon.denominator, mpmath.mpf(at)
+        p, q = 1 / (1 + mpmath.exp(-e0)), 1 / (1 + mpmath.exp(e0))
+        first = int((times + e / e0) / 2) + 1
+        total, ways = mpmath.mpf(0), mpmath.binomial(times, first)
+        for i in range(first, times + 1):
+            here = ways * (p**i * q ** (times - i) - mpmath.exp(e) * q**i * p ** (times - i))
+            total, ways = total + here, ways * (times - i) / (i + 1)
+            if here < total * mpmath.mpf(10) ** -50:
+                break
+        truth = Fraction(str(mpmath.nstr(total, 45)))
+    found = account(Repeat(Guarantee(epsilon), times)).delta(at)
+    exact = BinomialCoins(guarantee_kind(epsilon, Fraction(0)), times, "by formula").delta(at)
+    assert truth in exact
+    assert exact.relative_width < NARROW
+    assert (found.low, found.high) == (0.0, exact.high)
+
+
+@pytest.mark.parametrize("delta", [1e-6, 1e-30, 1e-300])
+def test_a_billion_runs_are_exact_down_to_deltas_of_1e_300(delta: float) -> None:
+    coins = BinomialCoins(guarantee_kind(Fraction(1, 10**5), Fraction(0)), 10**9, "by formula")
+    epsilon = coins.epsilon(delta)
+    assert epsilon.relative_width < NARROW
+    # 1e-9 is what a float step of epsilon, times its slope, changes in delta.
+    assert coins.delta(epsilon.high).low <= delta
+    assert coins.delta(epsilon.low).high >= delta * (1 - 1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.tuples(arities, st.integers(2, 9)), min_size=1, max_size=3), epsilons, deltas)
+def test_the_order_of_parts_and_how_they_are_bracketed_do_not_matter(
+    shapes: list[tuple[int, int]], epsilon: float, delta: Number
+) -> None:
+    parts: list[Plan] = [Run(rr(ratio, k)) for k, ratio in shapes]
+    flat = account(Compose([*parts, *parts]))
+    for plan in (Compose([*parts[::-1], *parts]), Repeat(Compose(parts), 2), Compose([Compose(parts), *parts])):
+        other = account(plan)
+        for mine, theirs in ((flat.delta(epsilon), other.delta(epsilon)), (flat.epsilon(delta), other.epsilon(delta))):
+            assert_meets(mine, theirs)
+
+
+@given(arities, st.integers(2, 9), st.integers(1, 30), epsilons)
+def test_more_runs_cost_more_and_at_most_the_sum_of_epsilons(k: int, ratio: int, n: int, epsilon: float) -> None:
+    fewer, more = (account(Repeat(rr(ratio, k), times)) for times in (n, n + 1))
+    assert fewer.delta(epsilon).low <= more.delta(epsilon).high
+    pure = more.epsilon(0)
+    assert Fraction(pure.low) <= (n + 1) * Fraction(account(rr(ratio, k)).epsilon(0).high)
+    assert more.epsilon(1e-9).high <= pure.high
+    assert more.delta(pure.high).high == 0
+
+
+@settings(max_examples=15, deadline=None)
+@given(arities, st.integers(2, 9), st.integers(1, 60), st.lists(epsilons, min_size=2, max_size=2), deltas)
+def test_a_composed_profile_falls_and_its_inverse_is_one(
+    k: int, ratio: int, n: int, two: list[float], delta: Number
+) -> None:
+    found = account(Compose([Repeat(rr(ratio, k), n), rr(5)]))
+    low, high = sorted(two)
+    assert found.delta(high).low <= found.delta(low).high
+    at = found.epsilon(delta)
+    assert found.delta(at.high).low <= delta
+    assert at.low == 0 or found.delta(math.nextafter(at.low, 0)).high >= delta * (1 - Fraction(1, 10**6))
+
+
+def test_repeating_once_is_not_repeating() -> None:
+    assert account(Repeat(rr(3), 1)) == account(rr(3))
+    assert account(Compose([Compose([rr(3)])])) == account(rr(3))
+
+
+def test_a_whole_stream_is_replaced_run_by_run() -> None:
+    plan = Repeat(rr(3), 10)
+    assert account(plan, USER_LEVEL).epsilon(0.01) == account(plan).epsilon(0.01)
+
+
+def mpmath_delta(parts: list[tuple[float, float]], epsilon: float) -> mpmath.mpf:
+    """Every outcome of randomized responses that tell the input with probability delta, at 60 digits."""
+    finite, kept = mpmath.mpf(0), mpmath.mpf(1)
+    for _, d in parts:
+        kept *= 1 - mpmath.mpf(d)
+    for signs in product((1, -1), repeat=len(parts)):
+        p = q = mpmath.mpf(1)
+        for sign, (e, _) in zip(signs, parts, strict=True):
+            p, q = p / (1 + mpmath.exp(-sign * mpmath.mpf(e))), q / (1 + mpmath.exp(sign * mpmath.mpf(e)))
+        finite += max(mpmath.mpf(0), p - mpmath.exp(mpmath.mpf(epsilon)) * q)
+    return 1 - kept + kept * finite
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.tuples(lengths, st.sampled_from([0.0, 1e-9, 0.01])), min_size=2, max_size=6),
+    st.floats(0, 1),
+)
+def test_different_guarantees_cost_what_their_worst_maps_cost(parts: list[tuple[float, float]], share: float) -> None:
+    epsilon = share * sum(e for e, _ in parts)
+    found = account(Compose([Guarantee(Fraction(e), Fraction(d)) for e, d in parts])).delta(epsilon)
+    with mpmath.workdps(60):
+        truth = mpmath_delta(parts, epsilon)
+        assert found.low == 0
+        # mpmath's own rounding, and then a few floats.
+        assert found.high >= truth - mpmath.mpf(10) ** -50
+        assert found.high <= truth * (1 + mpmath.mpf(10) ** -14) + mpmath.mpf(10) ** -50
+
+
+def test_a_guarantee_is_known_from_above_only() -> None:
+    found = account(Guarantee(Fraction(1), Fraction(1, 100)))
+    assert found.delta(1.0) == found.delta(math.inf)
+    assert found.delta(1.0).low == 0
+    assert Fraction(1, 100) in found.delta(1.0)
+    assert found.epsilon(0.005).high == math.inf
+    assert found.epsilon(0.01).high == 1.0
+    assert account(Guarantee(Fraction(0), Fraction(1, 100))).epsilon(0.01).high == 0
+
+
+def test_below_the_probability_of_an_infinite_loss_epsilon_is_infinite() -> None:
+    found = account(Repeat(Guarantee(Fraction(1, 10), Fraction(1, 10**6)), 1000))
+    lost = 1 - (1 - Fraction(1, 10**6)) ** 1000
+    assert found.epsilon(lost - Fraction(1, 10**12)).high == math.inf
+    assert found.epsilon(lost + Fraction(1, 10**12)).high <= 100
+    assert lost in found.delta(math.inf)
+
+
+def test_what_a_part_does_is_not_known_from_its_post_processing() -> None:
+    inner = account(Repeat(rr(3), 40))
+    found = account(Repeat(PostProcess(Repeat(rr(3), 20), "mode"), 2))
+    assert found.delta(5.0).low == 0
+    assert found.delta(5.0).high == inner.delta(5.0).high
+    assert found.epsilon(0).high >= inner.epsilon(0).low
+
+
+class _Guess(PrivacyProfile):
+    """Computed, but not enclosed."""
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        high = 0.0 if epsilon >= 1 else 0.5 * (1 - float(epsilon)) ** 2
+        return Enclosure(0.9 * high, high, Rigour.FLOAT, "a guess")
+
+
+def test_a_float_part_makes_a_float_composition(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(composition, "account", lambda plan, neighbours: _Guess())
+    assert composition.profile(Repeat(rr(3), 3)).delta(0.5).rigour is Rigour.FLOAT
+
+
+def _never_silent(plan: Plan) -> Iterator[Enclosure]:
+    found = account(plan)
+    assert isinstance(found, ComposedProfile)
+    for epsilon in (0, 1e-300, 1.0, 1e3, 1e300, math.inf):
+        yield found.delta(epsilon)
+    for delta in (0, 5e-324, 1e-100, 1e-9, 0.999, 1 - 2.0**-53):
+        yield found.epsilon(delta)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Repeat(rr(3), 5),
+        Repeat(rr(1, 3), 5),
+        Repeat(rr(Fraction(10**30 + 1, 10**30)), 10**9),
+        Repeat(rr(10**30), 4),
+        Compose([rr(10**30), rr(3, 7), rr(Fraction(10**9 + 1, 10**9))]),
+        Repeat(Guarantee(Fraction(1, 3), Fraction(1, 10**9)), 10**6),
+        Compose([Guarantee(Fraction(0)), Guarantee(Fraction(0), Fraction(1, 7))]),
+        Compose([Repeat(Guarantee(Fraction(0), Fraction(1, 7)), 9), Guarantee(Fraction(50))]),
+    ],
+    ids=str,
+)
+def test_no_question_is_answered_with_a_nan_or_out_of_range(plan: Plan) -> None:
+    for i, found in enumerate(_never_silent(plan)):
+        assert 0 <= found.low <= found.high
+        assert i >= 6 or found.high <= 1

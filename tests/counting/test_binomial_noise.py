@@ -1,0 +1,367 @@
+"""Binomial noise and smoothness, against enumeration in rationals and by independent routes."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from itertools import product
+
+import flint
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpaudit.accountants.counting.binomial_noise import Shifted, ShiftProfile, at_most, first
+from ldpaudit.accountants.counting.binomial_vector import _DEPTHS, VectorShiftProfile
+from ldpaudit.accountants.counting.counter_lattice import _placing
+from ldpaudit.accountants.counting.smoothness import (
+    smallest_gamma,
+    smallest_smooth_gamma,
+    smooth_delta,
+    smooth_noise_guarantee,
+    smoothness_of_binomial,
+)
+from ldpaudit.accountants.numerics import beta_integral, laws
+from ldpaudit.accountants.numerics.search import crossing
+from ldpaudit.enclosure import Rigour
+from ldpaudit.errors import Unsupported
+
+F = Fraction
+FLOAT_OF_EXP = F(1, 10**9)
+"""The oracle takes a float for e**epsilon: delta moves by less than this, relatively."""
+
+small = st.tuples(st.integers(1, 14), st.fractions(F(1, 20), F(19, 20), max_denominator=20), st.integers(1, 16))
+epsilons = st.sampled_from([0.0, 0.01, 0.3, 1.0, 2.5, 6.0])
+
+
+def pmf(n: int, gamma: Fraction) -> list[Fraction]:
+    return [math.comb(n, x) * gamma**x * (1 - gamma) ** (n - x) for x in range(n + 1)]
+
+
+def pair(n: int, gamma: Fraction, shift: int) -> list[tuple[Fraction, Fraction]]:
+    """(P(y), Q(y)) of the shifted and the plain law, for a shift of either sign, wherever one is positive."""
+    law = dict(enumerate(pmf(n, gamma)))
+    ends = min(0, shift), n + max(0, shift)
+    return [(law.get(y - shift, F(0)), law.get(y, F(0))) for y in range(ends[0], ends[1] + 1)]
+
+
+def divergence(atoms: list[tuple[Fraction, Fraction]], c: Fraction) -> Fraction:
+    return sum((max(F(0), p - c * q) for p, q in atoms), F(0))
+
+
+def worst(n: int, gamma: Fraction, k: int, c: Fraction) -> Fraction:
+    return max(divergence(pair(n, gamma, s), c) for s in (k, -k))
+
+
+@given(small, epsilons)
+@settings(max_examples=80)
+def test_delta_is_what_enumeration_gives(parameters: tuple[int, Fraction, int], epsilon: float) -> None:
+    n, gamma, k = parameters
+    found, truth = ShiftProfile(n, gamma, k).delta(epsilon), worst(n, gamma, k, F(math.exp(epsilon)))
+    assert found.low <= truth * (1 + FLOAT_OF_EXP)
+    assert truth <= F(found.high) * (1 + FLOAT_OF_EXP)
+    assert found.relative_width < 1e-9
+    assert found.rigour is Rigour.EXACT
+
+
+@given(small)
+@settings(max_examples=40)
+def test_at_epsilon_0_and_infinity_delta_is_a_rational_inside(parameters: tuple[int, Fraction, int]) -> None:
+    profile = ShiftProfile(*parameters)
+    assert worst(*parameters, F(1)) in profile.delta(0)
+    escape = max(sum((p for p, q in pair(parameters[0], parameters[1], s) if q == 0), F(0)) for s in (1, -1))
+    assert escape in ShiftProfile(parameters[0], parameters[1], 1).delta(math.inf)
+
+
+@given(small, st.sampled_from([F(1, 2), F(1, 10), F(1, 1000), F(1, 10**9)]))
+@settings(max_examples=60)
+def test_epsilon_inverts_delta(parameters: tuple[int, Fraction, int], delta: Fraction) -> None:
+    n, gamma, k = parameters
+    found = ShiftProfile(n, gamma, k).epsilon(delta)
+    assert found.relative_width < 1e-9 or found.high < 1e-15
+    if math.isinf(found.high):
+        assert max(sum((p for p, q in pair(n, gamma, s) if q == 0), F(0)) for s in (k, -k)) > delta
+        return
+    with mpmath.workdps(60):
+        for end, inside in ((found.low, True), (found.high, False)):
+            exact = mpmath.exp(mpmath.mpf(end))
+            c = F(int(exact * 10**50), 10**50)
+            if inside and end > 0:
+                assert worst(n, gamma, k, c * (1 - F(1, 10**12))) >= delta
+            if not inside:
+                assert worst(n, gamma, k, c * (1 + F(1, 10**12))) <= delta
+
+
+def test_a_tie_with_the_mass_outside_the_support_is_decided() -> None:
+    # n = 1, gamma = 1/2: at every epsilon delta is exactly 1/2.
+    assert ShiftProfile(1, F(1, 2)).epsilon(F(1, 2)).high < 1e-300
+    assert ShiftProfile(1, F(1, 2)).epsilon(F(1, 2) - F(1, 10**30)).low == math.inf
+
+
+@given(small, epsilons)
+@settings(max_examples=40)
+def test_a_longer_shift_never_costs_less(parameters: tuple[int, Fraction, int], epsilon: float) -> None:
+    n, gamma, k = parameters
+    assert ShiftProfile(n, gamma, k).delta(epsilon).low <= ShiftProfile(n, gamma, k + 1).delta(epsilon).high
+
+
+def test_the_two_directions_differ_and_the_larger_one_is_taken() -> None:
+    n, gamma, c = 10, F(1, 10), F(2)
+    there, back = (divergence(pair(n, gamma, s), c) for s in (1, -1))
+    assert there != back
+    assert abs(F(ShiftProfile(n, gamma).delta(math.log(2)).high) / max(there, back) - 1) < FLOAT_OF_EXP
+
+
+@pytest.mark.parametrize(
+    ("n", "gamma", "sensitivity", "value"),
+    [(10, F(1, 2), 0, 0), (10, F(1, 2), 11, 1), (10, F(0), 1, 1), (10, F(1), 1, 1), (0, F(1, 2), 1, 1)],
+)
+def test_without_noise_or_shift_the_profile_is_flat(n: int, gamma: Fraction, sensitivity: int, value: int) -> None:
+    profile = ShiftProfile(n, gamma, sensitivity)
+    assert (profile.delta(3.0).low, profile.delta(3.0).high) == (value, value)
+    assert profile.epsilon(F(1, 10)).high == (math.inf if value else 0)
+
+
+@pytest.mark.parametrize("n", [10**6, 10**9, 10**12])
+@pytest.mark.parametrize("gamma", [F(1, 2), F(1, 100), F(1, 4000)])
+@pytest.mark.parametrize("delta", [1e-7, 1e-30, 1e-300])
+def test_at_large_n_delta_and_epsilon_invert_each_other(n: int, gamma: Fraction, delta: float) -> None:
+    for k in (1, 30):
+        profile = ShiftProfile(n, gamma, k)
+        epsilon = profile.epsilon(delta)
+        if math.isinf(epsilon.high):
+            assert profile.delta(math.inf).low > delta
+        elif epsilon.high == 0:
+            assert profile.delta(0).high <= delta
+        else:
+            assert epsilon.relative_width < 1e-9
+            found = profile.delta(epsilon.high)
+            assert found.relative_width < 1e-9
+            assert abs(found.high / delta - 1) < 1e-9
+
+
+@pytest.mark.parametrize(("n", "gamma", "k", "epsilon"), [(10**8, F(1, 2), 1, 6e-4), (10**12, F(1, 10**6), 7, 0.05)])
+def test_delta_agrees_with_sums_in_mpmath_at_large_n(n: int, gamma: Fraction, k: int, epsilon: float) -> None:
+    # All terms from the best event's start on, until they no longer count: an independent, slow route.
+    with mpmath.workdps(50):
+        g, c = mpmath.mpf(gamma.numerator) / gamma.denominator, mpmath.exp(mpmath.mpf(epsilon))
+        best = mpmath.mpf(0)
+        for p in {g, 1 - g}:
+            sigma = float(mpmath.sqrt(n * p * (1 - p)))
+            x = int(n * p + sigma**2 * epsilon / k) - 3 * int(sigma / 100) - k
+            # log-probability at x by Stirling, then ratios
+            term = mpmath.exp(
+                mpmath.loggamma(n + 1)
+                - mpmath.loggamma(x + 1)
+                - mpmath.loggamma(n - x + 1)
+                + x * mpmath.log(p)
+                + (n - x) * mpmath.log(1 - p)
+            )
+            window, total, odds = [], mpmath.mpf(0), p / (1 - p)
+            for y in range(x, x + int(9 * sigma)):
+                window.append(term)
+                if len(window) > k:
+                    total += max(mpmath.mpf(0), window[-1 - k] - c * term)
+                term *= odds * (n - y) / (y + 1)
+            best = max(best, total)
+        found = ShiftProfile(n, gamma, k).delta(epsilon)
+        assert abs(best / found.low - 1) < 1e-9
+
+
+@pytest.mark.parametrize("precision", [64, 128])
+@pytest.mark.parametrize("n", [10**5, 10**7, 10**9])
+@pytest.mark.parametrize("p", [F(1, 2), F(1, 50), F(49, 50)])
+def test_tails_near_the_mode_agree_with_the_continued_fraction(precision: int, n: int, p: Fraction) -> None:
+    sigma = math.sqrt(n * p * (1 - p))
+    with flint.ctx.workprec(precision):
+        for distance in (-1.7, -0.6, 0.6, 1.1, 1.9):
+            k = round(n * p + distance * sigma)
+            wide, other = beta_integral.binomial_upper(n, p, k), laws.binomial_upper(n, p, k)
+            assert wide.overlaps(other)
+            assert wide.rel_accuracy_bits() > precision - 8
+
+
+def test_tails_near_the_mode_of_a_law_as_wide_as_half_a_million_are_symmetric() -> None:
+    n = 10**12
+    with flint.ctx.workprec(80):
+        for k in (n // 2 + 1, n // 2 + 250_000, n // 2 + 700_000):
+            up, down = beta_integral.binomial_upper(n, F(1, 2), k), beta_integral.binomial_upper(n, F(1, 2), n - k + 1)
+            assert (up + down).contains(1)
+            step = up - beta_integral.binomial_upper(n, F(1, 2), k + 1)
+            assert step.overlaps(laws.binomial_pmf(n, F(1, 2), k))
+
+
+@given(st.integers(-50, 50), st.integers(-60, 60), st.integers(-40, 0), st.integers(0, 40))
+def test_the_galloping_search_finds_the_first(border: int, guess: int, low: int, high: int) -> None:
+    assert first(lambda x: x >= border, guess, low, high) == min(max(border, low), high)
+
+
+@given(st.floats(1e-8, 1e8), st.floats(1e-9, 1e9), st.floats(1.01, 100))
+def test_the_search_for_a_crossing_brackets_it(root: float, guess: float, spread: float) -> None:
+    low, high = crossing(lambda x: root / x, 1.0, guess, spread, 2.0**-30)
+    assert low < root <= high <= low * (1 + 2.0**-27)
+
+
+def test_a_comparison_that_balls_cannot_decide_says_so() -> None:
+    assert at_most(lambda: flint.arb(1) / 3, F(1, 3)) is None
+    assert at_most(lambda: flint.arb(1) / 3, F(1, 3) + F(1, 10**100)) is True
+
+
+def smooth(n: int, gamma: Fraction, k: int, c: Fraction) -> Fraction:
+    """Definition 4.2, all k' but 0, with e**epsilon = c."""
+    law, found = pmf(n, gamma), F(0)
+    for shift in (s for s in range(-k, k + 1) if s):
+        other = [law[y + shift] if 0 <= y + shift <= n else F(0) for y in range(n + 1)]
+        found = max(found, sum((p for p, q in zip(law, other, strict=True) if p >= q * c ** abs(shift)), F(0)))
+    return found
+
+
+@given(small, epsilons)
+@settings(max_examples=80)
+def test_smoothness_is_definition_4_2(parameters: tuple[int, Fraction, int], epsilon: float) -> None:
+    n, gamma, k = parameters
+    assert smooth(n, gamma, k, F(math.exp(epsilon))) in smooth_delta(n, gamma, k, epsilon)
+
+
+@pytest.mark.parametrize("n", [60, 1000, 10**5, 10**8])
+@pytest.mark.parametrize("gamma", [F(1, 2), F(1, 5), F(1, 50)])
+def test_lemma_4_12_is_valid_and_loose(n: int, gamma: Fraction) -> None:
+    for alpha in (F(1, 5), F(1, 2), F(9, 10)):
+        most = int(alpha * gamma * n / 2)
+        for k in {1, most} if most else set():
+            epsilon, delta = smoothness_of_binomial(n, gamma, k, alpha)
+            exact = smooth_delta(n, gamma, k, epsilon.low)
+            assert exact.high <= delta.low or exact.low == delta.low == 0  # below all floats
+
+
+def test_lemma_4_12_has_the_printed_value() -> None:
+    epsilon, delta = smoothness_of_binomial(1000, F(1, 2), 1, F(1, 2))
+    assert abs(epsilon.high - math.log(3)) < 1e-15
+    assert abs(delta.high / (math.exp(-125 / 8) + math.exp(-125 / 9)) - 1) < 1e-12
+    assert delta.low <= delta.high <= delta.low * (1 + 1e-15)
+
+
+def test_lemma_4_12_fails_for_more_heads_than_tails() -> None:
+    # gamma = 0.99: the point n alone, from which one step up is impossible, is likelier than the lemma's delta.
+    n, gamma, alpha = 1000, F(99, 100), F(9, 10)
+    formula = 2 * math.exp(-float(alpha**2 * gamma * n) / 10)
+    assert smooth_delta(n, gamma, 1, math.log(19)).low > 1e20 * formula
+    with pytest.raises(ValueError, match=re.escape("gamma <= 1/2")):
+        smoothness_of_binomial(n, gamma, 1, alpha)
+
+
+@pytest.mark.parametrize(
+    ("k", "alpha", "hypothesis"), [(30, F(1, 10), "k <= alpha gamma n / 2"), (1, F(1), "alpha < 1")]
+)
+def test_lemma_4_12_names_the_hypothesis_that_fails(k: int, alpha: Fraction, hypothesis: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(hypothesis)):
+        smoothness_of_binomial(1000, F(1, 2), k, alpha)
+
+
+def test_the_loss_of_a_shift_by_k_has_the_factor_k() -> None:
+    # Smooth noise makes the shift by k cost k epsilon, not epsilon.
+    n, gamma, k, alpha = 4000, F(1, 2), 100, F(1, 10)
+    epsilon, delta = smoothness_of_binomial(n, gamma, k, alpha)
+    profile = ShiftProfile(n, gamma, k)
+    assert profile.delta(k * epsilon.high).high <= delta.high
+    assert profile.delta(epsilon.high).low > 0.8
+
+
+def test_lemma_4_11_is_above_the_exact_vector() -> None:
+    n, gamma, tau = 60, F(1, 2), 1
+    smoothness = smoothness_of_binomial(n, gamma, 1, F(1, 2))
+    epsilon, delta = smooth_noise_guarantee(*smoothness, sensitivity=2 * tau, incremental=1, smooth_to=1)
+    found = VectorShiftProfile(n, gamma, ((1, tau), (-1, tau))).delta(epsilon.high)
+    assert found.high < delta.high
+    with pytest.raises(ValueError, match="smooth to k >= 2"):
+        smooth_noise_guarantee(*smoothness, sensitivity=2 * tau, incremental=2, smooth_to=1)
+
+
+def test_the_smallest_gamma_is_certified_and_a_smaller_one_refused() -> None:
+    for n, k, epsilon, delta in ((10**4, 1, 1.0, 1e-6), (10**9, 3, 0.1, 1e-12)):
+        gamma = smallest_gamma(n, k, epsilon, delta)
+        assert ShiftProfile(n, gamma, k).delta(epsilon).high <= delta
+        assert ShiftProfile(n, gamma * (1 - F(1, 2**38)), k).delta(epsilon).high > delta
+        gamma = smallest_smooth_gamma(n, k, epsilon, delta)
+        assert smooth_delta(n, gamma, k, epsilon).high <= delta
+    with pytest.raises(ValueError, match="out of reach"):
+        smallest_gamma(100, 50, 0.1, 1e-9)
+
+
+VECTORS = (((1, 1), (-1, 1)), ((1, 2), (-1, 1)), ((2, 1), (-1, 2)), ((-3, 1),))
+
+
+@pytest.mark.parametrize("shifts", VECTORS)
+@pytest.mark.parametrize(("n", "gamma"), [(3, F(1, 3)), (5, F(1, 2)), (4, F(4, 5))])
+def test_a_vector_is_what_enumeration_of_all_joint_outcomes_gives(
+    shifts: tuple[tuple[int, int], ...], n: int, gamma: Fraction
+) -> None:
+    counters = [pair(n, gamma, s) for s, times in shifts for _ in range(times)]
+    joint = [
+        (math.prod((p for p, _ in y), start=F(1)), math.prod((q for _, q in y), start=F(1))) for y in product(*counters)
+    ]
+    profile = VectorShiftProfile(n, gamma, shifts)
+    for epsilon in (0.0, 0.2, 1.0, 4.0):
+        c = F(math.exp(epsilon))
+        truth = max(divergence(joint, c), divergence([(q, p) for p, q in joint], c))
+        found = profile.delta(epsilon)
+        assert found.rigour is Rigour.EXACT
+        assert found.low <= truth * (1 + FLOAT_OF_EXP)
+        assert truth <= F(found.high) * (1 + FLOAT_OF_EXP)
+        # The lattice, which is there for larger ones, encloses the same number.
+        composed = profile._composed[_DEPTHS[0]]
+        assert max(each.low(F(epsilon)) for each in composed) <= truth * (1 + FLOAT_OF_EXP)
+        assert truth <= F(max(each.high(F(epsilon)) for each in composed)) * (1 + FLOAT_OF_EXP)
+
+
+@pytest.mark.parametrize(("n", "gamma", "s"), [(3000, F(1, 30), 1), (10**6, F(1, 2), -3), (10**9, F(1, 1000), 1)])
+def test_a_vector_of_one_counter_encloses_the_exact_shift(n: int, gamma: Fraction, s: int) -> None:
+    vector, exact = VectorShiftProfile(n, gamma, ((s, 1),)), ShiftProfile(n, gamma, abs(s))
+    unit = abs(s) / math.sqrt(n * gamma * (1 - gamma))
+    for z in (0.0, 1.0, 5.0):
+        found, truth = vector.delta(z * unit), exact.delta(z * unit)
+        assert found.low <= truth.high
+        assert truth.low <= found.high
+        assert found.relative_width < 0.03
+
+
+def test_many_counters_are_near_normal_noise_and_below_one_long_shift() -> None:
+    n, gamma, tau = 10**6, F(1, 10), 20
+    vector = VectorShiftProfile(n, gamma, ((1, tau), (-1, tau)))
+    mu = math.sqrt(2 * tau / (n * gamma * (1 - gamma)))
+    epsilon = 4 * mu
+    normal = (math.erfc((4 - mu / 2) / math.sqrt(2)) - math.exp(epsilon) * math.erfc((4 + mu / 2) / math.sqrt(2))) / 2
+    found = vector.delta(epsilon)
+    assert found.relative_width < 0.03
+    assert abs(found.high / normal - 1) < 0.05
+    assert found.high < ShiftProfile(n, gamma, 2 * tau).delta(epsilon).low
+    inverse = vector.epsilon(found.high)
+    assert inverse.low <= epsilon * (1 + 1e-6)
+    assert vector.delta(inverse.high).high <= found.high
+
+
+@pytest.mark.parametrize(
+    ("n", "gamma", "k"), [(50, F(1, 2), 1), (10**4, F(1, 10), 3), (10**12, F(1, 1000), 16), (4000, F(1, 3), 40)]
+)
+def test_the_lattice_points_next_to_a_loss_are_certain_though_taken_in_floats(n: int, gamma: Fraction, k: int) -> None:
+    law = Shifted(n, gamma, k)
+    with flint.ctx.workprec(200):
+        step = flint.arb(k) / (32 * max(1, math.floor(law.sigma)))
+        place = _placing(law, step)
+        middle, width = int(n * gamma), max(1, int(law.sigma))
+        for y in (max(k, middle + i * width // 7 + i % 3) for i in range(-40, 41)):
+            low, high = place(min(y, n))
+            loss = law.log_ratio(min(y, n))
+            assert not low * step > loss
+            assert not high * step < loss
+            assert high - low <= 1
+
+
+@pytest.mark.parametrize("shifts", [(), ((0, 1),), ((5, 1),), ((1, 0),)])
+def test_impossible_vectors_are_refused(shifts: tuple[tuple[int, int], ...]) -> None:
+    with pytest.raises(ValueError, match="VectorShiftProfile needs"):
+        VectorShiftProfile(4, F(1, 2), shifts)
+    with pytest.raises(Unsupported):
+        VectorShiftProfile(4, F(1, 2), ((1, 10**6),))

@@ -1,0 +1,139 @@
+"""Noisy counters: masses of cells, laws that dominate or are shown, totals, against independent routes."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+from scipy import special
+
+from ldpaudit import account
+from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
+from ldpaudit.accountants.counting.binomial_vector import VectorShiftProfile
+from ldpaudit.accountants.counting.compose import PRECISION, Above, Below, CountersProfile
+from ldpaudit.accountants.counting.counter import Counter, NoisyCounter, Total, cells, dominating, shown
+from ldpaudit.accountants.counting.totals import Remainder
+from ldpaudit.accountants.numerics.beta_integral import binomial_upper
+from ldpaudit.accountants.numerics.binomial_ranges import masses
+from ldpaudit.enclosure import Rigour
+from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
+
+F = Fraction
+EPSILONS = (0.0, 0.1, 0.7, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("n", "gamma"), [(10**12, F(1, 2)), (10**12, F(1, 1000)), (10**9, F(1, 100)), (10**15, F(1, 7))]
+)
+def test_masses_of_cells_are_differences_of_tails(n: int, gamma: Fraction) -> None:
+    sigma, mean = math.sqrt(n * gamma * (1 - gamma)), n * float(gamma)
+    with flint.ctx.workprec(144):
+        for z, part in ((-30, 3), (-8, 48), (-0.7, 48), (0.01, 40), (8, 50), (35, 3)):
+            start, width = round(mean + z * sigma), int(sigma / part)
+            edges = [start, start + width, start + 2 * width + 1]
+            for found, a, b in zip(masses(n, gamma, edges), edges, edges[1:], strict=False):
+                tails = binomial_upper(n, gamma, a) - binomial_upper(n, gamma, b)
+                assert found.overlaps(tails)
+                assert found.rel_accuracy_bits() > 50
+
+
+@pytest.mark.parametrize("counter", [NoisyCounter(40, F(1, 3), 2), NoisyCounter(50, F(1, 5), 1, 1),
+                                     NoisyCounter(9, F(4, 5), 0, 1), Total(60, F(1, 4), 51)], ids=str)  # fmt: skip
+def test_cells_of_a_short_law_are_its_counts(counter: Counter) -> None:
+    def law(n: int) -> dict[int, Fraction]:
+        return {y: math.comb(n, y) * counter.gamma**y * (1 - counter.gamma) ** (n - y) for y in range(n + 1)}
+
+    found, there, back = cells(counter), law(counter.n), law(counter.fewer)
+    for y, p, q, g in zip(counter.edges(), found.shifted, found.plain, found.ratios, strict=False):
+        a, b = there[y - counter.shift], back[y]
+        for value, exact in ((p, a), (q, b), (g, a / b)):
+            with flint.ctx.workprec(400):
+                assert value.contains(flint.arb(flint.fmpq(exact.numerator, exact.denominator)))
+
+
+def composed(n: int, gamma: Fraction, shift: int, rows: int) -> CountersProfile:
+    """A count of each row up and one down, never enumerated."""
+    parts = [NoisyCounter(n, gamma, shift), NoisyCounter(n, 1 - gamma, shift)]
+    with flint.ctx.workprec(PRECISION):
+        return CountersProfile(
+            ((Below(tuple((shown(c), rows) for c in parts)), Above(tuple((dominating(c), rows) for c in parts))),), ""
+        )
+
+
+@pytest.mark.parametrize(("n", "gamma", "shift", "rows"), [(12, F(1, 4), 1, 2), (30, F(1, 6), 2, 1)])
+def test_the_lattice_encloses_what_is_enumerated(n: int, gamma: Fraction, shift: int, rows: int) -> None:
+    exact = VectorShiftProfile(n, gamma, ((shift, rows), (-shift, rows)))
+    assert exact.delta(0.5).rigour is Rigour.EXACT
+    ours = composed(n, gamma, shift, rows)
+    for epsilon in EPSILONS:
+        found, truth = ours.delta(epsilon), exact.delta(epsilon)
+        assert found.low <= truth.low <= truth.high <= found.high
+        assert found.high < found.low * 1.05
+
+
+@pytest.mark.parametrize(("n", "gamma", "shift"), [(10**7, F(7, 100), 1), (10**12, F(1, 10**6), 3)])
+def test_one_counter_on_the_lattice_encloses_the_exact_shift(n: int, gamma: Fraction, shift: int) -> None:
+    counter, exact = NoisyCounter(n, gamma, shift), ShiftProfile(n, gamma, shift)
+    mirror = NoisyCounter(n, 1 - gamma, shift)
+    with flint.ctx.workprec(PRECISION):
+        ours = CountersProfile(
+            tuple((Below(((shown(c), 1),)), Above(((dominating(c), 1),))) for c in (counter, mirror)), ""
+        )
+    for delta in (1e-3, 1e-40, 1e-300):
+        found, truth = ours.epsilon(delta), exact.epsilon(delta)
+        assert found.low <= truth.low <= truth.high <= found.high <= found.low * 1.02
+    for epsilon in (0.0, exact.epsilon(1e-9).high):
+        found, truth = ours.delta(epsilon), exact.delta(epsilon)
+        assert found.low <= truth.low <= truth.high <= found.high <= found.low * 1.01
+
+
+@pytest.mark.slow
+def test_two_lattices_agree_for_the_parameters_of_the_paper() -> None:
+    m = ShuffledCountMin.as_printed(1, F(1, 10**6), 10**9, 2**20)
+    other = VectorShiftProfile(m.users, m.gamma, ((1, m.rows), (-1, m.rows)))
+    ours, theirs = account(m).epsilon(1e-6), other.epsilon(1e-6)
+    assert ours.low <= theirs.high
+    assert theirs.low <= ours.high
+    assert ours.relative_width < 2e-4 < theirs.relative_width
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize(
+    ("n", "counters", "gamma"), [(1000, 4000, F(1, 20)), (5000, 300, F(1, 3)), (10**5, 500, F(9, 10))]
+)
+def test_the_loss_of_all_counters_is_within_eta_of_their_total(
+    n: int, counters: int, gamma: Fraction, mirrored: bool
+) -> None:
+    found = Remainder(n, gamma, counters, mirrored).at(12.0)
+    assert found is not None
+    eta, rare = float(found[0]), float(found[1])
+    rng, g = np.random.default_rng(1), float(gamma)
+    y = rng.binomial(n - mirrored, g, (300, counters)).astype(float)
+    losses = np.sum(math.log(1 - g) - np.log1p(-y / n), axis=1)
+    t, a, b = y.sum(axis=1), n * counters, (n - 1) * counters
+    total = (
+        np.array([math.lgamma(a + 1) - math.lgamma(b + 1)]) - special.gammaln(a - t + 1) + special.gammaln(b - t + 1)
+    )
+    total = total + counters * math.log(1 - g)
+    beyond = (total - losses if mirrored else losses - total) - eta
+    assert beyond.max() <= 1e-6, "the floats' own error at so many coins"
+    assert rare < 1e-4
+    assert eta < 0.2 * losses.std()
+
+
+def test_totals_and_single_counters_enclose_the_same_number() -> None:
+    n, gamma, many = 50_000, F(1, 10), 3000
+    counter, total = NoisyCounter(n, gamma, 0, 1), Total(n * many, gamma, (n - 1) * many)
+    with flint.ctx.workprec(PRECISION):
+        for mirrored in (False, True):
+            event = Below(((shown(total, mirrored), 1),))
+            single = Above(((dominating(counter, mirrored), many),))
+            whole = Above(((dominating(total, mirrored), 1),), Remainder(n, gamma, many, mirrored))
+            one, other = (CountersProfile(((event, above),), "") for above in (single, whole))
+            for delta in (1e-2, 1e-5):
+                assert one.epsilon(delta).low == pytest.approx(other.epsilon(delta).low, rel=1e-9)
+                ends = one.epsilon(delta).high, other.epsilon(delta).high
+                assert one.epsilon(delta).low <= min(ends) <= max(ends) < one.epsilon(delta).low * 1.04

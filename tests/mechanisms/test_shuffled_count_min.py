@@ -1,0 +1,390 @@
+"""Shuffled count-min: its accountant against the pseudocode played out, the system end to end, what its paper prints."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+from scipy import stats
+
+from ldpaudit import account, audit
+from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.shuffled_count_min import blanket_error, printed_epsilon, sufficient_gamma
+from ldpaudit.accountants.counting.count_min import added, profile_of, replaced, whatever_the_hashes
+from ldpaudit.accountants.counting.counter import NoisyCounter
+from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
+from ldpaudit.accountants.shuffled_count_min import accuracy, examples, printed
+from ldpaudit.attacks.games.plans import attack
+from ldpaudit.enclosure import Rigour
+from ldpaudit.errors import Unsupported
+from ldpaudit.evidence import Mode
+from ldpaudit.mechanisms.shuffled_count_min import Held, OneSidedShuffledCountMin, ShuffledCountMin
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.proofs.shuffled_count_min import prove
+
+F = Fraction
+EPSILONS = (0.0, 0.1, 0.7, 2.0)
+LEVEL = 1e-6
+"""Of tests on samples with fixed seeds."""
+
+Table = dict[tuple[int, ...], Fraction]
+
+
+def played(m: ShuffledCountMin, data: tuple[Held | None, ...]) -> Table:
+    """Law of how often each cell was sent: Algorithm 2, user by user, coin by coin."""
+    places = list(product(range(m.rows), range(m.buckets)))
+    law: Table = {(0,) * len(places): F(1)}
+    for held in data:
+        if held is None:
+            continue
+        own = [(t, int(m.hashes(x, t))) for x in ((held,) if isinstance(held, int) else held) for t in range(m.rows)]
+        law = {tuple(c + own.count(place) for c, place in zip(y, places, strict=True)): p for y, p in law.items()}
+        for i in range(len(places)):
+            after: Table = defaultdict(Fraction)
+            for y, p in law.items():
+                after[y] += p * (1 - m.gamma)
+                after[(*y[:i], y[i] + 1, *y[i + 1 :])] += p * m.gamma
+            law = dict(after)
+    return law
+
+
+def pair_of(there: Table, back: Table) -> Atoms:
+    return Atoms.of((there.get(y, F(0)), back.get(y, F(0))) for y in there.keys() | back.keys())
+
+
+TINY = (
+    ShuffledCountMin(1, 3, 1, 2, F(1, 3)),
+    ShuffledCountMin(6, 4, 1, 2, F(1, 4)),
+    ShuffledCountMin(5, 3, 1, 3, F(2, 3)),
+    ShuffledCountMin(3, 5, 2, 2, F(2, 5), seed=1),
+    ShuffledCountMin(3, 4, 1, 2, F(1, 3), held=2),
+    ShuffledCountMin(2, 4, 1, 3, F(3, 5), held=2, seed=2),
+)
+
+
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE], ids=str)
+@pytest.mark.parametrize("m", TINY, ids=str)
+def test_the_accountant_is_what_the_pseudocode_costs(m: ShuffledCountMin, relation: Neighbours) -> None:
+    held = list(m.inputs)
+    others = tuple(held[i % len(held)] for i in range(m.users - 1))
+    laws = {x: played(m, (x, *others)) for x in [*held, None]}
+    inputs = [(x, y) for x in held for y in held if x != y] if relation == REPLACE_ONE else [(x, None) for x in held]
+    pairs = {pair_of(*order) for x, y in inputs for order in ((laws[x], laws[y]), (laws[y], laws[x]))}
+    truth, profile = FiniteProfile(tuple(pairs), "played"), account(m, relation)
+    for epsilon in EPSILONS:
+        found, exact = profile.delta(epsilon), truth.delta(epsilon)
+        assert found.low <= exact.high
+        assert exact.low <= found.high
+        if relation == REPLACE_ONE or m.held == 1:
+            assert found.rigour is Rigour.EXACT
+            assert found.high <= exact.high * (1 + 1e-12)
+
+
+def test_what_the_other_users_hold_does_not_matter() -> None:
+    m = ShuffledCountMin(3, 4, 1, 2, F(1, 3), held=2)
+    profiles = set()
+    for others in product([(), (0,), (2, 3)], repeat=2):
+        there, back = (played(m, (x, *others)) for x in ((0, 1), (2,)))
+        profiles.add(FiniteProfile((pair_of(there, back),), "").delta(0.3).high)
+    assert len(profiles) == 1
+
+
+def splits(total: int, parts: int) -> Iterator[tuple[int, ...]]:
+    """Ways to put at most so many messages into cells."""
+    return (y for y in product(range(total + 1), repeat=parts) if sum(y) <= total)
+
+
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE], ids=str)
+@pytest.mark.parametrize(("n", "gamma"), [(3, F(1, 5)), (4, F(1, 2)), (3, F(9, 10))])
+def test_no_hash_functions_cost_more_than_those_that_collide(n: int, gamma: Fraction, relation: Neighbours) -> None:
+    m = ShuffledCountMin(n, 8, 1, 4, gamma, held=3)
+    worst = whatever_the_hashes(m, relation)
+    for up, down in product(splits(3, 2), repeat=2):
+        moves = Counter([*up, *(-d for d in down)])
+        if relation == ADD_REMOVE:
+            moves = Counter(up)
+        shifts = tuple((shift, times) for shift, times in moves.items() if shift)
+        pairs = replaced(m, shifts) if relation == REPLACE_ONE else added(m, shifts)
+        if not shifts:
+            continue
+        found = profile_of(m, pairs)
+        for epsilon in EPSILONS:
+            assert found.delta(epsilon).low <= worst.delta(epsilon).high * (1 + 1e-12)
+
+
+def test_a_trillion_users_are_accounted_down_to_1e_minus_300() -> None:
+    m = ShuffledCountMin.as_printed(1, F(1, 10**300), 10**12, 2**20)
+    found = account(m).epsilon(1e-300)
+    assert 0.045 < found.low < found.high < found.low * 1.001
+    assert account(m).delta(found.high).low <= 1e-300
+
+
+def literal(m: ShuffledCountMin, data: list[int], values: list[int], rng: np.random.Generator) -> list[float]:
+    """Algorithm 2, message by message."""
+    seen: Counter[tuple[int, int]] = Counter()
+    for x in data:
+        seen.update((t, int(m.hashes(x, t))) for t in range(m.rows))
+        coins = rng.random((m.rows, m.buckets)) < float(m.gamma)
+        seen.update(zip(*(part.tolist() for part in np.nonzero(coins)), strict=True))
+    return [min(seen[t, int(m.hashes(v, t))] for t in range(m.rows)) - float(m.gamma * m.users) for v in values]
+
+
+def test_a_run_has_the_law_of_the_pseudocode() -> None:
+    m, data, rng = ShuffledCountMin(6, 5, 2, 4, F(1, 3)), [0, 0, 0, 1, 4, 4], np.random.default_rng(2)
+    runs = np.array([m.run(data, rng) for _ in range(500)])
+    played_out = np.array([literal(m, data, list(range(5)), rng) for _ in range(500)])
+    for column, other in zip(runs.T, played_out.T, strict=True):
+        kinds = np.unique(np.concatenate([column, other]))
+        table = [[np.count_nonzero(side == k) for k in kinds] for side in (column, other)]
+        common = np.sum(table, axis=0) >= 10
+        assert stats.chi2_contingency(np.array(table)[:, common]).pvalue > LEVEL
+
+
+def test_a_view_has_the_law_of_its_cells_and_total() -> None:
+    m = ShuffledCountMin(5, 9, 2, 30, F(1, 4))
+    (first, _), rng = m.apart.pair, np.random.default_rng(3)
+    for x, own in ((first, 1), (None, 0)):
+        views = m.sample(x, 40_000, rng)
+        coins = m.users - (x is None)
+        place = m.watched.index((0, int(m.hashes(first, 0))))
+        assert stats.chisquare(
+            np.bincount(views[:, place] - own, minlength=coins + 1), 40_000 * stats.binom.pmf(np.arange(coins + 1), coins, 0.25)
+        ).pvalue > LEVEL  # fmt: skip
+        rest = coins * (m.rows * m.buckets - len(m.watched))
+        assert abs(views[:, -1].mean() - rest / 4) < 6 * math.sqrt(rest * 3 / 16 / 40_000)
+
+
+def test_the_one_sided_variant_never_underestimates_and_costs_the_same() -> None:
+    m = OneSidedShuffledCountMin(500, 20, 3, 1000, F(1, 100))
+    data, rng = np.arange(500) % 20, np.random.default_rng(4)
+    runs = np.array([m.run(data, rng) for _ in range(50)])
+    assert np.all(runs >= m.truth(data))
+    two_sided = ShuffledCountMin(500, 20, 3, 1000, F(1, 100))
+    assert np.any(np.array([two_sided.run(data, rng) for _ in range(50)]) < m.truth(data))
+    assert account(m).epsilon(1e-3) == account(two_sided).epsilon(1e-3)
+
+
+def test_users_hold_several_values_or_none() -> None:
+    m = ShuffledCountMin(4, 6, 3, 5000, F(1, 10**6), held=2)
+    data = [[0, 1], [1, -1], [-1, -1], [5, 1]]
+    assert m.truth(data).tolist() == [1, 3, 0, 0, 0, 1]
+    assert np.round(m.run(data, np.random.default_rng(0))).tolist() == [1, 3, 0, 0, 0, 1]
+    for wrong in ([[0, 0], [1, -1], [1, -1], [1, -1]], [[0, 6], [1, -1], [1, -1], [1, -1]], [[0, 1]], [0, 1, 2, -2]):
+        with pytest.raises(ValueError, match="ShuffledCountMin needs"):
+            m.truth(wrong)
+
+
+def test_a_domain_too_large_to_list_is_queried() -> None:
+    m = ShuffledCountMin(1000, 2**40, 10, 2000, F(1, 1000))
+    data = np.repeat([2**39 + 1, 7], [900, 100])
+    with pytest.raises(Unsupported, match="query some"):
+        m.run(data, np.random.default_rng(0))
+    found = m.query(data, [7, 2**39 + 1, 3], np.random.default_rng(0))
+    assert np.all(np.abs(found - [100, 900, 0]) <= 4)
+    one_row = replace(m, rows=1)
+    for value in range(8, 20):  # asked one by one, so that what the others hold is in no cell that is drawn
+        assert abs(float(one_row.query(data, value, np.random.default_rng(1)))) <= 4
+
+
+@pytest.mark.slow
+def test_a_million_users_run_in_ten_seconds() -> None:
+    m = ShuffledCountMin(10**6, 2**20, 21, 2 * 10**6, F(1, 10))
+    data, start = np.random.default_rng(0).integers(0, 2**20, 10**6), time.process_time()
+    found = m.run(data, np.random.default_rng(1))
+    assert time.process_time() - start < 10
+    assert np.abs(found - m.truth(data)).max() <= blanket_error(m, F(1, 100), m.rows * m.buckets)
+
+
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE], ids=str)
+def test_the_score_is_the_log_likelihood_ratio(relation: Neighbours) -> None:
+    m = ShuffledCountMin(3, 6, 2, 2, F(2, 5))
+    found = attack(m, relation)
+    laws = [m.law(x) for x in found.pair]
+    views = [y for y, p in laws[0].items() if p or laws[1].probability(y)]
+    for view, score in zip(views, found.score(np.array(views)), strict=True):
+        p, q = (law.probability(view) for law in laws)
+        assert score == pytest.approx(math.log(p / q) if p and q else math.inf if p else -math.inf, abs=1e-8)
+
+
+def test_the_score_of_many_coins_is_that_of_few() -> None:
+    from ldpaudit.attacks.shuffled_count_min import _long, _loss
+
+    y = np.arange(40, 160)
+    for first, second in (
+        ((2000, 2), (2000, 0)),
+        ((2000, 1), (1999, 0)),
+        ((2000, 0), (1990, 0)),
+        ((2000, 0), (2000, 3)),
+    ):
+        assert np.allclose(_loss(first, second, 0.05)(y), _long(y.astype(float), first, second, 0.05), atol=1e-5)
+
+
+THIN = ShuffledCountMin(10**4, 1024, 11, 2 * 10**4, F(1, 500))
+
+
+def test_the_attack_reaches_the_exact_epsilon_at_ten_thousand_users() -> None:
+    exact = account(THIN).epsilon(0.05)
+    found = audit(THIN, delta=0.05, seed=1, trials=200_000, mode=Mode.FIXED)
+    assert 0.9 * exact.low <= found.epsilon_lower <= exact.high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE], ids=str)
+@pytest.mark.parametrize(
+    ("delta", "gamma", "trials"), [(1e-2, 500, 10**6), (1e-3, 300, 2 * 10**6), (1e-4, 150, 4 * 10**6)]
+)
+def test_the_attack_reaches_the_exact_epsilon_at_small_delta(
+    delta: float, gamma: int, trials: int, relation: Neighbours
+) -> None:
+    m = replace(THIN, gamma=F(1, gamma))
+    exact = account(m, relation).epsilon(delta)
+    found = audit(m, delta=delta, neighbours=relation, seed=1, trials=trials, mode=Mode.FIXED)
+    assert 0.9 * exact.low <= found.epsilon_lower <= exact.high
+
+
+def of(claims: tuple[Printed, ...], words: str) -> list[bool | None]:
+    return [claim.holds for claim in claims if words in f"{claim.where}: {claim.sentence}"]
+
+
+def test_the_printed_gamma_is_the_formula_and_refuses_what_is_infeasible() -> None:
+    m = ShuffledCountMin.as_printed(F(1, 2), 1e-9, 10**9, 1000, held=3)
+    formula = 90 * (11 * 3) ** 2 * math.log(2 * 11 * 3 / 1e-9) / (10**9 / 4)
+    assert float(m.gamma) == pytest.approx(formula, rel=1e-14)
+    assert (m.rows, m.buckets) == (11, 6 * 10**9)
+    assert printed_epsilon(m, F(1e-9)).high == pytest.approx(0.5, rel=1e-12)
+    with pytest.raises(ValueError, match="needs gamma <= 1/2, hence about 1393372 users or more"):
+        ShuffledCountMin.as_printed(1, 1e-6, 10**6, 2**20)
+
+
+def test_lemma_4_10_holds_for_replaced_sets_and_fails_where_a_user_leaves() -> None:
+    claims = printed(examples()[0])
+    assert of(claims, "a set replaced") == [True]
+    assert of(claims, "added or removed") == [False]
+    assert of(claims, "Lemma 4.10, proof") == [False], "its sensitivity is that of a user's absence"
+    assert of(claims, "Lemma 4.11") == [True, True]
+    assert of(claims, "Lemma 4.12") == [True]
+    assert all(of(claims, "Lemma 4.8"))
+
+
+def test_lemma_4_10_fails_for_more_heads_than_tails() -> None:
+    m = examples()[3]
+    claims = printed(m)
+    assert m.gamma * m.users >= 90 * m.rows**2 * math.log(2 * m.rows * 10**6)
+    assert of(claims, "a set replaced") == [False]
+    assert of(claims, "Lemma 4.12") == [False]
+    assert all("gamma <= 1/2" in str(claim) for claim in claims if "a set replaced" in str(claim))
+
+
+def test_the_chernoff_bound_of_lemma_4_8_fails_beyond_the_mean() -> None:
+    claims = [c for c in printed(examples()[4]) if "off by more" in c.sentence]
+    assert [c.holds for c in claims] == [True, False]
+    assert not claims[1].hypotheses[0].holds
+
+
+def test_users_who_leave_are_seen_in_the_cells_that_they_did_not_touch() -> None:
+    # All 4.2e10 counts lose a coin each, and that tells more than the 21 that lose a message.
+    m = ShuffledCountMin.as_printed(1, 1e-6, 10**9, 2**20)
+    found = account(m, ADD_REMOVE).epsilon(1e-6)
+    mu = math.sqrt(m.rows * m.buckets * m.gamma / (m.users * (1 - m.gamma)))  # as if it were normal noise
+    assert 4 * mu < found.low < found.high < 5 * mu
+    assert found.high < 1, "with so many users the claim holds, though"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("users", "domain", "held", "epsilon", "delta", "ratio"),
+    [(10**7, 2**20, 1, 1, 1e-6, (900, 960)), (10**9, 2**20, 1, 1, 1e-9, (740, 790)),
+     (10**9, 2**10, 4, F(1, 2), 1e-6, (540, 580))],
+)  # fmt: skip
+def test_the_printed_noise_is_hundreds_of_times_what_is_enough(
+    users: int, domain: int, held: int, epsilon: Any, delta: float, ratio: tuple[float, float]
+) -> None:
+    m = ShuffledCountMin.as_printed(epsilon, delta, users, domain, held)
+    enough = sufficient_gamma(m, epsilon, delta)
+    assert whatever_the_hashes(replace(m, gamma=enough)).epsilon(delta).high <= epsilon
+    assert whatever_the_hashes(replace(m, gamma=enough * F(99, 100))).epsilon(delta).low > epsilon
+    assert ratio[0] < m.gamma / enough < ratio[1]
+
+
+def test_a_simulation_keeps_what_lemma_4_8_promises() -> None:
+    m = ShuffledCountMin(2000, 64, 7, 8000, F(1, 20), held=2)
+    rng = np.random.default_rng(5)
+    for promise in accuracy(m):
+        errors = []
+        for _ in range(100):
+            data = promise.data(rng)
+            errors.append(promise.error(data, m.run(data, rng)))
+        missed = sum(error > promise.alpha for error in errors)
+        assert stats.binom.sf(missed - 1, 100, promise.beta) > LEVEL
+        assert max(errors) > promise.alpha / 20
+    assert accuracy(replace(m, users=10**9)) == ()
+
+
+def test_the_theorems_are_about_the_code() -> None:
+    statements = [proof.statement for proof in prove()]
+    assert len(statements) == 5
+    assert all(proof.steps and proof.at(ShuffledCountMin(3, 4, 1, 2, F(1, 3))) is None for proof in prove())
+    odds, y, silent = F(3, 7), 4, 9
+    n, gamma = y + 2 + silent, 1 / (1 + odds)
+    for shift, ratio in (
+        (1, odds * (y + 2) / (n - y - 1)),
+        (2, odds**2 * (y + 2) * (y + 1) / ((silent + 1) * (silent + 2))),
+    ):
+        assert (
+            NoisyCounter(n, gamma, shift)
+            .ratio(y + 2)
+            .contains(flint.arb(flint.fmpq(ratio.numerator, ratio.denominator)))
+        )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"users": 0}, {"domain": 1}, {"rows": 0}, {"buckets": 1}, {"gamma": 0}, {"gamma": 1}, {"held": 0}, {"held": 9},
+     {"seed": -1}],
+)  # fmt: skip
+def test_parameters_outside_the_domain_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="needs"):
+        replace(ShuffledCountMin(3, 8, 1, 2, F(1, 2)), **change)
+
+
+@pytest.mark.parametrize("x", [8, -1, (0, 0), (0, 1, 2), (0, 9), "a", 1.5])
+def test_inputs_are_at_most_so_many_different_values(x: Any) -> None:
+    with pytest.raises(ValueError, match="at most 2 different values"):
+        ShuffledCountMin(3, 8, 1, 2, F(1, 2), held=2).sample(x, 1, np.random.default_rng(0))
+
+
+def test_the_pair_of_sets_is_searched_where_sets_are_few() -> None:
+    m = ShuffledCountMin(4, 5, 2, 2, F(1, 3), held=2)
+    best = max(sum(t * s * s for s, t in m.shifts(*pair)) for pair in combinations(m.inputs, 2))
+    assert m.apart.certain
+    assert sum(t * s * s for s, t in m.shifts(*m.apart.pair)) == best
+    assert not ShuffledCountMin(4, 100, 2, 2, F(1, 3), held=2).apart.certain
+
+
+def test_a_user_who_is_added_holds_what_is_seen_best() -> None:
+    m = ShuffledCountMin(4, 2, 2, 2, F(1, 3), held=2)
+    first = m.apart.pair[0]
+    assert sum(t * s for s, t in m.shifts(first, None)) == m.rows * m.held
+
+
+def test_a_view_estimates_the_counts_of_its_two_values() -> None:
+    m = ShuffledCountMin(100, 50, 3, 400, F(1, 10**7))
+    for x, truth in zip(m.apart.pair, ([1, 0], [0, 1]), strict=True):
+        found = m.estimate(m.sample(x, 20, np.random.default_rng(0)))
+        assert np.round(found).tolist() == [truth] * 20
+
+
+def test_a_claim_about_sets_that_cannot_be_disjoint_is_not_refuted_by_them() -> None:
+    m = ShuffledCountMin(30, 3, 1, 4, F(99, 100), held=2)
+    claims = {c.sentence: c for c in printed(m) if "any hash functions" in c.sentence}
+    assert all(not c.attained and c.holds is None for c in claims.values())
+    assert claims

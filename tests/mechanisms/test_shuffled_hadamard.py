@@ -1,0 +1,457 @@
+"""Shuffled Hadamard response: what it does, line by line; its accountant against all multisets; what its paper prints."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from ldpaudit import account, audit
+from ldpaudit.accountants.claims.shuffled_hadamard import claims, failure, reach, sufficient_rho
+from ldpaudit.accountants.pld.finite import channel_profile
+from ldpaudit.accountants.shuffled_hadamard import Setting, accuracy, examples, known_others, printed
+from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
+from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
+from ldpaudit.attacks.shuffled_hadamard import attack
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.evidence import Mode
+from ldpaudit.mechanisms._kernels import dimension_law, members, random_members, random_members_with
+from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, Values
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.proofs.shuffled_hadamard import prove
+from ldpaudit.verdict import Outcome, judge
+from tests.oracles.hadamard import Oracle
+from tests.zoo.shuffled_hadamard import DELTA, TWO
+
+EPSILONS = (0.0, 0.3, 0.9, 2.0)
+LEVEL = 1e-6
+"""Of tests on samples with fixed seeds."""
+
+
+def product(row: int, x: int) -> int:
+    return (row & x).bit_count() % 2
+
+
+@pytest.mark.parametrize(("rows", "bits"), [(1, 2), (3, 3), (2, 5), (7, 4)])
+def test_kernels_are_found_by_elimination(rows: int, bits: int) -> None:
+    matrices = np.random.default_rng(0).integers(0, 1 << bits, (200, rows))
+    found = members(matrices, bits)
+    for x in range(1, 1 << bits):
+        assert found[x] == sum(all(not product(row, x) for row in matrix) for matrix in matrices.tolist())
+    assert found[0] == 0
+
+
+@pytest.mark.parametrize(("rows", "bits"), [(1, 1), (3, 2), (2, 4), (9, 6)])
+def test_the_law_of_the_kernels_dimension_has_the_right_mean_number_of_elements(rows: int, bits: int) -> None:
+    law = dimension_law(rows, bits)
+    assert sum(law) == 1
+    assert sum(p * (2**d - 1) for d, p in enumerate(law)) == Fraction(2**bits - 1, 2**rows)
+
+
+def test_random_kernels_have_the_joint_law_of_those_of_random_matrices() -> None:
+    rng, number, rows, bits = np.random.default_rng(1), 4, 2, 3
+    drawn = [random_members(number, rows, bits, rng) for _ in range(1_500)]
+    made = [members(rng.integers(0, 1 << bits, (number, rows)), bits) for _ in range(1_500)]
+    assert same_law(drawn, made)
+    assert not same_law(drawn, [members(rng.integers(0, 1 << bits, (number + 1, rows)), bits) for _ in range(1_500)])
+
+
+def same_law(first: list[Any], second: list[Any]) -> bool:
+    """Chi-square on the most frequent outcomes of two samples, each outcome cut to four numbers."""
+    counts = [Counter(tuple(np.ravel(x)[:4].tolist()) for x in sample) for sample in (first, second)]
+    common = [x for x, n in (counts[0] + counts[1]).items() if n >= 20]
+    table = [[c[x] for x in common] + [c.total() - sum(c[x] for x in common)] for c in counts]
+    return bool(stats.chi2_contingency(np.array(table) + 0.5).pvalue > LEVEL)
+
+
+def test_random_kernels_with_a_given_element_have_it_and_are_as_those_of_matrices_that_do() -> None:
+    rng, rows, bits, elements = np.random.default_rng(2), 2, 3, np.array([3, 4])
+    drawn = [random_members_with(elements, np.array([2, 1]), rows, bits, rng) for _ in range(1_500)]
+    assert all(found[3] >= 2 and found[4] >= 1 for found in drawn)
+
+    def made() -> Any:
+        matrices = [rng.choice([z for z in range(1 << bits) if not product(z, e)], rows) for e in (3, 3, 4)]
+        return members(np.array(matrices), bits)
+
+    assert same_law(drawn, [made() for _ in range(1_500)])
+
+
+def test_a_users_tuples_lie_in_the_codewords_of_her_elements_and_the_others_anywhere() -> None:
+    m = ShuffledHadamard(users=5, domain=4, tau=3, rho=2, k=2)
+    rng, seen = np.random.default_rng(3), Counter[int]()
+    for _ in range(500):
+        messages = m.randomize((1,), rng)
+        assert messages.shape == (4, 3)
+        assert not any(product(z, 2) for z in messages[0].tolist()), "value 1 is row 2"
+        assert not any(product(z, 5) for z in messages[1].tolist()), "the first row that stands for no value is 5"
+        seen.update(messages[0].tolist())
+    assert set(seen) == {0, 1, 4, 5}
+    assert stats.chisquare(list(seen.values())).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("m", [ShuffledHadamard(3, 8, 2, 3), ShuffledHadamard(4, 4, 3, 2, k=2)], ids=str)
+def test_all_three_analyzers_count_alike(m: ShuffledHadamard) -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        messages = np.concatenate([m.randomize(int(rng.integers(m.domain)), rng) for _ in range(m.users)])
+        tally = m.tally(messages)
+        assert np.array_equal(tally, m.tally_as_printed(messages))
+        assert [m.speaking(messages, v) for v in range(m.domain)] == tally.tolist()
+        assert np.array_equal(m.estimate(rng.permutation(messages)), m.debias(tally, m.users))
+
+
+@pytest.mark.parametrize("data", [[0, 0, 1], [(0, 1), (), (2,)]], ids=str)
+def test_run_has_the_joint_law_of_the_analyzer_on_everybodys_messages(data: list[Values]) -> None:
+    m = ShuffledHadamard(users=3, domain=4, tau=2, rho=2, k=1 if data == [0, 0, 1] else 2)
+    rng = np.random.default_rng(5)
+    literal = [m.estimate(np.concatenate([m.randomize(x, rng) for x in data])) for _ in range(1_500)]
+    assert same_law([m.run(data, rng) for _ in range(1_500)], literal)
+
+
+def test_a_million_users_are_estimated_within_what_theorem_4_3_prints() -> None:
+    s = Setting(Fraction(1), Fraction(1, 10**6), 10**6, 1 << 12)
+    data = np.minimum(np.random.default_rng(0).geometric(0.01, s.users) - 1, s.domain - 1)
+    found = s.mechanism.run(data, np.random.default_rng(1))
+    assert np.abs(found - np.bincount(data, minlength=s.domain)).max() <= reach(s, s.domain).high
+
+
+def test_values_of_users_may_come_as_rows_or_as_tuples() -> None:
+    m = ShuffledHadamard(3, 8, 3, 1, k=2)
+    assert m.truth([(1, 2), (2,), ()]).tolist() == [0, 1, 2, 0, 0, 0, 0, 0]
+    assert m.truth(np.array([[1, 2], [2, 3]])).tolist() == [0, 1, 2, 1, 0, 0, 0, 0]
+    assert m.truth([5, 5]).tolist() == [0, 0, 0, 0, 0, 2, 0, 0]
+
+
+@pytest.mark.parametrize("data", [[(1, 1)], [8], [(1, 2, 3)], [], [-1], [0.5]], ids=str)
+def test_data_that_no_users_may_hold_are_refused(data: Any) -> None:
+    with pytest.raises(ValueError, match="needs"):
+        ShuffledHadamard(3, 8, 3, 1, k=2).run(data, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("x", [8, -1, (0, 0), (0, 1, 2), "a"], ids=str)
+def test_inputs_that_no_user_may_hold_are_refused(x: Any) -> None:
+    with pytest.raises(ValueError, match="needs a value below 8"):
+        ShuffledHadamard(3, 8, 3, 1, k=2).sample(x, 1, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    "change", [{"users": 0}, {"domain": 1}, {"domain": 6}, {"tau": 0}, {"rho": 0}, {"k": 0}, {"k": 8}]
+)
+def test_parameters_outside_the_domain_are_refused(change: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="needs"):
+        replace(ShuffledHadamard(3, 8, 3, 1), **change)
+
+
+@pytest.mark.parametrize("parameters", [(0, 0.1), (1, 0), (1, 1)])
+def test_the_printed_parameters_need_a_promise(parameters: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="need"):
+        ShuffledHadamard.as_printed(*parameters, users=4, domain=4)
+
+
+@pytest.mark.parametrize(
+    "change", [{"epsilon": Fraction(0)}, {"delta": Fraction(1)}, {"domain": 6}, {"k": 0}, {"beta": Fraction(1)}]
+)
+def test_settings_outside_the_domain_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="need"):
+        replace(examples()[0], **change)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "k"), [(1.0, 1e-6, 1), (0.25, 1e-12, 1), (0.9, 1e-3, 4)])
+def test_the_printed_blanket_is_the_lemmas(epsilon: float, delta: float, k: int) -> None:
+    m = ShuffledHadamard.as_printed(epsilon, delta, users=1 << 13, domain=64, k=k)
+    assert m.rho == math.ceil(36 * k * k * math.log(math.e * k / (epsilon * delta)) / epsilon**2)
+    assert m.tau == 13
+
+
+@pytest.mark.parametrize(
+    "m",
+    [ShuffledHadamard(2, 2, 1, 2), ShuffledHadamard(3, 2, 1, 1), ShuffledHadamard(6, 2, 1, 1),
+     ShuffledHadamard(2, 2, 2, 1), ShuffledHadamard(2, 4, 1, 1)],
+    ids=str,
+)  # fmt: skip
+def test_all_multisets_of_all_data_sets_cost_no_more_and_the_worst_no_less(m: ShuffledHadamard) -> None:
+    oracle, profile = Oracle(m.domain, m.tau), account(m)
+    elements = (1, 2, 3) if m.users > 3 else range(1, 2 * m.domain)
+    others = list(combinations_with_replacement(elements, m.users - 1))
+    if m.users > 3:
+        others = [o for o in others if len(set(o)) == 1 or Counter(o)[3] == 2]
+    profiles = [oracle.pair(m.users * m.rho, o, (1,), (2,)) for o in others]
+    for epsilon in EPSILONS:
+        truths = [p.delta(epsilon) for p in profiles]
+        found = profile.delta(epsilon)
+        assert all(truth.low <= found.high for truth in truths)
+        assert found.low <= max(truth.high for truth in truths)
+
+
+@pytest.mark.parametrize("m", [ShuffledHadamard(3, 2, 1, 1), ShuffledHadamard(2, 4, 1, 2), ShuffledHadamard(2, 2, 2, 1)], ids=str)
+def test_a_view_tells_inputs_0_and_1_apart_as_well_as_all_messages(m: ShuffledHadamard) -> None:
+    everybody = Oracle(m.domain, m.tau).pair(m.users * m.rho, (3,) * (m.users - 1), (1,), (2,))
+    view = channel_profile(m, [0, 1])
+    for epsilon in EPSILONS:
+        assert view.delta(epsilon) == replace_source(everybody.delta(epsilon), view.delta(epsilon))
+
+
+def replace_source(found: Enclosure, like: Enclosure) -> Enclosure:
+    return replace(found, source=like.source)
+
+
+@pytest.mark.parametrize("m", [ShuffledHadamard(1, 2, 1, 6), ShuffledHadamard(1, 2, 2, 3), ShuffledHadamard(1, 4, 1, 4)], ids=str)
+def test_with_the_others_messages_known_the_profile_is_that_of_all_multisets(m: ShuffledHadamard) -> None:
+    everybody = Oracle(m.domain, m.tau).pair(m.rho, (), (1,), (2,))
+    for epsilon in EPSILONS:
+        ours, truth = known_others(m).delta(epsilon), everybody.delta(epsilon)
+        assert ours.rigour is Rigour.EXACT
+        assert ours.low <= truth.high
+        assert truth.low <= ours.high
+
+
+def test_k_messages_replaced_at_once_cost_no_more_than_one_by_one() -> None:
+    m = ShuffledHadamard(users=1, domain=4, tau=1, rho=3, k=2)
+    everybody = Oracle(4, 1).pair(m.rho, (), (1, 2), (4, 7))
+    worse = [everybody.delta(e).low > account(m).delta(e).low for e in EPSILONS]
+    assert all(everybody.delta(e).low <= account(m).delta(e).high for e in EPSILONS)
+    assert any(worse), "two messages tell more than one"
+
+
+def test_several_messages_replaced_at_once_are_told_by_a_difference_of_counts() -> None:
+    m = ShuffledHadamard(users=2, domain=16, tau=2, rho=4, k=2)
+    random, own = 2 * 4 + 2, (1 - 1 / 4) ** 2
+    low = SeveralTuples(random, m.hit, 2)
+    a, b = np.meshgrid(np.arange(random + 1), np.arange(random + 1), indexing="ij")
+    part = own * (1 - own)
+    law = stats.multinomial.pmf(np.stack([a, b, random - a - b], axis=-1), random, [part, part, 1 - 2 * part])
+    more = stats.binom.pmf(np.arange(3), 2, own)
+    events = [
+        [sum(w * law[a - b >= t - sign * i].sum() for i, w in enumerate(more)) for sign in (1, -1)] for t in range(-2, 11)
+    ]
+    for epsilon in EPSILONS:
+        assert low.delta(epsilon).low == pytest.approx(max(p - math.exp(epsilon) * q for p, q in events), rel=1e-9)
+    assert low.epsilon(0.05).low == pytest.approx(math.log(max((p - 0.05) / q for p, q in events)), rel=1e-9)
+    assert account(m).delta(0.3).low >= low.delta(0.3).low
+    rng, firsts, seconds = np.random.default_rng(9), (1, 2), (4, 8)
+
+    def difference(held: Values) -> int:
+        messages = np.concatenate([m.randomize(held, rng), m.randomize((), rng)])
+        speaks = [[not any(product(z, e) for z in t) for e in (*firsts, *seconds)] for t in messages.tolist()]
+        return sum((any(s[:2]) and not any(s[2:])) - (any(s[2:]) and not any(s[:2])) for s in speaks)
+
+    seen = Counter(difference((0, 1)) for _ in range(1_500))
+    for t in range(-1, 5):
+        expected = events[t + 2][0]
+        assert stats.binomtest(sum(n for d, n in seen.items() if d >= t), 1_500, expected).pvalue > LEVEL
+    assert stats.binomtest(sum(difference((3, 7)) >= 1 for _ in range(1_500)), 1_500, events[3][1]).pvalue > LEVEL
+
+
+def test_k_elements_at_once_tell_about_the_root_of_k_times_as_much_as_one() -> None:
+    m = ShuffledHadamard.as_printed(1, 1e-6, users=1 << 12, domain=1 << 10, k=3)
+    one = HiddenTuple(m.messages(0)[0], m.hit, Seen.EITHER, "").epsilon(1e-6).low
+    assert 1.7 < account(m).epsilon(1e-6).low / one < 1.9
+
+
+@pytest.mark.parametrize("m", [ShuffledHadamard(2, 2, 1, 2), ShuffledHadamard(4, 4, 2, 1, k=2)], ids=str)
+@pytest.mark.parametrize("x", [0, 1, None])
+def test_the_sampler_matches_the_law_of_several_users(m: ShuffledHadamard, x: int | None) -> None:
+    size = 20_000
+    seen = Counter(tuple(view) for view in m.sample(x, size, np.random.default_rng(6)).tolist())
+    law = {view: float(m.law(x).probability(view)) * size for view in seen}
+    common = [view for view in law if law[view] >= 10]
+    observed = [seen[v] for v in common] + [size - sum(seen[v] for v in common)]
+    expected = [law[v] for v in common] + [size - sum(law[v] for v in common)]
+    assert all(p > 0 for p in law.values())
+    assert stats.chi2.sf(sum((o - e) ** 2 / e for o, e in zip(observed, expected, strict=True) if e > 1), len(common)) > LEVEL
+
+
+@pytest.mark.parametrize("seen", Seen)
+@pytest.mark.parametrize(("messages", "tau"), [(0, 1), (1, 3), (40, 1), (500, 4), (547_000, 10), (10**12, 3)])
+@pytest.mark.parametrize("share", [0.0, 0.8, 5.0])
+def test_the_integral_and_the_sum_agree(seen: Seen, messages: int, tau: int, share: float) -> None:
+    hidden = HiddenTuple(messages, Fraction(1, 1 << tau), seen, "")
+    epsilon = Fraction(share * math.sqrt(2 / (1 + messages / 2**tau)))
+    with flint.ctx.workprec(256):
+        if messages < 10**12 or tau > 20:
+            assert hidden.integral(epsilon).overlaps(hidden.total(epsilon))
+        found = hidden.value(epsilon)
+        assert found >= 0
+        assert found.rad() <= 1e-9 * found.mid() + flint.arb(2) ** -1000
+
+
+def test_it_is_the_expectation_of_the_ratio_of_two_counts() -> None:
+    from scipy.stats import binom
+
+    messages, p, epsilon = 3_000, 1 / 64, 0.4
+    x = np.arange(200)
+    first, second = binom.pmf(x, messages, p), binom.pmf(x, messages + 1, p)
+    gain = np.maximum(0, 1 - math.exp(epsilon) * x[None, :] / (1 + x[:, None]))
+    found = HiddenTuple(messages, Fraction(1, 64), Seen.ALL, "")
+    assert found.delta(Fraction(epsilon)).high == pytest.approx(first @ gain @ second, rel=1e-9)
+    exceeds = first @ (1 + x[:, None] > math.exp(epsilon) * x[None, :]) @ second
+    assert found.exceeds(Fraction(epsilon)).high == pytest.approx(exceeds, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("m", "delta"),
+    [(ShuffledHadamard.as_printed(1, 1e-6, 1 << 10, 256), 1e-6), (ShuffledHadamard.as_printed(0.5, 1e-9, 1 << 20, 256), 1e-300),
+     (ShuffledHadamard(10**6, 256, 8, 10**6), 1e-12), (ShuffledHadamard(100, 256, 9, 7), 0.3), (TWO, DELTA)],
+)  # fmt: skip
+def test_epsilon_of_delta_is_where_delta_is_reached(m: ShuffledHadamard, delta: float) -> None:
+    profile = account(m)
+    epsilon = profile.epsilon(delta)
+    assert profile.delta(epsilon.high).high <= delta
+    assert profile.delta(epsilon.low).high >= delta
+    assert epsilon.relative_width <= 2 * float(m.hit)
+    assert profile.delta(math.inf).low <= profile.delta(epsilon.high).low
+
+
+def test_below_the_chance_that_nothing_speaks_for_the_other_input_no_epsilon_is_enough() -> None:
+    m = ShuffledHadamard(users=50, domain=4, tau=6, rho=3)
+    alone = (1 - m.hit) ** (m.users * m.rho + 1)
+    for profile in (account(m), known_others(m)):
+        assert profile.epsilon(float(alone) * 0.999).low == math.inf
+        assert profile.epsilon(float(alone) * 1.001).high < math.inf
+    assert float(alone) == pytest.approx(account(m).delta(math.inf).low, rel=1e-12)
+
+
+@given(
+    excess=st.floats(0.001, 3), k=st.integers(1, 6), messages=st.integers(0, 300), tau=st.integers(1, 6)
+)
+def test_the_chain_is_the_sum_of_its_steps(excess: float, k: int, messages: int, tau: int) -> None:
+    single = HiddenTuple(messages, Fraction(1, 1 << tau), Seen.ALL, "")
+    step = single.delta(Fraction(excess)).high
+    total = sum(math.exp(i * excess) * step for i in range(k))
+    assert Chain(single, k, "").delta(k * Fraction(excess)).high == pytest.approx(min(1, total), rel=1e-9)
+
+
+def test_an_absent_user_is_told_by_the_number_of_messages() -> None:
+    m = ShuffledHadamard(4, 4, 2, 3)
+    profile = account(m, ADD_REMOVE)
+    assert profile.delta(40).low == 1
+    assert profile.epsilon(0.999).low == math.inf
+    totals = {int(v.sum()) for x in (0, None) for v in m.sample(x, 5, np.random.default_rng(0))}
+    assert totals == {16, 12}
+    assert audit(m, neighbours=ADD_REMOVE, trials=2_000, seed=1).epsilon_lower > 5
+
+
+@pytest.mark.parametrize(
+    "m", [ShuffledHadamard(1, 2, 1, 4), ShuffledHadamard(3, 4, 2, 1), ShuffledHadamard(2, 4, 1, 2, k=2)], ids=str
+)
+def test_the_score_is_the_log_likelihood_ratio(m: ShuffledHadamard) -> None:
+    laws = m.law(0), m.law(1)
+    views = [v for v, p in laws[0].items() if p or laws[1].probability(v)]
+    scores = attack(m).score(np.array(views))
+    for view, score in zip(views, scores.tolist(), strict=True):
+        p, q = (float(law.probability(view)) for law in laws)
+        assert score == pytest.approx(math.log(p / q) if p and q else math.inf if p else -math.inf, abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-4), (2.0, 1e-3), (1.0, 1e-2)])
+def test_the_audit_reaches_90_percent_of_the_exact_epsilon_of_ten_thousand_users(epsilon: float, delta: float) -> None:
+    m = ShuffledHadamard.as_printed(epsilon, delta, users=10**4, domain=1 << 10)
+    exact = account(m).epsilon(delta)
+    found = audit(m, delta=delta, trials=8 * 10**6, mode=Mode.FIXED, seed=3).epsilon_lower
+    assert 0.9 * exact.low <= found <= exact.high
+
+
+def test_the_audit_comes_near_the_exact_epsilon() -> None:
+    m = ShuffledHadamard.as_printed(2, 1e-2, users=10**4, domain=1 << 10)
+    exact = account(m).epsilon(1e-2)
+    found = audit(m, delta=1e-2, trials=200_000, mode=Mode.FIXED, seed=2).epsilon_lower
+    assert 0.85 * exact.low <= found <= exact.high
+
+
+def by_name(s: Setting) -> dict[str, Any]:
+    return {f"{p.where}: {p.sentence.split(',')[-1]}": p for p in printed(s)}
+
+
+@pytest.mark.parametrize("s", examples()[:3], ids=str)
+def test_what_is_printed_holds_where_its_hypotheses_do_but_for_a_user_who_leaves(s: Setting) -> None:
+    assert all(h.holds for h in s.hypotheses)
+    for claim in printed(s):
+        assert claim.holds is ("a user more or less" not in claim.sentence), str(claim)
+
+
+def test_the_lemma_fails_for_an_epsilon_far_above_1() -> None:
+    s = examples()[4]
+    private, _, noise, *_ = printed(s)
+    assert private.holds is noise.holds is False
+    assert "not met: epsilon <= 1" in str(private)
+    assert private.found.low == math.inf
+    assert printed(examples()[3])[0].holds, "not only for powers of two"
+
+
+@pytest.mark.parametrize(
+    ("s", "rho", "ratio"),
+    [(Setting(Fraction(1), Fraction(1, 10**6), 1 << 20, 1 << 10), 43, 12.4),
+     (Setting(Fraction(1, 2), Fraction(1, 10**9), 1 << 14, 1 << 16), 239, 13.5),
+     (Setting(Fraction(1, 10), Fraction(1, 10**6), 1 << 16, 1 << 8), 2_642, 23.3)],
+)  # fmt: skip
+def test_a_twelfth_of_the_printed_blanket_is_enough(s: Setting, rho: int, ratio: float) -> None:
+    found = sufficient_rho(s)
+    assert found.low == found.high == rho
+    assert s.mechanism.rho / found.high == pytest.approx(ratio, abs=0.1)
+    enough, less = (account(replace(s.mechanism, rho=r)).delta(s.epsilon) for r in (rho, rho - 1))
+    assert enough.high <= s.delta < less.low
+
+
+def test_the_judge_bounds_the_lemma_and_refutes_it_for_a_user_who_leaves() -> None:
+    replaced, left = claims(examples()[1])
+    assert (replaced.neighbours, left.neighbours) == (REPLACE_ONE, ADD_REMOVE)
+    outcomes = [judge(c, [account(c.plan, c.neighbours).epsilon(c.delta)], [], []).outcome for c in (replaced, left)]
+    assert outcomes == [Outcome.BOUNDED, Outcome.REFUTED]
+
+
+def test_the_failure_of_an_estimate_is_two_binomial_tails() -> None:
+    m = ShuffledHadamard(users=64, domain=8, tau=6, rho=20)
+    trials, p = 64 * 21, 1 / 64
+    reached = 10.05 * (1 - p)
+    above, below = math.floor(trials * p + reached), math.ceil(trials * p - reached) - 1
+    truth = stats.binom.sf(above, trials, p) + stats.binom.cdf(below, trials, p)
+    assert failure(m, 10.05).high == pytest.approx(truth, rel=1e-9)
+    rng, data = np.random.default_rng(7), np.zeros(64, dtype=int)
+    off = sum(abs(m.run(data, rng)[5]) > 10.05 for _ in range(800))
+    assert stats.binomtest(off, 800, truth).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_printed_errors_are_exceeded_no_more_often(k: int) -> None:
+    s = Setting(Fraction(1), Fraction(1, 100), 256, 32, k=k)
+    rng = np.random.default_rng(8)
+    for claim in accuracy(s):
+        data = [claim.data(rng) for _ in range(60)]
+        errors = [claim.error(x, s.mechanism.run(x, rng)) for x in data]
+        assert stats.binom.sf(sum(e > claim.alpha for e in errors) - 1, 60, claim.beta) > LEVEL
+        assert max(errors) > claim.alpha / 10
+
+
+@given(
+    epsilon=st.floats(0.01, 1), delta=st.floats(1e-12, 0.999), k=st.integers(1, 8), log_users=st.integers(1, 40)
+)
+def test_the_steps_of_the_proof_of_lemma_4_4_hold_at_random_points(
+    epsilon: float, delta: float, k: int, log_users: int
+) -> None:
+    m = ShuffledHadamard.as_printed(epsilon, delta, users=1 << log_users, domain=64, k=k)
+    eta, mean = epsilon / (3 * k), m.rho * m.users / 2**m.tau
+    assert (1 + (1 + eta) * mean) / ((1 - eta) * mean) <= math.exp(epsilon / k)
+    bad = math.exp(-eta * eta * mean / 3) + math.exp(-eta * eta * mean / 2)
+    assert bad * math.expm1(epsilon) / math.expm1(epsilon / k) <= delta
+
+
+def test_the_proofs_check_and_claim_no_epsilon_at_delta_0() -> None:
+    found = prove()
+    assert all(p.steps and p.at(TWO) is None for p in found)
+    assert [bool(p.admissions) for p in found] == [False, False, False, True, False, False]
+    p, x, users = 2.0**-TWO.tau, 300, 1000
+    assert TWO.debias(np.array([x + (TWO.rho * users + TWO.k * users - x) * p]), users)[0] == pytest.approx(x, rel=1e-12)
+    for element in range(8):
+        assert sum(TWO.shares(element)) == 1
+        assert all(p >= 0 for p in TWO.shares(element))

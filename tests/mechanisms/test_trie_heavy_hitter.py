@@ -1,0 +1,406 @@
+"""TrieHH: what it does, line by line; what it and its votes cost; and what its paper prints."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ldpaudit import account, audit
+from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.trie_heavy_hitter import (
+    TABLE_1,
+    accuracy,
+    claimed_epsilon,
+    examples,
+    lemma_1,
+    missed,
+    printed,
+    room,
+)
+from ldpaudit.attacks.trie_heavy_hitter import TIE, attack
+from ldpaudit.enclosure import Rigour
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms._trie import Data, Words
+from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.proofs.trie_heavy_hitter import prove
+from ldpaudit.tables.triehh_table_1 import TABLE
+from tests.oracles.trie import literal
+
+LEVEL = 1e-9
+
+
+def law(m: TrieHeavyHitter, x: Data) -> dict[Any, Fraction]:
+    return dict(m.law(x).items())
+
+
+def alike(users: Sequence[Words]) -> Data:
+    return tuple(sorted(Counter(users).items()))
+
+
+WORDS = ("", "a", "b", "aa", "ab", "ba", "abb")
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_the_law_is_that_of_the_pseudocode_over_all_batches_and_choices(seed: int) -> None:
+    rng = random.Random(seed)
+    n, several = rng.randint(2, 4), seed % 3
+    users = [tuple(rng.choices(WORDS, k=rng.choice([1, several + 1]))) for _ in range(n)]
+    m = TrieHeavyHitter(n, rng.randint(1, n), rng.randint(1, 3), levels=2, words=3)
+    assert law(m, alike(users)) == literal(users, m.batch, m.threshold, m.levels)
+
+
+def test_units_of_two_letters_are_letters_of_another_alphabet() -> None:
+    data: Data = ((("ab",), 3), (("ac",), 2), (("b",), 2))
+    doubled: Data = ((("aabb",), 3), (("aac",), 2), (("b",), 2))  # the last unit of a word may be shorter
+    one, two = TrieHeavyHitter(7, 4, 2, 2), TrieHeavyHitter(7, 4, 2, 2, unit=2)
+    names = {"a": "aa", "ab": "aabb", "ac": "aac", "b": "b"}
+    assert {frozenset(names[p] for p in trie): p for trie, p in law(one, data).items()} == law(two, doubled)
+
+
+def votes_too(users: Sequence[Words], batch: int, threshold: int, levels: int) -> dict[Any, Fraction]:
+    """Algorithm 1, with the votes of what grows: every batch of every round."""
+    found: dict[Any, Fraction] = {}
+    whole = math.comb(len(users), batch) ** levels
+    for rounds in product(combinations(users, batch), repeat=levels):
+        trie: dict[str, int] = {}
+        for level, drawn in enumerate(rounds):
+            votes = Counter(w[: level + 1] for (w,) in drawn if len(w) > level and (not level or w[:level] in trie))
+            trie |= {prefix: n for prefix, n in votes.items() if n >= threshold}
+        view = frozenset(trie.items())
+        found[view] = found.get(view, Fraction(0)) + Fraction(1, whole)
+    return found
+
+
+HELD = ("", "a", "b", "aa", "ab")
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "t", "levels"), [(2, 2, 1, 1), (3, 2, 2, 1), (4, 3, 2, 1), (3, 2, 1, 2), (3, 2, 2, 2)]
+)
+def test_the_votes_tell_of_the_user_whenever_he_is_drawn_and_of_nothing_else(
+    n: int, m: int, t: int, levels: int
+) -> None:
+    # Over all data sets of n words, and one more or two alternatives: the delta is the same at every epsilon.
+    words = [w for w in HELD if len(w) <= levels]
+    mechanism = TrieHeavyHitter(n, m, t, levels, counts=1)
+    added = account(mechanism)
+    replaced = account(replace(mechanism, users=n + 1), REPLACE_ONE)
+    for c in (Fraction(1), Fraction(3, 2), Fraction(10)):
+        change = swap = Fraction(0)
+        for data in combinations_of(words, n):
+            before = votes_too(data, m, t, levels)
+            laws = [votes_too([*data, (w,)], m, t, levels) for w in words]
+            change = max(change, *(max(excess(x, before, c), excess(before, x, c)) for x in laws))
+            swap = max(swap, *(excess(x, y, c) for x in laws for y in laws))
+        assert change == 1 - (1 - Fraction(m, n + 1)) ** levels
+        assert swap == change
+        assert added.delta(math.log(c)).rigour is Rigour.EXACT
+        assert added.delta(math.log(c)).low <= change <= added.delta(math.log(c)).high
+        assert replaced.delta(math.log(c)).low <= swap <= replaced.delta(math.log(c)).high
+
+
+def combinations_of(words: Sequence[str], n: int) -> list[list[Words]]:
+    return [[(w,) for w in chosen] for chosen in combinations_with_replacement(words, n)]
+
+
+def excess(p: dict[Any, Fraction], q: dict[Any, Fraction], c: Fraction) -> Fraction:
+    return sum((max(Fraction(0), x - c * q.get(y, Fraction(0))) for y, x in p.items()), Fraction(0))
+
+
+def fits(seen: Counter[Any], expected: dict[Any, Fraction]) -> bool:
+    assert set(seen) <= set(expected)
+    total = seen.total()
+    common = [y for y, p in expected.items() if p * total >= 10]
+    observed = [seen[y] for y in common] + [total - sum(seen[y] for y in common)]
+    means = [float(expected[y]) * total for y in common] + [total * float(1 - sum(expected[y] for y in common))]
+    if means[-1] < 1:
+        observed, means = observed[:-1], means[:-1]
+    statistic = sum((o - e) ** 2 / e for o, e in zip(observed, means, strict=True))
+    return bool(stats.chi2.sf(statistic, max(1, len(means) - 1)) > LEVEL)
+
+
+USERS: list[Words] = [("ab", "b"), ("ab", "ab", "ac"), ("ab",), ("b",), ("",), ("ac", "ab"), ("b", "ba")]
+
+
+@pytest.mark.parametrize("counts", [0, 1])
+def test_samples_and_runs_of_several_words_a_user_match_the_law(counts: int) -> None:
+    m = TrieHeavyHitter(users=7, batch=5, threshold=2, levels=2, words=2, counts=counts)
+    expected = law(m, alike(USERS))
+    rng = np.random.default_rng(5)
+    assert sum(expected.values()) == 1
+    assert fits(Counter(m.sample(alike(USERS), 20_000, rng)), expected)
+    assert fits(Counter(m.run(USERS, rng) for _ in range(3_000)), expected)
+
+
+def test_every_round_draws_a_batch_of_its_own() -> None:
+    # Two users of two, one drawn: both rounds draw the same one half of the times.
+    m = TrieHeavyHitter(users=2, batch=1, threshold=1, levels=2)
+    assert law(m, ((("aa",), 1), (("bb",), 1)))[frozenset({"a"})] == Fraction(1, 4)
+
+
+def test_a_million_users_are_run_in_seconds() -> None:
+    rng = np.random.default_rng(3)
+    words = np.char.add(np.char.mod("%d", rng.zipf(1.3, 10**6) % 10**6), "$")
+    m = TrieHeavyHitter(users=10**6, batch=10**4, threshold=15, levels=7)
+    found = m.run(words, rng)
+    assert "1$" in found
+    assert {w[:-1] for w in found if len(w) > 1} <= found
+    several = TrieHeavyHitter(users=10**6, batch=10**4, threshold=15, levels=4, unit=2, words=2)
+    pairs = list(zip(words.tolist(), reversed(words.tolist()), strict=True))
+    assert "1$" in several.run(pairs, rng)
+
+
+def test_what_is_released_is_on_average_less_than_a_batch_of_everybody_would() -> None:
+    data = ["star$"] * 30 + ["sun$"] * 40 + ["moon$"] * 40 + [f"{i:03}$" for i in range(90)]
+    m = TrieHeavyHitter(users=200, batch=100, threshold=12, levels=5)
+    rng = np.random.default_rng(1)
+    views = [m.run(data, rng) for _ in range(50)]
+    truth = m.truth(data)
+    # s, m and 0; st, su, mo, and 00 to 08 are too rare; sta, sun, moo; ...
+    assert truth.tolist() == [3, 3, 3, 3, 2]
+    assert np.all(m.estimate(views) <= truth)
+    assert m.estimate(views).sum() > 5
+    everybody = replace(m, batch=200)
+    assert everybody.estimate([everybody.run(data, rng)]).tolist() == truth.tolist()
+
+
+@pytest.mark.parametrize(
+    ("relation", "low"), [(ADD_REMOVE, 0.54), pytest.param(REPLACE_ONE, 0.54, marks=pytest.mark.slow)]
+)
+def test_the_attack_reaches_nine_tenths_of_epsilon_at_ten_thousand_users(relation: Any, low: float) -> None:
+    m, delta = TrieHeavyHitter(users=10**4, batch=3_000, threshold=5, levels=1), 0.01
+    exact = account(m, relation).epsilon(delta)
+    assert exact.low > low
+    assert 0.9 * exact.low <= audit(m, delta=delta, neighbours=relation, seed=11).epsilon_lower <= exact.high
+
+
+def test_samples_refute_theorem_1_where_a_crowd_tells() -> None:
+    m = TrieHeavyHitter(users=81, batch=9, threshold=5, levels=1)
+    claimed, delta = claimed_epsilon(m).high, 1 / 80
+    evidence = audit(m, epsilon=claimed, delta=delta, trials=200_000, confidence=0.999, seed=1)
+    assert evidence.epsilon_lower > claimed
+    assert all(h.holds for h in printed(m)[0].hypotheses[:4])
+    (first, second) = evidence.pair
+    assert sum(n for _, n in first) == 82
+    assert sum(n for _, n in second) == 81
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
+def test_a_missing_vote_tells_however_small_delta_is(relation: Any) -> None:
+    m = TrieHeavyHitter(users=10**4, batch=100, threshold=10, levels=2, counts=1)
+    evidence = audit(m, delta=0.01, neighbours=relation, trials=200_000, seed=1)
+    assert evidence.epsilon_lower > 3
+    assert account(m, relation).epsilon(0.01).low == math.inf
+    assert account(m, relation).epsilon(0.02).high == 0
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-4, 1e-2])
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
+@pytest.mark.parametrize("levels", [1, 3])
+def test_the_attacker_plays_neighbours_and_scores_by_their_laws(delta: float, relation: Any, levels: int) -> None:
+    m = TrieHeavyHitter(users=60, batch=12, threshold=3, levels=levels)
+    found = attack(m, relation, delta)
+    first, second = found.pair
+    sizes = [sum(n for _, n in x) for x in found.pair]
+    assert sizes == ([60, 60] if relation == REPLACE_ONE else [61, 60])
+    change = Counter(dict(first))
+    change.subtract(dict(second))
+    assert sum(abs(n) for n in change.values()) == (2 if relation == REPLACE_ONE else 1)
+    p, q = law(m, first), law(m, second)
+    for view in {*p, *q}:
+        (score,) = found.score([view])
+        if view in p and view in q:
+            assert score == pytest.approx(math.log(p[view] / q[view]), abs=1e-9)
+        else:
+            assert score == (math.inf if view in p else -math.inf)
+    assert found.score([frozenset({"aaa"})])[0] == (TIE if levels == 3 else -TIE)
+    assert found.score([frozenset({"x"})])[0] == -TIE
+
+
+def test_table_1_is_theorem_1_to_all_printed_digits_and_loose() -> None:
+    for row in TABLE.rows:
+        values = dict(row.parameters)
+        m = TrieHeavyHitter(*(int(values[name]) for name in ("users", "batch", "threshold", "levels")))
+        assert float(f"{claimed_epsilon(m).high:.{len(row.printed.split('.')[1])}f}") == float(row.printed)
+        assert TABLE_1[m.users, m.threshold][m.levels == 10] == row.printed
+    m = TrieHeavyHitter(10**8, 10**4, 14, 1)
+    (exact,) = (p.found for p in all_printed(m) if p.where == "TRIEHH Table 1" and "more or less" in p.sentence)
+    assert 3 < 0.0014 / exact.high < 8
+
+
+@pytest.mark.parametrize(
+    ("n", "theta", "least"), [(10**4, 10, 2.6), (10**6, 12, 2.8), (10**8, 14, 3.1), (10**10, 16, 3.4)]
+)
+def test_the_batch_may_be_larger_at_the_guarantee_of_table_1(n: int, theta: int, least: float) -> None:
+    printed_batch, largest = room(TrieHeavyHitter(n, math.isqrt(n), theta, 1), Fraction(1, 300 * n))
+    assert least < largest / printed_batch < least + 0.1
+
+
+all_printed = cache(printed)
+
+
+def claims_of(m: TrieHeavyHitter, where: str) -> list[Printed]:
+    return [p for p in all_printed(m) if p.where == where]
+
+
+@pytest.mark.slow
+def test_theorem_2_holds_for_one_user_more_and_is_open_for_one_replaced() -> None:
+    theorem = claims_of(examples()[4], "TRIEHH Theorem 2")
+    assert [p.holds for p in theorem] == [True, None]
+
+
+def test_what_fails_fails_and_what_holds_holds() -> None:
+    table, _, crowd, small, _, counted, rounded, _ = examples()
+    theorem = claims_of(table, "TRIEHH Theorem 1")
+    assert [p.holds for p in theorem] == [True, True]
+    assert 2 < min(p.looseness for p in theorem) < max(p.looseness for p in theorem) < 3
+    for m in (crowd, small, counted):
+        assert [p.holds for p in claims_of(m, "TRIEHH Theorem 1")] == [False, False]
+    assert all(h.holds for m in (crowd, small) for h in claims_of(m, "TRIEHH Theorem 1")[0].hypotheses[:4])
+    assert [p.holds for p in claims_of(table, "TRIEHH Lemma 1")] == [False, True]
+    assert [p.holds for p in claims_of(rounded, "TRIEHH Corollary 1")[:2]] == [True, False]
+    for m in (table, crowd, small, rounded):
+        for where in ("TRIEHH Lemma 2", "TRIEHH Proposition 1", "TRIEHH Proposition 2"):
+            assert all(p.holds for p in claims_of(m, where))
+
+
+def test_lemma_1_fails_on_a_trie_that_needs_most_votes_for_one_prefix() -> None:
+    # 9 of the others hold b, all else c: whoever sees only b grow knows that it had 7 votes or more.
+    m = TrieHeavyHitter(users=36, batch=9, threshold=3, levels=1)
+    data: Data = ((("b",), 9), (("c",), 27))
+    more: Data = ((("b",), 10), (("c",), 27))
+    view = frozenset({"b"})
+    ratio = law(m, more)[view] / law(m, data)[view]
+    found = lemma_1(m, 9)
+    assert found.low <= ratio <= found.high
+    assert Fraction(9, 9 - 3) < Fraction(5, 3) < ratio
+    assert all(h.holds for h in claims_of(m, "TRIEHH Lemma 1")[0].hypotheses[1:4])
+
+
+def tail(n: int, held: int, batch: int, needed: int) -> Fraction:
+    ways = sum(math.comb(held, i) * math.comb(n - held, batch - i) for i in range(needed, min(held, batch) + 1))
+    return Fraction(ways, math.comb(n, batch))
+
+
+@pytest.mark.parametrize("theta", [4, 5, 8])
+def test_lemma_2_holds_and_so_does_what_is_proved_of_it(theta: int) -> None:
+    for n in (theta**2, 100, 150, 1000):
+        for batch in {max(theta, math.isqrt(n - 1) + 1), n // (theta + 1)}:
+            rare = n // batch
+            chances = tail(n, rare, batch, theta), tail(n + 1, rare + 1, batch, theta)
+            proved = (1 + Fraction(1, theta)) / math.factorial(theta)
+            assert max(chances) <= proved <= Fraction(theta - 2, (theta - 3) * math.factorial(theta))
+
+
+def test_votes_are_as_much_likelier_as_proved() -> None:
+    n, batch, w = 9, 5, 4
+    m = TrieHeavyHitter(n, batch, 1, 1, counts=1)
+    before, after = law(m, ((("a",), w), (("b",), n - w))), law(m, ((("a",), w + 1), (("b",), n - w)))
+    for view, p in before.items():
+        j = dict(view).get("a", 0)
+        assert after[view] / p == (1 - Fraction(batch, n + 1)) * Fraction(w + 1, w + 1 - j)
+
+
+def test_all_steps_are_checked_and_what_is_not_is_admitted() -> None:
+    proofs = prove()
+    assert all(p.steps for p in proofs)
+    assert sum(len(p.admissions) for p in proofs) == 2
+    nothing = [p.at(TrieHeavyHitter(10, 3, 4, 2)) for p in proofs if p.mechanism]
+    assert nothing == [[(Fraction(1), Fraction(1), False)]] * 2
+    assert all(p.at(TrieHeavyHitter(10, 4, 4, 2)) is None for p in proofs)
+
+
+SETTINGS = (TrieHeavyHitter(2_000, 200, 10, 1), TrieHeavyHitter(900, 300, 20, 2, unit=3))
+
+
+@pytest.mark.parametrize("m", SETTINGS, ids=str)
+def test_a_word_is_found_as_often_as_proposition_1_says(m: TrieHeavyHitter) -> None:
+    rng, runs = np.random.default_rng(8), 150
+    for claim in accuracy(m):
+        data = claim.data(rng)
+        lost = sum(claim.error(data, m.run(data, rng)) > claim.alpha for _ in range(runs))
+        assert 0.01 < claim.beta < 0.9
+        assert stats.binomtest(lost, runs, claim.beta).pvalue > 1e-6
+        held = max(Counter(data).values())
+        assert float(missed(m, held)) == pytest.approx(claim.beta)
+
+
+def test_with_a_shared_prefix_a_word_is_found_more_often() -> None:
+    m = TrieHeavyHitter(20, 10, 3, 2)
+    alone: Data = (((), 14), (("ab",), 6))
+    shared: Data = (((), 10), (("ab",), 6), (("ac",), 4))
+    found = [sum((p for view, p in law(m, x).items() if "ab" in view), Fraction(0)) for x in (alone, shared)]
+    assert found[0] == 1 - missed(m, 6)
+    assert found[1] > found[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"users": 0}, "users >= 1"),
+        ({"batch": 11}, "1 <= batch <= 10"),
+        ({"threshold": 0}, "threshold >= 1"),
+        ({"levels": 0}, "levels >= 1"),
+        ({"unit": 0}, "unit >= 1"),
+        ({"words": 0}, "words >= 1"),
+        ({"counts": 2}, "0 <= counts <= 1"),
+    ],
+)
+def test_bad_parameters_are_named(arguments: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TrieHeavyHitter(**({"users": 10, "batch": 5, "threshold": 2, "levels": 1} | arguments))
+
+
+M = TrieHeavyHitter(10, 5, 2, 1)
+
+
+@pytest.mark.parametrize(
+    "x", ["words", 5, ((("a",), 9),), ((("a",), 12),), ((("a", "b"), 10),), ((("a",), 10), (("b",), 0)), [(("a",), 10)]]
+)
+def test_what_is_no_data_set_is_refused(x: Any) -> None:
+    with pytest.raises(ValueError, match="pairs of a tuple of at most 1 words and a number of users"):
+        M.sample(x, 1, np.random.default_rng(0))
+
+
+def test_runs_refuse_other_numbers_of_users_and_of_words() -> None:
+    with pytest.raises(ValueError, match="words of 10 users, got 3"):
+        M.run(["a", "b", "c"], np.random.default_rng(0))
+    with pytest.raises(ValueError, match="at most 1 words a user"):
+        M.run([("a", "b")] * 10, np.random.default_rng(0))
+
+
+def test_one_user_alone_cannot_be_replaced() -> None:
+    with pytest.raises(Unsupported, match="at least two users"):
+        account(TrieHeavyHitter(1, 1, 1, 1), REPLACE_ONE)
+
+
+def test_no_sample_of_more_users_than_numpy_draws_from() -> None:
+    most = TrieHeavyHitter(10**9 - 2, 1_000, 3, 1)
+    assert len(most.sample(most.inputs[0], 5, np.random.default_rng(0))) == 5
+    more = TrieHeavyHitter(10**9 - 1, 1_000, 3, 1)
+    with pytest.raises(Unsupported, match="fewer than 999999999 users"):
+        more.sample(more.inputs[0], 5, np.random.default_rng(0))
+
+
+def test_a_pair_is_found_in_no_time_for_many_users_and_levels() -> None:
+    # 658,769 users and ten levels: what is not counted by the few holders takes minutes.
+    found = attack(TrieHeavyHitter(658_769, 14_478, 15, 10), delta=1e-6)
+    assert [len(x) for x in found.pair] == [2, 2]
+
+
+def test_as_printed_takes_gamma_times_the_root_of_the_users() -> None:
+    assert TrieHeavyHitter.as_printed(10**4, 1, 10, 1).batch == 100
+    assert TrieHeavyHitter.as_printed(10**4, Fraction(3, 2), 10, 1).batch == 150
+    assert TrieHeavyHitter.as_printed(20_000, 1, 10, 1).batch == 141

@@ -1,0 +1,224 @@
+"""Losses on lattices, curves as losses, and envelopes, against enumeration in rationals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from typing import ClassVar
+
+import flint
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.composition import plan as composition
+from ldpaudit.accountants.composition.compose import LatticeProfile, compose
+from ldpaudit.accountants.laplace import OneCoordinate
+from ldpaudit.accountants.pld import curve as curve_of
+from ldpaudit.accountants.pld import points as points_of
+from ldpaudit.accountants.pld import total as total_law
+from ldpaudit.accountants.pld.curve import lower_kind, upper_kind
+from ldpaudit.accountants.pld.distribution import Loss, RationalKind, envelope_kind, pair_kind
+from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
+from ldpaudit.accountants.pld.total import common_step
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.plan import Compose, Repeat
+from ldpaudit.profile import Number, PrivacyProfile
+from tests.composition.test_plan import assert_meets, enumerated, rr
+
+
+@st.composite
+def rational_kinds(draw: st.DrawFn) -> RationalKind:
+    """A pair of laws on two to four views, which may show one view that the other law never shows."""
+    size = draw(st.integers(2, 4))
+    weights = st.lists(st.integers(1, 20), min_size=size, max_size=size)
+    ps, qs = draw(weights), draw(weights)
+    if draw(st.booleans()):
+        qs[0] = 0
+    kind = pair_kind(Atoms.of((Fraction(p, sum(ps)), Fraction(q, sum(qs))) for p, q in zip(ps, qs, strict=True)))
+    assert kind is not None
+    return kind
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    groups=st.dictionaries(rational_kinds(), st.integers(1, 4), min_size=1, max_size=3),
+    points=st.sampled_from([16, 64, 512]),
+    few=st.sampled_from([4, 64]),
+    share=st.lists(st.floats(0, 1.1), min_size=3, max_size=3),
+    delta=st.sampled_from([0.3, 1e-3, 1e-9]),
+)
+def test_however_coarse_the_lattice_it_encloses_the_enumeration(
+    groups: dict[RationalKind, int], points: int, few: int, share: list[float], delta: float
+) -> None:
+    kinds = [kind for kind, times in groups.items() for _ in range(times)]
+    if math.prod(len(kind.atoms) for kind in kinds) > 20_000:
+        kinds, groups = kinds[:3], dict.fromkeys(kinds[:3], 1)
+        kinds = list(groups)
+    truth, top = enumerated(kinds), sum(max(0.0, math.log(kind.atoms[0][0])) for kind in kinds)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(total_law, "LATTICE_POINTS", points)
+        patch.setattr(total_law, "POWER_POINTS", points)
+        patch.setattr(total_law, "MOST_POINTS", few)
+        patch.setattr(points_of, "MOST_POINTS", few)
+        found = LatticeProfile(tuple(groups.items()), "on a coarse lattice")
+        for each in share:
+            assert_meets(found.delta(each * top), truth.delta(each * top))
+        assert_meets(found.epsilon(delta), truth.epsilon(delta))
+
+
+def test_only_mirrored_opposite_losses_are_coins() -> None:
+    """Symmetric with four losses; with two opposite losses, but not symmetric; symmetric, with two and 0."""
+    half = Fraction(1, 2)
+    four = envelope_kind([Atoms.of([(half, half / 4), (Fraction(1, 8), Fraction(1, 16)), (Fraction(3, 8), half)])])
+    skew = pair_kind(Atoms.of([(half, half / 3), (half / 2, half * 3 / 2), (half / 2, half * 0)]))
+    coin = envelope_kind([Atoms.of([(half, half / 4), (half / 4, half), (half * 3 / 4, half * 3 / 4)])])
+    assert skew is not None
+    assert skew.losses[0] == -skew.losses[-1]
+    assert [len(kind.losses) for kind in (four, skew, coin)] == [5, 2, 3]
+    assert [kind.is_coin for kind in (four, skew, coin)] == [False, False, True]
+    for kind in (four, skew, coin):
+        for epsilon in (0.0, 0.5, 2.0):
+            assert_meets(compose(((kind, 3),), "x").delta(epsilon), enumerated([kind] * 3).delta(epsilon))
+
+
+def test_a_fine_lattice_is_narrow() -> None:
+    ratios = (Fraction(11, 10), Fraction(13, 12))
+    found = account(Compose([Repeat(rr(ratio, k), 200) for ratio in ratios for k in (2, 3)]))
+    at = found.epsilon(1e-6)
+    assert at.rigour is Rigour.INTERVAL
+    assert at.relative_width < 1e-4
+    assert found.delta(at.high).relative_width < 1e-3
+
+
+def test_multiples_of_one_loss_are_composed_exactly() -> None:
+    parts = [rr(2), rr(4), rr(8, 3), rr(16)]
+    found = account(Compose([Repeat(m, 30) for m in parts]))
+    delta = found.delta(30.0)
+    assert delta.rigour is Rigour.EXACT
+    assert delta.relative_width < 1e-9
+    # The same law as a polynomial in the number of doublings, with integer weights.
+    law, scale = flint.fmpz_poly([1]), 1
+    for m, j in zip(parts, (1, 2, 3, 4), strict=True):
+        ratio, rest = 2**j, m.k - 2
+        one = flint.fmpz_poly([1] + [0] * (j - 1) + [rest] + [0] * (j - 1) + [ratio])
+        law, scale = law * one**30, scale * (ratio + rest + 1) ** 30
+    atoms = [(Fraction(int(law[i]), scale), Fraction(int(law[i]), scale * 2 ** (i - 300))) for i in range(300, 601)]
+    assert_meets(delta, FiniteProfile((Atoms.of(atoms),), "integers").delta(30.0))
+
+
+@pytest.mark.parametrize(
+    ("ratios", "base"),
+    [
+        ((4, 8), Fraction(2)),
+        ((Fraction(9, 4), Fraction(27, 8)), Fraction(3, 2)),
+        ((Fraction(2, 3), Fraction(9, 4)), Fraction(3, 2)),
+        ((2, 3), None),
+        ((Fraction(3, 2), Fraction(4, 3)), None),
+        ((Fraction(2**128 + 1, 2**128), 2), None),
+    ],
+)
+def test_a_step_is_found_where_all_ratios_are_powers(ratios: tuple[Fraction, ...], base: Fraction | None) -> None:
+    found = common_step(Loss(Fraction(ratio)) for ratio in ratios)
+    assert (found.ratio if found else None) == base
+
+
+
+
+@pytest.fixture
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer points of curves and lattices: a fraction of the time, and bounds that are a little wider."""
+    monkeypatch.setattr(curve_of, "POINTS", 64)
+    monkeypatch.setattr(total_law, "LATTICE_POINTS", 1 << 12)
+    monkeypatch.setattr(total_law, "POWER_POINTS", 1 << 12)
+
+
+@pytest.mark.usefixtures("_quick")
+def test_two_laplace_coordinates_are_the_histogram_with_two() -> None:
+    truth = account(LaplaceHistogram(k=3, scale=Fraction(2)))
+    curve = OneCoordinate(Fraction(1, 2), "one coordinate")
+    upper, lower = compose(((upper_kind(curve), 2),), "two"), compose(((lower_kind(curve), 2),), "two")
+    composed = account(Repeat(Laplace(scale=Fraction(2)), 2))
+    assert composed.delta(0.3).low <= truth.delta(0.3).low
+    assert composed.delta(0.3).high == upper.delta(0.3).high
+    for epsilon in (0.3, 0.9):
+        exact = truth.delta(epsilon)
+        assert exact.high <= upper.delta(epsilon).high <= exact.high * 1.01
+        assert exact.low * 0.98 <= lower.delta(epsilon).low <= exact.low
+
+
+class _OnePair(OneCoordinate):
+    """One coordinate's profile, said to be attained by one pair."""
+
+    one_pair: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class _Between(PrivacyProfile):
+    """Between the profiles of two coins."""
+
+    low: PrivacyProfile
+    high: PrivacyProfile
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        return Enclosure(self.low.delta(epsilon).low, self.high.delta(epsilon).high, Rigour.INTERVAL, "between")
+
+
+@pytest.mark.usefixtures("_quick")
+def test_what_is_known_of_the_pairs_that_occur_bounds_their_composition_from_below(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = Repeat(rr(3), 2)
+    monkeypatch.setattr(composition, "account", lambda *_: _OnePair(Fraction(1, 2), "one coordinate"))
+    found, truth = composition.profile(plan).delta(0.3), account(LaplaceHistogram(k=3, scale=Fraction(2))).delta(0.3)
+    assert truth.low * 0.98 <= found.low <= truth.low <= found.high <= truth.low * 1.01
+    monkeypatch.setattr(composition, "account", lambda *_: _Between(account(rr(3)), account(rr(4))))
+    found = composition.profile(plan).delta(0.3)
+    assert found.low == account(Repeat(rr(3), 2)).delta(0.3).low
+    assert found.high == account(Repeat(rr(4), 2)).delta(0.3).high
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.fractions(Fraction(1, 100), 8, max_denominator=100), st.floats(0, 1.2))
+def test_a_curve_lies_between_its_two_laws(pure: Fraction, share: float) -> None:
+    curve, epsilon = OneCoordinate(pure, "one coordinate"), share * float(pure)
+    truth = curve.delta(epsilon)
+    assert compose(((upper_kind(curve), 1),), "upper").delta(epsilon).high >= truth.low
+    assert compose(((lower_kind(curve), 1),), "lower").delta(epsilon).low <= truth.high
+
+
+@dataclass(frozen=True)
+class _Noisy(PrivacyProfile):
+    """A curve whose ends are not convex, and which promises nothing."""
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        bump = 1 + 1e-3 * math.sin(1e3 * float(epsilon))
+        high = 0.0 if epsilon >= 1 else 0.5 * (1 - float(epsilon)) ** 2 * bump
+        return Enclosure(0.9 * high, high, Rigour.FLOAT, "noise")
+
+
+def test_upper_ends_that_are_not_convex_are_raised_until_they_are() -> None:
+    kind = upper_kind(_Noisy())
+    assert all(mass > 0 for _, mass in kind.atoms)
+    for i in range(100):
+        assert compose(((kind, 1),), "x").delta(i / 100).high >= 0.5 * (1 - i / 100) ** 2 * 0.99
+
+
+@given(st.data())
+def test_an_envelope_is_the_largest_of_its_pairs_and_their_mirrors(data: st.DataObject) -> None:
+    size = data.draw(st.integers(2, 4))
+    weights = st.lists(st.integers(1, 20), min_size=size, max_size=size)
+    laws = [data.draw(weights) for _ in range(3)]
+    pairs = {
+        Atoms.of((Fraction(a, sum(x)), Fraction(b, sum(y))) for a, b in zip(x, y, strict=True))
+        for x, y in permutations(laws, 2)
+    }
+    kind, whole = envelope_kind(list(pairs)), FiniteProfile(tuple(pairs), "all")
+    assert sum((mass for _, mass in kind.atoms), kind.escape) == 1
+    assert sum((mass / ratio for ratio, mass in kind.atoms), kind.escape) == 1
+    for epsilon in (0.0, 0.1, 0.5, 1.0, 2.0):
+        assert enumerated([kind]).delta(epsilon).high == whole.delta(epsilon).high

@@ -1,0 +1,171 @@
+"""Exact sums of coins, public hash functions, and profiles of independent parts."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import product as cartesian
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from ldpaudit.accountants.pld import product as accounting
+from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
+from ldpaudit.attacks.shared.memoized_bits import CERTAIN, count_losses, look_up
+from ldpaudit.enclosure import Rigour
+from ldpaudit.mechanisms import _bits as mechanisms
+from ldpaudit.mechanisms._hashing import PRIME, buckets, coefficients
+from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms.rappor import Rappor
+
+SAMPLE = 20_000
+LEVEL = 1e-6
+
+
+@pytest.mark.parametrize("p", [Fraction(1, 3), Fraction(1, 600), Fraction(2**40 - 1, 2**40), Fraction(129, 512)])
+def test_a_coin_is_not_rounded_to_its_first_digit(p: Fraction) -> None:
+    count = 4_000_003
+    ones = np.count_nonzero(bernoulli(p, count, np.random.default_rng(1)))
+    assert abs(ones - count * float(p)) <= 5 * np.sqrt(count * float(p * (1 - p))) + 1
+
+
+def test_coins_have_the_shape_that_is_asked_for() -> None:
+    rng = np.random.default_rng(1)
+    for shape in ((3, 5), (0,), 7, (2, 0)):
+        for p in (Fraction(0), Fraction(1, 2), Fraction(1)):
+            coins = bernoulli(p, shape, rng)
+            assert coins.shape == np.empty(shape).shape
+            assert p == Fraction(1, 2) or (coins == bool(p)).all()
+            coins[...] = True  # it may be written to
+
+
+@pytest.mark.parametrize("digits", [1, 3, 62])
+@pytest.mark.parametrize(("n", "p"), [(5, Fraction(1, 3)), (7, Fraction(1, 4)), (6, Fraction(9, 10)), (3, Fraction(0))])
+def test_heads_are_binomial_however_few_digits_are_drawn_at_once(digits: int, n: int, p: Fraction) -> None:
+    drawn = mechanisms._inverted(n, p, SAMPLE, np.random.default_rng(1), digits)
+    expected = SAMPLE * np.array([float(w) for w in mechanisms.binomial_law(n, p)])
+    seen = np.bincount(drawn, minlength=n + 1)
+    assert not seen[expected == 0].any()
+    statistic = np.sum((seen - expected)[expected > 0] ** 2 / expected[expected > 0])
+    assert stats.chi2.sf(statistic, n) > LEVEL
+
+
+def test_heads_of_more_coins_than_one_table_holds() -> None:
+    drawn = mechanisms.heads(1000, Fraction(1, 5), SAMPLE, np.random.default_rng(2))
+    assert drawn.mean() == pytest.approx(200, abs=6 * np.sqrt(160 / SAMPLE))
+    assert drawn.var() == pytest.approx(160, rel=0.1)
+
+
+def test_a_hash_function_is_what_its_formula_says() -> None:
+    a, b = coefficients(5)
+    values = [0, 1, 2, PRIME - 1]
+    expected = [[(int(a[j]) * x + int(b[j])) % PRIME % 7 for j in range(5)] for x in values]
+    assert buckets(values, 5, 7).tolist() == expected
+    assert buckets(values, 3, 7).tolist() == [row[:3] for row in expected], "more functions change none"
+    assert ((a > 0) & (a < PRIME) & (b >= 0) & (b < PRIME)).all()
+
+
+def test_hash_values_and_pairs_of_them_are_about_uniform() -> None:
+    width = 8
+    table = buckets([17, 4711], 40_000, width)
+    pairs = Counter(zip(*table.tolist(), strict=True))
+    expected = 40_000 / width**2
+    statistic = sum((pairs[cell] - expected) ** 2 / expected for cell in cartesian(range(width), repeat=2))
+    assert stats.chi2.sf(statistic, width**2 - 1) > LEVEL
+
+
+def test_the_hash_functions_are_splitmix64_from_seed_0() -> None:
+    # The generator's published first outputs.
+    outputs = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC]
+    a, b = coefficients(2)
+    assert a.tolist() == [1 + z % (PRIME - 1) for z in outputs[0::2]]
+    assert b.tolist() == [z % PRIME for z in outputs[1::2]]
+
+
+epsilons, deltas = st.floats(0, 4), st.fractions(0, Fraction(99, 100))
+parts = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=4).filter(
+    lambda atoms: sum(p for p, _ in atoms) > 0 and sum(q for _, q in atoms) > 0
+)
+
+
+def law(atoms: list[tuple[int, int]]) -> list[tuple[Fraction, Fraction]]:
+    totals = [sum(side) for side in zip(*atoms, strict=True)]
+    return [(Fraction(p, totals[0]), Fraction(q, totals[1])) for p, q in atoms]
+
+
+def enumerated(pair: accounting.Pair) -> FiniteProfile:
+    atoms = []
+    for views in cartesian(*(part for part, times in pair for _ in range(times))):
+        p, q = Fraction(1), Fraction(1)
+        for a, b in views:
+            p, q = p * a, q * b
+        atoms.append((p, q))
+    return FiniteProfile((Atoms.of(atoms),), "enumeration")
+
+
+@given(one=parts, other=parts, times=st.integers(0, 3), epsilon=epsilons, delta=deltas)
+def test_a_product_is_what_enumeration_says(
+    one: list[tuple[int, int]], other: list[tuple[int, int]], times: int, epsilon: float, delta: Fraction
+) -> None:
+    pair = [(law(one), times), (law(other), 1)]
+    ours, truth = accounting.product_profile([pair], "product"), enumerated(pair)
+    assert ours.delta(epsilon) == FiniteProfile(truth.pairs, "product").delta(epsilon)
+    assert ours.epsilon(delta) == FiniteProfile(truth.pairs, "product").epsilon(delta)
+
+
+@given(one=parts, other=parts, bins=st.integers(1, 20), epsilon=epsilons, delta=deltas)
+def test_coarse_atoms_enclose_the_product(
+    one: list[tuple[int, int]], other: list[tuple[int, int]], bins: int, epsilon: float, delta: Fraction
+) -> None:
+    pair = [(law(one), 2), (law(other), 2)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(accounting, "LIMIT", 0)
+        patch.setattr(accounting, "_BINS", bins)
+        ours, truth = accounting.product_profile([pair], "coarse"), enumerated(pair)
+    for e, t in ((ours.delta(epsilon), truth.delta(epsilon)), (ours.epsilon(delta), truth.epsilon(delta))):
+        assert e.rigour is Rigour.INTERVAL
+        assert e.low <= t.high
+        assert t.low <= e.high
+    assert ours.epsilon(0).high == pytest.approx(truth.epsilon(0).high, rel=1e-12)
+
+
+@given(atoms=parts)
+def test_a_lump_is_rounded_outward(atoms: list[tuple[int, int]]) -> None:
+    thirds = [(p / Fraction(3), q / Fraction(7)) for p, q in atoms if p and q] or [(Fraction(1, 3), Fraction(1, 7))]
+    p, q = (sum(side, Fraction(0)) for side in zip(*thirds, strict=True))
+    (p_low, q_low), (p_high, q_high) = (accounting._lump(thirds, up) for up in (False, True))
+    assert p_low <= p <= p_high
+    assert q_high <= q <= q_low
+    assert p_high / q_high >= max(a / b for a, b in thirds)
+
+
+def test_losses_of_counts_are_logarithms_of_the_laws_ratio() -> None:
+    m = Rappor(4, 1, Fraction(1, 3), p=Fraction(1, 4), q=Fraction(4, 5), reports=6)
+    expected = [math.log(one / zero) for one, zero in zip(m.bit_law(1), m.bit_law(0), strict=True)]
+    memoized = 1 - m.f / 2, m.f / 2
+    assert count_losses(6, memoized, (m.q, m.p)) == pytest.approx(expected)
+
+
+def test_losses_of_counts_that_never_occur_are_0_and_certain_ones_finite() -> None:
+    zero, one = Fraction(0), Fraction(1)
+    kept = Fraction(3, 4), Fraction(1, 4)
+    assert count_losses(2, kept, (one, zero)) == pytest.approx([-math.log(3), 0, math.log(3)])
+    assert count_losses(1, (one, zero), (one, zero)).tolist() == [-CERTAIN, CERTAIN]
+    with pytest.raises(ValueError, match="counts from 0 to 1"):
+        look_up(count_losses(1, (one, zero), (one, zero)), [0, -1])
+
+
+def test_coarse_atoms_are_close() -> None:
+    bit = [(Fraction(n, 91), Fraction(14 - n, 91)) for n in range(1, 14)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(accounting, "LIMIT", 0)
+        coarse = accounting.product_profile([[(bit, 3)]], "coarse")
+    exact = accounting.product_profile([[(bit, 3)]], "exact")
+    for epsilon in (0.5, 2.0, 5.0):
+        e, truth = coarse.delta(epsilon), exact.delta(epsilon)
+        assert 0.97 * truth.high <= e.low <= truth.high
+        assert truth.low <= e.high <= 1.03 * truth.low

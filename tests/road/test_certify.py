@@ -1,0 +1,188 @@
+"""The main road, end to end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ldpaudit as ldp
+from ldpaudit.certificate import Certificate
+from ldpaudit.certify import claim_seed, derive, verify
+from ldpaudit.deployment import loads
+from ldpaudit.errors import DeploymentError
+from ldpaudit.parallel import certify_all
+from ldpaudit.report import html
+from ldpaudit.verdict import Outcome
+from tests.helpers import ROOT
+
+FOLDER = ROOT / "deployments"
+TRIALS = 20_000
+FILE = """\
+schema = "ldpaudit.deployment/1"
+id = "example"
+[mechanism]
+kind = "randomized_response"
+k = 2
+epsilon = {true}
+{implementation}
+[[claims]]
+id = "c"
+epsilon = {claimed}
+"""
+
+
+def certify(true: object = 1, claimed: object = 1, implementation: str = "", seed: int = 0) -> Certificate:
+    table = f'[implementation]\ncallable = "{implementation}"' if implementation else ""
+    deployment = loads(FILE.format(true=true, claimed=claimed, implementation=table))
+    return ldp.certify(deployment, seed=seed, trials=TRIALS)
+
+
+def leaky(x: int, size: int, rng: np.random.Generator) -> object:
+    """Declared at epsilon = 1, coded at 2."""
+    return ldp.mechanisms.KaryRandomizedResponse.for_epsilon(2, k=2).sample(x, size, rng)
+
+
+def betrays(x: int, size: int, rng: np.random.Generator) -> object:
+    """The value itself."""
+    return np.full(size, x)
+
+
+def honest_but_slow(x: int) -> int:
+    """One report a call, from a source of its own."""
+    return x if np.random.default_rng().random() < 0.7310585786300048 else 1 - x
+
+
+def test_a_true_claim_is_proved() -> None:
+    certificate = certify()
+    assert certificate.verdict is Outcome.PROVED
+    (claim,) = certificate.claims
+    assert claim.enclosure is not None
+    assert claim.enclosure.high == 1.0
+    assert claim.proofs[0].steps > 0
+    assert claim.evidence is not None
+    assert claim.evidence.detectable is not None
+
+
+def test_a_false_claim_is_refuted_by_enclosure() -> None:
+    (claim,) = certify(true=2).claims
+    assert claim.verdict is Outcome.REFUTED
+    assert "false for these parameters" in claim.reason
+
+
+def test_code_that_is_not_the_declared_mechanism_is_refuted_by_evidence() -> None:
+    (claim,) = certify(implementation=f"{__name__}:leaky").claims
+    assert claim.verdict is Outcome.REFUTED
+    assert "the code is not the theorem's mechanism" in claim.reason
+
+
+@pytest.mark.parametrize("delta", ["1e-5", "1e-6", "1/3", "1e-12"])
+def test_code_is_refuted_at_the_claims_delta_whichever_way_that_rounds(delta: str) -> None:
+    text = FILE.format(true=1, claimed=1, implementation=f'[implementation]\ncallable = "{__name__}:betrays"')
+    (claim,) = ldp.certify(loads(f'{text}delta = "{delta}"'), trials=TRIALS).claims
+    assert claim.verdict is Outcome.REFUTED
+
+
+def test_code_of_one_report_a_call_is_audited_too() -> None:
+    assert certify(implementation=f"{__name__}:honest_but_slow").verdict is Outcome.PROVED
+
+
+def test_a_question_is_answered_with_the_certified_value() -> None:
+    (claim,) = certify(true=2, claimed='"?"').claims
+    assert claim.verdict is Outcome.PROVED
+    assert claim.asked
+    assert claim.reason.startswith("epsilon <= 2 by")
+
+
+def test_the_same_seed_gives_the_same_certificate() -> None:
+    assert certify(seed=5).to_json() == certify(seed=5).to_json()
+    assert certify(seed=5).claims[0].evidence != certify(seed=6).claims[0].evidence
+
+
+def test_a_claims_seed_depends_on_its_names_only() -> None:
+    assert claim_seed(1, "d", "c") == claim_seed(1, "d", "c")
+    assert len({claim_seed(s, d, c) for s in (0, 1) for d in ("d", "e") for c in ("c", "f")}) == 8
+
+
+def test_a_certificate_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    certificate = certify()
+    (tmp_path / "c.json").write_text(certificate.to_json())
+    again = Certificate.load(tmp_path / "c.json")
+    assert again == certificate
+    assert again.digest == certificate.digest
+    assert verify(again) == []
+
+
+def test_infinities_survive_json() -> None:
+    text = certify().to_json()
+    data = json.loads(text)
+    record = Certificate.from_json(text).claims[0]
+    assert record.enclosure is not None
+    infinite = record.enclosure.model_copy(update={"high": float("inf")})
+    assert type(infinite).model_validate(infinite.model_dump(mode="json")) == infinite
+    assert data["schema"] == "ldpaudit.certificate/1"
+
+
+@pytest.mark.parametrize("change", [lambda d: d.update(seed=99), lambda d: d["claims"][0].update(verdict="BOUNDED")])
+def test_a_changed_certificate_is_refused(change: Callable[[dict[str, object]], None]) -> None:
+    data = json.loads(certify().to_json())
+    change(data)
+    with pytest.raises(DeploymentError, match="needs the digest"):
+        Certificate.from_json(json.dumps(data))
+
+
+def test_a_false_certificate_with_a_true_digest_does_not_stand() -> None:
+    certificate = certify(true=2)
+    claim = certificate.claims[0]
+    assert claim.evidence is not None
+    forged = claim.model_copy(
+        update={"verdict": Outcome.PROVED, "evidence": claim.evidence.model_copy(update={"epsilon_lower": 0.5})}
+    )
+    differences = verify(certificate.model_copy(update={"claims": (forged,)}))
+    assert any("verdict" in line for line in differences)
+    assert any("its counts give" in line for line in differences)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"digest": 1, "verdict": 2, "schema": 3}', "null"])
+def test_what_is_not_a_certificate_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(DeploymentError, match="needs a certificate") as caught:
+        Certificate.from_json(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_page_shows_every_claim_and_needs_nothing_else() -> None:
+    page = html.page(certify(true=2))
+    assert "REFUTED" in page
+    assert "claimed 1" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_proofs_put_together_add_up_along_a_plan() -> None:
+    m = ldp.mechanisms.KaryRandomizedResponse.for_epsilon(Fraction(1, 2), k=3)
+    three = derive(ldp.Repeat(m, 3), "replace-one")
+    assert 1.5 in three.epsilon or three.epsilon.high == pytest.approx(1.5, rel=1e-12)
+    both = derive(ldp.PostProcess(ldp.Compose([m, ldp.Repeat(m, 2)]), "sum"), "replace-one")
+    assert both.epsilon == three.epsilon
+    assert "post-processing never increases epsilon" in both.theorem
+    with pytest.raises(ldp.Unsupported):
+        derive(ldp.Guarantee(Fraction(1)), "replace-one")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_any_number_of_processes_gives_the_same_certificates(jobs: int) -> None:
+    files = [FOLDER / "enpa-notification.toml", FOLDER / "attribution-event.toml"]
+    alone = [ldp.certify(f, trials=TRIALS).to_json() for f in files]
+    assert [c.to_json() for c in certify_all(files, 0, TRIALS, 0.999, jobs)] == alone
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.toml")), ids=lambda f: f.stem)
+def test_every_bundled_deployment_comes_out_as_recorded(file: Path) -> None:
+    certificate = ldp.certify(file, trials=2_000)
+    for claim in certificate.claims:
+        assert claim.as_recorded, f"{claim.id}: {claim.verdict}, {claim.reason}"
+        assert claim.asked or claim.expect, "a bundled claim records its verdict"
+    assert verify(certificate) == []

@@ -1,0 +1,173 @@
+"""A deployment file says what it may, or the error says where it does not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldpaudit.deployment import load, loads
+from ldpaudit.errors import DeploymentError
+from ldpaudit.expression import parse
+from ldpaudit.plan import Guarantee, Repeat, Run, Shuffle
+from tests.helpers import ROOT
+
+GOOD = """\
+schema = "ldpaudit.deployment/1"
+id = "example"
+
+[mechanism]
+kind = "randomized_response"
+k = 4
+p = "1/2"
+
+[contribution]
+reports = 3
+
+[shuffle]
+users = 1_000
+
+[[claims]]
+id = "one"
+epsilon = "2.05"
+view = "local"
+expect = "holds"
+
+[[claims]]
+id = "day"
+epsilon = "?"
+delta = "1e-6"
+unit = "user-day"
+"""
+FOLDER = ROOT / "deployments"
+
+
+def test_a_claims_unit_and_view_say_which_plan_it_is_about() -> None:
+    one, day = loads(GOOD).claims
+    assert isinstance(one.plan, Run)
+    assert one.epsilon == Fraction(41, 20)
+    assert isinstance(day.plan, Shuffle)
+    assert day.plan.plan == Repeat(one.plan, 3)
+    assert (day.epsilon, day.delta) == (None, Fraction(1, 10**6))
+
+
+def test_a_guarantee_may_stand_for_a_mechanism_that_nobody_published() -> None:
+    text = GOOD.replace('kind = "randomized_response"\nk = 4\np = "1/2"', 'kind = "guarantee"\nepsilon = 4')
+    assert loads(text).plan == Guarantee(Fraction(4))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key", "says"),
+    [
+        ("k = 4", "k = 4\ncolour = 1", 7, "mechanism.colour", "got (k, colour, p)"),
+        ('p = "1/2"', 'p = "3/2"', 4, "mechanism", "1/k <= p < 1, got p=3/2"),
+        ('p = "1/2"', 'p = "half"', 7, "mechanism.p", "got 'half'"),
+        ('p = "1/2"', "p = true", 7, "mechanism.p", "needs a number"),
+        ('p = "1/2"', "p = nan", 7, "mechanism.p", "finite"),
+        ("k = 4", "k = 4.5", 6, "mechanism.k", "needs an integer, got 4.5"),
+        ("k = 4", "k = 1", 4, "mechanism", "k >= 2, got k=1"),
+        ('"randomized_response"', '"randomised"', 5, "mechanism.kind", "got 'randomised'"),
+        ("reports = 3", "reports = 0", 10, "contribution.reports", "greater than or equal to 1, got 0"),
+        ("reports = 3", 'reports = "three"', 10, "contribution.reports", "got 'three'"),
+        ("reports = 3", "reports = 3\nmemoized = true", 22, "claims.1", "a mechanism that memoizes"),
+        ("users = 1_000", "people = 5", 13, "shuffle.people", "is not a key"),
+        ('id = "example"', "", None, "id", "is required"),
+        ('epsilon = "2.05"', 'epsilon = "-1"', 15, "claims.0", "epsilon >= 0, got epsilon=-1"),
+        ('epsilon = "2.05"', 'epsilon = "__import__(1)"', 17, "claims.0.epsilon", "got '__import__(1)'"),
+        ('delta = "1e-6"', "delta = 1.5", 21, "claims.1", "0 <= delta < 1"),
+        ('unit = "user-day"', 'unit = "lifetime"', 21, "claims.1", "memoized = true"),
+        ('unit = "user-day"', 'unit = "fortnight"', 25, "claims.1.unit", "got 'fortnight'"),
+        ('id = "day"', 'id = "one"', 22, "claims.1.id", "'one' twice"),
+        ("ldpaudit.deployment/1", "ldpaudit.deployment/2", 1, "schema", "needs 'ldpaudit.deployment/1'"),
+    ],
+)
+def test_an_error_names_file_line_key_what_was_required_and_what_was_found(
+    old: str, new: str, line: int | None, key: str, says: str
+) -> None:
+    with pytest.raises(DeploymentError) as caught:
+        loads(GOOD.replace(old, new), "file.toml")
+    error = caught.value
+    assert (error.file, error.line, error.key) == ("file.toml", line, key)
+    assert says in str(error)
+    assert "\n" not in str(error)
+
+
+def test_where_two_constructors_fit_the_file_must_name_one() -> None:
+    table = 'kind = "unary_encoding"\nk = 4\nepsilon = 1'
+    text = GOOD.replace('kind = "randomized_response"\nk = 4\np = "1/2"', table)
+    with pytest.raises(DeploymentError, match="needs constructor = one of"):
+        loads(text)
+    symmetric, optimized = (
+        loads(text.replace("epsilon = 1\n", f'epsilon = 1\nconstructor = "{name}"\n', 1)).plan
+        for name in ("symmetric", "optimized")
+    )
+    assert symmetric != optimized
+    with pytest.raises(DeploymentError, match="got 'best'"):
+        loads(text.replace("epsilon = 1\n", 'epsilon = 1\nconstructor = "best"\n', 1))
+
+
+def test_broken_toml_names_the_line() -> None:
+    with pytest.raises(DeploymentError, match=r"file\.toml:2: needs TOML"):
+        loads("a = 1\nb = \n", "file.toml")
+
+
+def test_an_unreadable_file_is_an_error_of_the_users(tmp_path: Path) -> None:
+    with pytest.raises(DeploymentError, match="readable file"):
+        load(tmp_path / "nothing.toml")
+    with pytest.raises(DeploymentError, match="readable file"):
+        load(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b"id = '\xff'")
+    with pytest.raises(DeploymentError, match="UTF-8"):
+        load(tmp_path / "latin.toml")
+    (tmp_path / "large.toml").write_text("# " + "x" * (1 << 20))
+    with pytest.raises(DeploymentError, match="at most 1048576 bytes"):
+        load(tmp_path / "large.toml")
+    with pytest.raises(DeploymentError, match="TOML"):
+        loads("a = " + "[" * 10_000)
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.toml")), ids=lambda f: f.stem)
+def test_every_bundled_file_reads_and_is_named_as_its_id(file: Path) -> None:
+    assert load(file).id == file.stem
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2.05", Fraction(41, 20)),
+        ("1/3", Fraction(1, 3)),
+        ("-(1+2)*3**2", Fraction(-27)),
+        ("1_000", Fraction(1000)),
+        ("1e-6", Fraction(1, 10**6)),
+        ("2**-3", Fraction(1, 8)),
+    ],
+)
+def test_a_rational_expression_is_exact(text: str, value: Fraction) -> None:
+    assert parse(text) == value
+
+
+def test_a_transcendental_expression_is_the_nearest_rational_of_256_bits() -> None:
+    assert abs(parse("exp(1)*exp(-1)") - 1) < Fraction(1, 2**250)
+    assert abs(parse("log(2)**2") - parse("ln(2)") ** 2) < Fraction(1, 2**250)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "1 if 1 else 2", "(1).real", "__import__('os')", "exp", "exp(1, 2)", "1/0", "log(0)", "log(-1)", "2**0.5",
+     "0x0", "0b1", "1e999999999", "1e-999999999",
+     "9**9**9", "10**10000", "True", "'1'", "[1]", "1;2", "1" * 300, "exp(exp(exp(exp(9))))", "(" * 150, "1j"],
+)  # fmt: skip
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="needs"):
+        parse(text)
+
+
+@given(st.text(alphabet="0123456789.+-*/()explogsqrt ", max_size=40))
+def test_no_text_does_more_than_raise_a_value_error(text: str) -> None:
+    try:
+        parse(text)
+    except ValueError as error:
+        assert "needs" in str(error)  # noqa: PT017 - both outcomes are fine

@@ -1,0 +1,144 @@
+"""One repository, four ways to run it: wheel, sdist, editable install, checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import ROOT
+
+OUTER = ("accountants", "attacks", "proofs")
+PROBE = (
+    "import ldpaudit as ldp, sys\n"
+    "m = ldp.mechanisms.KaryRandomizedResponse.for_epsilon(1.0, k=4)\n"
+    "assert ldp.account(m).epsilon(0).high == 1.0\n"
+    "assert ldp.audit(m, trials=1000).epsilon_lower > 0\n"
+    "from ldpaudit.proofs.randomized_response import prove\n"
+    "assert prove() and not {'accountants', 'attacks', 'proofs'} & set(sys.modules)\n"
+    "print(ldp.__file__)"
+)
+
+
+def python(*arguments: str, cwd: Path, **environment: str) -> str:
+    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=cwd, env=clean | environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+def packages_on_disk() -> set[str]:
+    inits = [p for p in (ROOT / "ldpaudit").rglob("__init__.py") if not any(o in p.parts for o in OUTER)]
+    inner = {".".join(p.parent.relative_to(ROOT).parts) for p in inits}
+    outer = {
+        ".".join(("ldpaudit", *p.parent.relative_to(ROOT).parts))
+        for o in OUTER
+        for p in (ROOT / o).rglob("__init__.py")
+    }
+    return inner | outer
+
+
+def test_every_package_on_disk_is_declared() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    assert set(declared) == packages_on_disk()
+
+
+@pytest.mark.parametrize("name", OUTER)
+def test_the_links_are_relative(name: str) -> None:
+    link = ROOT / "ldpaudit" / name
+    assert link.is_symlink()
+    assert str(link.readlink()) == f"../{name}"
+
+
+def test_the_checkout_runs_without_install() -> None:
+    where = python("-S", "-c", f"import sys; sys.path[:0] = {[str(ROOT), *site()]!r}\n{PROBE}", cwd=Path("/"))
+    assert where == str(ROOT / "ldpaudit" / "__init__.py")
+
+
+def site() -> list[str]:
+    """Where the dependencies are, without any installed ldpaudit."""
+    import numpy
+
+    return [str(Path(numpy.__file__).parent.parent)]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from an sdist: whoever installs either gets the same files."""
+    out = tmp_path_factory.mktemp("dist")
+    source = out / "source"
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).exists():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            if (ROOT / name).is_symlink():
+                (source / name).symlink_to((ROOT / name).readlink())
+            else:
+                (source / name).write_bytes((ROOT / name).read_bytes())
+    python("-m", "build", "--no-isolation", "--outdir", str(out), str(source), cwd=out)
+    return out
+
+
+def test_the_wheel_holds_every_package_and_one_top_level_name(built: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    code = {n for n in names if ".dist-info" not in n}
+    assert {n.split("/")[0] for n in code} == {"ldpaudit"}
+    assert {".".join(n.split("/")[:-1]) for n in code if n.endswith("__init__.py")} == packages_on_disk()
+    assert "ldpaudit/py.typed" in code
+
+
+def test_the_sdist_holds_the_tests_and_the_deployments(built: Path) -> None:
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {n.split("/", 1)[-1] for n in archive.getnames()}
+    assert {"tests/road/test_layout.py", "deployments/enpa-notification.toml", "accountants/pld/finite.py", "LICENSE"} <= names
+
+
+def test_the_wheel_runs_where_it_is_installed(built: Path, tmp_path: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    place = tmp_path / "site"
+    python(
+        "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(place), str(wheel), cwd=tmp_path
+    )
+    where = python("-S", "-c", f"import sys; sys.path[:0] = {[str(place), *site()]!r}\n{PROBE}", cwd=tmp_path)
+    assert where == str(place / "ldpaudit" / "__init__.py")
+
+
+def test_an_editable_install_runs(tmp_path: Path) -> None:
+    place = tmp_path / "site"
+    copy = tmp_path / "checkout"
+    copy.mkdir()
+    for name in ("ldpaudit", *OUTER, "pyproject.toml", "README.md", "LICENSE"):
+        (copy / name).symlink_to(ROOT / name)
+    command = (
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "--target",
+        str(place),
+    )
+    python(*command, "--editable", str(copy), cwd=tmp_path)
+    where = python(
+        "-S",
+        "-c",
+        f"import site, sys; sys.path[:0] = {site()!r}; site.addsitedir({str(place)!r})\n{PROBE}",
+        cwd=tmp_path,
+    )
+    assert where.endswith("ldpaudit/__init__.py")

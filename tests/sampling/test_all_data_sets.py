@@ -1,0 +1,172 @@
+"""Sampling and a threshold on tries: the profile against all data sets of words, one user more, less, or replaced."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from fractions import Fraction
+
+import flint
+import pytest
+
+from ldpaudit.accountants.pld.finite import log_fraction
+from ldpaudit.accountants.sampling.removal import leaving_cost
+from ldpaudit.accountants.sampling.thresholded import FixedBatch
+from ldpaudit.accountants.sampling.trie import ThresholdProfile
+from ldpaudit.enclosure import round_up
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from tests.oracles.trie import RATIOS, Data, contains, divergence, joined, law, literal, worst
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_counting_agrees_with_every_sub_batch_of_the_pseudocode(seed: int) -> None:
+    rng = random.Random(seed)
+    n, levels = rng.randint(1, 5), rng.randint(1, 3)
+    m = rng.randint(1, n)
+    users = ["".join(rng.choices("ab", k=rng.randint(0, levels))) for _ in range(n)]
+    data = tuple(Counter((w,) for w in users).items())
+    for t in range(1, m + 1):
+        assert law(data, m, t, levels) == literal([(w,) for w in users], m, t, levels)
+
+
+def check(users: int, batch: int, threshold: int, levels: int) -> None:
+    change, replace = worst(users, batch, threshold, levels)
+    for several in (False, True):
+        one = ThresholdProfile(FixedBatch(users, batch), threshold, levels, ADD_REMOVE, several)
+        other = ThresholdProfile(FixedBatch(users + 1, batch), threshold, levels, REPLACE_ONE, several)
+        for c, x, y in zip(RATIOS, change, replace, strict=True):
+            assert contains(one, c, x)
+            assert contains(other, c, y)
+
+
+SMALL = [(n, m, t) for n in range(2, 7) for m in range(1, n + 1) for t in range(1, m + 1)]
+
+
+@pytest.mark.parametrize(("n", "m", "t"), [(n, m, t) for n, m, t in SMALL if n <= 5])
+def test_one_level_holds_over_all_data_sets(n: int, m: int, t: int) -> None:
+    check(n, m, t, 1)
+
+
+@pytest.mark.parametrize(("n", "m", "t"), [(n, m, t) for n, m, t in SMALL if n <= 3])
+def test_two_levels_hold_over_all_data_sets(n: int, m: int, t: int) -> None:
+    check(n, m, t, 2)
+
+
+@pytest.mark.parametrize(("n", "m", "t"), [(2, 2, 1), (2, 2, 2)])
+def test_three_levels_hold_over_all_data_sets(n: int, m: int, t: int) -> None:
+    check(n, m, t, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "m", "t"), [(n, m, t) for n, m, t in SMALL if n == 6])
+def test_one_level_holds_over_all_data_sets_of_six(n: int, m: int, t: int) -> None:
+    check(n, m, t, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "m", "t"), [(n, m, t) for n, m, t in SMALL if 4 <= n <= 5])
+def test_two_levels_hold_over_all_data_sets_of_five(n: int, m: int, t: int) -> None:
+    check(n, m, t, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "m", "t"), [(3, 2, 2), (3, 3, 2), (3, 3, 3), (4, 2, 2), (4, 3, 2), (4, 3, 3)])
+def test_three_levels_hold_over_all_data_sets_of_four(n: int, m: int, t: int) -> None:
+    check(n, m, t, 3)
+
+
+CROWDS: tuple[tuple[Data, int, int, int, tuple[str, str]], ...] = (
+    # Where the bound at infinity, and what the chance to be sampled implies, do not decide.
+    (((("aa",), 20), (("ab",), 20), (("",), 19)), 10, 4, 2, ("aa", "zz")),
+    (((("aa",), 29), (("b",), 30)), 6, 4, 2, ("aa", "b")),
+    (((("aaa",), 6), (("ab",), 3), (("",), 110)), 10, 2, 3, ("aaa", "ab")),
+    (((("aa",), 10), (("",), 80)), 9, 2, 2, ("aa", "a")),
+    (((("a",), 14), (("b",), 14), (("c",), 2)), 8, 3, 1, ("a", "c")),
+)
+
+
+@pytest.mark.parametrize(("data", "m", "t", "levels", "words"), CROWDS)
+def test_larger_data_sets_stay_below_the_upper_bound(
+    data: Data, m: int, t: int, levels: int, words: tuple[str, str]
+) -> None:
+    n = sum(count for _, count in data)
+    none, one, other = (law(d, m, t, levels) for d in (data, joined(data, words[0]), joined(data, words[1])))
+    adding = ThresholdProfile(FixedBatch(n, m), t, levels)
+    replacing = ThresholdProfile(FixedBatch(n + 1, m), t, levels, REPLACE_ONE)
+    for c in RATIOS:
+        assert max(divergence(one, none, c), divergence(none, one, c)) <= Fraction(adding.delta(log_of(c)).high)
+        assert max(divergence(one, other, c), divergence(other, one, c)) <= Fraction(replacing.delta(log_of(c)).high)
+
+
+@pytest.mark.parametrize("goal", [1e-9, 1e-3, 0.5])
+@pytest.mark.parametrize(("data", "m", "t", "levels", "words"), [
+    *CROWDS,
+    (((("aaa",), 12),), 5, 5, 3, ("aaa", "b")),  # always released, but for the user in question
+    (((("ab",), 6), (("b",), 6)), 5, 5, 2, ("ab", "bb")),
+    (((("aa",), 10), (("ab",), 10), (("ac",), 10)), 9, 3, 2, ("aa", "zz")),
+])  # fmt: skip
+def test_who_leaves_tells_no_more_than_bounded(
+    data: Data, m: int, t: int, levels: int, words: tuple[str, str], goal: float
+) -> None:
+    n = sum(count for _, count in data)
+    without = law(data, m, t, levels)
+    with flint.ctx.workprec(72):
+        leaving = leaving_cost(FixedBatch(n, m), t, levels, False, goal)
+        ratio = Fraction(round_up(leaving.epsilon.exp()))
+    for word in words:
+        there = law(joined(data, word), m, t, levels)
+        assert divergence(without, there, ratio) <= Fraction(leaving.lost)
+
+
+def log_of(c: Fraction) -> float:
+    return log_fraction(c, "").low
+
+
+PAIRS = (("aa", "ab"), ("aa", "b"), ("ab", "ba"), ("a", "bb"), ("aa", "aa", "b"))
+"""Several words a user: one of them twice as often in the last."""
+
+
+@pytest.mark.parametrize(("n", "m", "t"), [(3, 2, 2), (3, 3, 2), (3, 3, 3)])
+def test_several_words_a_user_hold_over_data_sets_with_random_votes(n: int, m: int, t: int) -> None:
+    rng = random.Random(10 * n + m + t)
+    one = ThresholdProfile(FixedBatch(n, m), t, 2, several=True)
+    other = ThresholdProfile(FixedBatch(n + 1, m), t, 2, REPLACE_ONE, several=True)
+    for _ in range(6):
+        users = [rng.choice([*PAIRS, ("aa",), ("ab",), ("",)]) for _ in range(n)]
+        u, v = rng.sample(PAIRS, 2)
+        before, after, instead = (literal(d, m, t, 2) for d in (users, [*users, u], [*users, v]))
+        for c in RATIOS:
+            change = max(divergence(after, before, c), divergence(before, after, c))
+            assert change <= Fraction(one.delta(log_of(c)).high)
+            replace = max(divergence(after, instead, c), divergence(instead, after, c))
+            assert replace <= Fraction(other.delta(log_of(c)).high)
+
+
+def test_a_crowd_that_is_never_silent_without_the_new_user_makes_epsilon_infinite() -> None:
+    # One of two prefixes of half the users has 5 of 9 votes, always; but not of 8.
+    profile = ThresholdProfile(FixedBatch(81, 9), 5)
+    without, there = law(((("a",), 41), (("b",), 40)), 9, 5, 1), law(((("",), 1), (("a",), 41), (("b",), 40)), 9, 5, 1)
+    silent = there[frozenset()]
+    assert frozenset() not in without
+    assert profile.delta(float("inf")).low == pytest.approx(float(silent), rel=1e-12)
+    assert profile.epsilon(silent / 2).low == float("inf")
+    assert profile.epsilon(silent * 2).low < float("inf")
+
+
+def test_who_leaves_a_crowd_for_a_word_of_his_own_is_told_by_its_silence() -> None:
+    crowd, left = law(((("a",), 41), (("b",), 40)), 9, 5, 1), law(((("",), 1), (("a",), 40), (("b",), 40)), 9, 5, 1)
+    profile = ThresholdProfile(FixedBatch(81, 9), 5, neighbours=REPLACE_ONE)
+    assert frozenset() not in crowd
+    assert profile.epsilon(left[frozenset()] / 2).low == float("inf")
+    for c in RATIOS:
+        assert profile.delta(log_of(c)).low >= 0.99 * float(left[frozenset()])
+        assert divergence(left, crowd, c) <= Fraction(profile.delta(log_of(c)).high)
+
+
+def test_an_atom_far_beyond_the_lattice_of_a_narrow_question_is_counted_whole() -> None:
+    # At epsilon = 0 the lattice is short, and the most that a crowd tells lies beyond its end.
+    for users, batch, threshold, levels in ((13, 3, 3, 3), (20, 4, 4, 3), (45, 9, 2, 3)):
+        profile = ThresholdProfile(FixedBatch(users, batch), threshold, levels, REPLACE_ONE)
+        at_zero = profile.delta(0.0)
+        assert 0 < at_zero.low <= at_zero.high < 1
+        assert profile.delta(0.02).high <= at_zero.high

@@ -1,0 +1,348 @@
+"""Shuffling: every bound against enumeration in rationals, and against every other bound."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.shuffling.blanket import Hiding, precision
+from ldpaudit.accountants.shuffling.bounds import Crowded
+from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
+from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones, among
+from ldpaudit.accountants.shuffling.plan import ShuffleProfile
+from ldpaudit.accountants.shuffling.randomizers import _tabulated, blanket
+from ldpaudit.enclosure import Rigour
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import ADD_REMOVE
+from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Shuffle
+from tests.oracles import shuffle as oracle
+
+F = Fraction
+E = F(3, 2)
+EPSILON = math.log(1.5)
+AT = (F(1), F(11, 10), E)
+ROUNDING = 1e-9
+"""Relative: epsilon as a float is not log(3/2), and delta moves by some 1e-16 of a probability."""
+NEARLY = 2e-3
+"""Relative: how far apart the two ends of a binary data set are at most, where not all of them are looked at."""
+NEXT_TO_ZERO = 1e-7
+"""Relative: the width that many clones' delta has next to epsilon = 0; everywhere else it is 1e-9."""
+
+
+def profile(plan: Shuffle) -> ShuffleProfile:
+    found = account(plan)
+    assert isinstance(found, ShuffleProfile)
+    return found
+
+
+def delta(hiding: Hiding, exp_epsilon: Fraction, users: int, tolerance: float = 1e-10) -> flint.arb:
+    with flint.ctx.workprec(precision(users)):
+        return hiding.delta(ball(exp_epsilon), users, tolerance)
+
+
+def holds(truth: Fraction, found: flint.arb) -> bool:
+    with flint.ctx.workprec(600):
+        return bool(found.contains(ball(truth)))
+
+
+def close(truth: Fraction, low: float, high: float) -> bool:
+    return low <= float(truth) * (1 + ROUNDING) + 1e-15 and high >= float(truth) * (1 - ROUNDING) - 1e-15
+
+
+SMALL: list[tuple[Mechanism, int]] = [
+    (KaryRandomizedResponse(3, F(1, 2)), 5),
+    (KaryRandomizedResponse(3, F(3, 4)), 6),
+    (KaryRandomizedResponse(4, F(2, 5)), 4),
+    (KaryRandomizedResponse(5, F(1, 2)), 3),
+    (UnaryEncoding(2, F(3, 4), F(1, 4)), 4),
+    (UnaryEncoding(3, F(2, 3), F(1, 5)), 3),
+    (SubsetSelection(4, 2, F(3, 4)), 3),
+    (HadamardResponse(2, F(3, 4)), 4),
+    (HadamardResponse(3, F(3, 4)), 4),
+    (HadamardResponse(5, F(3, 4)), 2),
+    (LocalHashing(2, F(3, 4), 3, 3), 2),
+    (Rappor(3, 1, F(1, 2), F(1, 4), F(3, 4), 1, 4), 3),
+    (Rappor(4, 2, F(1, 2), F(1, 4), F(3, 4), 1, 5), 2),
+    (PermanentRappor(3, 2, F(1, 2), 3), 3),
+]
+
+
+@pytest.mark.parametrize(("m", "users"), SMALL, ids=str)
+def test_the_worst_data_set_lies_within_the_enclosure(m: Mechanism, users: int) -> None:
+    for exp_epsilon, truth in zip(AT, oracle.worst(oracle.laws(m), users, *AT), strict=True):
+        found = profile(Shuffle(m, users)).delta(math.log(exp_epsilon))
+        assert close(truth, found.low, found.high), (truth, found)
+
+
+@pytest.mark.parametrize(("m", "users"), SMALL, ids=str)
+def test_all_others_alike_is_what_hiding_computes(m: Mechanism, users: int) -> None:
+    found, channel = blanket(m), oracle.laws(m)
+    assert found is not None
+    for crowd in found.crowds:
+        x, x2, other = (list(m.inputs).index(v) for v in (*crowd.pair, crowd.other))
+        first, second = (oracle.shuffled([channel[v], *[channel[other]] * (users - 1)]) for v in (x, x2))
+        truth = oracle.divergence(first, second, F(11, 10))
+        assert holds(truth, delta(crowd.hiding, F(11, 10), users))
+
+
+@pytest.mark.parametrize("users", [2, 3, 7, 10, 36])
+@pytest.mark.parametrize("p", [F(3, 5), F(19, 20)])
+def test_shuffled_binary_randomized_response_is_exact(users: int, p: Fraction) -> None:
+    for exp_epsilon in (F(1), F(21, 20), F(149, 100)):
+        truth = max(oracle.binary(p, users, exp_epsilon))
+        found = profile(Shuffle(KaryRandomizedResponse(2, p), users)).delta(math.log(exp_epsilon))
+        assert close(truth, found.low, found.high)
+        assert found.rigour is Rigour.EXACT or (users > 33 and found.relative_width < NEARLY)
+
+
+def test_all_alike_is_not_always_the_worst_binary_data_set() -> None:
+    by_t = oracle.binary(F(731, 1000), 20, F(26, 25))
+    assert max(by_t) > by_t[0]
+    assert max(by_t) > by_t[-1]
+    found = profile(Shuffle(KaryRandomizedResponse(2, F(731, 1000)), 20)).delta(math.log(1.04))
+    assert close(max(by_t), found.low, found.high)
+
+
+def test_the_specification_s_example_is_met() -> None:
+    found = profile(Shuffle(KaryRandomizedResponse.for_epsilon(F(1, 2), 3), 5)).delta(F(3, 10))
+    assert 0.0077205 < found.low < 0.0077215
+    witness = profile(Shuffle(KaryRandomizedResponse.for_epsilon(F(1, 2), 3), 5)).witness(F(3, 10))
+    assert witness is not None
+    assert witness.pair == (((0, 3), (2, 2)), ((0, 2), (1, 1), (2, 2)))
+    crowds = blanket(KaryRandomizedResponse.for_epsilon(F(1, 2), 3))
+    assert crowds is not None
+    with flint.ctx.workprec(200):
+        third = crowds.crowds[2].hiding.delta(ball(F(3, 10)).exp(), 5, 1e-10)
+    assert 0.0069375 < third < 0.0069385
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Shuffle(KaryRandomizedResponse(3, F(1, 2)), 5),
+        Shuffle(KaryRandomizedResponse(2, F(3, 4)), 6),
+        Shuffle(UnaryEncoding(3, F(2, 3), F(1, 5)), 4),
+    ],
+    ids=str,
+)
+def test_the_witness_attains_the_lower_end(plan: Shuffle) -> None:
+    found, lower = profile(plan).witness(EPSILON), profile(plan).delta(EPSILON).low
+    assert found is not None
+    channel = oracle.laws(plan.plan.mechanism)  # type: ignore[attr-defined]
+    first, second = (
+        oracle.shuffled([channel[x] for x, count in data for _ in range(count)])  # type: ignore[attr-defined]
+        for data in found.pair
+    )
+    assert math.isclose(float(oracle.divergence(first, second, E)), lower, rel_tol=ROUNDING)
+
+
+@pytest.mark.parametrize("users", [1, 2, 3, 8, 25])
+@pytest.mark.parametrize(("exp_epsilon0", "exp_epsilon"), [(F(2), F(1)), (F(3), E), (F(50), F(4)), (F(3), F(299, 100))])
+def test_the_clones_pair_is_computed_exactly(users: int, exp_epsilon0: Fraction, exp_epsilon: Fraction) -> None:
+    truth = oracle.clone_pair(exp_epsilon0, users, 1 / exp_epsilon0, exp_epsilon)
+    with flint.ctx.workprec(precision(users)):
+        found = delta(among(ball(exp_epsilon0).log(), ball(1 / exp_epsilon0)), exp_epsilon, users)
+    assert holds(truth, found)
+    assert found.rad() <= 1e-10 * found.mid()
+
+
+@pytest.mark.parametrize(("epsilon0", "users", "epsilon"), [
+    (1, 10**4, 0.06), (4, 10**6, 0.05), (1, 10**6, 0.005), (8, 10**9, 0.004), (0.1, 10**9, 1e-5), (1, 10**9, 2.5e-4),
+    (1, 10**9, 1.7e-3), (20, 10**12, 0.05), (1, 10**12, 4e-5), (50, 10**12, 3),
+])  # fmt: skip
+def test_the_clones_are_exact_at_every_scale(epsilon0: float, users: int, epsilon: float) -> None:
+    found = CloneProfile(F(epsilon0), users).delta(epsilon)
+    assert found.rigour is Rigour.EXACT
+    assert found.relative_width < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_message_that_nobody_else_sends_is_seen(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 5, (3, 4)) + np.array([[1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]])
+    first, second, others = ({y: F(int(w), int(row.sum())) for y, w in enumerate(row)} for row in weights)
+    one, two = (oracle.shuffled([law, others, others]) for law in (first, second))
+    cells = Hiding.of(zip(first.values(), second.values(), others.values(), strict=True))
+    for exp_epsilon in AT:
+        assert holds(oracle.divergence(one, two, exp_epsilon), delta(cells, exp_epsilon, 3))
+
+
+def test_more_clones_never_hurt() -> None:
+    for exp_epsilon in (F(1), F(6, 5), E):
+        given_c = [oracle.clone_pair_of(F(2), c, exp_epsilon) for c in range(40)]
+        assert all(a >= b for a, b in pairwise(given_c))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_data_set_of_a_random_channel_exceeds_its_blanket_or_its_clones(seed: int) -> None:
+    weights = np.random.default_rng(seed).integers(1, 9, (3, 3))
+    channel = [{y: F(int(w), int(row.sum())) for y, w in enumerate(row)} for row in weights]
+    ratio = max(a[y] / b[y] for a in channel for b in channel for y in range(3))
+    for users in (2, 4):
+        for exp_epsilon in (F(1), (1 + ratio) / 2):
+            (truth,) = oracle.worst(channel, users, exp_epsilon)
+            below = [min(law[y] for law in channel) for y in range(3)]
+            cells = [Hiding.of(zip(a.values(), b.values(), below, strict=True)) for a in channel for b in channel]
+            bound = max(float(delta(hiding, exp_epsilon, users).abs_upper()) for hiding in cells)
+            clones = oracle.clone_pair(ratio, users, 1 / ratio, exp_epsilon)
+            assert truth <= F(bound) * (1 + F(1, 10**12))
+            assert F(bound) <= clones * (1 + F(1, 10**12)) + F(1, 10**15)
+
+
+@pytest.mark.parametrize("users", [3, 1000, 10**9])
+@pytest.mark.parametrize(
+    "m",
+    [
+        KaryRandomizedResponse(4, F(1, 2)),
+        UnaryEncoding(4, F(2, 3), F(1, 5)),
+        HadamardResponse(3, F(3, 4)),
+        SubsetSelection(5, 2, F(3, 5)),
+    ],
+    ids=str,
+)
+def test_the_blanket_is_never_above_the_clones_and_never_below_a_crowd(m: Mechanism, users: int) -> None:
+    found = profile(Shuffle(m, users))
+    side = found.side
+    assert isinstance(side, Crowded)
+    for epsilon in (F(0), F(1, 100), F(3, 10)):
+        high, clones = side.high(epsilon, 1e-10), side.clones.delta(epsilon, users)
+        assert side.attained(epsilon, 1e-10).value.lower() <= high.upper()
+        assert not high > clones * (1 + 1e-3) + flint.arb(2) ** -1000  # the contour of few users is right to 1e-3
+
+
+@pytest.mark.parametrize(
+    ("m", "users"), [(m, n) for m, n in SMALL if not isinstance(m, Rappor | PermanentRappor)], ids=str
+)
+def test_matched_laws_hide_no_better_than_listed_ones(m: Mechanism, users: int) -> None:
+    matched, listed = blanket(m), _tabulated(m)
+    assert matched is not None
+    assert listed is not None
+    values = [[float(delta(h, F(11, 10), users).mid()) for h in found.uppers] for found in (matched, listed)]
+    assert max(values[0]) >= max(values[1]) * (1 - ROUNDING)
+    assert {crowd.hiding for crowd in matched.crowds} <= {crowd.hiding for crowd in listed.crowds}
+
+
+@settings(max_examples=40, deadline=None)
+@given(epsilon0=st.floats(0.01, 50), users=st.integers(1, 10**12), epsilon=st.floats(0, 55))
+def test_the_clones_are_a_probability_at_every_scale(epsilon0: float, users: int, epsilon: float) -> None:
+    found = CloneProfile(F(epsilon0), users).delta(epsilon)
+    assert 0 <= found.low <= found.high <= 1
+    assert found.relative_width < NEXT_TO_ZERO or found.high < 1e-300
+    assert (found.high == 0) == (epsilon >= epsilon0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(epsilon0=st.floats(0.1, 10), users=st.integers(2, 10**9), epsilon=st.floats(0, 2), more=st.floats(1.01, 3))
+def test_delta_falls_with_epsilon_and_with_users_and_rises_with_local_epsilon(
+    epsilon0: float, users: int, epsilon: float, more: float
+) -> None:
+    here = CloneProfile(F(epsilon0), users).delta(epsilon)
+    assert CloneProfile(F(epsilon0), users).delta(epsilon * more).low <= here.high
+    assert CloneProfile(F(epsilon0), int(users * more) + 1).delta(epsilon).low <= here.high
+    assert CloneProfile(F(epsilon0) * F(more), users).delta(epsilon).high >= here.low
+
+
+PLANS = [
+    Shuffle(KaryRandomizedResponse.for_epsilon(1, 2), 1000),
+    Shuffle(KaryRandomizedResponse.for_epsilon(4, 2), 10**9),
+    Shuffle(KaryRandomizedResponse.for_epsilon(1, 10), 10**4),
+    Shuffle(UnaryEncoding.symmetric(2, 100), 10**9),
+    Shuffle(Laplace.for_epsilon(1.0), 10**9),
+    Shuffle(Guarantee(F(2)), 10**5),
+]
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=str)
+def test_epsilon_and_delta_are_inverse_to_each_other(plan: Shuffle) -> None:
+    found = profile(plan)
+    epsilon = found.epsilon(1e-6)
+    assert 0 <= epsilon.low <= epsilon.high < found.local.epsilon(0).high
+    assert found.delta(epsilon.high).high <= 1e-6
+    assert epsilon.low == 0 or found.delta(epsilon.low).low > 1e-6 * (1 - 1e-3)
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=str)
+def test_shuffling_buys_nothing_at_delta_zero_and_never_costs_anything(plan: Shuffle) -> None:
+    found, local = profile(plan), account(plan.plan)
+    assert (found.epsilon(0).low, found.epsilon(0).high) == (local.epsilon(0).low, local.epsilon(0).high)
+    for epsilon in (0, 0.1, local.epsilon(0).high, math.inf):
+        assert found.delta(epsilon).high <= local.delta(epsilon).high
+
+
+def test_one_user_shuffled_is_not_shuffled() -> None:
+    m = KaryRandomizedResponse(3, F(1, 2))
+    assert account(Shuffle(m, 1)).delta(EPSILON) == account(m).delta(EPSILON)
+
+
+def test_a_coin_without_bias_hides_everything() -> None:
+    found = account(Shuffle(KaryRandomizedResponse(2, F(1, 2)), 10)).delta(0)
+    assert (found.low, found.high) == (0, 0)
+
+
+def test_a_composition_is_shuffled_as_one_randomizer() -> None:
+    m = KaryRandomizedResponse(2, F(3, 5))
+    both = {(a, b): p * q for a, p in m.law(0).items() for b, q in m.law(0).items()}
+    channel = [
+        {tuple(y ^ x for y, x in zip(view, (x1, x2), strict=True)): p for view, p in both.items()}
+        for x1 in (0, 1)
+        for x2 in (0, 1)
+    ]
+    (truth,) = oracle.worst(channel, 3, F(11, 10))
+    for plan in (Repeat(m, 2), Compose([m, m]), PostProcess(Repeat(m, 2), "the pair")):
+        found = account(Shuffle(plan, 3)).delta(math.log(1.1))
+        assert found.low == 0
+        assert found.high >= float(truth)
+        assert "no law is known" in found.source
+
+
+def test_what_no_theorem_covers_is_refused() -> None:
+    m = UnaryEncoding(3, F(2, 3), F(1, 5))
+    for plan, relation in (
+        (Shuffle(m, 5), ADD_REMOVE),
+        (Shuffle(Shuffle(m, 5), 5), None),
+        (Shuffle(Guarantee(F(1), F(1, 10)), 5), None),
+    ):
+        with pytest.raises(Unsupported):
+            account(plan, relation)
+
+
+def test_users_needed_are_enough_and_one_less_is_not_shown_to_be() -> None:
+    users = users_needed(4, F(1, 2), 1e-9)
+    assert Clones(F(4)).delta(F(1, 2), users) <= 1e-9
+    assert not Clones(F(4)).delta(F(1, 2), users - 1) <= 1e-9
+    assert users_needed(1, 1, 0) == 1
+    with pytest.raises(Unsupported, match="delta = 0"):
+        users_needed(1, F(1, 2), 0)
+
+
+def test_the_largest_local_epsilon_reaches_the_goal_and_a_larger_one_is_not_shown_to() -> None:
+    found = largest_local_epsilon(10**6, 1, 1e-6)
+    assert Clones(F(found)).delta(F(1), 10**6) <= 1e-6
+    assert not Clones(F(found) * F(1 + 1e-9)).delta(F(1), 10**6) <= 1e-6
+    assert (
+        largest_local_epsilon(10, F(1, 3), 0) == math.nextafter(1 / 3, 0)
+        or largest_local_epsilon(10, F(1, 3), 0) == 1 / 3
+    )
+
+
+@pytest.mark.parametrize(("epsilon0", "users"), [(F(1), 0), (F(0), 5), (F(-1), 5)])
+def test_there_is_no_pair_of_clones_without_users_or_loss(epsilon0: F, users: int) -> None:
+    with pytest.raises(ValueError, match="needs epsilon0 > 0 and users >= 1"):
+        CloneProfile(epsilon0, users)
