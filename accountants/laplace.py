@@ -6,7 +6,6 @@ one to the other. Below, u is half of what epsilon lacks to the pure bound.
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ from typing import ClassVar
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -24,7 +24,7 @@ from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
-_PRECISION, _MAX_PRECISION = 128, 1 << 16
+_MAX_PRECISION = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,7 @@ class _LaplaceProfile(PrivacyProfile):
         return self._narrow(lambda: flint.arb(0).max(ball(self.pure) - 2 * self.excess(ball(Fraction(delta)))))
 
     def _narrow(self, value: Callable[[], flint.arb]) -> Enclosure:
-        precision = _PRECISION
-        while True:
-            with flint.ctx.workprec(precision):
-                result = Enclosure.of(value(), source=self.source)
-            if math.nextafter(result.low, math.inf) >= result.high or precision >= _MAX_PRECISION:
-                return result
-            precision *= 2
+        return narrow(value, self.source, most=_MAX_PRECISION, floats=1)
 
 
 class OneCoordinate(_LaplaceProfile):

@@ -27,7 +27,7 @@ from benchmarks.containment_thresholds import thresholds
 from benchmarks.queries import DIGITS, Tally, ask, fraction, mp, one_more, positive
 from ldpaudit.accountants import account
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
-from ldpaudit.accountants.numerics import laws
+from ldpaudit.accountants.numerics import binomial, hypergeometric
 from ldpaudit.accountants.shuffling.clones import CloneProfile
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanism import Mechanism
@@ -174,7 +174,7 @@ def tails(rng: random.Random, tally: Tally) -> None:
             return mpf(n - j) / (j + 1) * odds
 
         with flint.ctx.workprec(128):
-            found = Enclosure.of(laws.binomial_upper(n, p, k), source="tail")
+            found = Enclosure.of(binomial.binomial_upper(n, p, k), source="tail")
     else:
         marked, draws = int(10 ** rng.uniform(0, math.log10(n))), int(10 ** rng.uniform(0, math.log10(n)))
         center = marked * draws / n
@@ -186,7 +186,7 @@ def tails(rng: random.Random, tally: Tally) -> None:
             return mpf(marked - j) * (draws - j) / (mpf(j + 1) * (n - marked - draws + j + 1))
 
         with flint.ctx.workprec(128):
-            found = Enclosure.of(laws.hypergeometric_upper(n, marked, draws, k), source="tail")
+            found = Enclosure.of(hypergeometric.hypergeometric_upper(n, marked, draws, k), source="tail")
     total, j = mpf(0), k
     while term > total * mpf(10) ** -(DIGITS - 5):
         total += term

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, lemma_4_5, theorem_2_5, theorem_4_3
 from ldpaudit.accountants.claims.sentence import Printed
-from ldpaudit.accountants.numerics.laws import ball, binomial_upper, narrow
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_upper
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 

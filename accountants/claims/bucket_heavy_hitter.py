@@ -16,7 +16,8 @@ import flint
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
-from ldpaudit.accountants.numerics.laws import ball, narrow
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Claim, Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter

@@ -21,8 +21,9 @@ from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.counting.count_min import whatever_the_hashes
 from ldpaudit.accountants.counting.smoothness import smooth_delta
-from ldpaudit.accountants.numerics.beta_integral import binomial_upper
-from ldpaudit.accountants.numerics.laws import ball, binomial_lower, narrow
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Printed
-from ldpaudit.accountants.numerics.laws import ball, binomial_lower, binomial_upper, narrow
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.hashtogram import Hashtogram

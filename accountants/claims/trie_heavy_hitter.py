@@ -21,7 +21,9 @@ import numpy as np
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Printed
-from ldpaudit.accountants.numerics.laws import ball, hypergeometric_upper, narrow
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.sampling.theorems import triehh_corollary_2, triehh_delta
 from ldpaudit.accountants.sampling.trie import largest_batch
 from ldpaudit.claim import Hypothesis

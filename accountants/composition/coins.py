@@ -23,9 +23,10 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.counting.binomial_noise import first
-from ldpaudit.accountants.numerics.beta_integral import binomial_upper as wide_tail
-from ldpaudit.accountants.numerics.laws import ball, between, binomial_upper, floor, narrow
+from ldpaudit.accountants.numerics.balls import ball, between, floor
+from ldpaudit.accountants.numerics.binomial import binomial_upper
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.search import first
 from ldpaudit.accountants.numerics.trinomial import Masses, beyond, descending, reach
 from ldpaudit.accountants.pld.distribution import Kind
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -157,8 +158,6 @@ class BinomialCoins(Coins):
         # A ball's relative width is multiplied by the number of coins.
         with flint.ctx.workprec(flint.ctx.prec + self.times.bit_length() + 8):
             p, q = self.finite()
-            if q > _MANY_MINUSES:
-                return wide_tail(self.times, p, index), wide_tail(self.times, q, index)
             # Next to 1, p does not tell q well.
             return binomial_upper(self.times, p, index, q), binomial_upper(self.times, q, index, p)
 

@@ -12,7 +12,8 @@ import flint
 
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
 from ldpaudit.accountants.composition.enumerated import enumerated, lost
-from ldpaudit.accountants.numerics.laws import ball, narrow
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.distribution import ZERO
 from ldpaudit.accountants.pld.hockey_stick import Tail
 from ldpaudit.accountants.pld.points import Tilted

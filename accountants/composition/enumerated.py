@@ -11,7 +11,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.numerics.laws import ball, narrow
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.distribution import Kind, RationalKind
 from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
 from ldpaudit.accountants.pld.lattice import Point

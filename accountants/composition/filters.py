@@ -14,7 +14,7 @@ from typing import Self
 import flint
 
 from ldpaudit.accountants.composition.divergences import concentrated_epsilon
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import Enclosure, Rigour, round_down
 from ldpaudit.profile import Number
 

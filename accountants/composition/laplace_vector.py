@@ -28,7 +28,8 @@ from functools import lru_cache
 import flint
 from scipy import optimize
 
-from ldpaudit.accountants.numerics.laws import ball, between, narrow
+from ldpaudit.accountants.numerics.balls import ball, between
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 

@@ -12,7 +12,8 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball, narrow
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number
 

@@ -18,7 +18,9 @@ from typing import ClassVar
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball, binomial_pmf, binomial_upper, narrow
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.distribution import Loss
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, require_delta, require_epsilon

@@ -16,20 +16,19 @@ place of gamma (count the users who stay silent). A shorter shift costs less: th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.numerics.beta_integral import binomial_upper
-from ldpaudit.accountants.numerics.laws import ball, binomial_pmf, log_binomial_coefficient
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
+from ldpaudit.accountants.numerics.log_concave import log_binomial_coefficient
+from ldpaudit.accountants.numerics.precision import at_most, narrow_enough
+from ldpaudit.accountants.numerics.search import first
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
-_FIRST_PRECISION, _LAST_PRECISION = 72, 1 << 12
-_ENOUGH = 2.0**-34
-"""Relative width at which a result is narrow enough: well below the 1e-9 that is promised."""
 _SHORT = 256
 """Shifts up to this, or an eighth of a standard deviation, are summed term by term: a difference of tails cancels."""
 _CANDIDATES = 8
@@ -37,64 +36,6 @@ _SECANTS, _REFINED, _BESIDE = 16, 4, 0.97
 """Steps of two searches, at most; and where the first starts beside its guess."""
 _EXACT_TIES = 2048
 """Up to this n a comparison that no ball decides is made in rationals."""
-
-
-def narrowed(compute: Callable[[], flint.arb | None], rigour: Rigour, source: str) -> Enclosure:
-    """Repeat a ball computation at rising precision until it is narrow.
-
-    Parameters
-    ----------
-    compute : callable
-        No argument to a ball at the current precision, or None where this precision decides nothing.
-    rigour, source : Rigour, str
-        Of the result.
-
-    Returns
-    -------
-    Enclosure
-        Of relative width below 1e-9, or as narrow as 4096 bits make it, or as floats are.
-    """
-    precision = _FIRST_PRECISION
-    while True:
-        with flint.ctx.workprec(precision):
-            value = compute()
-            if value is not None:
-                result = Enclosure.of(value, rigour=rigour, source=source)
-                narrow = result.relative_width <= _ENOUGH or math.nextafter(result.low, math.inf) >= result.high
-                if narrow or precision >= _LAST_PRECISION:
-                    return result
-        if precision >= _LAST_PRECISION:
-            return Enclosure(-math.inf, math.inf, rigour, source)
-        precision *= 2
-
-
-def at_most(value: Callable[[], flint.arb | None], limit: Fraction) -> bool | None:
-    """Whether a number is at most the limit; None where no precision up to 4096 bits tells, as in a tie."""
-    precision = 64
-    while precision <= _LAST_PRECISION:
-        with flint.ctx.workprec(precision):
-            found, bound = value(), ball(limit)
-            if found is not None and not found.overlaps(bound):
-                return bool(found < bound)
-        precision *= 4
-    return None
-
-
-def first(holds: Callable[[int], bool], guess: int, low: int, high: int) -> int:
-    """Smallest integer in ``low..high`` where a monotone predicate holds, `high` if none; fast where `guess` is near."""
-    guess, step = min(max(guess, low), high), 1
-    if holds(guess):
-        while guess > low and holds(max(low, guess - step)):
-            guess, step = max(low, guess - step), 2 * step
-        low, high = max(low, guess - step), guess
-    else:
-        while guess < high and not holds(min(high, guess + step)):
-            guess, step = min(high, guess + step), 2 * step
-        low, high = min(guess + 1, high), min(high, guess + step)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return high
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,8 +249,8 @@ class ShiftProfile(PrivacyProfile):
         if trivial is not None:
             return Enclosure(float(trivial), float(trivial), Rigour.EXACT, self.source)
         if math.isinf(epsilon):
-            return narrowed(self._escape, Rigour.EXACT, self.source).clamp(0.0, 1.0)
-        return narrowed(lambda: self._largest(Fraction(epsilon)), Rigour.EXACT, self.source).clamp(0.0, 1.0)
+            return narrow_enough(self._escape, self.source).clamp(0.0, 1.0)
+        return narrow_enough(lambda: self._largest(Fraction(epsilon)), self.source).clamp(0.0, 1.0)
 
     def _largest(self, epsilon: Fraction) -> flint.arb | None:
         best = flint.arb(0)
@@ -341,7 +282,7 @@ class ShiftProfile(PrivacyProfile):
         if at_most(lambda: self._largest(Fraction(0)), goal):
             return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
         guesses = {d: d.near(goal) for d in self.directions()}
-        result = narrowed(lambda: self._inverse(goal, guesses), Rigour.EXACT, self.source)
+        result = narrow_enough(lambda: self._inverse(goal, guesses), self.source)
         return result.clamp(0.0, math.inf)  # one direction's inverse may be negative
 
     def _reachable(self, goal: Fraction) -> bool | None:

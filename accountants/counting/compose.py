@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.counting.counter import Losses, Shown
 from ldpaudit.accountants.counting.totals import Remainder
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.accountants.pld.distribution import Loss
 from ldpaudit.accountants.pld.hockey_stick import Tail

@@ -20,9 +20,9 @@ from typing import TypeAlias
 import flint
 
 from ldpaudit.accountants.counting.binomial_noise import Shifted
-from ldpaudit.accountants.numerics.beta_integral import binomial_upper
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.binomial_ranges import masses
-from ldpaudit.accountants.numerics.laws import ball, binomial_pmf
 
 _NATS = 720.0
 """Depth at which the cells end: the logarithm of the smallest normal float is -708."""

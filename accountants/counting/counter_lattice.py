@@ -21,8 +21,9 @@ from itertools import accumulate, pairwise
 import flint
 
 from ldpaudit.accountants.counting.binomial_noise import Shifted
+from ldpaudit.accountants.numerics.balls import ball, ceil, floor
+from ldpaudit.accountants.numerics.binomial import binomial_pmf
 from ldpaudit.accountants.numerics.binomial_ranges import masses
-from ldpaudit.accountants.numerics.laws import ball, binomial_pmf, ceil, floor
 from ldpaudit.enclosure import round_down, round_up
 
 _CELLS = 32

@@ -16,8 +16,9 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.counting.binomial_noise import ShiftProfile, narrowed
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow_enough
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, require_delta, require_epsilon
 
@@ -58,7 +59,7 @@ def smooth_delta(n: int, gamma: Number, k: int, epsilon: Number) -> Enclosure:
     profile = ShiftProfile(n, Fraction(gamma), k)
     if not profile.directions():  # every point's shift by k lies outside the support
         return Enclosure(1.0, 1.0, Rigour.EXACT, _SMOOTH)
-    return narrowed(lambda: _smooth_ball(profile, k * Fraction(epsilon)), Rigour.EXACT, _SMOOTH).clamp(0.0, 1.0)
+    return narrow_enough(lambda: _smooth_ball(profile, k * Fraction(epsilon)), _SMOOTH).clamp(0.0, 1.0)
 
 
 _SMOOTH = "GGKPV Definition 4.2, two binomial tails"

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball, between
+from ldpaudit.accountants.numerics.balls import ball, between
 
 
 @dataclass(frozen=True, slots=True)

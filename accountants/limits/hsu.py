@@ -23,7 +23,9 @@ import flint
 from scipy import optimize
 
 from ldpaudit.accountants.limits.posterior import best_windows, response, risks
-from ldpaudit.accountants.numerics.laws import ball, binomial_lower, binomial_upper, narrow
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.profile import Number

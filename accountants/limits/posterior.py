@@ -8,7 +8,9 @@ from itertools import accumulate, count, islice
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball, binomial_upper, log_binomial_coefficient
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_upper
+from ldpaudit.accountants.numerics.log_concave import log_binomial_coefficient
 
 
 def risks(n: int, epsilon: Fraction, last: int) -> list[flint.arb]:

@@ -19,8 +19,10 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.counting.binomial_noise import first
-from ldpaudit.accountants.numerics.laws import ball, binomial_upper, narrow
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_upper
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.search import first
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, require_delta, require_epsilon
 

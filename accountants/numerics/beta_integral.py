@@ -1,4 +1,4 @@
-r"""Binomial tails near the mode of a wide law, at a cost that does not grow with n.
+r"""Factors of binomial tails near the mode of a wide law, at a cost that does not grow with n.
 
 A tail is an incomplete beta integral. Around x = p, in units of the law's own width,
 
@@ -16,8 +16,7 @@ import math
 
 import flint
 
-from ldpaudit.accountants.numerics import laws
-from ldpaudit.accountants.numerics.laws import Probability, as_ball, between, binomial_pmf
+from ldpaudit.accountants.numerics.balls import between
 
 _GUARD = 16
 _NEAR = 0.03
@@ -28,21 +27,10 @@ _NARROW = 0.25
 """Largest relative step in p or 1 - p across the window: the polynomial's terms fall at least this fast."""
 
 
-def binomial_upper(n: int, p: Probability, k: int) -> flint.arb:
-    """P[X >= k] for the number X of heads among n coins; as `laws.binomial_upper`, quick near the mode too."""
-    return _upper(n, p, 1 - p, k)
-
-
-def _upper(n: int, p: Probability, q: Probability, k: int) -> flint.arb:
-    mean, sigma = n * float(p), math.sqrt(max(0.0, n * float(p) * float(q)))
+def near_the_mode(n: int, mean: float, sigma: float, k: int) -> bool:
+    """Whether the integral is the quicker way to a tail that starts at k, and its window lies within the law."""
     near = sigma > _WIDE and abs(k - mean) < _NEAR * flint.ctx.prec * sigma
-    if not (near and _reach() * sigma < _NARROW * min(mean, n - mean)):
-        return laws.binomial_upper(n, p, k)
-    if k <= mean:  # the complement is at most about a half, so nothing is lost
-        return 1 - _upper(n, q, p, n - k + 1)
-    with flint.ctx.workprec(flint.ctx.prec + _GUARD):
-        value = binomial_pmf(n, p, k) * _factor(n, as_ball(p), as_ball(q), k, sigma)
-    return +value
+    return near and _reach() * sigma < _NARROW * min(mean, n - mean)
 
 
 def _reach() -> float:
@@ -50,7 +38,7 @@ def _reach() -> float:
     return math.sqrt(2 * math.log(2) * (flint.ctx.prec + 2 * _GUARD)) + 1
 
 
-def _factor(n: int, p: flint.arb, q: flint.arb, k: int, sigma: float) -> flint.arb:
+def beta_factor(n: int, p: flint.arb, q: flint.arb, k: int, sigma: float) -> flint.arb:
     """P[X >= k] / P[X = k] for k above the mean."""
     reach, bits = flint.arb(_reach()), flint.ctx.prec
     with flint.ctx.workprec(bits + 2 * n.bit_length()):

@@ -20,8 +20,8 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.numerics.beta_integral import binomial_upper
-from ldpaudit.accountants.numerics.laws import ball, between, binomial_pmf
+from ldpaudit.accountants.numerics.balls import ball, between
+from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 
 Tail: TypeAlias = Callable[[int], flint.arb]
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 
 RESOLUTION = 2.0**-34
 """Relative distance at which a search ends, unless it is told otherwise."""

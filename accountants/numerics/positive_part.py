@@ -23,9 +23,9 @@ from typing import Self, TypeAlias
 import flint
 import numpy as np
 
+from ldpaudit.accountants.numerics.balls import between
 from ldpaudit.accountants.numerics.fourier_nodes import chosen_nodes
 from ldpaudit.accountants.numerics.fourier_tail import Pairs
-from ldpaudit.accountants.numerics.laws import between
 from ldpaudit.accountants.numerics.saddle import Tilt
 
 Atom: TypeAlias = tuple[flint.arb, flint.arb]

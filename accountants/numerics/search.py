@@ -72,3 +72,20 @@ def _around(cost: Callable[[float], float], goal: Number, start: float, factor: 
     while not cost(low) > goal and low > 0:
         low, high, step = low * math.exp(-min(step, 300.0)), low, 4 * step
     return low, high
+
+
+def first(holds: Callable[[int], bool], guess: int, low: int, high: int) -> int:
+    """Smallest integer in ``low..high`` where a monotone predicate holds, `high` if none; fast where `guess` is near."""
+    guess, step = min(max(guess, low), high), 1
+    if holds(guess):
+        while guess > low and holds(max(low, guess - step)):
+            guess, step = max(low, guess - step), 2 * step
+        low, high = max(low, guess - step), guess
+    else:
+        while guess < high and not holds(min(high, guess + step)):
+            guess, step = min(high, guess + step), 2 * step
+        low, high = min(guess + 1, high), min(high, guess + step)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return high

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import series_factor
+from ldpaudit.accountants.numerics.log_concave import series_factor
 
 Masses: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
 """p, w and q, above 0, with sum 1."""

@@ -25,15 +25,8 @@ from dataclasses import dataclass
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import (
-    Probability,
-    as_ball,
-    between,
-    binomial_lower,
-    binomial_pmf,
-    ceil,
-    floor,
-)
+from ldpaudit.accountants.numerics.balls import Probability, as_ball, between, ceil, floor
+from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf
 
 _LEFT_OUT = 2.0**-44
 """Share of the sum that may be left out above the last term, and below the first."""

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball, ceil, floor
+from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.pld.distribution import Line, RationalKind, symmetric_kind
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported

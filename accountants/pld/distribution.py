@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld.finite import Atoms
 
 Line: TypeAlias = tuple[Fraction, Fraction]

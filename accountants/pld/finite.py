@@ -19,7 +19,8 @@ from itertools import permutations
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism
@@ -145,14 +146,10 @@ class FiniteProfile(PrivacyProfile):
         require_epsilon(epsilon)
         if math.isinf(epsilon):
             return Enclosure.of(max(pair.escape for pair in self.pairs), rigour=self.level, source=self.source)
-        precision = PRECISION
-        while True:
-            with flint.ctx.workprec(precision):
-                best = self._delta_ball(Fraction(epsilon))
-                result = Enclosure.of(best, rigour=self.level, source=self.source).clamp(0.0, 1.0)
-            if math.nextafter(result.low, 2.0) >= result.high or precision >= _MAX_PRECISION:
-                return result
-            precision *= 2
+        found = narrow(
+            lambda: self._delta_ball(Fraction(epsilon)), self.source, self.level, PRECISION, most=_MAX_PRECISION, floats=1
+        )
+        return found.clamp(0.0, 1.0)
 
     def _delta_ball(self, epsilon: Fraction) -> flint.arb:
         ratio = ball(epsilon).exp()

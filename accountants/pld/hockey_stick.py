@@ -27,7 +27,7 @@ from functools import cached_property
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball, floor
+from ldpaudit.accountants.numerics.balls import ball, floor
 from ldpaudit.accountants.pld.lattice import BITS, LatticeLaw
 
 _WIDTH, _GROWTH = 4.5, 3.0

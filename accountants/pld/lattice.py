@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball, ceil, floor
+from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.pld.distribution import Loss
 
 BITS = 88

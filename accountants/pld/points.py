@@ -11,8 +11,8 @@ from functools import cached_property
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball
-from ldpaudit.accountants.numerics.poisson_binomial import binomial_window
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_window
 from ldpaudit.accountants.numerics.trinomial import beyond, descending, reach
 from ldpaudit.accountants.pld.distribution import Kind
 from ldpaudit.accountants.pld.lattice import Point

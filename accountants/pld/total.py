@@ -8,7 +8,7 @@ from functools import reduce
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import floor
+from ldpaudit.accountants.numerics.balls import floor
 from ldpaudit.accountants.pld.distribution import ZERO, Kind, Loss
 from ldpaudit.accountants.pld.lattice import LatticeLaw, Point, exactly, place
 from ldpaudit.accountants.pld.points import DEPTH, MOST_POINTS, Tilted, coin_indices, summed

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import round_up
 
 _NATS, _PART = 0.001, 1e-5

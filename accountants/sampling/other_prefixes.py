@@ -33,7 +33,9 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.numerics.laws import ball, binomial_pmf, hypergeometric_pmf
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_pmf
+from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_pmf
 from ldpaudit.accountants.sampling.largest_slope import largest_slope
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 

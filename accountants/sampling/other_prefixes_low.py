@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, worst_holders
 
 LARGEST_BATCH = 200

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.sampling.other_prefixes import critical_tail, guessed_critical
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, Sampling
 from ldpaudit.enclosure import round_up

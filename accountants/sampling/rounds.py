@@ -23,7 +23,7 @@ from functools import lru_cache
 import flint
 import numpy as np
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld.chords import PRECISION, ROUNDING, UNDERFLOW, Kernel, Lattice, Row
 from ldpaudit.accountants.sampling.other_prefixes import crowd_tail, guessed_tail
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, Sampling, revealed, single_prefix, worst_holders

@@ -21,7 +21,7 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours

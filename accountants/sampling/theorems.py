@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number, require_epsilon
 

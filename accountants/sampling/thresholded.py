@@ -28,8 +28,9 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.numerics.beta_integral import binomial_upper
-from ldpaudit.accountants.numerics.laws import ball, binomial_pmf, hypergeometric_pmf, hypergeometric_tail
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
+from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_pmf, hypergeometric_tail
 from ldpaudit.profile import Number
 
 _GUARD = 48

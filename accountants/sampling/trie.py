@@ -25,8 +25,8 @@ from functools import lru_cache
 
 import flint
 
-from ldpaudit.accountants.counting.binomial_noise import narrowed
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow_enough
 from ldpaudit.accountants.numerics.search import crossing, near_crossing
 from ldpaudit.accountants.sampling.other_prefixes import crowd_leak
 from ldpaudit.accountants.sampling.other_prefixes_low import LARGEST_BATCH, CrowdData, worst_crowd
@@ -182,7 +182,7 @@ class ThresholdProfile(PrivacyProfile):
                 added = single_prefix(self.base, self.threshold, c)[0]
             return added.max(removed_prefix(self.base, self.threshold, c)) if leaves else added
 
-        return narrowed(cost, Rigour.EXACT, self.source).clamp(0.0, 1.0)
+        return narrow_enough(cost, self.source).clamp(0.0, 1.0)
 
     def _crowd_low(self, epsilon: Number) -> float:
         """Delta of the worst crowd that is known."""
@@ -329,7 +329,7 @@ class ThresholdProfile(PrivacyProfile):
 @lru_cache(maxsize=256)
 def prefix_cost(sampling: Sampling, threshold: int, epsilon: Number) -> Enclosure:
     """D at one epsilon: both ends of a delta ask for it."""
-    found = narrowed(lambda: single_prefix(sampling, threshold, exp_ball(epsilon))[0], Rigour.EXACT, "one prefix")
+    found = narrow_enough(lambda: single_prefix(sampling, threshold, exp_ball(epsilon))[0], "one prefix")
     return found.clamp(0.0, 1.0)
 
 

@@ -28,7 +28,7 @@ from typing import Self
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball, between, floor
+from ldpaudit.accountants.numerics.balls import ball, between, floor
 from ldpaudit.errors import Unsupported
 
 _NATS = 80.0

@@ -12,7 +12,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.numerics.laws import floor
+from ldpaudit.accountants.numerics.balls import floor
 from ldpaudit.accountants.shuffling.binary_data_set import Comb, Tilt, logs
 
 LONGEST = 1 << 20

@@ -27,7 +27,7 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import Probability, as_ball
+from ldpaudit.accountants.numerics.balls import Probability, as_ball
 from ldpaudit.accountants.numerics.positive_part import positive_part
 from ldpaudit.accountants.shuffling.two_answers import two_answers
 

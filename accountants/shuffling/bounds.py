@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeAlias
 
 import flint
 
+from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.certified_search import ROUGH
-from ldpaudit.accountants.numerics.laws import ball, between
 from ldpaudit.accountants.shuffling.binary import Worst, attained, worst
 from ldpaudit.accountants.shuffling.binary_data_set import Tilt
 from ldpaudit.accountants.shuffling.blanket import precision

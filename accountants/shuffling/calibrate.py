@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import close_in, depth
-from ldpaudit.accountants.numerics.laws import ball
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.enclosure import round_down
 from ldpaudit.errors import Unsupported

@@ -25,7 +25,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling.blanket import Hiding, precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_epsilon

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import flint
 import numpy as np
 
-from ldpaudit.accountants.numerics.laws import as_ball
+from ldpaudit.accountants.numerics.balls import as_ball
 from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.accountants.shuffling.blanket import Hiding
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 
 FEW_USERS = 9

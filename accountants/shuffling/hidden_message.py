@@ -26,8 +26,8 @@ from functools import lru_cache
 
 import flint
 
+from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.certified_search import close_in, depth
-from ldpaudit.accountants.numerics.laws import ball, between
 from ldpaudit.accountants.numerics.two_counts import TwoCounts
 from ldpaudit.accountants.shuffling.blanket import Hiding, precision
 from ldpaudit.enclosure import Enclosure, Rigour

@@ -24,8 +24,8 @@ from typing import TypeAlias
 import flint
 
 from ldpaudit.accountants import account
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import RESOLUTION, crossing, guided
-from ldpaudit.accountants.numerics.laws import ball
 from ldpaudit.accountants.shuffling.bounds import Anyone, Binary, Crowded, Side
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
 from ldpaudit.accountants.shuffling.few_users import FEW_USERS, FewUsers

@@ -22,7 +22,8 @@ from functools import lru_cache
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball, between, binomial_pmf
+from ldpaudit.accountants.numerics.balls import ball, between
+from ldpaudit.accountants.numerics.binomial import binomial_pmf
 from ldpaudit.accountants.numerics.trinomial import beyond, descending, reach
 from ldpaudit.enclosure import Enclosure, Rigour, round_down
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling.blanket import precision
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, among
 from ldpaudit.enclosure import Enclosure, Rigour

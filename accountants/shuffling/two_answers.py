@@ -17,15 +17,8 @@ import math
 
 import flint
 
-from ldpaudit.accountants.numerics.laws import (
-    Probability,
-    as_ball,
-    between,
-    binomial_lower,
-    binomial_pmf,
-    binomial_upper,
-    floor,
-)
+from ldpaudit.accountants.numerics.balls import Probability, as_ball, between, floor
+from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.positive_part import INVISIBLE, Atom, Contour
 
 Answer = tuple[flint.arb, flint.arb]

@@ -16,7 +16,7 @@ from ldpaudit.accountants.counting.binomial_vector import VectorShiftProfile
 from ldpaudit.accountants.counting.compose import PRECISION, Above, Below, CountersProfile
 from ldpaudit.accountants.counting.counter import Counter, NoisyCounter, Total, cells, dominating, shown
 from ldpaudit.accountants.counting.totals import Remainder
-from ldpaudit.accountants.numerics.beta_integral import binomial_upper
+from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.binomial_ranges import masses
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin

@@ -12,10 +12,11 @@ import pytest
 from scipy import stats
 
 from ldpaudit.accountants import account
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_pmf
 from ldpaudit.accountants.numerics.certified_search import crossing, guided
 from ldpaudit.accountants.numerics.fourier_nodes import chosen_nodes
 from ldpaudit.accountants.numerics.fourier_tail import Pairs, tail
-from ldpaudit.accountants.numerics.laws import ball, binomial_pmf
 from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated
 from ldpaudit.accountants.shuffling import theorems as formulas
 from ldpaudit.accountants.shuffling.binary import worst

@@ -20,19 +20,37 @@ NOUNS = {
 }  # fmt: skip
 
 
+def module_of(file: Path) -> str:
+    """The name under which a file of the repository is imported."""
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    inside = parts if parts[0] == "ldpaudit" else ("ldpaudit", *parts)
+    return ".".join(inside[:-1] if inside[-1] == "__init__" else inside)
+
+
 def imported(file: Path) -> Iterator[str]:
-    """Modules of ours that a file imports, `import_module` of a constant included."""
+    """Modules and names of ours that a file imports: also in functions, under TYPE_CHECKING, and by a string.
+
+    A part of a string that is computed is a star: such a string may name any module below what is before it.
+    """
     for node in ast.walk(ast.parse(file.read_text())):
         match node:
             case ast.Import(names=names):
                 yield from (alias.name for alias in names)
             case ast.ImportFrom(module=module, names=names) if module:
-                yield module
                 yield from (f"{module}.{alias.name}" for alias in names)
-            case ast.Call(func=ast.Name(id="import_module"), args=[ast.Constant(value=str(name))]):
-                yield name
-            case ast.Call(func=ast.Name(id="import_module"), args=[ast.JoinedStr(values=[ast.Constant(value=n), *_])]):
-                yield str(n)
+            case ast.Call(func=ast.Name(id="import_module") | ast.Attribute(attr="import_module"), args=[name, *_]):
+                yield _string(name, module_of(file))
+
+
+def _string(node: ast.expr, module: str) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=values):
+            return "".join(_string(value, module) for value in values)
+        case ast.FormattedValue(value=ast.Name(id="__name__")):
+            return module
+    return "*"
 
 
 def ours(file: Path) -> set[str]:
@@ -108,3 +126,62 @@ def test_at_most_25_public_names() -> None:
     for name in ldpaudit.__all__:
         assert getattr(ldpaudit, name) is not None
     assert callable(ldpaudit.certify), "a submodule of the same name must not shadow a function"
+
+
+ROOMS = {"numerics": 0, "pld": 1, "composition": 2, "shuffling": 2, "counting": 2, "sampling": 2, "limits": 2, "claims": 3}
+"""How high each room of the accountants stands; a file that stands in no room is a stem's, and above them all."""
+STEM = 4
+
+
+def room_of(module: str, folder: str) -> str:
+    """The room of an accountant's or attack's module, or what it is called where it stands in none."""
+    return module.removeprefix(f"{folder}.").split(".")[0]
+
+
+def misplaced(file: Path, rooms: dict[str, int], top: int, upward: str) -> list[str]:
+    """What a file imports that stands as high as itself in another room, or higher."""
+    folder = file.relative_to(ROOT).parts[0]
+    own = room_of(module_of(file).removeprefix("ldpaudit."), folder)
+    found = []
+    for name in imported(file):
+        if name.startswith("*"):
+            found.append(name)  # it may be anything
+        module = name.removeprefix("ldpaudit.")
+        if module == name or not module.startswith(f"{folder}.") or module == f"{folder}.{upward}":
+            continue
+        room = room_of(module, folder)
+        stems = rooms.get(own, top) == rooms.get(room, top) == top
+        if room != own and not stems and rooms.get(room, top) >= rooms.get(own, top):
+            found.append(module)
+    return found
+
+
+@pytest.mark.parametrize("file", [f for f in files("accountants") if f != ROOT / "accountants/__init__.py"], ids=module_of)
+def test_a_room_of_the_accountants_sees_lower_rooms_only(file: Path) -> None:
+    assert not misplaced(file, ROOMS, STEM, "account")
+
+
+def test_every_folder_of_the_accountants_is_a_room_with_an_order() -> None:
+    assert {p.parent.name for p in (ROOT / "accountants").glob("*/__init__.py")} == set(ROOMS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from ldpaudit.accountants.shuffling import blanket",
+        "def f():\n    from ldpaudit.accountants.shuffling.blanket import Hiding",
+        "if TYPE_CHECKING:\n    import ldpaudit.accountants.shuffling.blanket",
+        'import_module("ldpaudit.accountants.shuffling.blanket")',
+        'importlib.import_module(f"ldpaudit.accountants.{room}")',
+        "import_module(name)",
+        "from ldpaudit.accountants import rappor",
+    ],
+)
+def test_no_import_of_a_sibling_is_overlooked(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    file = tmp_path / "accountants" / "sampling" / "subsample.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("from ldpaudit.accountants import account\n")
+    assert not misplaced(file, ROOMS, STEM, "account")
+    file.write_text(line)
+    assert misplaced(file, ROOMS, STEM, "account")

@@ -13,8 +13,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from ldpaudit.accountants.numerics.laws import ball, hypergeometric_tail
-from ldpaudit.accountants.numerics.urn import urn_factor
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.hypergeometric import _urn_factor as urn_factor
+from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_tail
 from ldpaudit.accountants.pld.chords import Lattice
 from ldpaudit.accountants.sampling.largest_slope import largest_slope
 from ldpaudit.accountants.sampling.prefix_inverse import prefix_inverse

@@ -14,7 +14,7 @@ import flint
 import mpmath
 import pytest
 
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.sampling.other_prefixes import critical_tail, crowd_leak, crowd_tail, mean_verge
 from ldpaudit.accountants.sampling.other_prefixes_low import CrowdData, crowd_excess
 from ldpaudit.accountants.sampling.theorems import (

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.numerics.laws import ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling.blanket import Hiding, precision
 from ldpaudit.accountants.shuffling.bounds import Crowded
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed

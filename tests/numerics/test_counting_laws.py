@@ -12,8 +12,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ldpaudit.accountants.numerics import laws as b
-from ldpaudit.accountants.numerics import poisson_binomial as pb
+from ldpaudit.accountants.numerics import binomial as b
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_pmf, hypergeometric_upper
+from ldpaudit.accountants.numerics.log_concave import series_factor
+from ldpaudit.accountants.numerics.precision import at_most, narrow
 from ldpaudit.accountants.numerics.trinomial import descending
 from ldpaudit.enclosure import Enclosure
 
@@ -36,8 +39,8 @@ def assert_encloses(found: flint.arb, truth: Fraction) -> None:
     if truth.denominator == 1:
         assert found.contains(flint.arb(int(truth)))
     with flint.ctx.workprec(8 * BITS):
-        assert found.lower() <= b.ball(truth)
-        assert found.upper() >= b.ball(truth)
+        assert found.lower() <= ball(truth)
+        assert found.upper() >= ball(truth)
     assert truth in (0, 1) or found.rel_accuracy_bits() >= BITS - LOST_BITS
 
 
@@ -66,38 +69,8 @@ def urns(draw: st.DrawFn) -> tuple[int, int, int]:
 @given(urns(), st.integers(-2, 32))
 def test_a_hypergeometric_tail_contains_the_rational_sum(urn: tuple[int, int, int], k: int) -> None:
     draws = urn[2]
-    assert_encloses(b.hypergeometric_upper(*urn, k), hypergeometric(*urn, range(max(k, 0), draws + 1)))
-    assert_encloses(b.hypergeometric_lower(*urn, k), hypergeometric(*urn, range(min(k, draws) + 1)))
-    assert_encloses(b.hypergeometric_pmf(*urn, k), hypergeometric(*urn, range(k, k + 1)))
-
-
-@given(st.integers(0, 12), st.integers(1, 8), st.integers(1, 8), st.integers(-1, 13))
-def test_a_negative_hypergeometric_tail_contains_the_rational_sum(marked: int, rest: int, r: int, k: int) -> None:
-    population, failures = marked + rest, min(r, rest)
-
-    def law(j: int) -> Fraction:
-        """Words of `marked` and other letters whose other letter number `failures` comes after j marked ones."""
-        if not 0 <= j <= marked:
-            return Fraction(0)
-        ways = comb(j + failures - 1, j) * comb(population - j - failures, marked - j)
-        return Fraction(ways, comb(population, marked))
-
-    arguments = (population, marked, failures)
-    assert_encloses(b.negative_hypergeometric_pmf(*arguments, k), law(k))
-    assert_encloses(b.negative_hypergeometric_upper(*arguments, k), sum(map(law, range(max(k, 0), 13)), Fraction(0)))
-    assert_encloses(b.negative_hypergeometric_lower(*arguments, k), sum(map(law, range(k + 1)), Fraction(0)))
-
-
-@settings(max_examples=40)
-@given(st.lists(st.tuples(st.integers(0, 6), probabilities), min_size=1, max_size=4), st.integers(-1, 26))
-def test_a_poisson_binomial_tail_contains_the_rational_sum(groups: list[tuple[int, Fraction]], k: int) -> None:
-    law = [Fraction(1)]
-    for n, p in groups:
-        for _ in range(n):
-            law = [(1 - p) * a + p * c for a, c in zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)]
-    assert_encloses(pb.poisson_binomial_upper(groups, k), sum(law[max(k, 0) :], Fraction(0)))
-    assert_encloses(pb.poisson_binomial_lower(groups, k), sum(law[: max(k + 1, 0)], Fraction(0)))
-    assert_encloses(pb.poisson_binomial_pmf(groups, k), law[k] if 0 <= k < len(law) else Fraction(0))
+    assert_encloses(hypergeometric_upper(*urn, k), hypergeometric(*urn, range(max(k, 0), draws + 1)))
+    assert_encloses(hypergeometric_pmf(*urn, k), hypergeometric(*urn, range(k, k + 1)))
 
 
 @given(st.integers(1, 12), st.tuples(*[st.integers(1, 50)] * 3))
@@ -107,10 +80,10 @@ def test_the_trinomial_sweep_gives_the_coefficients_of_the_power(total: int, wei
     for _ in range(total):
         padded = [Fraction(0), Fraction(0), *law, Fraction(0), Fraction(0)]
         law = [q * padded[i + 2] + w * padded[i + 1] + p * padded[i] for i in range(len(law) + 2)]
-    found = dict(descending(total, (b.ball(p), b.ball(w), b.ball(q)), total))
+    found = dict(descending(total, (ball(p), ball(w), ball(q)), total))
     assert set(found) == set(range(total + 1))
-    for index, ball in found.items():
-        assert_encloses(ball, law[total + index])
+    for index, mass in found.items():
+        assert_encloses(mass, law[total + index])
 
 
 @settings(max_examples=30, deadline=None)
@@ -121,8 +94,8 @@ def test_the_continued_fraction_agrees_with_the_series(n: int, p: Fraction, data
     k = data.draw(st.integers(mode + 1, n))
     factor = b._fraction_factor(n, p, 1 - p, k, 4)
     assert factor is not None
-    odds = b.ball(p) / b.ball(1 - p)
-    series = b.series_factor(lambda j: odds * (n - j) / (j + 1), n - k, k)
+    odds = ball(p) / ball(1 - p)
+    series = series_factor(lambda j: odds * (n - j) / (j + 1), n - k, k)
     assert factor.overlaps(series)
     assert factor.rel_accuracy_bits() >= BITS - 64  # no guard bits here, and each level of the fraction costs some
 
@@ -180,7 +153,7 @@ def test_a_large_hypergeometric_tail_is_what_mpmath_sums_at_60_digits() -> None:
 
         truth = summed(term, k)
         assert truth < mpmath.mpf(10) ** -200
-        assert_is(b.hypergeometric_upper(population, marked, draws, k), truth)
+        assert_is(hypergeometric_upper(population, marked, draws, k), truth)
 
 
 @pytest.mark.parametrize("distance", [1, 3, 10, 37, 100, 1000])
@@ -218,11 +191,8 @@ def test_degenerate_laws_are_exact() -> None:
         (b.binomial_upper(10**12, Fraction(1, 2), 10**12 + 1), 0),
         (b.binomial_lower(10**12, Fraction(1, 2), -1), 0),
         (b.binomial_pmf(0, Fraction(1, 3), 0), 1),
-        (b.hypergeometric_upper(10**12, 10**12, 5, 5), 1),
-        (b.hypergeometric_upper(10**12, 0, 5, 1), 0),
-        (b.hypergeometric_lower(10, 8, 5, 2), 0),
-        (pb.poisson_binomial_upper([(3, one), (4, zero)], 3), 1),
-        (pb.poisson_binomial_upper([], 1), 0),
+        (hypergeometric_upper(10**12, 10**12, 5, 5), 1),
+        (hypergeometric_upper(10**12, 0, 5, 1), 0),
     ):
         assert found.is_exact()
         assert found == value
@@ -233,9 +203,7 @@ def test_degenerate_laws_are_exact() -> None:
     [
         (lambda: b.binomial_upper(-1, Fraction(1, 2), 0), "n >= 0"),
         (lambda: b.binomial_upper(3, Fraction(3, 2), 0), "0 <= p <= 1"),
-        (lambda: b.hypergeometric_pmf(5, 6, 1, 0), "marked <= population"),
-        (lambda: b.negative_hypergeometric_pmf(5, 3, 3, 0), "failures <= population - marked"),
-        (lambda: pb.poisson_binomial_upper([(-1, Fraction(1, 2))], 0), "counts >= 0"),
+        (lambda: hypergeometric_pmf(5, 6, 1, 0), "marked <= population"),
     ],
 )
 def test_an_argument_outside_the_domain_is_refused_by_name(call: Callable[[], object], required: str) -> None:
@@ -245,6 +213,16 @@ def test_an_argument_outside_the_domain_is_refused_by_name(call: Callable[[], ob
 
 @given(st.fractions(-(10**6), 10**6))
 def test_a_narrow_enclosure_holds_its_value_between_two_floats(value: Fraction) -> None:
-    found: Enclosure = b.narrow(lambda: b.ball(value), "a rational")
+    found: Enclosure = narrow(lambda: ball(value), "a rational")
     assert value in found
     assert found.high - found.low <= 4e-16 * abs(value)
+
+
+@given(st.fractions(-(10**6), 10**6), st.fractions(-(10**6), 10**6))
+def test_a_comparison_is_decided_unless_it_is_a_tie(value: Fraction, limit: Fraction) -> None:
+    assert at_most(lambda: ball(value).exp().log(), limit) is (None if value == limit else value < limit)
+
+
+def test_a_value_that_no_precision_tells_is_anything() -> None:
+    assert narrow(lambda: None, "nothing").low == -float("inf")
+    assert narrow(lambda: None, "nothing").high == float("inf")

@@ -1,0 +1,191 @@
+r"""The binomial law, certified: masses, tails, and the window of a law that counts.
+
+A tail is the mass at its start times a factor (`log_concave`), by whichever of three ways is quickest: the series of ratios;
+where too many terms would count, Gauss's continued fraction, whose two ends bracket it (`_fraction_factor`); near the mode
+of a wide law, the incomplete beta integral (`beta_integral`), at a cost that does not grow with n.
+"""
+
+from __future__ import annotations
+
+import math
+
+import flint
+
+from ldpaudit.accountants.numerics.balls import Probability, as_ball, between
+from ldpaudit.accountants.numerics.beta_integral import beta_factor, near_the_mode
+from ldpaudit.accountants.numerics.log_concave import (
+    GUARD,
+    cancelling_bits,
+    expected_terms,
+    log_binomial_coefficient,
+    series_factor,
+    times_log,
+)
+from ldpaudit.errors import Unsupported
+
+_SPARE_BITS = 16
+"""Of the guard bits, those that the continued fraction leaves to rounding."""
+_SERIES_STEP, _FRACTION_STEP = 1.0, 5.0
+"""What a term of the series and a level of the continued fraction cost, relative to each other."""
+_LARGEST_WINDOW = 1 << 22
+"""Coefficients of a law that are kept at most: about n = 1e10."""
+
+
+def binomial_pmf(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:
+    r"""Probability that n coins show exactly k heads, :math:`\binom{n}{k} p^k (1-p)^{n-k}`.
+
+    Parameters
+    ----------
+    n : int
+        Number of coins, at least 0.
+    p : Fraction, int or flint.arb
+        Probability of heads, in [0, 1].
+    k : int
+        Any integer.
+    complement : Fraction, int, flint.arb or None
+        ``1 - p``, for a ball next to 1 whose complement is known better than the difference.
+
+    Returns
+    -------
+    flint.arb
+        At the current precision; exactly 0 or 1 where the law is degenerate or k outside ``0..n``.
+
+    Raises
+    ------
+    ValueError
+        Where n < 0, or p is certainly outside [0, 1].
+    """
+    _require_coins(n, p)
+    return _binomial_pmf(n, p, 1 - p if complement is None else complement, k)
+
+
+def binomial_upper(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:
+    """P[X >= k] for the number X of heads among n coins; parameters as for `binomial_pmf`."""
+    _require_coins(n, p)
+    return _binomial_upper(n, p, 1 - p if complement is None else complement, k)
+
+
+def binomial_lower(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:
+    """P[X <= k] for the number X of heads among n coins; parameters as for `binomial_pmf`."""
+    _require_coins(n, p)
+    return _binomial_upper(n, 1 - p if complement is None else complement, p, n - k)
+
+
+def _require_coins(n: int, p: Probability) -> None:
+    if n < 0:
+        raise ValueError(f"a binomial law needs n >= 0, got n={n}")
+    if p < 0 or p > 1:
+        raise ValueError(f"a binomial law needs 0 <= p <= 1, got p={p} with n={n}")
+
+
+def _binomial_pmf(n: int, p: Probability, q: Probability, k: int) -> flint.arb:
+    if not 0 <= k <= n:
+        return flint.arb(0)
+    if p == 0 or q == 0:  # an inexact ball is equal to nothing
+        return flint.arb(int(k == (n if q == 0 else 0)))
+    with flint.ctx.workprec(flint.ctx.prec + cancelling_bits(n, p, q)):
+        value = (log_binomial_coefficient(n, k) + times_log(k, p) + times_log(n - k, q)).exp()
+    return +value
+
+
+def _binomial_upper(n: int, p: Probability, q: Probability, k: int) -> flint.arb:
+    if k <= 0:
+        return flint.arb(1)
+    if k > n or p == 0:
+        return flint.arb(0)
+    if q == 0:
+        return flint.arb(1)
+    if k <= n * float(p):  # the mean's side: the complement is at most about a half, so nothing is lost
+        return 1 - _binomial_upper(n, q, p, n - k + 1)
+    sigma = math.sqrt(max(0.0, n * float(p) * float(q)))
+    near = near_the_mode(n, n * float(p), sigma, k)
+    with flint.ctx.workprec(flint.ctx.prec + GUARD):
+        factor = beta_factor(n, as_ball(p), as_ball(q), k, sigma) if near else _binomial_factor(n, p, q, k)
+        value = _binomial_pmf(n, p, q, k) * factor
+    return +value
+
+
+def _binomial_factor(n: int, p: Probability, q: Probability, k: int) -> flint.arb:
+    """P[X >= k] / P[X = k] for 0 < k <= n, by whichever way is shorter."""
+    sigma = math.sqrt(n * float(p) * float(q)) + 1
+    distance = (k - n * float(p)) / sigma
+    levels = _expected_levels(distance)
+    if levels * _FRACTION_STEP < expected_terms(sigma, distance) * _SERIES_STEP:
+        factor = _fraction_factor(n, p, q, k, levels)
+        if factor is not None:
+            return factor
+    odds = as_ball(p) / as_ball(q)
+    return series_factor(lambda j: odds * (n - j) / (j + 1), n - k, k)
+
+
+def _expected_levels(distance: float) -> float:
+    """A guess of how many levels of the fraction count: its error falls like ``exp(-2 distance sqrt(2 levels))``."""
+    return (flint.ctx.prec * math.log(2) / (2 * max(distance, 1e-9))) ** 2 / 2 + 4
+
+
+def _fraction_factor(n: int, p: Probability, q: Probability, k: int, levels: float) -> flint.arb | None:
+    r"""P[X >= k] / P[X = k] by Gauss's continued fraction; None where k is not certainly above the mode.
+
+    .. math:: \frac{P[X \ge k]}{P[X = k]} = q F_0, \qquad F_i = \frac{1}{1 + d_{i+1} F_{i+1}}, \qquad
+              d_{2m+1} = -\frac{(k+m)(n+1+m)\,p}{(k+2m)(k+2m+1)}, \quad
+              d_{2m} = \frac{m\,(n-k+1-m)\,p}{(k+2m-1)(k+2m)}
+
+    Source: DLMF 8.17.22 with a = k, b = n - k + 1; it ends at :math:`d_{2b} = 0`. For :math:`(n+1)p < k+1` every
+    odd-numbered :math:`F` lies in (0, 1] and every even-numbered one is positive: d with an even number is not
+    negative, and :math:`(n+1+m)p < k+1+m` gives :math:`|d_{2m+1}| < 1`. So :math:`F_{2m+1} \in [0, 1]` is an
+    enclosure to start from, and as every map is monotone, the two ends of the interval lead to two ends of one.
+    """
+    probability = as_ball(p)
+    if not (n + 1) * probability < k + 1:
+        return None
+    depth = int(levels) + 1
+    while True:
+        depth = min(depth, n - k)
+        # At full depth the next odd-numbered F is exactly 1, because the next even-numbered d is 0.
+        low = _convergent(n, probability, k, depth, flint.arb(int(depth == n - k)))
+        high = _convergent(n, probability, k, depth, flint.arb(1))
+        factor = between(low, high)
+        # Deeper levels narrow the distance of the two ends, not what rounding and a wide p have made of each.
+        if factor.rel_accuracy_bits() >= min(high.rel_accuracy_bits(), flint.ctx.prec - _SPARE_BITS) - 1:
+            return as_ball(q) * factor
+        depth *= 2
+
+
+def _convergent(n: int, p: flint.arb, k: int, depth: int, tail: flint.arb) -> flint.arb:
+    """F_0, where ``F_(2 depth + 1)`` is `tail`."""
+    for m in range(depth, 0, -1):
+        tail = 1 - p * ((k + m) * (n + 1 + m)) / ((k + 2 * m) * (k + 2 * m + 1)) * tail
+        tail = 1 / (1 + p * (m * (n - k + 1 - m)) / ((k + 2 * m - 1) * (k + 2 * m)) / tail)
+    return 1 / (1 - p * (n + 1) / (k + 1) * tail)
+
+
+def binomial_window(n: int, p: flint.arb, q: flint.arb, bits: int) -> tuple[list[flint.arb], int, flint.arb]:
+    """A binomial law where it counts, from which k on, and the probability of all else, about ``2**-bits``.
+
+    Parameters
+    ----------
+    n : int
+        Number of coins.
+    p, q : flint.arb
+        Probabilities of heads and of tails.
+    bits : int
+        Depth of the window.
+    """
+    center, sigma = int(n * float(p)), math.sqrt(n * float(p) * float(q))
+    # Bernstein's tail exp(-t**2 / 2 (sigma**2 + t/3)), solved for t.
+    nats = bits * math.log(2)
+    reach = int(nats / 3 + math.sqrt(nats * nats / 9 + 2 * nats * sigma * sigma)) + 2
+    low, high = max(0, center - reach), min(n, center + reach)
+    if high - low >= _LARGEST_WINDOW:
+        found = f"its law has {high - low} coefficients that count, more than {_LARGEST_WINDOW}"
+        raise Unsupported(f"a group of {n} coins", found)
+    odds = p / q
+    above = [binomial_pmf(n, p, center, q)]
+    for j in range(center, high):
+        above.append(above[-1] * odds * (n - j) / (j + 1))
+    below = above[:1]
+    for j in range(center, low, -1):
+        below.append(below[-1] * j / (odds * (n - j + 1)))
+    with flint.ctx.workprec(32):
+        outside = binomial_lower(n, p, low - 1, q) + binomial_upper(n, p, high + 1, q)
+    return below[:0:-1] + above, low, outside

@@ -1,0 +1,89 @@
+"""The one loop that raises precision until an enclosure is narrow, or a comparison is decided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+
+import flint
+
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.enclosure import Enclosure, Rigour
+
+MOST_BITS = 1 << 11
+"""Where a value's arithmetic cancels by more than this, its enclosure stays wide."""
+_DECIDING = 64, 1 << 12
+"""Bits of the first and of the last attempt to decide a comparison."""
+
+
+def precisions(first: int, last: int) -> Iterator[int]:
+    """Bits to work with, one attempt after the other."""
+    bits = first
+    while bits < last:
+        yield bits
+        bits *= 2
+    yield bits
+
+
+def narrow(
+    value: Callable[[], flint.arb | None],
+    source: str,
+    rigour: Rigour = Rigour.EXACT,
+    bits: int = 128,
+    *,
+    most: int = MOST_BITS,
+    floats: int = 2,
+    width: float = 0.0,
+) -> Enclosure:
+    """Enclosure of a value at a precision at which it is narrow.
+
+    Parameters
+    ----------
+    value : callable
+        No argument to a ball at the current precision, or None where this precision decides nothing.
+    source, rigour : str, Rigour
+        Of the result.
+    bits, most : int
+        Precision of the first attempt, and of the last one.
+    floats : int
+        Steps between floats that the two ends may be apart.
+    width : float
+        Relative width that is enough.
+
+    Returns
+    -------
+    Enclosure
+        As narrow as was asked for, or as the last attempt made it; the whole line where no attempt decided anything.
+    """
+    result = Enclosure(-math.inf, math.inf, rigour, source)
+    for precision in precisions(bits, most):
+        with flint.ctx.workprec(precision):
+            found = value()
+            if found is not None:
+                result = Enclosure.of(found, rigour=rigour, source=source)
+                if _above(result.low, floats) >= result.high or result.relative_width <= width:
+                    break
+    return result
+
+
+def _above(value: float, floats: int) -> float:
+    """The float so many steps above a value."""
+    for _ in range(floats):
+        value = math.nextafter(value, math.inf)
+    return value
+
+
+narrow_enough = partial(narrow, bits=72, most=1 << 12, floats=1, width=2.0**-34)
+"""`narrow`, to a relative width of 2**-34: well below the 1e-9 that is promised where a value takes long to compute."""
+
+
+def at_most(value: Callable[[], flint.arb | None], limit: Fraction) -> bool | None:
+    """Whether a number is at most the limit; None where no precision up to 4096 bits tells, as in a tie."""
+    for precision in precisions(*_DECIDING):
+        with flint.ctx.workprec(precision):
+            found, bound = value(), ball(limit)
+            if found is not None and not found.overlaps(bound):
+                return bool(found < bound)
+    return None
