@@ -13,7 +13,7 @@ from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.composition.two_coins import TwoCoins
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.pld.product import Bracket
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.claim import Claim, Hypothesis
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.neighbours import USER_LEVEL, Neighbours

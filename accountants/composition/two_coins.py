@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 import flint
 
@@ -22,15 +21,16 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.distribution import Loss
+from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
-from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import RESOLUTION, Number, require_delta, require_epsilon
 
 _BITS = 160
 """Of the search for epsilon: tails to 1e-16 relative to delta's own digits are not needed there."""
 
 
 @dataclass(frozen=True)
-class TwoCoins(PrivacyProfile):
+class TwoCoins(OnePairProfile):
     """Profile of M bits that are right with probability p and N that are right with probability q.
 
     Tight for two inputs that differ in all bits: attained on the event {loss > epsilon}.
@@ -48,8 +48,6 @@ class TwoCoins(PrivacyProfile):
     source : str
         What the numbers rest on.
     """
-
-    one_pair: ClassVar[bool] = True
 
     p: Fraction
     m: int

@@ -89,3 +89,35 @@ def first(holds: Callable[[int], bool], guess: int, low: int, high: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
     return high
+
+
+def last_before(holds: Callable[[float], bool], end: float, nearest: float, width: float) -> float:
+    """About the last point below `end` at which a predicate holds that fails from some point on; 0 where none is found.
+
+    Parameters
+    ----------
+    holds : callable
+        Far below the end it may fail again: the search steps away from the end, and then halves.
+    end : float
+        Above 0.
+    nearest, width : float
+        Distance of the first step, and of the two points in the end; relative.
+    """
+    gap = end * nearest
+    while gap < end and not holds(end - gap):
+        gap *= 2
+    if gap >= end:
+        return 0.0
+    low, high = end - gap, end - gap / 2
+    while high - low > width * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def bisect(low_side: Callable[[float], bool], low: float, high: float) -> float:
+    """The upper end of 60 halvings between a point on the low side and one that is not, as floats tell."""
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if low_side(middle) else (low, middle)
+    return high
