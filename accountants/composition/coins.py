@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -175,7 +174,7 @@ class BinomialCoins(Coins):
             with flint.ctx.workprec(bits):
                 if self._within(nowhere, delta):
                     return []
-                low = _last(lambda index: self._exceeds(index, delta), nowhere, self.times)
+                low = first(lambda index: not self._exceeds(index, delta), nowhere + 1, nowhere + 1, self.times + 1) - 1
                 high = first(lambda index: self._within(index, delta), low + 1, low + 1, self.times + 1)
             if high - low <= _CANDIDATES:
                 return [self.head(index) for index in range(low + 1, min(high, self.times) + 1)]
@@ -190,11 +189,6 @@ class BinomialCoins(Coins):
 
     def _within(self, index: int, delta: flint.arb) -> bool:
         return bool(self._at_breakpoint(index) <= delta)
-
-
-def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The last index, from `low`, at which it is taken to hold, to `high`, at which a falling predicate does."""
-    return low + bisect_left(range(low + 1, high + 1), True, key=lambda index: not holds(index))
 
 
 @dataclass(frozen=True)

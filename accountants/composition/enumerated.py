@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.search import step_down, step_up
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
@@ -98,13 +99,9 @@ class FewLosses(PrivacyProfile):
         top = narrow(self._top, self.source).high
         if self.delta(0.0).high <= delta:
             return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
-        guess, gap = min(self._guess(float(delta)), top), RESOLUTION
-        high = guess
-        while high < top and self.delta(high).high > delta:
-            high, gap = min(top, guess + gap * top), 8 * gap
-        low, gap = high, RESOLUTION
-        while low > 0 and self.delta(low).low <= delta:
-            low, gap = max(0.0, guess - gap * top), 8 * gap
+        guess, gap = min(self._guess(float(delta)), top), RESOLUTION * top
+        high = step_up(lambda e: self.delta(e).high <= delta, guess, gap, top)
+        low = step_down(lambda e: self.delta(e).low > delta, high, guess, gap)
         # Nothing above the largest loss is needed, unless an infinite one may be more likely than delta.
         reached = high < top or self.delta(math.inf).high <= delta
         return Enclosure(low, high if reached else math.inf, Rigour.EXACT, self.source)

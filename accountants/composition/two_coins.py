@@ -20,6 +20,7 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.search import step_up
 from ldpaudit.accountants.pld.distribution import Loss
 from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
@@ -70,9 +71,7 @@ class TwoCoins(OnePairProfile):
         # Newton's steps on a convex function, from the left: each is a lower bound by itself.
         while reached > low * (1 + RESOLUTION):
             low, reached = reached, self._reached(reached, Fraction(delta))
-        high, step = low, RESOLUTION
-        while self.delta(high).high > delta:
-            high, step = max(high, RESOLUTION) * (1 + step), 2 * step
+        high = step_up(lambda e: self.delta(e).high <= delta, low, max(low, RESOLUTION) * RESOLUTION)
         return Enclosure(low, high, Rigour.EXACT, self.source)
 
     def pure(self) -> flint.arb:

@@ -1,4 +1,8 @@
-"""Where a decreasing cost crosses a goal: few, dear evaluations."""
+"""Searches that floats guide: roots of decreasing functions that are expensive to evaluate, and monotone predicates.
+
+A search returns points at which the caller's own certified predicate was asked and answered; how it got there never counts.
+Where a float estimate of a certified function is known, see `certified_search`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,12 @@ from collections.abc import Callable
 
 from ldpaudit.profile import Number
 
-_CAP, _NEAR = 1e4, 1.1
+_CAP = 1e4
+"""Nats that a logarithm counts for at most: a cost may be 0, or infinite."""
+_NEAR = 1.1
+"""Factor of the first step where a good guess was not as good as that."""
+_GROWTH = 8
+"""Factor from one step to the next, away from a guess."""
 
 
 def crossing(
@@ -121,3 +130,19 @@ def bisect(low_side: Callable[[float], bool], low: float, high: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if low_side(middle) else (low, middle)
     return high
+
+
+def step_up(enough: Callable[[float], bool], guess: float, gap: float, top: float = math.inf) -> float:
+    """A point from the guess on, in growing steps, at which a predicate holds; the top, unasked, where none does before."""
+    high = guess
+    while high < top and not enough(high):
+        high, gap = min(top, guess + gap), _GROWTH * gap
+    return high
+
+
+def step_down(refused: Callable[[float], bool], start: float, guess: float, gap: float) -> float:
+    """A point from `start` down, in growing steps below the guess, at which a predicate holds; 0, unasked, where none does."""
+    low = start
+    while low > 0 and not refused(low):
+        low, gap = max(0.0, guess - gap), _GROWTH * gap
+    return low
