@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.claims.sign_oracle import hashtogram_accuracy as accuracy  # noqa: F401
-from ldpaudit.accountants.claims.sign_oracle import hashtogram_examples as examples  # noqa: F401
-from ldpaudit.accountants.claims.sign_oracle import hashtogram_printed as printed  # noqa: F401
 from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours

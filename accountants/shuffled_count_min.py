@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from ldpaudit.accountants.claims.shuffled_count_min import accuracy as accuracy
-from ldpaudit.accountants.claims.shuffled_count_min import examples as examples
-from ldpaudit.accountants.claims.shuffled_count_min import printed as printed
-from ldpaudit.accountants.counting.count_min import added, profile_of, replaced
-from ldpaudit.accountants.counting.count_min import whatever_the_hashes as whatever_the_hashes
+from ldpaudit.accountants.counting.count_min import added, profile_of, replaced, whatever_the_hashes
 from ldpaudit.accountants.pld.product import Bracket
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
