@@ -27,6 +27,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
+from ldpaudit.accountants.composition.theorems import hkr12_growth
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
@@ -74,7 +75,7 @@ def theorem_2_5(epsilon: Number, delta: Number, times: int) -> Printed:
     What is found is the exact delta at epsilon of the worst such mechanisms, randomized responses (Kairouz, Oh,
     Viswanath 2015). False as printed, for all 0 < epsilon, delta < 1: with delta near 1 any mechanism is one of these.
     """
-    share = narrow(lambda: ball(Fraction(epsilon)) / _root(8 * times, delta), "Theorem 2.5")
+    share = narrow(lambda: ball(Fraction(epsilon)) / hkr12_growth(times, delta), "Theorem 2.5")
     coin = KaryRandomizedResponse.for_epsilon(Fraction(share.low), k=2)  # rounded down: one of these mechanisms
     any_other = Repeat(Guarantee(Fraction(share.high)), times)
     found = Enclosure.of(
@@ -83,10 +84,6 @@ def theorem_2_5(epsilon: Number, delta: Number, times: int) -> Printed:
     )  # fmt: skip
     sentence = f"delta of T={times} mechanisms at epsilon={float(epsilon):g}"
     return Printed("HKR12 Theorem 2.5", sentence, float(delta), found)
-
-
-def _root(factor: int, delta: Number) -> flint.arb:
-    return (-factor * ball(Fraction(delta)).log()).sqrt()
 
 
 def claims(s: Setting) -> tuple[Claim, ...]:
@@ -106,7 +103,7 @@ def claims(s: Setting) -> tuple[Claim, ...]:
 
 def printed_scale(s: Setting, coordinates: int) -> Enclosure:
     r"""The noise that Theorem 2.5 asks of so many coordinates: :math:`\sqrt{8 T \ln(1/\delta)} / \varepsilon`."""
-    return narrow(lambda: _root(8 * coordinates, s.delta) / ball(s.epsilon), "Theorem 2.5")
+    return narrow(lambda: hkr12_growth(coordinates, s.delta) / ball(s.epsilon), "Theorem 2.5")
 
 
 def theorem_4_3(s: Setting) -> tuple[Printed, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -82,3 +84,8 @@ class Printed:
         missing = "".join(f"; not met: {h.sentence}" for h in self.hypotheses if not h.holds)
         claimed = f"claimed {float(self.claimed):.6g}, found {self.found}"
         return f"{self.standing.name}  {self.where}: {self.sentence}: {claimed}{missing}"
+
+
+def rounding(value: Decimal) -> Fraction:
+    """One unit in the last digit of a printed number."""
+    return Fraction(Decimal(1).scaleb(int(value.as_tuple().exponent)))

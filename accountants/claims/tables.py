@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.sentence import Printed, rounding
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.accountants.shuffling.plan import profile as shuffled
@@ -30,11 +29,6 @@ COMPUTATIONS: dict[str, Callable[..., Enclosure]] = {
     "threshold-epsilon": _threshold_epsilon,
 }
 """By the names that rows use."""
-
-
-def rounding(value: Decimal) -> Fraction:
-    """One unit in the last digit of a printed number."""
-    return Fraction(Decimal(1).scaleb(int(value.as_tuple().exponent)))
 
 
 def judged(row: Row) -> Printed | None:

@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from ldpaudit import tables
-from ldpaudit.accountants.claims.sentence import Printed, Standing
-from ldpaudit.accountants.claims.tables import check, rounding
+from ldpaudit.accountants.claims.sentence import Printed, Standing, rounding
+from ldpaudit.accountants.claims.tables import check
 from ldpaudit.enclosure import Enclosure, Rigour
 from tests.road.test_cli import run
 
