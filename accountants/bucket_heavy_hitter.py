@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.claims.bucket_accuracy import accuracy as accuracy
-from ldpaudit.accountants.claims.bucket_accuracy import examples as examples
-from ldpaudit.accountants.claims.bucket_accuracy import printed as printed
-from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting as Setting
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.claims.sign_oracle import hashtogram_accuracy as accuracy  # noqa: F401
-from ldpaudit.accountants.claims.sign_oracle import hashtogram_examples as examples  # noqa: F401
-from ldpaudit.accountants.claims.sign_oracle import hashtogram_printed as printed  # noqa: F401
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms.hashtogram import Hashtogram

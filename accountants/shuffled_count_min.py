@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from ldpaudit.accountants.claims.shuffled_count_min import accuracy as accuracy
-from ldpaudit.accountants.claims.shuffled_count_min import examples as examples
-from ldpaudit.accountants.claims.shuffled_count_min import printed as printed
 from ldpaudit.accountants.counting.count_min import added, largest, replaced, worst_added, worst_replaced
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ldpaudit.accountants.claims.shuffled_hadamard import Setting as Setting
-from ldpaudit.accountants.claims.shuffled_hadamard import accuracy as accuracy
-from ldpaudit.accountants.claims.shuffled_hadamard import examples as examples
-from ldpaudit.accountants.claims.shuffled_hadamard import printed as printed
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.claims.sign_oracle import Setting as Setting
-from ldpaudit.accountants.claims.sign_oracle import accuracy as accuracy
-from ldpaudit.accountants.claims.sign_oracle import examples as examples
-from ldpaudit.accountants.claims.sign_oracle import printed as printed
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms.sign_oracle import SignOracle

@@ -19,7 +19,12 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.counting.count_min import worst_added, worst_replaced
-from ldpaudit.accountants.counting.smoothness import smooth_delta
+from ldpaudit.accountants.counting.smoothness import (
+    lemma_4_12,
+    smooth_delta,
+    smooth_noise_guarantee,
+    smoothness_hypotheses,
+)
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
@@ -121,22 +126,17 @@ def _tools(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
     alpha = Fraction(printed_epsilon(m, delta).high) / (3 * cells)
     if not 0 < alpha < 1:
         return ()
-    conditions = (
-        Hypothesis("gamma <= 1/2", m.gamma <= Fraction(1, 2)),
-        Hypothesis("k <= alpha gamma n / 2", m.held <= alpha * m.gamma * m.users / 2),
-    )
-    step = narrow(lambda: ball((1 + alpha) / (1 - alpha)).log(), "ln((1 + alpha)/(1 - alpha))")
-    square = alpha * alpha * m.gamma * m.users
-    formula = narrow(lambda: (-ball(square / 8)).exp() + (-ball(square / (8 + 2 * alpha))).exp(), "GGKPV Lemma 4.12")
+    conditions = smoothness_hypotheses(m.users, m.gamma, m.held, alpha)
+    step, formula = lemma_4_12(m.users, m.gamma, alpha)
     exact = smooth_delta(m.users, m.gamma, m.held, step.high)
     words = f"delta of the blanket's smoothness to k={m.held} at alpha={float(alpha):.4g}"
     claims = [Printed("GGKPV Lemma 4.12", words, formula.high, exact, conditions)]
     profile = worst_replaced(m.users, m.gamma, m.held, m.rows)
     for sensitivity, whose in ((2 * cells, "its sensitivity 2 k tau"), (cells, "the k tau of Lemma 4.10's proof")):
-        at = Fraction(step.high) * sensitivity
+        at, promised = smooth_noise_guarantee(step, exact, sensitivity, m.held, m.held)
         claims.append(Printed(
-            "GGKPV Lemma 4.11", f"delta at epsilon={float(at):.4g} of the sketch, by {whose}",
-            min(1.0, float(Fraction(exact.high) * sensitivity)), profile.delta(at), attained=_disjoint(m),
+            "GGKPV Lemma 4.11", f"delta at epsilon={at.high:.4g} of the sketch, by {whose}",
+            min(1.0, promised.high), profile.delta(at.high), attained=_disjoint(m),
         ))  # fmt: skip
     return tuple(claims)
 

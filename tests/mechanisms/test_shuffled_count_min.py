@@ -18,12 +18,18 @@ from scipy import stats
 
 from ldpaudit import account, audit
 from ldpaudit.accountants.claims.sentence import Printed
-from ldpaudit.accountants.claims.shuffled_count_min import blanket_error, printed_epsilon, sufficient_gamma
+from ldpaudit.accountants.claims.shuffled_count_min import (
+    accuracy,
+    blanket_error,
+    examples,
+    printed,
+    printed_epsilon,
+    sufficient_gamma,
+)
 from ldpaudit.accountants.counting.count_min import added, largest, replaced, worst_added, worst_replaced
 from ldpaudit.accountants.counting.counter import NoisyCounter
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.accountants.shuffled_count_min import accuracy, examples, printed
 from ldpaudit.attacks.games.plans import attack
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
