@@ -33,6 +33,7 @@ from ldpaudit.attacks.games.game import Game
 from ldpaudit.attacks.games.sources import Given, Planned
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Form, Mode
+from ldpaudit.experiment import Experiment, Reading
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
@@ -107,7 +108,7 @@ CASES = (
 )
 UNKNOWABLE = ("local hashing",)
 """A view is the seed of a public hash function: who does not know the family cannot learn what it says of an input."""
-ROUNDED = target.Look(Form.CANONICAL)
+ROUNDED = Reading(Form.CANONICAL)
 """Raw floats leak more than the mechanism does: the grid that they lie on."""
 RATIOS = tuple((np.arange(12, 31) / 10).tolist())
 """Multiples of the needed views that a black box is given; it learns from so many that no less can do."""
@@ -214,7 +215,7 @@ def fixed_used(case: Case, epsilon: float, needed: int, seeds: int = 5) -> float
     def power(ratio: float) -> float:
         trials, reached = round(ratio * needed), []
         for seed in range(seeds):
-            job = play.Job(Only(case, m), trials, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
+            job = play.Job(Only(case, m), Experiment(trials, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED))
             state = play.begin(job)
             if state.event not in known:
                 known[state.event] = rates(case, m, epsilon, state.event)
@@ -234,12 +235,12 @@ def fixed_used(case: Case, epsilon: float, needed: int, seeds: int = 5) -> float
 def sequential_used(case: Case, epsilon: float, needed: float, runs: int = 4_000) -> float:
     """Median of the views at which the engine stops, claim ``RHO * epsilon``, over the needed; its looks and its bets."""
     m = case.make(epsilon)
-    job = play.Job(Only(case, m), 10**9, 1 - ALPHA, 1, 0.0, RHO * epsilon, Mode.SEQUENTIAL)
+    job = play.Job(Only(case, m), Experiment(10**9, 1 - ALPHA, 1, 0.0, RHO * epsilon))
     (choice, _), *_ = play._first(job, play.FIRST)
     seen = play.FIRST
     while not choice.event.directions or not choice.right + choice.wrong:  # it looks again at twice as many
         seen *= 2
-        (choice, _), *_ = play._first(replace(job, seed=seen), seen)
+        (choice, _), *_ = play._first(replace(job, experiment=replace(job.experiment, seed=seen)), seen)
     tuning = play._bets(job, Only(case, m).games()[0], choice, seen)
     # What is bet stays as it is after the first guess; the event gets better with the views.
     (choice, _), *_ = play._first(job, max(seen, round(needed / 100)))
@@ -274,8 +275,9 @@ def blackbox_used(case: Case, epsilon: float, needed: int, seeds: int = 4) -> fl
     def power(ratio: float) -> float:
         reached = []
         for seed in range(seeds):
-            found = target.target(function, list(attack_on(m).pair), 0.0, round(ratio * needed), ALPHA, seed, ROUNDED)
-            job = play.Job(Given(found.target), found.remaining, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
+            whole = Experiment(round(ratio * needed), 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
+            found = target.target(function, list(attack_on(m).pair), whole, ROUNDED)
+            job = play.Job(Given(found.target), replace(whole, trials=found.remaining))
             state = play.begin(job)
             right, wrong = rates_of(job.source.games()[0], state.event, epsilon, case.fires(m))
             reached.append(reach(found.remaining - state.drawn, right, wrong, epsilon) if right else 0.0)

@@ -268,6 +268,7 @@ def audit(
     from ldpaudit.adapters.programs import Program
     from ldpaudit.enclosure import round_up, show_down, show_up
     from ldpaudit.evidence import Form, Mode
+    from ldpaudit.experiment import Execution, Reading
     from ldpaudit.expression import parse
     from ldpaudit.pace import least_trials, seconds, trials_within
 
@@ -296,18 +297,19 @@ def audit(
         else:
             function = resolve(target)
         options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta))}
-        options |= {"confidence": confidence, "seed": seed, "users": users, "learned": learned}
+        options |= {"confidence": confidence, "seed": seed, "reading": Reading(users=users, learned=learned)}
         if allowed is not None:
             whole: dict[str, Any] = {**options, "epsilon": None, "mode": Mode.FIXED}
             least = least_trials(max(len(values), 2))
             trials = trials_within(allowed, lambda n: ldpaudit.audit(function, **whole, trials=n), least, time.perf_counter)
             print(f"ldpaudit: {budget} allow {trials:,} trials", file=sys.stderr)  # noqa: T201
         options["trials"] = trials
-        options |= {"progress": lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}")}
+        told = Execution(progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"))
+        options["execution"] = told
         evidence = ldpaudit.audit(function, **options)
         refuted = evidence.refutes(claimed)
         if refuted and kind != "log":  # a log's reports are used once; and what raw reports do not refute, no form does
-            rounded = ldpaudit.audit(function, form=Form.CANONICAL, **options)
+            rounded = ldpaudit.audit(function, **{**options, "reading": Reading(Form.CANONICAL, users, learned)})
     if format is Format.json:
         from ldpaudit.certificate import EvidenceRecord
 

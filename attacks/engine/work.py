@@ -7,7 +7,7 @@ import json
 import os
 import pickle
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -161,6 +161,3 @@ class Checkpoint:
         fresh.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         fresh.replace(self.path)
 
-
-Progress = Callable[[int, float], None]
-"""(views drawn, bound as it stands)."""

@@ -19,7 +19,8 @@ PACKAGE = ROOT / "ldpaudit"
 HEAVY = ("scipy", "sympy", "matplotlib", "numpy", "flint", "pydantic")
 OUTER = ("accountants", "attacks", "proofs")
 NOUNS = {
-    "mechanism", "neighbours", "plan", "claim", "enclosure", "profile", "evidence", "verdict", "certificate", "errors"
+    "mechanism", "neighbours", "plan", "claim", "enclosure", "profile", "evidence", "experiment", "verdict", "certificate",
+    "errors",
 }  # fmt: skip
 
 
