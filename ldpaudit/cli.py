@@ -266,9 +266,9 @@ def audit(
     from ldpaudit.adapters.callables import resolve
     from ldpaudit.adapters.logs import read_log
     from ldpaudit.adapters.programs import Program
-    from ldpaudit.claim import SLACK
     from ldpaudit.enclosure import round_up, show_down, show_up
     from ldpaudit.evidence import Form, Mode
+    from ldpaudit.experiment import Execution, Reading
     from ldpaudit.expression import parse
     from ldpaudit.pace import least_trials, seconds, trials_within
 
@@ -297,18 +297,19 @@ def audit(
         else:
             function = resolve(target)
         options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta))}
-        options |= {"confidence": confidence, "seed": seed, "users": users, "learned": learned}
+        options |= {"confidence": confidence, "seed": seed, "reading": Reading(users=users, learned=learned)}
         if allowed is not None:
             whole: dict[str, Any] = {**options, "epsilon": None, "mode": Mode.FIXED}
             least = least_trials(max(len(values), 2))
             trials = trials_within(allowed, lambda n: ldpaudit.audit(function, **whole, trials=n), least, time.perf_counter)
             print(f"ldpaudit: {budget} allow {trials:,} trials", file=sys.stderr)  # noqa: T201
         options["trials"] = trials
-        options |= {"progress": lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}")}
+        told = Execution(progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"))
+        options["execution"] = told
         evidence = ldpaudit.audit(function, **options)
-        refuted = evidence.epsilon_lower > claimed * (1 + SLACK)
+        refuted = evidence.refutes(claimed)
         if refuted and kind != "log":  # a log's reports are used once; and what raw reports do not refute, no form does
-            rounded = ldpaudit.audit(function, form=Form.CANONICAL, **options)
+            rounded = ldpaudit.audit(function, **{**options, "reading": Reading(Form.CANONICAL, users, learned)})
     if format is Format.json:
         from ldpaudit.certificate import EvidenceRecord
 
@@ -321,7 +322,7 @@ def audit(
         _say(f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {confidence:g}:")
         _say(f"{evidence.right} of {evidence.guesses} guesses were right, on {evidence.event}")
         if rounded is not None:
-            outcome = "REFUTED too" if rounded.epsilon_lower > claimed * (1 + SLACK) else "not refuted"
+            outcome = "REFUTED too" if rounded.refutes(claimed) else "not refuted"
             _say(f"with the order of sets dropped and floats rounded it is {outcome}:")
             _say(f"epsilon >= {show_down(rounded.epsilon_lower)} with confidence {confidence:g}")
         if not refuted and evidence.detectable is not None:
