@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tests.helpers import run
+from tests.helpers import fails_in_one_line, run
 
 
 def test_account_answers_with_an_enclosure() -> None:
@@ -51,3 +51,27 @@ def test_numbers_of_users_and_of_runs_may_be_written_as_powers() -> None:
     refused = run(*common, "--shuffle", "1e-3")
     assert refused.returncode == 2
     assert "needs an integer, got '1e-3'" in refused.stderr
+
+
+COMPARED = ("account", "randomized_response", "epsilon=1", "k=3", "--shuffle", "1e6", "--delta", "1e-6", "--compare")
+
+
+def test_published_bounds_are_compared_in_one_table_of_80_columns() -> None:
+    lines = run(*COMPARED).stdout.splitlines()
+    table = lines[lines.index("") + 1 :]
+    assert max(map(len, table)) <= 80
+    assert sum(line.rstrip().endswith("holds") for line in table) >= 5
+    assert "conjecture: nobody has proved it, so it certifies nothing." in table
+    assert table[-1] == "EFMRTT19 closed form (2019) needs 0 < epsilon0 <= 1/2, got epsilon0=1.0."
+
+
+def test_published_bounds_are_data_too() -> None:
+    answer = json.loads(run(*COMPARED, "--format", "json").stdout)
+    rows = {row["name"]: row for row in answer["published"]}
+    assert rows["FMT21 closed form"]["over_certified"] == pytest.approx(rows["FMT21 closed form"]["epsilon"] / answer["high"])
+    assert rows["EFMRTT19 closed form"]["epsilon"] is None
+    assert rows["FMT22 stronger clones"]["standing"] == "conjecture"
+
+
+def test_published_bounds_are_not_compared_by_their_delta() -> None:
+    fails_in_one_line(run("account", "randomized_response", "k=2", "p=3/4", "--epsilon", "1", "--compare"), "--delta alone")
