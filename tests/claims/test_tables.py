@@ -12,7 +12,7 @@ from ldpaudit import tables
 from ldpaudit.accountants.claims.sentence import Printed, Standing, rounding
 from ldpaudit.accountants.claims.tables import check
 from ldpaudit.enclosure import Enclosure, Rigour
-from tests.road.test_cli import run
+from tests.helpers import run
 
 
 @pytest.mark.parametrize(
