@@ -43,15 +43,6 @@ def log_fraction(value: Fraction, source: str, rigour: Rigour = Rigour.EXACT) ->
         return Enclosure.of(ball(value).log(), rigour=rigour, source=source)
 
 
-def sum_of_terms(terms: Iterable[tuple[Fraction, Fraction, bool]]) -> Enclosure:
-    """Enclosure of a sum of terms (times, value, nats): ``times * log(value)``, or ``times * value`` where nats."""
-    with flint.ctx.workprec(4 * PRECISION):
-        total = flint.arb(0)
-        for times, value, nats in terms:
-            total += ball(times) * (ball(value) if nats else ball(value).log())
-        return Enclosure.of(total, rigour=Rigour.INTERVAL, source="the sum of the parts")
-
-
 @dataclass(frozen=True, slots=True)
 class Atoms:
     """A pair of laws as atoms (P, Q) of decreasing likelihood ratio, those with ratio above 1 only, and their sums.
