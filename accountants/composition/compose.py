@@ -67,16 +67,26 @@ class LatticeProfile(PrivacyProfile):
     def _total(self) -> TotalLoss:
         return TotalLoss(self.groups)
 
+    @cached_property
+    def _pure(self) -> Enclosure:
+        """Epsilon at delta = 0: the sum of all largest losses, infinite where one of them is."""
+        if not all(law.infinite == 0 for law, _ in self.groups):
+            return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
+        return narrow(
+            lambda: sum((times * law.loss_balls()[0] for law, times in self.groups), flint.arb(0)), self.source
+        ).clamp(0.0, math.inf)
+
     def delta(self, epsilon: Number) -> Enclosure:
-        """At a tilt made for this epsilon."""
-        require_epsilon(epsilon)
-        if math.isinf(epsilon):
-            return narrow(lambda: infinite_mass(self.groups), self.source).clamp(0.0, 1.0)
+        """At a tilt made for this epsilon; 0 from the sum of all largest losses on."""
+        if require_epsilon(epsilon) >= self._pure.high:
+            infinite = narrow(lambda: infinite_mass(self.groups), self.source)
+            return infinite.clamp(0.0, 1.0)
         return self._read(self._total.moments.for_epsilon(float(epsilon)), epsilon)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """At a tilt made for this delta; infinite below the infinite-loss mass."""
-        require_delta(delta)
+        if require_delta(delta) == 0:
+            return self._pure
         finite = self._finite(Fraction(delta))
         if finite is None:
             return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
@@ -86,7 +96,8 @@ class LatticeProfile(PrivacyProfile):
             return Enclosure(0.0, 0.0, at_zero.rigour, self.source)
         _, high = bracket(lambda e: self._read(tilt, e).high <= delta)
         low = last_before(lambda e: self._read(tilt, e).low > delta, high, RESOLUTION, RESOLUTION)
-        return Enclosure(low, high, at_zero.rigour, self.source)
+        high = min(high, self._pure.high)
+        return Enclosure(min(low, high), high, at_zero.rigour, self.source)
 
     def _finite(self, delta: Fraction) -> float | None:
         """Logarithm of what delta leaves to finite losses; None where it does not even cover infinite ones."""

@@ -8,7 +8,7 @@ is piecewise linear in :math:`e^\varepsilon` with rational breakpoints, so its i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
@@ -35,15 +35,6 @@ def log_fraction(value: Fraction, source: str, rigour: Rigour = Rigour.EXACT) ->
     precision = PRECISION + value.numerator.bit_length() + value.denominator.bit_length()
     with flint.ctx.workprec(precision):
         return Enclosure.of(ball(value).log(), rigour=rigour, source=source)
-
-
-def sum_of_terms(terms: Iterable[tuple[Fraction, Fraction, bool]]) -> Enclosure:
-    """Enclosure of a sum of terms (times, value, nats): ``times * log(value)``, or ``times * value`` where nats."""
-    with flint.ctx.workprec(4 * PRECISION):
-        total = flint.arb(0)
-        for times, value, nats in terms:
-            total += ball(times) * (ball(value) if nats else ball(value).log())
-        return Enclosure.of(total, rigour=Rigour.INTERVAL, source="the sum of the parts")
 
 
 @dataclass(frozen=True)

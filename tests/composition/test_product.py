@@ -18,6 +18,7 @@ from ldpaudit.accountants.composition import product as accounting
 from ldpaudit.accountants.pld.exact import ExactPLD, Pair
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.attacks.shared.memoized_bits import CERTAIN, count_losses, look_up
+from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms import _bits as mechanisms
 from ldpaudit.mechanisms._hashing import PRIME, buckets, coefficients
 from ldpaudit.mechanisms._sampling import bernoulli
@@ -141,6 +142,19 @@ def test_a_report_of_many_bits_is_known_to_six_digits() -> None:
     assert 0.27490763 <= at.low <= at.high <= 0.27490780
     assert whole.relative_width < 1e-5
     assert account(Repeat(m, 3)).delta(4).relative_width < 1e-5
+
+
+def test_at_delta_0_all_bits_tell_together() -> None:
+    m = Rappor(64, 2, Fraction(1, 2), p=Fraction(1, 4), q=Fraction(3, 4), reports=64)
+    profile = account(m)
+    assert isinstance(profile, accounting.ProductProfile)
+    one, zero = m.bit_law(1), m.bit_law(0)
+    ratio = max(a / b for a, b in zip(one, zero, strict=True)) * max(b / a for a, b in zip(one, zero, strict=True))
+    pure = profile.epsilon(0)
+    assert pure.rigour is Rigour.EXACT
+    assert pure.low == pytest.approx(2 * math.log(ratio), rel=1e-12)
+    assert pure.relative_width < 1e-15
+    assert profile.delta(pure.high).high == 0
 
 
 def test_losses_of_counts_are_logarithms_of_the_laws_ratio() -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ldpaudit import account, audit
 from ldpaudit.accountants.pld.exact import both_directions
-from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms, sum_of_terms
+from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
+from ldpaudit.derivation import sum_of_terms
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, USER_LEVEL
