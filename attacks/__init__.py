@@ -106,7 +106,7 @@ def audit(
     True
     """
     from ldpaudit.attacks.engine import reproducible, run
-    from ldpaudit.attacks.games import game
+    from ldpaudit.attacks.games import sources
 
     trials = run.whole(trials)
     # What learns takes its time before the engine is asked.
@@ -119,7 +119,7 @@ def audit(
     if isinstance(target, Plan | Mechanism):
         if (Form(form), users, learned) != (Form.RAW, 1, False):
             raise ValueError("form, users and learned are for a callable: the score of a mechanism is known")
-        found = run.run(game.Planned(target, neighbours, implementation, delta), trials=trials, **options)
+        found = run.run(sources.Planned(target, neighbours, implementation, delta), trials=trials, **options)
         return found if implementation is None or reproducible.takes_rng(implementation) else replace(found, seed=None)
     function = import_module("ldpaudit.adapters.objects").as_callable(target)
     _require_different(given)

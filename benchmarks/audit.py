@@ -26,9 +26,12 @@ from scipy import special
 from ldpaudit import account, audit
 from ldpaudit.attacks.blackbox import target
 from ldpaudit.attacks.bounds import binomial
+from ldpaudit.attacks.bounds.counts import Counts, LevelTest
+from ldpaudit.attacks.bounds.level import level_test
 from ldpaudit.attacks.engine import play
-from ldpaudit.attacks.games.game import Game, Given, Planned
-from ldpaudit.attacks.games.plans import attack
+from ldpaudit.attacks.games.game import Game
+from ldpaudit.attacks.games.sources import Given, Planned
+from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Form, Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
@@ -69,7 +72,7 @@ def _subset(m: SubsetSelection) -> float:
 
 def _atoms(m: Mechanism) -> float:
     """Probability of the views with the largest loss, by enumeration."""
-    first, second = (m.law(x) for x in attack(m).pair)
+    first, second = (m.law(x) for x in attack_on(m).pair)
     chances = [(first.probability(y), second.probability(y)) for y in first.views()]
     losses = [abs(math.log(a / b)) if a and b else 0.0 for a, b in chances]
     return float(sum((a + b) / 2 for (a, b), loss in zip(chances, losses, strict=True) if loss > max(losses) * (1 - 1e-9)))
@@ -251,7 +254,7 @@ def stopping(
     """Median stopping time of the engine's test at the engine's looks."""
     sizes = np.array(list(play._sizes(job, burnt, end)))
     drawn = np.cumsum(sizes)
-    test = binomial.level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, tuning)
+    test = level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, tuning)
     rng = np.random.default_rng(1)
     used = []
     for _ in range(runs // 500):
@@ -271,7 +274,7 @@ def blackbox_used(case: Case, epsilon: float, needed: int, seeds: int = 4) -> fl
     def power(ratio: float) -> float:
         reached = []
         for seed in range(seeds):
-            found = target.target(function, list(attack(m).pair), 0.0, round(ratio * needed), ALPHA, seed, ROUNDED)
+            found = target.target(function, list(attack_on(m).pair), 0.0, round(ratio * needed), ALPHA, seed, ROUNDED)
             job = play.Job(Given(found.target), found.remaining, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
             state = play.begin(job)
             right, wrong = rates_of(job.source.games()[0], state.event, epsilon, case.fires(m))
@@ -340,7 +343,7 @@ def simulated_level(inputs: int, epsilon: float, guesses: int, runs: int) -> tup
     rng, null = np.random.default_rng(2), share(epsilon, inputs)
     # The share of a mechanism rounds to this epsilon from below; a hair more is what the level must allow.
     bets = tuple(epsilon * ratio for ratio in play.RATIOS)
-    early = binomial.level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, bets)
+    early = level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, bets)
     once, last = (binomial.Binomial(inputs, level * ALPHA) for level in (1.0, play.FINAL))
     at = np.arange(1, guesses + 1)
     least = np.array([_refuting(early, t, epsilon) for t in at.tolist()])
@@ -348,19 +351,19 @@ def simulated_level(inputs: int, epsilon: float, guesses: int, runs: int) -> tup
     for _ in range(runs // 500):
         right = np.cumsum(rng.random((500, guesses)) < null, axis=1)
         ends = right[:, -1]
-        bounds = {r: [t.epsilon_lower(binomial.Counts(r, guesses - r, guesses)) for t in (once, last)] for r in set(ends.tolist())}
+        bounds = {r: [t.epsilon_lower(Counts(r, guesses - r, guesses)) for t in (once, last)] for r in set(ends.tolist())}
         whole, part = np.array([bounds[r] for r in ends.tolist()]).T
         fixed += int(np.count_nonzero(whole > epsilon))
         stopped += int(np.count_nonzero((right >= least).any(axis=1) | (part > epsilon)))
     return fixed / runs, stopped / runs
 
 
-def _refuting(test: binomial.LevelTest, guesses: int, epsilon: float) -> int:
+def _refuting(test: LevelTest, guesses: int, epsilon: float) -> int:
     """Fewest right guesses that refute; one more than there are where none do."""
     low, high = -1, guesses + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if test.refutes(binomial.Counts(middle, guesses - middle, guesses), epsilon) else (middle, high)
+        low, high = (low, middle) if test.refutes(Counts(middle, guesses - middle, guesses), epsilon) else (middle, high)
     return high
 
 

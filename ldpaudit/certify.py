@@ -12,7 +12,8 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
-import ldpaudit
+from ldpaudit.accountants import account
+from ldpaudit.attacks import audit
 from ldpaudit.certificate import Certificate, ClaimRecord, EnclosureRecord, EvidenceRecord, ProofRecord
 from ldpaudit.claim import Claim
 from ldpaudit.deployment import Deployment, load, loads
@@ -22,6 +23,7 @@ from ldpaudit.evidence import Evidence
 from ldpaudit.mechanisms import stem
 from ldpaudit.plan import Compose, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.verdict import Outcome, Verdict, judge
+from ldpaudit.version import __version__
 
 TRIALS = 200_000
 """Default views a claim."""
@@ -113,8 +115,8 @@ def _attempt(stage: Callable[[], Any]) -> Any:
 def _evidence(claim: Claim, implementation: Any, seed: int, trials: int, confidence: float) -> Evidence:
     asked = claim.epsilon is None
     if asked:
-        claim = replace(claim, epsilon=_answer(ldpaudit.account(claim.plan, claim.neighbours).epsilon(claim.delta)))
-    found: Evidence = ldpaudit.audit(
+        claim = replace(claim, epsilon=_answer(account(claim.plan, claim.neighbours).epsilon(claim.delta)))
+    found: Evidence = audit(
         claim.plan,
         epsilon=float(claim.epsilon or 0),
         # A delta below the claim's would say nothing of it.
@@ -136,7 +138,7 @@ def _answer(e: Enclosure) -> Fraction:
 
 
 def _record(claim: Claim, evidence: Evidence | Unsupported | None) -> ClaimRecord:
-    enclosure = _attempt(lambda: ldpaudit.account(claim.plan, claim.neighbours).epsilon(claim.delta))
+    enclosure = _attempt(lambda: account(claim.plan, claim.neighbours).epsilon(claim.delta))
     proof = _attempt(lambda: derive(claim.plan, claim.neighbours.kind))
     limits = [str(x) for x in (enclosure, evidence, proof) if isinstance(x, Unsupported)]
     enclosures = [enclosure] if isinstance(enclosure, Enclosure) else []
@@ -253,7 +255,7 @@ def _certificate(
 def versions() -> dict[str, str]:
     """Of everything that numbers depend on."""
     libraries = {name: metadata.version(name) for name in ("numpy", "scipy", "sympy", "python-flint")}
-    return {"ldpaudit": ldpaudit.__version__, "python": platform.python_version(), **libraries}
+    return {"ldpaudit": __version__, "python": platform.python_version(), **libraries}
 
 
 def verify(certificate: Certificate) -> list[str]:
@@ -262,7 +264,7 @@ def verify(certificate: Certificate) -> list[str]:
     The deployment is parsed again, its plans accounted and proved again, the evidence's bound computed again from its
     counts, and every claim judged again.
     """
-    bound = import_module("ldpaudit.attacks.bounds.binomial").bound_of
+    bound = import_module("ldpaudit.attacks.bounds.level").bound_of
     whole = loads(certificate.deployment, f"{certificate.id} (inside the certificate)")
     differences = []
     if [c.id for c in whole.claims] != [c.id for c in certificate.claims]:

@@ -266,7 +266,6 @@ def audit(
     from ldpaudit.adapters.callables import resolve
     from ldpaudit.adapters.logs import read_log
     from ldpaudit.adapters.programs import Program
-    from ldpaudit.claim import SLACK
     from ldpaudit.enclosure import round_up, show_down, show_up
     from ldpaudit.evidence import Form, Mode
     from ldpaudit.expression import parse
@@ -306,7 +305,7 @@ def audit(
         options["trials"] = trials
         options |= {"progress": lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}")}
         evidence = ldpaudit.audit(function, **options)
-        refuted = evidence.epsilon_lower > claimed * (1 + SLACK)
+        refuted = evidence.refutes(claimed)
         if refuted and kind != "log":  # a log's reports are used once; and what raw reports do not refute, no form does
             rounded = ldpaudit.audit(function, form=Form.CANONICAL, **options)
     if format is Format.json:
@@ -321,7 +320,7 @@ def audit(
         _say(f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {confidence:g}:")
         _say(f"{evidence.right} of {evidence.guesses} guesses were right, on {evidence.event}")
         if rounded is not None:
-            outcome = "REFUTED too" if rounded.epsilon_lower > claimed * (1 + SLACK) else "not refuted"
+            outcome = "REFUTED too" if rounded.refutes(claimed) else "not refuted"
             _say(f"with the order of sets dropped and floats rounded it is {outcome}:")
             _say(f"epsilon >= {show_down(rounded.epsilon_lower)} with confidence {confidence:g}")
         if not refuted and evidence.detectable is not None:

@@ -18,8 +18,8 @@ from ldpaudit.attacks.blackbox.choosing import LUCK, Found, Reports, learn
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, encode, join, require_alike
 from ldpaudit.attacks.blackbox.scores import Candidate
 from ldpaudit.attacks.blackbox.two_users import neighbouring, together
-from ldpaudit.attacks.engine.run import Target
 from ldpaudit.attacks.engine.work import Progress
+from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.two_inputs import CANDIDATES, Event, Prospect
 from ldpaudit.evidence import Form
 from ldpaudit.pace import LEARNING, LEAST, least_trials

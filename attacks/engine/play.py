@@ -17,9 +17,11 @@ import numpy as np
 from scipy import special
 
 from ldpaudit.attacks.bounds import binomial
-from ldpaudit.attacks.bounds.binomial import Counts
+from ldpaudit.attacks.bounds.counts import Counts, LevelTest
+from ldpaudit.attacks.bounds.level import level_test
 from ldpaudit.attacks.engine.work import LARGEST, SMALLEST, Checkpoint, Progress, State, Unit, stream
-from ldpaudit.attacks.games.game import Aim, Game, Source, games
+from ldpaudit.attacks.games.game import Aim, Game
+from ldpaudit.attacks.games.sources import Source, games
 from ldpaudit.attacks.games.two_inputs import Choice
 from ldpaudit.claim import SLACK
 from ldpaudit.evidence import Mode
@@ -86,10 +88,10 @@ class Job:
         looks = [(Mode.SEQUENTIAL, 1 - FINAL, state.counts)]
         return [*looks, (Mode.FIXED, FINAL, state.counts - state.since)] if state.drawn == self.trials else looks
 
-    def test(self, state: State, mode: Mode, level: float) -> binomial.LevelTest:
+    def test(self, state: State, mode: Mode, level: float) -> LevelTest:
         """The test that counts are put to."""
         inputs = games(self.source)[state.game].inputs
-        return binomial.level_test(mode, inputs, self.delta, state.directions, level * self.alpha, state.tuning)
+        return level_test(mode, inputs, self.delta, state.directions, level * self.alpha, state.tuning)
 
     def refuted(self, state: State) -> bool:
         """Whether a sequential audit knows enough."""

@@ -17,7 +17,8 @@ import numpy as np
 
 from ldpaudit.adapters.callables import call, positional
 from ldpaudit.adapters.objects import as_callable
-from ldpaudit.attacks.games.game import Planned, chunks
+from ldpaudit.attacks.games.game import chunks
+from ldpaudit.attacks.games.sources import Planned
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.attacks.bounds import binomial
+from ldpaudit.attacks.bounds.counts import Counts
+from ldpaudit.attacks.bounds.level import detectable
 from ldpaudit.attacks.engine.play import Job, begin, measure
 from ldpaudit.attacks.engine.work import Checkpoint, Progress, State
-from ldpaudit.attacks.games.game import Given, Source, games
-from ldpaudit.attacks.games.game import Target as Target  # where the attacks have always found it
+from ldpaudit.attacks.games.game import Target
+from ldpaudit.attacks.games.sources import Given, Source, games
 from ldpaudit.evidence import Evidence, Mode
 
 
@@ -100,7 +101,7 @@ def _evidence(job: Job, state: State) -> Evidence:
         seed=job.seed,
         claimed=claimed,
         p_value=p_value,
-        detectable=None if claimed is None else binomial.detectable(test, counts, game.inputs, share, claimed),
+        detectable=None if claimed is None else detectable(test, counts, game.inputs, share, claimed),
         inputs=game.inputs,
         mode=mode,
         level=level,
@@ -108,7 +109,7 @@ def _evidence(job: Job, state: State) -> Evidence:
     )
 
 
-def _words(event: str, state: State, counts: binomial.Counts) -> str:
+def _words(event: str, state: State, counts: Counts) -> str:
     """What was looked for, and where it was seen on one input only, what that is worth."""
     if not state.event.certain or not counts.right or counts.wrong:
         return event

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ldpaudit import account, audit
-from ldpaudit.attacks.bounds.binomial import Counts
+from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.nuisance import Worst
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse

@@ -24,13 +24,15 @@ from ldpaudit import account, audit
 from ldpaudit.adapters.logs import Log
 from ldpaudit.adapters.programs import Program
 from ldpaudit.attacks.bounds import nuisance
-from ldpaudit.attacks.bounds.binomial import Counts, bound_of, level_test
+from ldpaudit.attacks.bounds.counts import Counts
+from ldpaudit.attacks.bounds.level import bound_of, level_test
 from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.engine import run as engine
-from ldpaudit.attacks.engine.run import Target, run
+from ldpaudit.attacks.engine.run import run
 from ldpaudit.attacks.engine.work import State
 from ldpaudit.attacks.games import k_inputs, two_inputs
-from ldpaudit.attacks.games.game import Given, Planned
+from ldpaudit.attacks.games.game import Target
+from ldpaudit.attacks.games.sources import Given, Planned
 from ldpaudit.certificate import EvidenceRecord
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.laplace import Laplace

@@ -23,7 +23,7 @@ from ldpaudit.accountants.counting.count_min import added, profile_of, replaced,
 from ldpaudit.accountants.counting.counter import NoisyCounter
 from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
 from ldpaudit.accountants.shuffled_count_min import accuracy, examples, printed
-from ldpaudit.attacks.games.plans import attack
+from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Mode
@@ -207,7 +207,7 @@ def test_a_million_users_run_in_ten_seconds() -> None:
 @pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE], ids=str)
 def test_the_score_is_the_log_likelihood_ratio(relation: Neighbours) -> None:
     m = ShuffledCountMin(3, 6, 2, 2, F(2, 5))
-    found = attack(m, relation)
+    found = attack_on(m, relation)
     laws = [m.law(x) for x in found.pair]
     views = [y for y, p in laws[0].items() if p or laws[1].probability(y)]
     for view, score in zip(views, found.score(np.array(views)), strict=True):
