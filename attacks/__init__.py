@@ -13,7 +13,8 @@ from typing import Any
 from ldpaudit.evidence import Evidence, Form, Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
-from ldpaudit.plan import Plan
+from ldpaudit.plan import Plan, Shuffle
+from ldpaudit.profile import Witness
 
 TRIALS = 10**6
 """Default budget, in views."""
@@ -32,6 +33,7 @@ def audit(
     seed: int = 0,
     neighbours: Neighbours | None = None,
     implementation: Mechanism | Callable[..., Any] | None = None,
+    witness: Witness | None = None,
     mode: Mode = Mode.SEQUENTIAL,
     form: Form = Form.RAW,
     users: int = 1,
@@ -64,6 +66,9 @@ def audit(
         The relation; by default the mechanism's usual one.
     implementation : Mechanism or callable or None
         Code that is sampled in place of the mechanism, whose parameters still guide the attack.
+    witness : Witness or None
+        Of a shuffled plan: the two data sets to tell apart. Without it, some on the values of the mechanism's attack are
+        tried. The bound is the samples' alone in either case.
     mode : Mode
         ``sequential``, the default: the bound holds at every stopping time, and the audit stops as soon as the claim is
         refuted. ``fixed``: the whole budget, and the sharpest bound that it gives.
@@ -113,13 +118,14 @@ def audit(
     run.require(trials, confidence, delta, epsilon, seed)
     _require_helpers(executor, progress)
     given = None if inputs is None else list(inputs)
+    trials = _require_shuffled(target, witness, implementation, trials)
     code = reproducible.require(target, given, implementation, neighbours, delta, trials, executor, checkpoint)
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "seed": seed}
     options |= {"mode": Mode(mode), "executor": executor, "checkpoint": checkpoint, "progress": progress, "code": code}
     if isinstance(target, Plan | Mechanism):
         if (Form(form), users, learned) != (Form.RAW, 1, False):
             raise ValueError("form, users and learned are for a callable: the score of a mechanism is known")
-        found = run.run(sources.Planned(target, neighbours, implementation, delta), trials=trials, **options)
+        found = run.run(sources.Planned(target, neighbours, implementation, delta, witness), trials=trials, **options)
         return found if implementation is None or reproducible.takes_rng(implementation) else replace(found, seed=None)
     function = import_module("ldpaudit.adapters.objects").as_callable(target)
     _require_different(given)
@@ -140,6 +146,15 @@ def _require_helpers(executor: Any, progress: Any) -> None:
         raise TypeError(f"an audit needs an executor of concurrent.futures, got {executor!r:.60}")
     if progress is not None and not callable(progress):
         raise TypeError(f"an audit needs progress to be callable, got {progress!r:.60}")
+
+
+def _require_shuffled(target: Any, witness: Any, implementation: Any, trials: int) -> int:
+    """How many views can be drawn: of a shuffled plan each is as many reports as there are users."""
+    if witness is not None and not (isinstance(witness, Witness) and witness.plan == target):
+        raise ValueError(f"an audit needs a witness of {target!s:.60}, got {witness!s:.60}")
+    if not isinstance(target, Shuffle) or target.users == 1:
+        return trials
+    return import_module(f"{__name__}.games.shuffled").views_within(target, implementation, trials)  # type: ignore[no-any-return]
 
 
 def _require_different(inputs: list[Any] | None) -> None:

@@ -72,7 +72,9 @@ class Witness:
     pair : pair of DataSet
         Two neighbouring data sets.
     event : str
-        The views that tell them apart, in words.
+        The views that tell them apart, in words: those that are more than ``e**epsilon`` times as likely under the first.
+    epsilon : number or None
+        In nats; None where the event is still to be chosen.
 
     Raises
     ------
@@ -83,6 +85,7 @@ class Witness:
     plan: Plan
     pair: tuple[DataSet, DataSet]
     event: str
+    epsilon: Number | None = None
 
     def __post_init__(self) -> None:
         first, second = (Counter(dict(data.counts)) for data in self.pair)

@@ -170,4 +170,6 @@ class ShuffleProfile(PrivacyProfile):
         if self.local.delta(require_epsilon(epsilon)).high == 0 or math.isinf(epsilon):
             return None
         found = self.bound.attained(Fraction(epsilon), self.tolerance)
-        return Witness(self.plan, found.pair, found.event) if found.pair is not None and found.value > 0 else None
+        if found.pair is None or not found.value > 0:
+            return None
+        return Witness(self.plan, found.pair, found.event, epsilon)
