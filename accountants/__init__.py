@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
+from typing import Any
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -48,8 +50,9 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
             profile = import_module(f"{__name__}.pld.profiles").PostProcessedProfile(account(inner, neighbours))
         case Guarantee() | Repeat() | Compose():
             profile = import_module(f"{__name__}.composition.plan").profile(plan, neighbours)
-        case Shuffle():
-            profile = import_module(f"{__name__}.shuffling.plan").profile(plan, neighbours)
+        case Shuffle(inner, users):
+            known = partial(_shuffled, inner.mechanism, users) if isinstance(inner, Run) else None
+            profile = import_module(f"{__name__}.shuffling.plan").profile(plan, neighbours, known)
         case Subsample():
             profile = import_module(f"{__name__}.sampling.subsample").profile(plan, neighbours)
         case _:
@@ -64,3 +67,9 @@ def _mechanism_profile(mechanism: Mechanism, neighbours: Neighbours | None) -> P
         raise Unsupported(mechanism, f"its inputs have the relations {supported}, not {relation}")
     found: PrivacyProfile = import_module(f"{__name__}.{stem(mechanism)}").profile(mechanism, relation)
     return found
+
+
+def _shuffled(mechanism: Mechanism, users: int) -> Any:
+    """What a shuffler needs to know of a mechanism: its stem says it, or else its finite law."""
+    own = getattr(import_module(f"{__name__}.{stem(mechanism)}"), "shuffled", None)
+    return (own or import_module(f"{__name__}.shuffling.randomizers").of_mechanism)(mechanism, users)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern, independent
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -34,3 +38,13 @@ def profile(m: HadamardResponse, neighbours: Neighbours = REPLACE_ONE) -> Privac
     # The half of the columns on which the two rows agree has likelihood ratio 1 and never counts.
     atoms = [(m.p / 2, (1 - m.p) / 2), ((1 - m.p) / 2, m.p / 2)]
     return FiniteProfile(both_directions(atoms), "Hadamard response: log(p/(1-p)), attained where the two rows differ")
+
+
+def shuffled(m: HadamardResponse, users: int) -> Bound:
+    """Matched laws: the base is a uniform column of the matrix, which matches x where row x + 1 is +1.
+
+    Rows 1 and 2 are independent, and row 3 is their product: of all third values, the one that hides least.
+    """
+    pairs = independent((Fraction(1, 2), Fraction(1, 2)), 2)
+    triples: dict[Pattern, Fraction] = {(a, b, int(a == b)): w for (a, b), w in pairs.items()}
+    return MatchedLaws.of(m.inputs, pairs if m.k == 2 else triples, {1: 2 * m.p, 0: 2 * (1 - m.p)}).bound(users)

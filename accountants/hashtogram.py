@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -33,3 +36,10 @@ def profile(m: Hashtogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
     """
     atoms = [(m.p, 1 - m.p), (1 - m.p, m.p)]
     return FiniteProfile(both_directions(atoms), "hashtogram: log(p/(1-p)), attained at y = H[h(x), r]")
+
+
+def shuffled(m: Hashtogram, users: int) -> Bound:
+    """Binary randomized response of the sign, in one public column: every value has one of the two signs."""
+    first, second = m.apart
+    sign = int(m.signs(first, np.array([m.index]))[0])
+    return BinaryBound(m.p, users, (first, second), str((m.index, sign)))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -36,3 +40,13 @@ def profile(m: LocalHashing, neighbours: Neighbours = REPLACE_ONE) -> PrivacyPro
     apart = 1 - m.collision
     atoms = [(apart * m.p, apart * m.lie), (apart * m.lie, apart * m.p)]
     return FiniteProfile(both_directions(atoms), "local hashing: log(p(g-1)/(1-p)), attained at y = h(x) != h(x')")
+
+
+def shuffled(m: LocalHashing, users: int) -> Bound:
+    """Matched laws: the base is a uniform report, which matches x where it names the hash of x.
+
+    Three hashes of a linear function are not independent: only two are known for all inputs at once.
+    """
+    both, one = m.collision / m.g, (1 - m.collision) / m.g
+    patterns: dict[Pattern, Fraction] = {(1, 1): both, (1, 0): one, (0, 1): one, (0, 0): 1 - both - 2 * one}
+    return MatchedLaws.of(m.inputs, patterns, {1: m.g * m.p, 0: m.g * m.lie}).bound(users)

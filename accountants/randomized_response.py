@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
+from ldpaudit.accountants.shuffling.randomizers import MatchedLaws
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -33,3 +37,13 @@ def profile(m: KaryRandomizedResponse, neighbours: Neighbours = REPLACE_ONE) -> 
     # The k - 2 views that are a lie on both inputs have likelihood ratio 1 and never count.
     atoms = [(m.p, m.lie), (m.lie, m.p)]
     return FiniteProfile(both_directions(atoms), "k-ary randomized response: log(p(k-1)/(1-p)), attained at y = x")
+
+
+def shuffled(m: KaryRandomizedResponse, users: int) -> Bound:
+    """Two values are binary randomized response; more are matched laws, whose base is a uniform draw from k values."""
+    if m.k == 2 and m.p > Fraction(1, 2):
+        return BinaryBound(m.p, users)
+    size = min(m.k, 3)
+    patterns = {tuple(int(i == j) for j in range(size)): Fraction(1, m.k) for i in range(size)}
+    patterns[(0,) * size] = Fraction(m.k - size, m.k)
+    return MatchedLaws.of(m.inputs, patterns, {1: m.k * m.p, 0: m.k * m.lie}).bound(users)

@@ -6,9 +6,14 @@ from dataclasses import replace
 
 from ldpaudit.accountants.composition.product import exact_reports, product_profile
 from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.shuffling import bloom
+from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound, OthersAlike
 from ldpaudit.mechanisms.rappor import SEARCHED, Difference, PermanentRappor, Rappor
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
+
+_THIRD_VALUES = 64
+"""Values among which one with few bits in common is looked for; two random signatures of a filter have nearly none."""
 
 
 def profile(m: Rappor | PermanentRappor, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -59,3 +64,29 @@ def largest_differences(bits: int, hashes: int) -> set[Difference]:
         return {(hashes, hashes)}
     # Every value sets a bit.
     return {(a, bits - a) for a in range(max(1, bits - hashes), min(hashes, bits - 1) + 1)}
+
+
+def shuffled(m: Rappor | PermanentRappor, users: int) -> Bound | None:
+    """Independent bits: a blanket for all sizes that signatures may have, and data sets among values that were looked at.
+
+    All others hold one of user 1's two values, or the value among the first 64 whose signature has least in common with
+    theirs. None where a report has too many kinds of likelihood ratios.
+    """
+    laws = m.bit_law(0), m.bit_law(1)
+    blankets = bloom.blankets(m.bits, m.hashes, laws)
+    if blankets is None:
+        return None
+    signatures = {value: _signature(m, value) for value in range(min(m.domain, _THIRD_VALUES))}
+    found = []
+    for x, x2 in {order for a, b in m.differences.values() for order in ((a, b), (b, a))}:
+        first, second = _signature(m, x), _signature(m, x2)
+        free = [third for third in signatures if third not in (x, x2)]
+        third = min(free, key=lambda other: len(signatures[other] & (first | second)), default=x)
+        for other in dict.fromkeys((x, x2, third)):
+            if (blanket := bloom.others_alike((first, second, _signature(m, other)), laws)) is not None:
+                found.append(OthersAlike(blanket, (x, x2), other))
+    return BlanketBound(blankets, tuple(found), users) if found else None
+
+
+def _signature(m: Rappor | PermanentRappor, x: int) -> set[int]:
+    return set(m.signature(x).nonzero()[0].tolist())

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -38,3 +41,10 @@ def profile(m: SignOracle, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
     """
     atoms = [(m.p, 1 - m.p), (1 - m.p, m.p)]
     return FiniteProfile(both_directions(atoms), "sign oracle: log(p/(1-p)), attained at y = Z[x, i]")
+
+
+def shuffled(m: SignOracle, users: int) -> Bound:
+    """Binary randomized response of the sign, in one public column: every value has one of the two signs."""
+    first, second = m.apart
+    sign = int(m.signs(first, np.array([m.index]))[0])
+    return BinaryBound(m.p, users, (first, second), str((m.index, sign)))

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import product
+from math import comb
+
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.randomizers import MatchedLaws
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -35,3 +41,12 @@ def profile(m: SubsetSelection, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     return FiniteProfile(
         both_directions([(own, wrong), (wrong, own)]), "subset selection: log(p(k-d)/((1-p)d)), attained at x in, x' out"
     )
+
+
+def shuffled(m: SubsetSelection, users: int) -> Bound:
+    """Matched laws: the base is a uniform d-subset of k values, which matches x where it contains x."""
+    k, d, p = m.k, m.d, m.p
+    size = min(k, 3)
+    held = (y for y in product((0, 1), repeat=size) if d >= sum(y))
+    patterns = {y: Fraction(comb(k - size, d - sum(y)), comb(k, d)) for y in held}
+    return MatchedLaws.of(m.inputs, patterns, {1: p * k / d, 0: (1 - p) * k / (k - d)}).bound(users)

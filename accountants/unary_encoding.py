@@ -5,6 +5,8 @@ from __future__ import annotations
 from ldpaudit.accountants.composition.product import product_profile
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, independent
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -38,3 +40,9 @@ def profile(m: UnaryEncoding, neighbours: Neighbours = REPLACE_ONE) -> PrivacyPr
     zero = [(q, p) for p, q in one]
     # Exchanging the two bits maps one order of the pair onto the other.
     return product_profile([[(one, 1), (zero, 1)]], "unary encoding: log(p(1-q)/(q(1-p))), attained at bits 1 and 0")
+
+
+def shuffled(m: UnaryEncoding, users: int) -> Bound:
+    """Matched laws: under the base all bits are those of nobody, and a report matches x where bit x is 1."""
+    patterns = independent((1 - m.q, m.q), min(m.k, 3))
+    return MatchedLaws.of(m.inputs, patterns, {1: m.p / m.q, 0: (1 - m.p) / (1 - m.q)}).bound(users)

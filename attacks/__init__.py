@@ -15,7 +15,8 @@ from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.experiment import AS_RETURNED, HERE, Execution, Experiment, Reading
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
-from ldpaudit.plan import Plan
+from ldpaudit.plan import Plan, Shuffle
+from ldpaudit.profile import Witness
 
 TRIALS = 10**6
 """Default budget, in views."""
@@ -34,6 +35,7 @@ def audit(
     seed: int = 0,
     neighbours: Neighbours | None = None,
     implementation: Mechanism | Callable[..., Any] | None = None,
+    witness: Witness | None = None,
     mode: Mode = Mode.SEQUENTIAL,
     reading: Reading = AS_RETURNED,
     execution: Execution = HERE,
@@ -62,6 +64,9 @@ def audit(
         The relation; by default the mechanism's usual one.
     implementation : Mechanism or callable or None
         Code that is sampled in place of the mechanism, whose parameters still guide the attack.
+    witness : Witness or None
+        Of a shuffled plan: the two data sets to tell apart. Without it, some on the values of the mechanism's attack are
+        tried. The bound is the samples' alone in either case.
     mode : Mode
         ``sequential``, the default: the bound holds at every stopping time, and the audit stops as soon as the claim is
         refuted. ``fixed``: the whole budget, and the sharpest bound that it gives.
@@ -100,7 +105,10 @@ def audit(
     if isinstance(target, Plan | Mechanism):
         if reading != AS_RETURNED:
             raise ValueError(f"reading is for a callable, and the score of a mechanism is known; got {reading}")
-        return _of_plan(target, neighbours, implementation, asked, execution)
+        asked = _require_shuffled(target, witness, implementation, asked)
+        return _of_plan(target, neighbours, implementation, witness, asked, execution)
+    if witness is not None:
+        raise ValueError("a witness is for a shuffled plan, and of a callable nothing is known")
     return _of_callable(target, inputs, asked, reading, execution)
 
 
@@ -108,13 +116,14 @@ def _of_plan(
     plan: Plan | Mechanism,
     neighbours: Neighbours | None,
     implementation: Mechanism | Callable[..., Any] | None,
+    witness: Witness | None,
     asked: Experiment,
     execution: Execution,
 ) -> Evidence:
     from ldpaudit.attacks.engine import reproducible, run
     from ldpaudit.attacks.games.sources import Planned
 
-    source = Planned(plan, neighbours, implementation, asked.delta)
+    source = Planned(plan, neighbours, implementation, asked.delta, witness)
     code = plan if implementation is None else implementation
     digest = reproducible.require(code, reproducible.as_planned(source), asked.trials, execution)
     found = run.run(source, asked, execution, digest)
@@ -139,6 +148,19 @@ def _of_callable(
     found = run.run(box.target, replace(asked, trials=box.remaining), execution, digest)
     seed = asked.seed if reproducible.takes_rng(function) else None
     return replace(found, trials=learned_from + found.trials, seed=seed)
+
+
+def _require_shuffled(
+    target: Plan | Mechanism, witness: Any, implementation: Any, asked: Experiment
+) -> Experiment:
+    """With as many views as can be drawn: of a shuffled plan each is as many reports as there are users."""
+    if witness is not None and not (isinstance(witness, Witness) and witness.plan == target):
+        raise ValueError(f"an audit needs a witness of {target!s:.60}, got {witness!s:.60}")
+    if not isinstance(target, Shuffle) or target.users == 1:
+        return asked
+    from ldpaudit.attacks.games.shuffled import views_within
+
+    return replace(asked, trials=views_within(target, implementation, asked.trials))
 
 
 def _require_different(inputs: list[Any] | None) -> None:

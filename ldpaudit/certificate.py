@@ -7,11 +7,20 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import DeploymentError
 from ldpaudit.evidence import Evidence, Mode
+from ldpaudit.profile import DataSet, Witness
 from ldpaudit.verdict import Outcome
 
 SCHEMA: Literal["ldpaudit.certificate/1"] = "ldpaudit.certificate/1"
@@ -79,6 +88,26 @@ class EvidenceRecord(_Record):
         return Evidence(**{name: getattr(self, name) for name in type(self).model_fields})
 
 
+class WitnessRecord(_Record):
+    """A `Witness`, as written: the two data sets as values, in text, and how many users hold each."""
+
+    first: tuple[tuple[str, int], ...]
+    second: tuple[tuple[str, int], ...]
+    event: str
+    epsilon: Real | None
+
+    @classmethod
+    def of(cls, w: Witness) -> Self:
+        """Write down."""
+        first, second = (tuple((str(x), count) for x, count in data.counts) for data in w.pair)
+        return cls(first=first, second=second, event=w.event, epsilon=None if w.epsilon is None else float(w.epsilon))
+
+    @property
+    def data_sets(self) -> tuple[str, str]:
+        """Both in words."""
+        return str(DataSet(self.first)), str(DataSet(self.second))
+
+
 class ProofRecord(_Record):
     """A checked proof, what it gives at these parameters, and what no machine checked."""
 
@@ -107,6 +136,16 @@ class ClaimRecord(_Record):
     evidence: EvidenceRecord | None
     proofs: tuple[ProofRecord, ...]
     unsupported: tuple[str, ...]
+    witness: WitnessRecord | None = None
+    """What attains the enclosure's lower end, where the accountant names it; the evidence is of these data sets."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty_witness(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Certificates that were written before there were witnesses keep their digest.
+        data: dict[str, Any] = write(self)
+        if self.witness is None:
+            del data["witness"]
+        return data
 
     @property
     def asked(self) -> bool:

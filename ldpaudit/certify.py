@@ -14,13 +14,15 @@ from typing import Any
 
 from ldpaudit.accountants import account
 from ldpaudit.attacks import audit
-from ldpaudit.certificate import Certificate, ClaimRecord, EnclosureRecord, EvidenceRecord, ProofRecord
+from ldpaudit.certificate import Certificate, ClaimRecord, EnclosureRecord, EvidenceRecord, ProofRecord, WitnessRecord
 from ldpaudit.claim import Claim
 from ldpaudit.deployment import Deployment, load, loads
 from ldpaudit.derivation import Derivation, derive
 from ldpaudit.enclosure import Enclosure, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence
+from ldpaudit.plan import Shuffle
+from ldpaudit.profile import Witness
 from ldpaudit.verdict import Outcome, Verdict, judge
 from ldpaudit.version import __version__
 
@@ -71,8 +73,9 @@ def certify(
         if progress is not None:
             progress(claim.id)
         child = claim_seed(seed, whole.id, claim.id)
-        evidence = _attempt(partial(_evidence, claim, implementation, child, trials, confidence))
-        records.append(_record(claim, evidence))
+        witness = _witness(claim)
+        evidence = _attempt(partial(_evidence, claim, witness, implementation, child, trials, confidence))
+        records.append(_record(claim, evidence, witness))
     return _certificate(whole, tuple(records), seed, trials, confidence)
 
 
@@ -96,7 +99,21 @@ def _attempt(stage: Callable[[], Any]) -> Any:
         return limit
 
 
-def _evidence(claim: Claim, implementation: Any, seed: int, trials: int, confidence: float) -> Evidence:
+def _witness(claim: Claim) -> Witness | None:
+    """What attains the lower end of epsilon at the claim's delta, where the plan's attack can play it: data sets of users."""
+    if not isinstance(claim.plan, Shuffle):
+        return None
+    try:
+        profile = account(claim.plan, claim.neighbours)
+        low = profile.epsilon(claim.delta).low
+        return profile.witness(low) if 0 < low < float("inf") else None
+    except Unsupported:
+        return None
+
+
+def _evidence(
+    claim: Claim, witness: Witness | None, implementation: Any, seed: int, trials: int, confidence: float
+) -> Evidence:
     asked = claim.epsilon is None
     if asked:
         claim = replace(claim, epsilon=_answer(account(claim.plan, claim.neighbours).epsilon(claim.delta)))
@@ -107,6 +124,7 @@ def _evidence(claim: Claim, implementation: Any, seed: int, trials: int, confide
         delta=round_up(claim.delta),
         neighbours=claim.neighbours,
         implementation=implementation,
+        witness=witness,
         trials=trials,
         confidence=confidence,
         seed=seed,
@@ -121,7 +139,7 @@ def _answer(e: Enclosure) -> Fraction:
     return Fraction(e.high)
 
 
-def _record(claim: Claim, evidence: Evidence | Unsupported | None) -> ClaimRecord:
+def _record(claim: Claim, evidence: Evidence | Unsupported | None, witness: Witness | None) -> ClaimRecord:
     enclosure = _attempt(lambda: account(claim.plan, claim.neighbours).epsilon(claim.delta))
     proof = _attempt(lambda: derive(claim.plan, claim.neighbours.kind))
     limits = [str(x) for x in (enclosure, evidence, proof) if isinstance(x, Unsupported)]
@@ -150,6 +168,7 @@ def _record(claim: Claim, evidence: Evidence | Unsupported | None) -> ClaimRecor
             for p in proofs
         ),
         unsupported=tuple(limits),
+        witness=None if witness is None else WitnessRecord.of(witness),
     )
 
 
@@ -203,8 +222,8 @@ def verify(certificate: Certificate) -> list[str]:
         if evidence is not None and bound(evidence) != evidence.epsilon_lower:
             found = f"{bound(evidence)}, not {evidence.epsilon_lower}"
             differences.append(f"{claim.id}: its counts give epsilon >= {found}")
-        again = _record(claim, evidence)
-        for field in ("sentence", "plan", "enclosure", "proofs", "verdict", "reason"):
+        again = _record(claim, evidence, _witness(claim))
+        for field in ("sentence", "plan", "enclosure", "witness", "proofs", "verdict", "reason"):
             if (ours := getattr(again, field)) != (theirs := getattr(written, field)):
                 differences.append(f"{claim.id}: {field} is {ours}, not {theirs}")
     return differences

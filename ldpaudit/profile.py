@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Self
 
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.plan import Plan
@@ -16,22 +18,92 @@ Number = int | float | Fraction
 
 
 @dataclass(frozen=True, slots=True)
+class DataSet:
+    """What several users hold, as far as a shuffler lets it be seen: values, and how many users hold each.
+
+    Parameters
+    ----------
+    counts : tuple of (value, int)
+        Each value once, each count at least 1.
+
+    Raises
+    ------
+    ValueError
+        Where a count is below 1 or a value stands twice.
+
+    Examples
+    --------
+    >>> print(DataSet.of({0: 3, 2: 1}))
+    3 users hold 0, 1 user holds 2
+    """
+
+    counts: tuple[tuple[Any, int], ...]
+
+    def __post_init__(self) -> None:
+        if any(count < 1 for _, count in self.counts):
+            raise ValueError(f"DataSet needs counts >= 1, got {self.counts}")
+        if len({value for value, _ in self.counts}) < len(self.counts):
+            raise ValueError(f"DataSet needs each value once, got {self.counts}")
+
+    @classmethod
+    def of(cls, counts: Mapping[Any, int]) -> Self:
+        """From a mapping, in the order of the values' text; values that nobody holds are left out."""
+        return cls(tuple(sorted(((x, n) for x, n in counts.items() if n), key=lambda each: str(each[0]))))
+
+    @property
+    def users(self) -> int:
+        """How many there are."""
+        return sum(count for _, count in self.counts)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{n:,} user{' holds' if n == 1 else 's hold'} {x}" for x, n in self.counts)
+
+
+@dataclass(frozen=True, slots=True)
 class Witness:
-    """Why a lower bound holds: two inputs of a plan, and what to look for.
+    """Why a lower bound holds: two data sets of a plan that one user's value makes different, and what to look for.
+
+    It can be played: an attack that is given it measures how well the two data sets are told apart on fresh samples.
 
     Parameters
     ----------
     plan : Plan
         The plan that is distinguished.
-    pair : tuple
-        Two neighbouring inputs.
+    pair : pair of DataSet
+        Two neighbouring data sets.
     event : str
-        The views that tell them apart.
+        The views that tell them apart, in words: those that are more than ``e**epsilon`` times as likely under the first.
+    epsilon : number or None
+        In nats; None where the event is still to be chosen.
+
+    Raises
+    ------
+    ValueError
+        Where the two are not of one size, or differ in more than one user.
     """
 
     plan: Plan
-    pair: tuple[object, object]
+    pair: tuple[DataSet, DataSet]
     event: str
+    epsilon: Number | None = None
+
+    def __post_init__(self) -> None:
+        first, second = (Counter(dict(data.counts)) for data in self.pair)
+        if ((first - second).total(), (second - first).total()) != (1, 1):
+            wanted = "needs two data sets that differ in one user's value"
+            raise ValueError(f"Witness {wanted}, got {self.pair[0]} and {self.pair[1]}")
+
+    @property
+    def values(self) -> tuple[Any, Any]:
+        """What the one user holds in the first data set, and in the second."""
+        first, second = (Counter(dict(data.counts)) for data in self.pair)
+        return next(iter(first - second)), next(iter(second - first))
+
+    @property
+    def others(self) -> DataSet:
+        """What all other users hold."""
+        first, second = (Counter(dict(data.counts)) for data in self.pair)
+        return DataSet.of(first & second)
 
 
 def require_epsilon(epsilon: Number) -> Number:

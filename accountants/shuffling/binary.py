@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 import flint
 import numpy as np
 
-from ldpaudit.accountants.shuffling.binary_data_set import Tilt
+from ldpaudit.accountants.shuffling.binary_data_set import TiltedResponse
 from ldpaudit.accountants.shuffling.binary_sieve import LONGEST, survivors
 
 _EXHAUSTIVE = 32
@@ -74,7 +74,7 @@ def worst(p: Fraction, exp_epsilon: flint.arb, users: int, tolerance: float) -> 
         tried has shown that (epsilon0 from 1 to 12, n from 1e4 to 1e12).
     """
     others = users - 1
-    search = _Search(Tilt(p, exp_epsilon), others, tolerance)
+    search = _Search(TiltedResponse(p, exp_epsilon), others, tolerance)
     if others <= _EXHAUSTIVE:
         for t in range(others + 1):
             search.evaluate(t)
@@ -86,14 +86,14 @@ def worst(p: Fraction, exp_epsilon: flint.arb, users: int, tolerance: float) -> 
 
 def attained(p: Fraction, exp_epsilon: flint.arb, users: int) -> flint.arb:
     """The divergence of a good data set, though perhaps not of the worst; parameters as for `worst`."""
-    search = _Search(Tilt(p, exp_epsilon), users - 1, 0.0)
+    search = _Search(TiltedResponse(p, exp_epsilon), users - 1, 0.0)
     for t in search.promising():
         search.evaluate(t)
     return search.best
 
 
 class _Search:
-    def __init__(self, tilt: Tilt, others: int, tolerance: float) -> None:
+    def __init__(self, tilt: TiltedResponse, others: int, tolerance: float) -> None:
         self.tilt, self.others, self.tolerance = tilt, others, tolerance
         self.best, self.t = flint.arb(0), -1
         self.evaluations = 0

@@ -41,7 +41,7 @@ _PIECES = 16
 
 
 @dataclass(frozen=True)
-class Tilt:
+class TiltedResponse:
     """The mechanism, tilted for one epsilon; at the precision at which it was made.
 
     Parameters
@@ -164,7 +164,7 @@ class Comb:
     aliased: flint.arb
 
     @classmethod
-    def of(cls, tilt: Tilt, first: int, last: int, others: int) -> Self | None:
+    def of(cls, tilt: TiltedResponse, first: int, last: int, others: int) -> Self | None:
         """Choose how many parts, and evaluate them; None where there are too many."""
         spreads = [tilt.moment(t, others) for t in (first, last)]  # linear in t
         shift = max(float(tilt.mean(t, others) - tilt.plain_mean(t, others)) for t in (first, last)) * (1 + _SLACK)
@@ -181,7 +181,7 @@ class Comb:
         off = (flint.arb(error) * tilt.c.exp()).abs_upper()
         return cls(tilt.c, parts, terms, flint.arb(left_out), between(-off, off), aliased)
 
-    def at(self, tilt: Tilt, t: int, others: int) -> tuple[tuple[flint.arb, flint.acb], ...]:
+    def at(self, tilt: TiltedResponse, t: int, others: int) -> tuple[tuple[flint.arb, flint.acb], ...]:
         """The terms for one t of the range."""
         return tuple(_term(tilt, y, flint.arb(t), others) for y, _ in self.terms)
 
@@ -208,7 +208,7 @@ class Comb:
         return best
 
 
-def _nats(tilt: Tilt) -> float:
+def _nats(tilt: TiltedResponse) -> float:
     """What may be left out, so that it is small beside u as well."""
     return _NATS + 3 * float(tilt.c)
 
@@ -219,20 +219,20 @@ def _nodes(parts: int, spread: float, nats: float) -> int:
     return min(math.ceil(edge * parts / (2 * math.pi)), (parts - 1) // 2)
 
 
-def logs(tilt: Tilt, y: flint.arb) -> tuple[flint.acb, flint.acb]:
+def logs(tilt: TiltedResponse, y: flint.arb) -> tuple[flint.acb, flint.acb]:
     """Logarithm of the centred transform of one tilted report, of a holder of 1 and of a holder of 0."""
     turned = flint.acb(0, y).exp() - 1
     one, zero = ((1 + head * turned).log() - flint.acb(0, y * head) for head in tilt.heads)
     return one, zero
 
 
-def _term(tilt: Tilt, y: flint.arb, t: flint.arb, others: int) -> tuple[flint.arb, flint.acb]:
+def _term(tilt: TiltedResponse, y: flint.arb, t: flint.arb, others: int) -> tuple[flint.arb, flint.acb]:
     one, zero = logs(tilt, y)
     transform = (others * zero + t * (one - zero)).exp()
     return y, transform * flint.acb(0, (y / 2).sin()) / flint.acb(tilt.c / 2, y / 2).sinh()
 
 
-def _aliasing(tilt: Tilt, spread: float, shift: float, others: int) -> tuple[int, flint.arb, float]:
+def _aliasing(tilt: TiltedResponse, spread: float, shift: float, others: int) -> tuple[int, flint.arb, float]:
     r"""How many parts M; what they take from the divergence, over v; and a bound of what they do to S beyond that.
 
     With :math:`S_m = e^{c\psi} U` at integers, :math:`S_m = \sum_{i \ge 1} \rho^{-i} (P[\hat Z = m+i-1] - P[\hat Z = m+i])`,

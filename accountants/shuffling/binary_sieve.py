@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import floor
-from ldpaudit.accountants.shuffling.binary_data_set import Comb, Tilt, logs
+from ldpaudit.accountants.shuffling.binary_data_set import Comb, TiltedResponse, logs
 
 LONGEST = 1 << 20
 """The longest range."""
@@ -27,12 +27,12 @@ _WORK = 1 << 20
 """Terms that are worth the time of a few values of D_t."""
 
 
-def survivors(tilt: Tilt, ts: range, others: int, most: flint.arb) -> NDArray[np.int64] | None:
+def survivors(tilt: TiltedResponse, ts: range, others: int, most: flint.arb) -> NDArray[np.int64] | None:
     """The t of a range at which D_t may exceed a number, the largest bound first.
 
     Parameters
     ----------
-    tilt : Tilt
+    tilt : TiltedResponse
         The mechanism.
     ts : range
         Consecutive numbers of users, at most 2**20 of them.
@@ -80,7 +80,7 @@ def _near(psi: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _below_a_parabola(
-    tilt: Tilt, comb: Comb, t: int, others: int, curve: flint.arb, level: flint.arb, place: NDArray[np.float64]
+    tilt: TiltedResponse, comb: Comb, t: int, others: int, curve: flint.arb, level: flint.arb, place: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Upper bounds of U, times `level`, for all t of the range: by Taylor's theorem around about the top."""
     at = tilt.top(t, others)
@@ -98,7 +98,7 @@ def _below_a_parabola(
 
 
 def _in_floats(
-    tilt: Tilt, comb: Comb, ts: NDArray[np.int64], others: int, level: flint.arb, place: NDArray[np.float64]
+    tilt: TiltedResponse, comb: Comb, ts: NDArray[np.int64], others: int, level: flint.arb, place: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Upper bounds of U, times `level`, for given t: the sum itself, and what floats may add to it."""
     middle = int(ts[len(ts) // 2])

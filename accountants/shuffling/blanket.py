@@ -27,7 +27,7 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.numerics.balls import Probability, as_ball
+from ldpaudit.accountants.numerics.balls import Probability, as_ball, between
 from ldpaudit.accountants.numerics.positive_part import positive_part
 from ldpaudit.accountants.shuffling.two_answers import two_answers
 
@@ -39,8 +39,8 @@ PRECISION = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Hiding:
-    """A message among messages.
+class Blanket:
+    """User 1's message among the other users' messages, which are known in part: their blanket.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Hiding:
     cells: tuple[Cell, ...]
 
     @classmethod
-    def of(cls, cells: Iterable[tuple[Fraction, Fraction, Fraction]]) -> Hiding:
+    def of(cls, cells: Iterable[tuple[Fraction, Fraction, Fraction]]) -> Blanket:
         """Merge cells of equal likelihood ratios, in a canonical order."""
         merged: dict[object, tuple[Fraction, Fraction, Fraction]] = defaultdict(lambda: (Fraction(0),) * 3)
         for r1, r2, b in cells:
@@ -107,8 +107,14 @@ def precision(users: int) -> int:
 def _among(hidden: list[tuple[flint.arb, flint.arb]], silence: Probability, users: int, tolerance: float) -> flint.arb:
     if all(gain <= 0 for gain, _ in hidden):
         return flint.arb(0)
-    atoms = [(gain / b, b) for gain, b in hidden]
-    if len(hidden) == 2 and min(hidden, key=lambda c: float(c[0]))[0] < 0:
+    gains = any(gain > 0 for gain, _ in hidden)
+    if gains and len(hidden) == 2 and min(hidden, key=lambda c: float(c[0]))[0] < 0:
         high, low = sorted(hidden, key=lambda c: -float(c[0]))
         return two_answers(high, low, silence, users, tolerance)
-    return positive_part([*atoms, (flint.arb(0), as_ball(silence))], users, tolerance) / users
+    atoms = [(gain / b, b) for gain, b in hidden]
+    found = positive_part([*atoms, (flint.arb(0), as_ball(silence))], users, tolerance) / users
+    if gains:
+        return found
+    # No gain is known to be above 0: two inputs have one law, and epsilon is 0. Hidden or not, all gains together are no less.
+    alone = sum((gain.max(flint.arb(0)).upper() for gain, _ in hidden), flint.arb(0))
+    return between(0, alone.min(found.abs_upper()) if found.is_finite() else alone)

@@ -1,12 +1,12 @@
-r"""What hides a report of independent bits, each of which is one of two laws: RAPPOR.
+r"""The blanket of a report of independent bits, each of which has one of two laws: Bloom filters with noise (RAPPOR).
 
 A value x sets the bits of its signature B(x), at most h of them. With base the law of a report of no value, and
 r(y) the ratio of a set bit's law to an unset one's,
 
 .. math:: R(x)(y) = \mathrm{base}(y) \prod_{i \in B(x)} r(y_i) \ge \mathrm{base}(y)\, (\min r)^h
 
-which is the blanket. How well it hides x1 from x2 depends on how many bits only one of them sets, and how many both set:
-all sizes that signatures can have are gone through.
+which is the blanket. What it is worth depends on how many bits only x1 or only x2 sets, and how many both set: all sizes
+that signatures can have are evaluated.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
-from ldpaudit.accountants.shuffling.blanket import Hiding
+from ldpaudit.accountants.shuffling.blanket import Blanket
 
 BitLaw: TypeAlias = Sequence[Fraction]
 """Probability of each symbol that a bit may show."""
 Group: TypeAlias = tuple[int, tuple[int, int, int]]
-"""So many bits, and whether user 1's first value, his second value, and the others' value set them."""
+"""A number of bits, and whether user 1's first value, their second value, and the other users' value set them."""
 
 MOST_CELLS = 300
+"""Kinds of messages; a blanket with more takes a second and more to evaluate."""
 
 
-def hiding(groups: Sequence[Group], laws: tuple[BitLaw, BitLaw], share: Fraction = Fraction(1)) -> Hiding | None:
-    """How the others hide user 1, or None where there are more than 300 kinds of messages.
+def blanket(groups: Sequence[Group], laws: tuple[BitLaw, BitLaw], share: Fraction = Fraction(1)) -> Blanket | None:
+    """User 1's message among the other users', or None where there are more than 300 kinds of messages.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ def hiding(groups: Sequence[Group], laws: tuple[BitLaw, BitLaw], share: Fraction
     laws : pair of BitLaw
         Of an unset bit, and of a set one.
     share : Fraction
-        Part of the others' law that is known to hide.
+        Part of the other users' law that is known.
     """
     cells: dict[tuple[Fraction, Fraction], tuple[Fraction, Fraction, Fraction]]
     cells = {(Fraction(1), Fraction(1)): (Fraction(1), Fraction(1), share)}
@@ -50,11 +51,11 @@ def hiding(groups: Sequence[Group], laws: tuple[BitLaw, BitLaw], share: Fraction
             cells = grown
             if len(cells) > MOST_CELLS:
                 return None
-    return Hiding.of(cells.values())
+    return Blanket.of(cells.values())
 
 
-def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Hiding, ...] | None:
-    """One blanket for every two sizes of signatures and every overlap; None where there are too many messages.
+def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Blanket, ...] | None:
+    """One for every two sizes of signatures and every overlap; None where there are too many messages.
 
     Parameters
     ----------
@@ -72,14 +73,14 @@ def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Hidin
     for s1, s2, both in overlaps:
         if s1 + s2 - both <= bits and (s1, s2) != (both, both):
             groups = [(s1 - both, (1, 0, 0)), (s2 - both, (0, 1, 0)), (both, (1, 1, 0))]
-            each = hiding(groups, laws, share)
+            each = blanket(groups, laws, share)
             if each is None:
                 return None
             found.append(each)
     return tuple(found)
 
 
-def crowd(sets: tuple[set[int], set[int], set[int]], laws: tuple[BitLaw, BitLaw]) -> Hiding | None:
-    """How others who all set the third set of bits hide whether user 1 sets the first or the second."""
+def others_alike(sets: tuple[set[int], set[int], set[int]], laws: tuple[BitLaw, BitLaw]) -> Blanket | None:
+    """User 1 sets the first or the second set of bits, and all other users set the third."""
     anybody = sorted(set.union(*sets))
-    return hiding([(1, (int(i in sets[0]), int(i in sets[1]), int(i in sets[2]))) for i in anybody], laws)
+    return blanket([(1, (int(i in sets[0]), int(i in sets[1]), int(i in sets[2]))) for i in anybody], laws)

@@ -1,4 +1,9 @@
-r"""The theorems that bound one shuffled plan: what they allow, and what data sets attain."""
+r"""The bounds of one shuffled plan: what the theorems allow, and what data sets attain. Built from numbers only.
+
+What a shuffler needs to know of a mechanism its stem says, in ``shuffled(m, users) -> Bound | None``: a `BinaryBound`, a
+`BlanketBound` (`randomizers` and `bloom` build these from laws), or None where only its epsilon0 is known. A stem without
+that function gets what its finite law alone allows (`randomizers.of_law`).
+"""
 
 from __future__ import annotations
 
@@ -7,54 +12,55 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.certified_search import ROUGH
 from ldpaudit.accountants.shuffling.binary import Worst, attained, worst
-from ldpaudit.accountants.shuffling.binary_data_set import Tilt
-from ldpaudit.accountants.shuffling.blanket import precision
+from ldpaudit.accountants.shuffling.binary_data_set import TiltedResponse
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.clones import Clones
-from ldpaudit.accountants.shuffling.estimate import Sketch, largest, remembered, sketch
+from ldpaudit.accountants.shuffling.estimate import FloatEstimate, float_estimate, largest, remembered
 from ldpaudit.accountants.shuffling.few_users import FewUsers
-from ldpaudit.accountants.shuffling.randomizers import Blanket, Crowd
 from ldpaudit.enclosure import round_down, round_up
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-
-DataSet: TypeAlias = tuple[tuple[Any, int], ...]
-"""A data set as far as a shuffler lets it be seen: values, and how many users hold each."""
+from ldpaudit.profile import DataSet
 
 _AS_GOOD = 0.1
-"""By how much a sketch may mistake the logarithm of a data set's delta, among few users who matter."""
+"""By how much a float estimate may mistake the logarithm of a data set's delta; tests/numerics hold it to some 1e-6 where
+delta is 1e-6 and less, and the saddle point is at its worst, a few percent, where few other users matter."""
 _FEW = 16
-"""Users among whom delta is no smooth function of epsilon, and evaluated quickly."""
+"""Number of users up to which delta is no smooth function of epsilon, and is evaluated quickly: no float estimate guides."""
 _FINE = 1e-7
-"""Relative width at which blankets are computed; the theorems are further apart."""
+"""Relative width at which blankets are computed. The two ends are further apart: by 1e-3 and more in all of tests/zoo."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attained:
-    """A lower end.
+    """A lower bound, and what attains it.
 
     Parameters
     ----------
     value : flint.arb
         A divergence that the data sets attain.
-    pair : pair of DataSet
-        The two neighbours; both empty where none are known.
+    pair : pair of DataSet or None
+        The two neighbours, where any are known.
     event : str
-        What tells them apart.
+        The views that tell them apart.
     """
 
     value: flint.arb
-    pair: tuple[DataSet, DataSet] = ((), ())
+    pair: tuple[DataSet, DataSet] | None = None
     event: str = ""
 
 
-class Side(Protocol):
+class Bound(Protocol):
     """What bounds one shuffled plan."""
+
+    @property
+    def users(self) -> int:
+        """How many there are."""
 
     @property
     def finest(self) -> float:
@@ -62,24 +68,32 @@ class Side(Protocol):
 
     @property
     def sources(self) -> tuple[str, str]:
-        """Where the upper end and the lower end come from."""
+        """Where the upper bound and the lower bound come from."""
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """Upper bound of delta: a ball around what the theorem says, whose upper end is the bound."""
 
     def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        """Lower bound of delta, as quickly as may be: a ball, whose lower end is the bound."""
+        """Lower bound of delta, quickly: a ball, whose lower end is the bound."""
 
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         """The best lower bound."""
 
-    def sketches(self) -> tuple[Sketch | None, Sketch | None]:
-        """What the logarithms of the lower and the upper end are about, where that is known in floats: it saves looks."""
+    def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
+        """Float estimates of the lower and of the upper bound, where known; they guide the search only."""
 
 
 @dataclass(frozen=True, slots=True)
-class Anyone:
-    """Any epsilon0-LDP plan."""
+class CloneBound:
+    """Any epsilon0-LDP plan.
+
+    Parameters
+    ----------
+    clones : Clones
+        The dominating pair.
+    users : int
+        n, at least 2.
+    """
 
     clones: Clones
     users: int
@@ -87,7 +101,7 @@ class Anyone:
 
     @property
     def sources(self) -> tuple[str, str]:
-        """See `Side`."""
+        """See `Bound`."""
         epsilon0 = float(self.clones.epsilon0)
         return (
             f"clones of a report with epsilon0 = {epsilon0:.6g} (Feldman, McMillan, Talwar 2021)",
@@ -95,133 +109,179 @@ class Anyone:
         )
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        """See `Side`."""
+        """See `Bound`."""
         return self.clones.delta(epsilon, self.users, tolerance)
 
     def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        """See `Side`."""
+        """See `Bound`."""
         return self.attained(epsilon, tolerance).value
 
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
-        """See `Side`."""
+        """See `Bound`."""
         return Attained(flint.arb(0))
 
-    def sketches(self) -> tuple[Sketch | None, Sketch | None]:
-        """See `Side`."""
-        return None, sketch(self.clones.pair(), self.users) if self.users > _FEW else None
+    def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
+        """See `Bound`."""
+        return None, float_estimate(self.clones.pair(), self.users) if self.users > _FEW else None
 
 
 @dataclass(frozen=True, slots=True)
-class Crowded:
-    """A mechanism with a known blanket."""
+class OthersAlike:
+    """An explicit data set: user 1 holds `pair[0]` or `pair[1]`, and every other user holds `other`.
+
+    Parameters
+    ----------
+    blanket : Blanket
+        Laws of user 1's two values, and the law of the other users' value in place of the blanket.
+    pair : tuple
+        User 1's two values.
+    other : value
+        The other users'.
+    """
 
     blanket: Blanket
-    clones: Clones
+    pair: tuple[Any, Any]
+    other: Any
+
+
+@dataclass(frozen=True, slots=True)
+class BlanketBound:
+    """A mechanism whose laws are known.
+
+    Parameters
+    ----------
+    blankets : tuple of Blanket
+        The upper bound is the largest of them: one for every pair of inputs, up to symmetry.
+    data_sets : tuple of OthersAlike
+        Any of them is a lower bound.
+    users : int
+        n, at least 2.
+    few : FewUsers or None
+        More data sets, where the users are few enough.
+    """
+
+    blankets: tuple[Blanket, ...]
+    data_sets: tuple[OthersAlike, ...]
     users: int
-    few: FewUsers | None
+    few: FewUsers | None = None
     finest: float = _FINE
 
     @property
     def sources(self) -> tuple[str, str]:
-        """See `Side`."""
+        """See `Bound`."""
         sets = "every data set on three values" if self.few else "the best data set on which all others hold one value"
         return "the blanket (Balle, Bell, Gascon, Nissim 2019), computed", sets
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        """See `Side`."""
+        """See `Bound`."""
         with flint.ctx.workprec(precision(self.users)):
             e = ball(epsilon).exp()
-            rough = [hiding.delta(e, self.users, ROUGH) for hiding in self.blanket.uppers]
+            rough = [blanket.delta(e, self.users, ROUGH) for blanket in self.blankets]
             least = max(round_down(value) for value in rough)
             found, fine = flint.arb(0), max(tolerance, self.finest)
-            for hiding, value in zip(self.blanket.uppers, rough, strict=True):
+            for blanket, value in zip(self.blankets, rough, strict=True):
                 if round_up(value) < least:
                     continue  # it cannot be the largest
                 wide = value.rad() > value.mid() * fine / 2
-                found = found.max(value.intersection(hiding.delta(e, self.users, fine)) if wide else value)
+                found = found.max(value.intersection(blanket.delta(e, self.users, fine)) if wide else value)
             return found
 
     def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        """See `Side`."""
+        """See `Bound`."""
         return self.attained(epsilon, tolerance).value
 
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
-        """See `Side`."""
+        """See `Bound`."""
         with flint.ctx.workprec(precision(self.users)):
             e = ball(epsilon).exp()
-            if self.few is not None:  # goes through the crowds' data sets as well
+            if self.few is not None:  # its data sets contain the others
                 return self._few(self.few, e)
-            # Which crowds may be best, floats tell; any is a lower bound.
-            crowds = {crowd.hiding: crowd for crowd in reversed(self.blanket.crowds)}
-            about = {hiding: remembered(hiding, self.users)(float(epsilon)) for hiding in crowds}
-            likely = (hiding for hiding in crowds if about[hiding] >= max(about.values()) - _AS_GOOD)
-            found = [self._crowd(crowds[hiding], e, tolerance) for hiding in likely]
+            # Floats tell which data sets may be best; any is a lower bound.
+            sets = {each.blanket: each for each in reversed(self.data_sets)}
+            about = {blanket: remembered(blanket, self.users)(float(epsilon)) for blanket in sets}
+            likely = (blanket for blanket in sets if about[blanket] >= max(about.values()) - _AS_GOOD)
+            found = [self._alike(sets[blanket], e, tolerance) for blanket in likely]
         return max(found, key=lambda each: round_down(each.value))
 
-    def sketches(self) -> tuple[Sketch | None, Sketch | None]:
-        """See `Side`."""
+    def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
+        """See `Bound`."""
         if self.users <= _FEW:
             return None, None
-        hidings = {crowd.hiding for crowd in self.blanket.crowds}, set(self.blanket.uppers)
-        low, high = (largest([remembered(hiding, self.users) for hiding in each]) for each in hidings)
+        blankets = {each.blanket for each in self.data_sets}, set(self.blankets)
+        low, high = (largest([remembered(blanket, self.users) for blanket in each]) for each in blankets)
         return low, high
 
-    def _crowd(self, crowd: Crowd, e: flint.arb, tolerance: float) -> Attained:
-        value = crowd.hiding.delta(e, self.users, max(tolerance, self.finest))
-        x, x2 = crowd.pair
-        event = f"the sum over all views y of (P[y|{x}] - e**epsilon P[y|{x2}]) / P[y|{crowd.other}] is positive"
-        return Attained(value, neighbours_of(crowd.pair, {crowd.other: self.users - 1}), event)
+    def _alike(self, found: OthersAlike, e: flint.arb, tolerance: float) -> Attained:
+        value = found.blanket.delta(e, self.users, max(tolerance, self.finest))
+        x, x2 = found.pair
+        event = f"the sum over all views y of (P[y|{x}] - e**epsilon P[y|{x2}]) / P[y|{found.other}] is positive"
+        return Attained(value, neighbours_of(found.pair, {found.other: self.users - 1}), event)
 
     def _few(self, few: FewUsers, e: flint.arb) -> Attained:
-        value, held = few.worst(e)
-        pair = neighbours_of((0, 1), dict(enumerate(held)))
-        return Attained(value, pair, "the view is more than e**epsilon times as likely under the first data set")
+        value, pair, others = few.worst(e)
+        event = "the view is more than e**epsilon times as likely under the first data set"
+        return Attained(value, neighbours_of(pair, others), event)
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
-    """Binary randomized response."""
+class BinaryBound:
+    """Binary randomized response: the worst data set itself.
 
-    mechanism: KaryRandomizedResponse
+    Parameters
+    ----------
+    p : Fraction
+        Probability of the truth, 1/2 < p < 1.
+    users : int
+        n, at least 2.
+    values : tuple
+        Two values, one a side; all others have the law of one of them.
+    first_view : str
+        The view that the first value makes the likelier one.
+    """
+
+    p: Fraction
     users: int
+    values: tuple[Any, Any] = (0, 1)
+    first_view: str = "0"
     finest: float = 0.0
 
     @property
     def sources(self) -> tuple[str, str]:
-        """See `Side`."""
+        """See `Bound`."""
         return "every number of ones among the others, by branch and bound", "the worst number found"
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        """See `Side`."""
-        found = _worst(self.mechanism.p, epsilon, self.users, tolerance)
+        """See `Bound`."""
+        found = _worst(self.p, epsilon, self.users, tolerance)
         return between(found.low, found.high)
 
     def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        """See `Side`."""
+        """See `Bound`."""
         with flint.ctx.workprec(precision(self.users)):
-            return attained(self.mechanism.p, ball(epsilon).exp(), self.users)
+            return attained(self.p, ball(epsilon).exp(), self.users)
 
-    def sketches(self) -> tuple[Sketch | None, Sketch | None]:
-        """See `Side`."""
+    def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
+        """See `Bound`."""
         return None, None
 
     def fixed(self, epsilon: Fraction, tolerance: float) -> Callable[[Fraction, float], flint.arb]:
         """A lower bound of delta at any epsilon: the data set that is worst at this one."""
-        t, others = _worst(self.mechanism.p, epsilon, self.users, tolerance).t, self.users - 1
+        t, others = _worst(self.p, epsilon, self.users, tolerance).t, self.users - 1
 
         def value(epsilon: Fraction, tolerance: float) -> flint.arb:
             with flint.ctx.workprec(precision(self.users)):
-                return Tilt(self.mechanism.p, ball(epsilon).exp()).value(t, others)
+                return TiltedResponse(self.p, ball(epsilon).exp()).value(t, others)
 
         return value
 
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
-        """See `Side`."""
-        found = _worst(self.mechanism.p, epsilon, self.users, tolerance)
+        """See `Bound`."""
+        found = _worst(self.p, epsilon, self.users, tolerance)
         with flint.ctx.workprec(precision(self.users)):
-            least = Tilt(self.mechanism.p, ball(epsilon).exp()).cutoff(found.t, self.users - 1)
-        pair = neighbours_of((0, 1), {0: found.t, 1: self.users - 1 - found.t})
-        return Attained(found.low, pair, f"at least {least} of the views are 0")
+            least = TiltedResponse(self.p, ball(epsilon).exp()).cutoff(found.t, self.users - 1)
+        first, second = self.values
+        pair = neighbours_of(self.values, {first: found.t, second: self.users - 1 - found.t})
+        return Attained(found.low, pair, f"at least {least} of the views are {self.first_view}")
 
 
 @lru_cache(maxsize=256)
@@ -232,10 +292,5 @@ def _worst(p: Fraction, epsilon: Fraction, users: int, tolerance: float) -> Wors
 
 def neighbours_of(pair: tuple[Any, Any], others: dict[Any, int]) -> tuple[DataSet, DataSet]:
     """Two neighbouring data sets: user 1 holds either value of the pair."""
-
-    def data(x: Any) -> DataSet:
-        counts = Counter({value: count for value, count in others.items() if count})
-        counts[x] += 1
-        return tuple(sorted(counts.items(), key=lambda each: str(each[0])))
-
-    return data(pair[0]), data(pair[1])
+    first, second = (DataSet.of(Counter(others) + Counter({x: 1})) for x in pair)
+    return first, second

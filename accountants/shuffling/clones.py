@@ -1,4 +1,4 @@
-r"""Hiding among the clones: what shuffling buys for any epsilon0-LDP randomizer.
+r"""Blanket among the clones: what shuffling buys for any epsilon0-LDP randomizer.
 
 Every output law of an :math:`\varepsilon_0`-LDP randomizer R has :math:`R(x) \ge e^{-\varepsilon_0} R(x_1)` and
 :math:`R(x) \ge e^{-\varepsilon_0} R(x_2)` pointwise, so it contains
@@ -26,7 +26,7 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.shuffling.blanket import Hiding, precision
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_epsilon
 
@@ -54,15 +54,15 @@ class Clones:
         with flint.ctx.workprec(precision(users)):
             return self.pair().delta(ball(Fraction(epsilon)).exp(), users, tolerance)
 
-    def pair(self) -> Hiding:
+    def pair(self) -> Blanket:
         """The pair of laws, at the current precision."""
         return among(ball(self.epsilon0), (-ball(self.epsilon0)).exp())
 
 
-def among(epsilon0: flint.arb, clone: flint.arb) -> Hiding:
+def among(epsilon0: flint.arb, clone: flint.arb) -> Blanket:
     """User 1 answers truly with probability ``e**epsilon0 / (1 + e**epsilon0)``, another one is a clone with that of `clone`."""
     lie = 1 / (1 + epsilon0.exp())
-    return Hiding(((1 - lie, lie, clone / 2), (lie, 1 - lie, clone / 2)))
+    return Blanket(((1 - lie, lie, clone / 2), (lie, 1 - lie, clone / 2)))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What hiding is worth, in floats: it chooses where to look, and nothing that is returned to a user rests on it."""
+"""Float estimate of the blanket divergence; it guides the search only, and no result rests on it."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ import numpy as np
 
 from ldpaudit.accountants.numerics.balls import as_ball
 from ldpaudit.accountants.numerics.saddle import Tilt
-from ldpaudit.accountants.shuffling.blanket import Hiding
+from ldpaudit.accountants.shuffling.blanket import Blanket
 
-Sketch: TypeAlias = Callable[[float], float]
-"""Epsilon to about the logarithm of delta; -inf where that is 0, and inf where floats do not do."""
+FloatEstimate: TypeAlias = Callable[[float], float]
+"""Epsilon to about the logarithm of delta; -inf where that is 0, and inf where floats do not suffice."""
 
 _BITS = 128
+"""Precision at which differences of probabilities are taken before they become floats: equal ones cancel to 53 bits and more."""
+_NO_SILENCE = 1e-12
+"""Below this the probability that another user sends nothing is rounding; it moves delta by n times as much at most."""
 
 
-def sketch(hiding: Hiding, users: int) -> Sketch:
-    """About `Hiding.delta`, for two users at least."""
+def float_estimate(blanket: Blanket, users: int) -> FloatEstimate:
+    """Of `Blanket.delta`, for two users at least."""
     with flint.ctx.workprec(_BITS):
-        cells = [(as_ball(r1), as_ball(r2), as_ball(b)) for r1, r2, b in hiding.cells]
+        cells = [(as_ball(r1), as_ball(r2), as_ball(b)) for r1, r2, b in blanket.cells]
         rows = [(float(r1 - r2), float(r2), float(b)) for r1, r2, b in cells]
         logs = np.array([float(b.log()) for _, _, b in cells if not b == 0])
     differences, seconds, shares = np.array(rows).T
     hidden = shares > 0
     silence = max(0.0, 1 - float(shares.sum()))
-    if silence > 1e-12:
+    if silence > _NO_SILENCE:
         logs = np.append(logs, math.log(silence))
 
     def at(epsilon: float) -> float:
@@ -45,9 +48,9 @@ def sketch(hiding: Hiding, users: int) -> Sketch:
 
 
 @lru_cache(maxsize=256)
-def remembered(hiding: Hiding, users: int) -> Sketch:
+def remembered(blanket: Blanket, users: int) -> FloatEstimate:
     """The same, made once; cells of balls cannot be looked up."""
-    return sketch(hiding, users)
+    return float_estimate(blanket, users)
 
 
 def _among(values: np.ndarray, logs: np.ndarray, users: int) -> float:
@@ -59,6 +62,6 @@ def _among(values: np.ndarray, logs: np.ndarray, users: int) -> float:
     return Tilt(values / unit, logs, users).level() + math.log(unit / users)
 
 
-def largest(sketches: Sequence[Sketch]) -> Sketch:
+def largest(estimates: Sequence[FloatEstimate]) -> FloatEstimate:
     """Of the largest of several deltas."""
-    return lambda epsilon: max(each(epsilon) for each in sketches)
+    return lambda epsilon: max(each(epsilon) for each in estimates)

@@ -1,83 +1,131 @@
-r"""Shuffled k-ary randomized response among few users: every data set that holds at most three values.
+r"""Few users: every data set of the others on a few values, by the exact law of the multiset of reports.
 
-That all others hold one third value is not always the worst: for k = 3, n = 5, epsilon0 = 1/2 and epsilon = 0.3, two at
-the first value and two at the third are worse, 0.007721 against 0.006938. So among few users all ways to hold user 1's
-two values and one third value are gone through. Reports of any further value are as likely under every data set of these
-and carry no information beyond their number.
+That all others hold one value is not always the worst: for k-ary response with k = 3, n = 5, epsilon0 = 1/2 and
+epsilon = 0.3, two at user 1's first value and two at a third value are worse, 0.007721 against 0.006938. So where the
+tables are small, all ways in which the others may hold user 1's two values and a third one are evaluated. Views whose
+likelihoods under these values are proportional are one view: which of them it was carries no information.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias
+from math import comb
+from typing import Any, Self, TypeAlias
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 
-FEW_USERS = 9
-"""A tenth of a second for the tables, some milliseconds for a query."""
+_MOST_ENTRIES = 10_000
+"""Data sets times multisets of reports that are evaluated, over all tables: a tenth of a second to build them, some 10
+milliseconds for a query. It lets k-ary response have 9 users."""
 _PRECISION = 256
+"""Bits. Sums of at most `_MOST_ENTRIES` products of probabilities lose 20 of them."""
 
 Counts: TypeAlias = tuple[int, ...]
-"""How many of the others hold x1, x2, x3; or how many reports are x1, x2, x3 or any further value."""
+"""How many of the others hold each value; or how many reports are of each kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Laws of one report of a few values.
+
+    Parameters
+    ----------
+    values : tuple
+        User 1's two values, and others that the other users may hold too.
+    laws : tuple of tuple of Fraction
+        For each value, the probability of each kind of report.
+    """
+
+    values: tuple[Any, ...]
+    laws: tuple[tuple[Fraction, ...], ...]
+
+    @classmethod
+    def of(cls, values: Sequence[Any], columns: Iterable[Sequence[Fraction]]) -> Self:
+        """From the probabilities of each view under the values; proportional ones are merged, in a canonical order."""
+        merged: dict[tuple[Fraction, ...], Fraction] = defaultdict(Fraction)
+        for column in columns:
+            if total := sum(column):
+                merged[tuple(p / total for p in column)] += total
+        kinds = sorted(merged.items())
+        return cls(tuple(values), tuple(tuple(key[i] * total for key, total in kinds) for i in range(len(values))))
+
+    def entries(self, users: int) -> int:
+        """Data sets of the others, times multisets of all reports."""
+        values, kinds = len(self.values), len(self.laws[0])
+        return comb(users + values - 2, values - 1) * comb(users + kinds - 1, kinds - 1)
 
 
 @dataclass(frozen=True)
 class FewUsers:
-    """All data sets of the others on three values.
+    """All data sets of the others on the values of any of several `Reports`.
 
     Parameters
     ----------
-    mechanism : KaryRandomizedResponse
-        With k at least 3.
+    reports : tuple of Reports
+        One for every choice of user 1's two values and the others', up to symmetry.
     users : int
-        n, from 2 to `FEW_USERS`.
+        n, at least 2.
     """
 
-    mechanism: KaryRandomizedResponse
+    reports: tuple[Reports, ...]
     users: int
 
-    @cached_property
-    def _reports(self) -> list[list[Fraction]]:
-        """Law of one report of a holder of x1, x2, x3: which of the four kinds it is."""
-        p, lie = self.mechanism.p, self.mechanism.lie
-        further = (self.mechanism.k - 3) * lie
-        return [[*(p if x == y else lie for y in range(3)), further] for x in range(3)]
+    @classmethod
+    def of(cls, reports: Iterable[Reports], users: int) -> Self | None:
+        """None where the tables would be too large."""
+        found, entries = {}, 0
+        for each in reports:
+            if each.laws not in found:
+                found[each.laws] = each
+                entries += each.entries(users)
+                if entries > _MOST_ENTRIES:
+                    return None
+        return cls(tuple(found.values()), users)
 
-    @cached_property
-    def _tables(self) -> dict[Counts, list[tuple[flint.arb, flint.arb]]]:
-        """Per data set, both neighbours' probabilities of each view."""
+    def worst(self, exp_epsilon: flint.arb) -> tuple[flint.arb, tuple[Any, Any], dict[Any, int]]:
+        """The largest divergence, user 1's two values, and how many of the others then hold each value."""
+        best, pair, others = flint.arb(-1), (None, None), {}
         with flint.ctx.workprec(_PRECISION):
-            reports = [[ball(share) for share in law] for law in self._reports]
-            laws: dict[Counts, dict[Counts, flint.arb]] = {(0, 0, 0): {(0, 0, 0, 0): flint.arb(1)}}
-            for others in range(1, self.users):
-                for held in _compositions(others):
-                    x = next(i for i, count in enumerate(held) if count)
-                    fewer = tuple(count - (i == x) for i, count in enumerate(held))
-                    laws[held] = _add(laws[fewer], reports[x])
-            tables = {}
-            for held in _compositions(self.users - 1):
-                first, second = _add(laws[held], reports[0]), _add(laws[held], reports[1])
-                tables[held] = [(first[view], second[view]) for view in first]
-            return tables
+            for each, tables in zip(self.reports, self._tables, strict=True):
+                for held, views in tables.items():
+                    gains = (p - exp_epsilon * q for p, q in views)
+                    found = sum((gain.max(flint.arb(0)) for gain in gains), flint.arb(0))
+                    if float(found) > float(best):
+                        best, pair = found, (each.values[0], each.values[1])
+                        others = dict(zip(each.values, held, strict=True))
+        return best, pair, others
 
-    def worst(self, exp_epsilon: flint.arb) -> tuple[flint.arb, Counts]:
-        """The largest divergence, and how many of the others then hold x1, x2, x3."""
-        found = []
+    @cached_property
+    def _tables(self) -> list[dict[Counts, list[tuple[flint.arb, flint.arb]]]]:
+        """Per choice of values and data set of the others, both neighbours' probabilities of each view."""
         with flint.ctx.workprec(_PRECISION):
-            for held, views in self._tables.items():
-                gains = (p - exp_epsilon * q for p, q in views)
-                found.append((sum((gain.max(flint.arb(0)) for gain in gains), flint.arb(0)), held))
-        return max(found, key=lambda each: float(each[0]))
+            return [_table([[ball(p) for p in law] for law in each.laws], self.users) for each in self.reports]
 
 
-def _compositions(total: int) -> list[Counts]:
-    return [(a, b, total - a - b) for a in range(total + 1) for b in range(total + 1 - a)]
+def _table(laws: list[list[flint.arb]], users: int) -> dict[Counts, list[tuple[flint.arb, flint.arb]]]:
+    seen: dict[Counts, dict[Counts, flint.arb]] = {(0,) * len(laws): {(0,) * len(laws[0]): flint.arb(1)}}
+    for others in range(1, users):
+        for held in _compositions(others, len(laws)):
+            x = next(i for i, count in enumerate(held) if count)
+            fewer = tuple(count - (i == x) for i, count in enumerate(held))
+            seen[held] = _add(seen[fewer], laws[x])
+    tables = {}
+    for held in _compositions(users - 1, len(laws)):
+        first, second = _add(seen[held], laws[0]), _add(seen[held], laws[1])
+        tables[held] = [(first[view], second[view]) for view in {**first, **second}]
+    return tables
+
+
+def _compositions(total: int, parts: int) -> list[Counts]:
+    if parts == 1:
+        return [(total,)]
+    return [(a, *rest) for a in range(total + 1) for rest in _compositions(total - a, parts - 1)]
 
 
 def _add(law: dict[Counts, flint.arb], report: list[flint.arb]) -> dict[Counts, flint.arb]:

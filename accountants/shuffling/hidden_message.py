@@ -29,7 +29,7 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.certified_search import close_in, depth
 from ldpaudit.accountants.numerics.two_counts import TwoCounts
-from ldpaudit.accountants.shuffling.blanket import Hiding, precision
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
@@ -182,7 +182,7 @@ class HiddenTuple(Searched):
             case Seen.SECOND:
                 cells += [(p, Fraction(1), p), (zero, zero, (1 - p) ** 2)]
         with flint.ctx.workprec(precision(self.messages + 1)):
-            return Hiding.of(cells).delta(ball(epsilon).exp(), self.messages + 1, _NARROW / 4)
+            return Blanket.of(cells).delta(ball(epsilon).exp(), self.messages + 1, _NARROW / 4)
 
     def total(self, epsilon: Fraction) -> flint.arb:
         """By `numerics.two_counts`."""

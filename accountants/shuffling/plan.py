@@ -26,13 +26,10 @@ import flint
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import RESOLUTION, crossing, guided
-from ldpaudit.accountants.shuffling.bounds import Anyone, Binary, Crowded, Side
+from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
-from ldpaudit.accountants.shuffling.few_users import FEW_USERS, FewUsers
-from ldpaudit.accountants.shuffling.randomizers import blanket
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
@@ -46,7 +43,9 @@ _EXACT = 1e-9
 """Relative width up to which the two ends of a worst data set count as one number."""
 
 
-def profile(plan: Shuffle, neighbours: Neighbours | None = None) -> PrivacyProfile:
+def profile(
+    plan: Shuffle, neighbours: Neighbours | None = None, known: Callable[[], Bound | None] | None = None
+) -> PrivacyProfile:
     """Profile of a shuffled plan.
 
     Parameters
@@ -55,6 +54,8 @@ def profile(plan: Shuffle, neighbours: Neighbours | None = None) -> PrivacyProfi
         Of a mechanism, a guarantee without delta, or a repetition, composition or post-processing of such.
     neighbours : Neighbours or None
         Replace-one: one user's input is replaced, the number of users is known.
+    known : callable or None
+        Makes the bound that the plan's mechanism has, or None where it has none: then the clones serve.
 
     Returns
     -------
@@ -77,21 +78,8 @@ def profile(plan: Shuffle, neighbours: Neighbours | None = None) -> PrivacyProfi
     top = local.epsilon(0)
     if not math.isfinite(top.high):
         raise Unsupported(plan.plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")
-    return ShuffleProfile(plan, local, _side(plan, Fraction(top.high)))
-
-
-def _side(plan: Shuffle, epsilon0: Fraction) -> Side:
-    clones = Clones(epsilon0)
-    if not isinstance(plan.plan, Run):
-        return Anyone(clones, plan.users)
-    m = plan.plan.mechanism
-    few = None
-    if isinstance(m, KaryRandomizedResponse):
-        if m.k == 2 and m.p > Fraction(1, 2):
-            return Binary(m, plan.users)
-        few = FewUsers(m, plan.users) if m.k > 2 and plan.users <= FEW_USERS else None
-    found = blanket(m)
-    return Anyone(clones, plan.users) if found is None else Crowded(found, clones, plan.users, few)
+    bound = known() if known is not None else None
+    return ShuffleProfile(plan, local, bound or CloneBound(Clones(Fraction(top.high)), plan.users))
 
 
 @dataclass(frozen=True)
@@ -104,7 +92,7 @@ class ShuffleProfile(PrivacyProfile):
         The plan, of two users at least.
     local : PrivacyProfile
         Of the unshuffled plan, finite at delta = 0.
-    side : object
+    bound : Bound
         The theorems.
     tolerance : float
         Relative width of delta at which the arithmetic aims; that between the theorems is not in its hands.
@@ -112,7 +100,7 @@ class ShuffleProfile(PrivacyProfile):
 
     plan: Shuffle
     local: PrivacyProfile
-    side: Side
+    bound: Bound
     tolerance: float = TOLERANCE
 
     def delta(self, epsilon: Number) -> Enclosure:
@@ -128,16 +116,16 @@ class ShuffleProfile(PrivacyProfile):
         unshuffled = self.local.delta(epsilon)
         if unshuffled.high == 0:
             return flint.arb(0)
-        high = self.side.high(epsilon, tolerance)
+        high = self.bound.high(epsilon, tolerance)
         return high.min(flint.arb(unshuffled.high)) if unshuffled.rigour >= Rigour.INTERVAL else high
 
     def _enclosure(self, low: float, high: float, unshuffled: float) -> Enclosure:
         found = Enclosure(min(low, high), high, Rigour.INTERVAL, self._source(high >= unshuffled))
-        exact = isinstance(self.side, Binary) and found.relative_width <= _EXACT
+        exact = isinstance(self.bound, BinaryBound) and found.relative_width <= _EXACT
         return replace(found, rigour=Rigour.EXACT) if exact else found
 
     def _source(self, unshuffled: bool) -> str:
-        above, below = self.side.sources
+        above, below = self.bound.sources
         if unshuffled:
             above = "as if it were not shuffled, for no theorem shows less"
         return f"{self.plan.users} users; above: {above}; below: {below}"
@@ -149,15 +137,15 @@ class ShuffleProfile(PrivacyProfile):
             source = f"shuffling buys nothing at delta = 0: all views alike have the local ratio; {top.source}"
             return replace(top, source=source)
         goal = Fraction(delta)
-        below, beyond = self.side.sketches()
-        found = None if below is None else guided(*self._looks(self.side.low, goal), below, -1.0)
-        low, above = (found, found) if found is not None else self._crossing(self.side.low, goal)
-        if isinstance(self.side, Binary):
+        below, beyond = self.bound.estimates()
+        found = None if below is None else guided(*self._looks(self.bound.low, goal), below, -1.0)
+        low, above = (found, found) if found is not None else self._crossing(self.bound.low, goal)
+        if isinstance(self.bound, BinaryBound):
             for _ in range(_ATTEMPTS):
                 near = Fraction(min(top.high, above * (1 + 2 * RESOLUTION)))
                 if self._high(near, self.tolerance) <= ball(goal):  # no data set is worse than the one looked at
                     return self._enclosure(low, float(near), top.high)
-                again, above = self._crossing(self.side.fixed(near, self.tolerance), goal, low)
+                again, above = self._crossing(self.bound.fixed(near, self.tolerance), goal, low)
                 low = max(low, again)
         high = None if beyond is None else guided(*self._looks(self._high, goal), beyond, 1.0)
         if high is None:
@@ -171,15 +159,17 @@ class ShuffleProfile(PrivacyProfile):
         self, value: Value, goal: Fraction
     ) -> tuple[Callable[[float, float], flint.arb], Fraction, float, float]:
         """What a search needs to know."""
-        finest, top = max(self.tolerance, self.side.finest), self.local.epsilon(0).high
+        finest, top = max(self.tolerance, self.bound.finest), self.local.epsilon(0).high
         return lambda e, t: value(Fraction(e), t), goal, top, finest
 
     def _low(self, epsilon: Fraction) -> flint.arb:
-        return self.side.attained(epsilon, self.tolerance).value.abs_lower()
+        return self.bound.attained(epsilon, self.tolerance).value.abs_lower()
 
     def witness(self, epsilon: Number) -> Witness | None:
         """The data sets and the event of the lower end; None where it is 0."""
         if self.local.delta(require_epsilon(epsilon)).high == 0 or math.isinf(epsilon):
             return None
-        found = self.side.attained(Fraction(epsilon), self.tolerance)
-        return Witness(self.plan, found.pair, found.event) if found.event else None
+        found = self.bound.attained(Fraction(epsilon), self.tolerance)
+        if found.pair is None or not found.value > 0:
+            return None
+        return Witness(self.plan, found.pair, found.event, epsilon)

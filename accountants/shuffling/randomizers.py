@@ -1,11 +1,12 @@
-r"""How well a given mechanism hides one user's message among the others': from above and from below.
+r"""From the laws of one report to the bound of the shuffled plan.
 
 From above, the *blanket*: the density :math:`b(y) = \min_x R(x)(y)` is part of every input's law. From below, explicit
 data sets: all others hold one value, x1, x2 or a third one, and then b is that value's law. `blanket` says the rest.
-The first neighbour's user 1 holds x1, the second one's x2.
+The first neighbour's user 1 holds x1, the second one's x2. Few users are given more data sets: `few_users`.
 
 For several mechanisms all laws are :math:`R(x)(y) = \mathrm{base}(y)\, r(\text{how } y \text{ matches } x)`, so that what
-counts is only the law, under base, of how y matches x1, x2 and a third value; the domain may be huge.
+counts is only the law, under base, of how y matches x1, x2 and a third value; the domain may be huge: `MatchedLaws`. Any
+other finite law is tabulated: `of_law`.
 
 The blanket is never worse than the clones: :math:`e^{-\varepsilon_0} (R(x_1) + R(x_2))/2 \le b`, and whoever hides in a
 part of b can be simulated by whoever hides in all of it.
@@ -13,81 +14,33 @@ part of b can be simulated by whoever hides in all of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations, product
-from math import comb
 from typing import Any, TypeAlias
 
-from ldpaudit.accountants.shuffling.blanket import Hiding
-from ldpaudit.accountants.shuffling.bloom import blankets, crowd
+from ldpaudit.accountants.shuffling.blanket import Blanket
+from ldpaudit.accountants.shuffling.bounds import BinaryBound, BlanketBound, Bound, OthersAlike
+from ldpaudit.accountants.shuffling.few_users import FewUsers, Reports
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.local_hashing import LocalHashing
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 
 Pattern: TypeAlias = tuple[int, ...]
 """How a view matches x1, x2 and, where it is known, the third value."""
+Laws: TypeAlias = Mapping[Any, Mapping[Any, Fraction]]
+"""For each input, the probability of each view; the same views for all."""
 
 _MOST_CELLS = 1 << 16
 """Views times inputs up to which a law is tabulated; some seconds."""
 _MOST_PAIRS = 12
-"""Pairs of inputs, up to symmetry, up to which all of them are evaluated."""
-_SEARCHED = 64
-"""Values among which a third one is looked for."""
+"""Pairs of inputs, up to symmetry, up to which all of them are evaluated: one takes about a hundredth of a second."""
+_MOST_LISTED = 8
+"""Inputs up to which all choices of three are considered for few users: 336 of them, and some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
-    """An explicit data set: user 1 holds `pair[0]` or `pair[1]`, and every other user `other`."""
-
-    hiding: Hiding
-    pair: tuple[Any, Any]
-    other: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Blanket:
-    """What bounds the shuffled mechanism.
-
-    Parameters
-    ----------
-    uppers : tuple of Hiding
-        The bound is the largest of them: one for every pair of inputs, up to symmetry.
-    crowds : tuple of Crowd
-        Data sets; any of them is a lower bound.
-    """
-
-    uppers: tuple[Hiding, ...]
-    crowds: tuple[Crowd, ...]
-
-
-def blanket(m: Mechanism) -> Blanket | None:
-    """What hides a user of the shuffled mechanism; None where its laws are neither matched nor small enough to list.
-
-    Parameters
-    ----------
-    m : Mechanism
-        Any; replace-one neighbours.
-
-    Returns
-    -------
-    Blanket or None
-        Exact rationals.
-    """
-    if isinstance(m, Rappor | PermanentRappor):
-        return _bloom(m)
-    structure = _matches(m)
-    return _tabulated(m) if structure is None else _matched(structure)
-
-
-@dataclass(frozen=True, slots=True)
-class _Matches:
+class MatchedLaws:
     """Laws ``base(y) * ratio[how y matches x]``, alike for every pair of inputs.
 
     Parameters
@@ -107,117 +60,122 @@ class _Matches:
     ratio: Mapping[int, Fraction]
     complete: bool
 
+    @classmethod
+    def of(cls, inputs: Sequence[Any], patterns: Mapping[Pattern, Fraction], ratio: Mapping[int, Fraction]) -> MatchedLaws:
+        """Of the first inputs of a sequence, as many as the patterns match."""
+        size = len(next(iter(patterns)))
+        return cls(tuple(inputs[:size]), patterns, ratio, len(inputs) == size)
 
-def _matched(m: _Matches) -> Blanket:
-    least = min(m.ratio.values())
+    def bound(self, users: int) -> BlanketBound:
+        """What bounds the shuffled plan, in exact rationals."""
+        least = min(self.ratio.values())
+        below = {y: min(self.ratio[match] for match in y) if self.complete else least for y in self.patterns}
+        alike = tuple(
+            OthersAlike(self._blanket({y: self.ratio[y[i]] for y in self.patterns}), self._pair, other)
+            for i, other in enumerate(self.inputs)
+        )
+        columns = [[w * self.ratio[match] for match in y] for y, w in self.patterns.items()]
+        few = FewUsers.of([Reports.of(self.inputs, columns)], users)
+        return BlanketBound((self._blanket(below),), alike, users, few)
 
-    def hiding(others: Mapping[Pattern, Fraction]) -> Hiding:
-        cells = ((w * m.ratio[y[0]], w * m.ratio[y[1]], w * others[y]) for y, w in m.patterns.items())
-        return Hiding.of(cells)
+    @property
+    def _pair(self) -> tuple[Any, Any]:
+        return self.inputs[0], self.inputs[1]
 
-    below = {y: min(m.ratio[match] for match in y) if m.complete else least for y in m.patterns}
-    crowds = tuple(
-        Crowd(hiding({y: m.ratio[y[i]] for y in m.patterns}), m.inputs[:2], other) for i, other in enumerate(m.inputs)
-    )
-    return Blanket((hiding(below),), crowds)
-
-
-def _matches(m: Mechanism) -> _Matches | None:
-    match m:
-        case KaryRandomizedResponse(k, p):
-            return _known(m, _one_hot(k, min(k, 3)), {1: k * p, 0: k * m.lie})
-        case UnaryEncoding(k, p, q):
-            return _known(m, _independent((1 - q, q), min(k, 3)), {1: p / q, 0: (1 - p) / (1 - q)})
-        case SubsetSelection(k, d, p):
-            return _known(m, _subset(k, d, min(k, 3)), {1: p * k / d, 0: (1 - p) * k / (k - d)})
-        case HadamardResponse(k, p):
-            return _hadamard(m)
-        case LocalHashing(g, p):
-            # Three hashes of a linear function are not independent: only two are known for all inputs at once.
-            both, one = m.collision / g, (1 - m.collision) / g
-            patterns: dict[Pattern, Fraction] = {(1, 1): both, (1, 0): one, (0, 1): one, (0, 0): 1 - both - 2 * one}
-            return _known(m, patterns, {1: g * p, 0: g * m.lie})
-    return None
+    def _blanket(self, others: Mapping[Pattern, Fraction]) -> Blanket:
+        r = self.ratio
+        return Blanket.of((w * r[y[0]], w * r[y[1]], w * others[y]) for y, w in self.patterns.items())
 
 
-def _known(m: Mechanism, patterns: Mapping[Pattern, Fraction], ratio: Mapping[int, Fraction]) -> _Matches:
-    size = len(next(iter(patterns)))
-    return _Matches(tuple(m.inputs[:size]), patterns, ratio, len(m.inputs) == size)
+def independent(bit: Sequence[Fraction], size: int) -> dict[Pattern, Fraction]:
+    """Patterns of independent matches, each with these probabilities of 0 and of 1."""
+    return {y: bit[0] ** (size - sum(y)) * bit[1] ** sum(y) for y in product((0, 1), repeat=size)}
 
 
-def _one_hot(k: int, size: int) -> dict[Pattern, Fraction]:
-    """A uniform draw from k values."""
-    hits = {tuple(int(i == j) for j in range(size)): Fraction(1, k) for i in range(size)}
-    return {**hits, (0,) * size: Fraction(k - size, k)}
+def of_mechanism(m: Mechanism, users: int) -> Bound | None:
+    """What the finite law of a mechanism allows; None where it cannot be tabulated.
 
-
-def _independent(bit: Sequence[Fraction], size: int) -> dict[Pattern, Fraction]:
-    """Independent bits."""
-    patterns = product((0, 1), repeat=size)
-    return {y: bit[0] ** (size - sum(y)) * bit[1] ** sum(y) for y in patterns}
-
-
-def _subset(k: int, d: int, size: int) -> dict[Pattern, Fraction]:
-    """A uniform d-subset of k values."""
-    patterns = product((0, 1), repeat=size)
-    return {y: Fraction(comb(k - size, d - sum(y)), comb(k, d)) for y in patterns if d >= sum(y)}
-
-
-def _hadamard(m: HadamardResponse) -> _Matches:
-    """Rows 1 and 2 of the Hadamard matrix are independent, and row 3 is their product: the third value that hides least."""
-    pairs = _independent((Fraction(1, 2), Fraction(1, 2)), 2)
-    triples: dict[Pattern, Fraction] = {(a, b, int(a == b)): w for (a, b), w in pairs.items()}
-    return _known(m, pairs if m.k == 2 else triples, {1: 2 * m.p, 0: 2 * (1 - m.p)})
-
-
-def _bloom(m: Rappor | PermanentRappor) -> Blanket | None:
-    """Bits of a Bloom filter."""
-    laws = m.bit_law(0), m.bit_law(1)
-    uppers = blankets(m.bits, m.hashes, laws)
-    if uppers is None:
-        return None
-    seen = {value: _signature(m, value) for value in range(min(m.domain, _SEARCHED))}
-    crowds = []
-    for x, x2 in {order for a, b in m.differences.values() for order in ((a, b), (b, a))}:
-        first, second = _signature(m, x), _signature(m, x2)
-        free = [third for third in seen if third not in (x, x2)]
-        third = min(free, key=lambda other: len(seen[other] & (first | second)), default=x)
-        for other in dict.fromkeys((x, x2, third)):
-            if (found := crowd((first, second, _signature(m, other)), laws)) is not None:
-                crowds.append(Crowd(found, (x, x2), other))
-    return Blanket(uppers, tuple(crowds)) if crowds else None
-
-
-def _signature(m: Rappor | PermanentRappor, x: int) -> set[int]:
-    return set(m.signature(x).nonzero()[0].tolist())
-
-
-def _tabulated(m: Mechanism) -> Blanket | None:
-    """Every pair of inputs of a law that can be listed."""
-    if not isinstance(m.inputs, range):
+    Parameters
+    ----------
+    m : Mechanism
+        Any; replace-one neighbours.
+    users : int
+        n, at least 2.
+    """
+    if not isinstance(m.inputs, range) or not 1 < len(m.inputs) <= _MOST_CELLS:
         return None  # a range is the whole domain; another sequence may only name the inputs that are hardest to hide
     try:
-        inputs = list(m.inputs) if 1 < len(m.inputs) <= _MOST_CELLS else []
-        if not inputs or m.law(inputs[0]).size * len(inputs) > _MOST_CELLS:
+        if m.law(m.inputs[0]).size * len(m.inputs) > _MOST_CELLS:
             return None
-        laws = [dict(m.law(x).items()) for x in inputs]
+        return of_law({x: dict(m.law(x).items()) for x in m.inputs}, users)
     except Unsupported:
         return None
-    views = list(laws[0])
-    below = [min(law[y] for law in laws) for y in views]
 
-    def hiding(pair: tuple[int, int], others: Iterable[Fraction]) -> Hiding:
+
+def of_law(laws: Laws, users: int) -> Bound | None:
+    """What all laws of a finite domain allow; None where the pairs of inputs are too many.
+
+    Two laws that are each other's mirror image are binary randomized response. Else every pair of inputs has its blanket,
+    and its data sets on which all others hold one value.
+
+    Parameters
+    ----------
+    laws : mapping
+        The law of every input, or of inputs of whose laws every other input's is one, or a mixture.
+    users : int
+        n, at least 2.
+    """
+    laws = _different(laws)
+    if (binary := _binary(laws, users)) is not None:
+        return binary
+    views = list(next(iter(laws.values())))
+    below = [min(law[y] for law in laws.values()) for y in views]
+
+    def blanket(pair: tuple[Any, Any], others: Iterable[Fraction]) -> Blanket:
         first, second = laws[pair[0]], laws[pair[1]]
-        return Hiding.of((first[y], second[y], b) for y, b in zip(views, others, strict=True))
+        return Blanket.of((first[y], second[y], b) for y, b in zip(views, others, strict=True))
 
-    pairs: dict[Hiding, tuple[int, int]] = {}
-    for pair in permutations(range(len(inputs)), 2):
-        pairs.setdefault(hiding(pair, below), pair)
+    pairs: dict[Blanket, tuple[Any, Any]] = {}
+    for pair in permutations(laws, 2):
+        pairs.setdefault(blanket(pair, below), pair)
         if len(pairs) > _MOST_PAIRS:
             return None
-    crowds: dict[Hiding, Crowd] = {}
+    if not pairs:
+        return None  # all inputs have one law
+    alike: dict[Blanket, OthersAlike] = {}
     for pair in pairs.values():
-        for other, law in enumerate(laws):
-            found = hiding(pair, law.values())
-            crowds.setdefault(found, Crowd(found, (inputs[pair[0]], inputs[pair[1]]), inputs[other]))
-    return Blanket(tuple(pairs), tuple(crowds.values()))
+        for other, law in laws.items():
+            found = blanket(pair, law.values())
+            alike.setdefault(found, OthersAlike(found, pair, other))
+    few = FewUsers.of(_choices(laws), users) if len(laws) <= _MOST_LISTED else None
+    return BlanketBound(tuple(pairs), tuple(alike.values()), users, few)
+
+
+def _choices(laws: Laws) -> Iterator[Reports]:
+    """User 1's two values, and a third one where there is one."""
+    for values in permutations(laws, min(len(laws), 3)):
+        yield Reports.of(values, ([laws[x][y] for x in values] for y in laws[values[0]]))
+
+
+def _different(laws: Laws) -> Laws:
+    """One input of each law."""
+    found: dict[tuple[Fraction, ...], Any] = {}
+    for x, law in laws.items():
+        found.setdefault(tuple(law.values()), x)
+    return {x: laws[x] for x in found.values()}
+
+
+def _binary(laws: Laws, users: int) -> BinaryBound | None:
+    """Where there are but two laws, on two views, and one is the other's mirror image."""
+    if len(laws) != 2:
+        return None
+    (first, law), (second, other) = laws.items()
+    shown = [y for y in law if law[y] or other[y]]
+    if len(shown) != 2 or (law[shown[0]], law[shown[1]]) != (other[shown[1]], other[shown[0]]):
+        return None
+    if not 0 < law[shown[0]] < 1:
+        return None  # the views name the input
+    view, rare = shown
+    if law[view] < law[rare]:
+        first, second = second, first
+    return BinaryBound(max(law[view], law[rare]), users, (first, second), str(view))

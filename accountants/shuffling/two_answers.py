@@ -1,4 +1,4 @@
-r"""Hiding where only two answers matter, summed over how many others answer: exact to the last digits.
+r"""Blanket where only two answers matter, summed over how many others answer: exact to the last digits.
 
 With C of the n - 1 others answering, A of them with the first of the two answers,
 

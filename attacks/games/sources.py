@@ -8,12 +8,13 @@ from functools import lru_cache
 from typing import Any, Protocol, cast
 
 from ldpaudit.adapters.callables import as_sampler, one_by_one
-from ldpaudit.attacks.games import k_inputs, plans
+from ldpaudit.attacks.games import k_inputs, plans, shuffled
 from ldpaudit.attacks.games.game import Game, Pair, Target, Which
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Plan, Run, as_plan
+from ldpaudit.plan import Plan, Run, Shuffle, as_plan
+from ldpaudit.profile import Witness
 
 
 class Source(Protocol):
@@ -45,12 +46,16 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, the relation, the code that is sampled in place of the plan's mechanism, and the delta that is played for."""
+    """A plan, the relation, the code that is sampled in place of the plan's mechanism, and the delta that is played for.
+
+    A shuffled plan's witness, where there is one, says which two data sets are played.
+    """
 
     plan: Plan | Mechanism
     neighbours: Neighbours | None = None
     implementation: Mechanism | Callable[..., Any] | None = None
     delta: float = 0.0
+    witness: Witness | None = None
 
     @property
     def description(self) -> str:
@@ -58,11 +63,15 @@ class Planned:
         code = self.implementation
         kind: Any = code if hasattr(code, "__qualname__") else type(code)  # other words may tell of an address in memory
         shown = str(code) if isinstance(code, Mechanism) else f"{kind.__module__}:{kind.__qualname__}"
-        return f"{self.plan} {self.neighbours} {shown}"
+        played = "" if self.witness is None else f" {self.witness.pair[0]} against {self.witness.pair[1]}"
+        return f"{self.plan} {self.neighbours} {shown}{played}"
 
     def games(self) -> tuple[Game, ...]:
         """See `Source`."""
         plan = as_plan(self.plan)
+        if isinstance(plan, Shuffle) and plan.users > 1:
+            return shuffled.games(plan, self.neighbours, self.implementation, self.delta, self.witness)
+        plan = plan.plan if isinstance(plan, Shuffle) else plan
         if not isinstance(plan, Run):
             target = plans.target(plan, self.neighbours, self.implementation, self.delta)
             return (Pair(replace(target, calibrated=True)),)

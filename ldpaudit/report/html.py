@@ -52,8 +52,16 @@ def _claim(claim: ClaimRecord) -> str:
 <p>{escape(claim.sentence)}.</p>{_picture(claim)}
 <p>{escape(claim.reason)}.{escape(sight(claim))}</p>
 <dl><dt>claimed</dt><dd>{escape(claimed(claim))}</dd><dt>certified</dt><dd>{escape(certified(claim))}</dd>
-<dt>measured</dt><dd>{escape(measured(claim))}</dd>{source}<dt>plan</dt><dd><code>{escape(claim.plan)}</code></dd>
+<dt>measured</dt><dd>{escape(measured(claim))}</dd>{_witness(claim)}{source}<dt>plan</dt><dd><code>{escape(claim.plan)}</code></dd>
 {proofs}{assumed}{admitted}{limits}</dl></section>"""
+
+
+def _witness(claim: ClaimRecord) -> str:
+    """The two data sets that show the certified lower end, and the event."""
+    if claim.witness is None:
+        return ""
+    first, second = map(escape, claim.witness.data_sets)
+    return f"<dt>witness</dt><dd>{first},<br>against {second}:<br>{escape(claim.witness.event)}</dd>"
 
 
 def _picture(claim: ClaimRecord) -> str:

@@ -29,7 +29,7 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
         table.add_row(claim.id, claim.unit, claimed(claim), certified(claim), measured(claim), verdict)
     console.print(Padding(table, (0, 0, 0, 2)))
     for claim in certificate.claims:
-        console.print(Padding(Text(f"{claim.id}: {claim.reason}.{sight(claim)}", style="dim"), (0, 0, 0, 2)))
+        console.print(Padding(Text(f"{claim.id}: {claim.reason}.{sight(claim)}{witness(claim)}", style="dim"), (0, 0, 0, 2)))
     console.print()
 
 
@@ -69,6 +69,14 @@ def sight(claim: ClaimRecord) -> str:
     if claim.verdict is Outcome.REFUTED or e is None or e.detectable is None:
         return ""
     return f" The audit would have detected epsilon >= {show_up(e.detectable, 4)} with 95 % power."
+
+
+def witness(claim: ClaimRecord) -> str:
+    """Two data sets that show the lower end of what is certified, and how they are told apart."""
+    if claim.witness is None:
+        return ""
+    first, second = claim.witness.data_sets
+    return f" Witness: {first}, against {second}; {claim.witness.event}."
 
 
 def summary(certificates: Sequence[Certificate]) -> list[str]:

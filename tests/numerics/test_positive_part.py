@@ -20,12 +20,11 @@ from ldpaudit.accountants.numerics.fourier_tail import Pairs, tail
 from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated
 from ldpaudit.accountants.shuffling import theorems as formulas
 from ldpaudit.accountants.shuffling.binary import worst
-from ldpaudit.accountants.shuffling.binary_data_set import Tilt
+from ldpaudit.accountants.shuffling.binary_data_set import TiltedResponse
 from ldpaudit.accountants.shuffling.binary_sieve import survivors
 from ldpaudit.accountants.shuffling.blanket import precision
 from ldpaudit.accountants.shuffling.clones import Clones
-from ldpaudit.accountants.shuffling.estimate import sketch
-from ldpaudit.accountants.shuffling.randomizers import blanket
+from ldpaudit.accountants.shuffling.estimate import float_estimate
 from ldpaudit.accountants.shuffling.two_answers import _Walk, two_answers
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanism import Mechanism
@@ -148,7 +147,7 @@ def test_a_sum_that_is_positive_where_all_but_one_value_are_unseen_by_floats_is_
         assert contour.value(1e-6) <= contour.ceiling()
 
 
-SKETCHED: list[tuple[Mechanism, int]] = [
+ESTIMATED: list[tuple[Mechanism, int]] = [
     (KaryRandomizedResponse.for_epsilon(1, 10), 10**6),
     (KaryRandomizedResponse.for_epsilon(8, 10), 10**9),
     (UnaryEncoding.symmetric(4, 100), 10**9),
@@ -156,25 +155,24 @@ SKETCHED: list[tuple[Mechanism, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("m", "users"), SKETCHED, ids=str)
-def test_a_sketch_is_about_what_it_is_a_sketch_of(m: Mechanism, users: int) -> None:
-    found = blanket(m)
-    assert found is not None
+@pytest.mark.parametrize(("m", "users"), ESTIMATED, ids=str)
+def test_a_float_estimate_is_about_what_it_estimates(m: Mechanism, users: int) -> None:
+    found = account(Shuffle(m, users)).bound  # type: ignore[attr-defined]
     for delta in (1e-6, 1e-9, 1e-80):
-        for hiding in (found.uppers[0], found.crowds[0].hiding):
-            about = sketch(hiding, users)
+        for blanket in (found.blankets[0], found.data_sets[0].blanket):
+            about = float_estimate(blanket, users)
             low, high = 0.0, float(account(m).epsilon(0).low)
             for _ in range(40):
                 middle = (low + high) / 2
                 low, high = (middle, high) if about(middle) > math.log(delta) else (low, middle)
             with flint.ctx.workprec(precision(users)):
-                there = hiding.delta(ball(F(high)).exp(), users, 1e-6)
+                there = blanket.delta(ball(F(high)).exp(), users, 1e-6)
             assert math.isclose(float(there.log()), math.log(delta), abs_tol=10 * LATTICE)
 
 
-@pytest.mark.parametrize(("m", "users"), SKETCHED, ids=str)
-def test_a_sketch_saves_looks_and_the_ends_stay_where_they_are(m: Mechanism, users: int) -> None:
-    side = account(Shuffle(m, users)).side  # type: ignore[attr-defined]
+@pytest.mark.parametrize(("m", "users"), ESTIMATED, ids=str)
+def test_a_float_estimate_saves_looks_and_the_ends_stay_where_they_are(m: Mechanism, users: int) -> None:
+    bound = account(Shuffle(m, users)).bound  # type: ignore[attr-defined]
     top, looked = account(m).epsilon(0).high, [0]
 
     def counted(value: Callable[[Fraction, float], flint.arb]) -> Callable[[float, float], flint.arb]:
@@ -185,21 +183,21 @@ def test_a_sketch_saves_looks_and_the_ends_stay_where_they_are(m: Mechanism, use
         return look
 
     delta = F(1, 10**9)
-    below, above = side.sketches()
-    low = guided(counted(side.low), delta, top, 1e-7, below, -1.0)
-    high = guided(counted(side.high), delta, top, 1e-7, above, 1.0)
+    below, above = bound.estimates()
+    low = guided(counted(bound.low), delta, top, 1e-7, below, -1.0)
+    high = guided(counted(bound.high), delta, top, 1e-7, above, 1.0)
     assert looked[0] <= 8
     assert low is not None
     assert high is not None
-    assert side.low(F(low), 1e-7) > ball(delta)
-    assert side.high(F(high), 1e-7) <= ball(delta)
-    for value, found in ((side.low, low), (side.high, high)):
+    assert bound.low(F(low), 1e-7) > ball(delta)
+    assert bound.high(F(high), 1e-7) <= ball(delta)
+    for value, found in ((bound.low, low), (bound.high, high)):
         ends = crossing(counted(value), delta, top, 1e-7)
         assert ends[0] * (1 - WIDE) <= found <= ends[1] * (1 + WIDE)
 
 
 @pytest.mark.parametrize("off", [2.0, 0.3, -0.3, -1.5])
-def test_a_sketch_that_is_off_by_a_factor_leads_there(off: float) -> None:
+def test_an_estimate_that_is_off_by_a_factor_leads_there(off: float) -> None:
     ends = [guided(bell, F(1, 10**6), 3.0, 1e-9, lambda e: off - 100 * e**2, side) for side in (-1.0, 1.0)]
     assert ends[0] is not None
     assert ends[1] is not None
@@ -224,7 +222,7 @@ WRONG: list[Callable[[float], float]] = [
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_wrong_sketch_costs_looks_and_never_certainty(wrong: Callable[[float], float]) -> None:
+def test_a_wrong_estimate_costs_looks_and_never_certainty(wrong: Callable[[float], float]) -> None:
     delta = F(1, 10**6)
     low, high = (guided(bell, delta, 3.0, 1e-9, wrong, side) for side in (-1.0, 1.0))
     assert low is None or bell(low, 0) > ball(delta)
@@ -239,7 +237,7 @@ def test_a_binary_data_set_s_divergence_is_exact_and_its_bound_is_above(p: Fract
     with flint.ctx.workprec(220):
         for share in (F(0), F(1, 30), F(1, 3), F(19, 20)):
             e = 1 + share * (p / (1 - p) - 1)
-            truths, tilt = oracle.binary(p, users, e), Tilt(p, ball(e))
+            truths, tilt = oracle.binary(p, users, e), TiltedResponse(p, ball(e))
             for t in {0, users // 3, users - 1}:
                 found = tilt.value(t, users - 1)
                 assert found.overlaps(ball(truths[t]))
@@ -253,7 +251,7 @@ def test_a_binary_data_set_of_a_thousand_million_agrees_with_binomial_tails() ->
     with flint.ctx.workprec(300):
         e = ball(epsilon).exp()
         u, v = ball(p) - e * ball(1 - p), e * ball(p) - ball(1 - p)
-        tilt = Tilt(p, e)
+        tilt = TiltedResponse(p, e)
         x = tilt.cutoff(n - 1, n - 1)
         found = tilt.value(n - 1, n - 1)
         pmf = binomial_pmf(n - 1, p, x - 1)
@@ -278,7 +276,7 @@ def test_the_worst_binary_data_set_is_found_among_any_number_of_users(users: int
 def test_no_number_of_ones_is_worse_than_the_worst(epsilon0: int, users: int, epsilon: Fraction) -> None:
     m, others = KaryRandomizedResponse.for_epsilon(epsilon0, 2), users - 1
     with flint.ctx.workprec(220):
-        tilt = Tilt(m.p, ball(epsilon).exp())
+        tilt = TiltedResponse(m.p, ball(epsilon).exp())
         top = max((tilt.value(t, others) for t in range(users)), key=float)
         found = worst(m.p, ball(epsilon).exp(), users, 1e-10)
     assert found.low.overlaps(top)
@@ -295,7 +293,7 @@ def test_no_number_of_ones_that_is_sifted_out_is_worse_than_what_it_was_held_aga
     m, others = KaryRandomizedResponse.for_epsilon(epsilon0, 2), users - 1
     sifted = 0
     with flint.ctx.workprec(220):
-        tilt = Tilt(m.p, ball(epsilon).exp())
+        tilt = TiltedResponse(m.p, ball(epsilon).exp())
         for first in (0, users // 3, users - 200, users - 50):
             ts = range(first, first + 50)
             truths = {t: tilt.value(t, others) for t in ts}

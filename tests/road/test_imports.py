@@ -175,6 +175,34 @@ def test_a_room_of_the_accountants_sees_lower_rooms_only(file: Path) -> None:
     assert not misplaced(file, ROOMS, STEM, "account")
 
 
+THEORY = ("numerics", "pld", "composition", "shuffling", "sampling")
+"""Rooms that know no mechanism by name: what they need of one, its stem says."""
+
+
+def named_mechanisms(file: Path) -> list[str]:
+    """Modules of single mechanisms that a file imports."""
+    return [module for module in ours(file) if module.startswith("mechanisms.") and module != "mechanisms.stem"]
+
+
+@pytest.mark.parametrize("file", [f for room in THEORY for f in files(f"accountants/{room}")], ids=module_of)
+def test_the_theory_knows_no_mechanism_by_name(file: Path) -> None:
+    assert not named_mechanisms(file)
+
+
+def test_no_import_of_a_mechanism_is_overlooked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    file = tmp_path / "accountants" / "shuffling" / "plan.py"
+    file.parent.mkdir(parents=True)
+    for line in (
+        "from ldpaudit.mechanisms.rappor import Rappor",
+        "def f():\n    from ldpaudit.mechanisms import rappor",
+        'import_module("ldpaudit.mechanisms.rappor")',
+        'import_module(f"ldpaudit.mechanisms.{name}")',
+    ):
+        file.write_text(line)
+        assert named_mechanisms(file), line
+
+
 def test_every_folder_of_the_accountants_is_a_room_with_an_order() -> None:
     assert {p.parent.name for p in (ROOT / "accountants").glob("*/__init__.py")} == set(ROOMS)
 
@@ -183,7 +211,7 @@ def test_every_folder_of_the_accountants_is_a_room_with_an_order() -> None:
     "line",
     [
         "from ldpaudit.accountants.shuffling import blanket",
-        "def f():\n    from ldpaudit.accountants.shuffling.blanket import Hiding",
+        "def f():\n    from ldpaudit.accountants.shuffling.blanket import Blanket",
         "if TYPE_CHECKING:\n    import ldpaudit.accountants.shuffling.blanket",
         'import_module("ldpaudit.accountants.shuffling.blanket")',
         'importlib.import_module(f"ldpaudit.accountants.{room}")',

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.shuffling.blanket import Hiding, precision
-from ldpaudit.accountants.shuffling.bounds import Crowded
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.accountants.shuffling.bounds import BinaryBound, BlanketBound, Bound
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones, among
 from ldpaudit.accountants.shuffling.plan import ShuffleProfile
-from ldpaudit.accountants.shuffling.randomizers import _tabulated, blanket
+from ldpaudit.accountants.shuffling.randomizers import of_mechanism
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -28,10 +28,12 @@ from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Shuffle
+from ldpaudit.profile import DataSet
 from tests.oracles import shuffle as oracle
 
 F = Fraction
@@ -52,9 +54,14 @@ def profile(plan: Shuffle) -> ShuffleProfile:
     return found
 
 
-def delta(hiding: Hiding, exp_epsilon: Fraction, users: int, tolerance: float = 1e-10) -> flint.arb:
+def blanket_bound(bound: Bound | None) -> BlanketBound:
+    assert isinstance(bound, BlanketBound)
+    return bound
+
+
+def delta(blanket: Blanket, exp_epsilon: Fraction, users: int, tolerance: float = 1e-10) -> flint.arb:
     with flint.ctx.workprec(precision(users)):
-        return hiding.delta(ball(exp_epsilon), users, tolerance)
+        return blanket.delta(ball(exp_epsilon), users, tolerance)
 
 
 def holds(truth: Fraction, found: flint.arb) -> bool:
@@ -92,14 +99,54 @@ def test_the_worst_data_set_lies_within_the_enclosure(m: Mechanism, users: int) 
 
 
 @pytest.mark.parametrize(("m", "users"), SMALL, ids=str)
-def test_all_others_alike_is_what_hiding_computes(m: Mechanism, users: int) -> None:
-    found, channel = blanket(m), oracle.laws(m)
-    assert found is not None
-    for crowd in found.crowds:
-        x, x2, other = (list(m.inputs).index(v) for v in (*crowd.pair, crowd.other))
+def test_all_others_alike_is_what_a_blanket_computes(m: Mechanism, users: int) -> None:
+    found, channel = blanket_bound(profile(Shuffle(m, users)).bound), oracle.laws(m)
+    for each in found.data_sets:
+        x, x2, other = (list(m.inputs).index(v) for v in (*each.pair, each.other))
         first, second = (oracle.shuffled([channel[v], *[channel[other]] * (users - 1)]) for v in (x, x2))
         truth = oracle.divergence(first, second, F(11, 10))
-        assert holds(truth, delta(crowd.hiding, F(11, 10), users))
+        assert holds(truth, delta(each.blanket, F(11, 10), users))
+
+
+LISTED = [(m, n) for m, n in SMALL if not isinstance(m, LocalHashing | Rappor | PermanentRappor) and n * len(m.inputs) < 16]
+
+
+@pytest.mark.parametrize(("m", "users"), LISTED, ids=str)
+def test_few_users_have_their_worst_data_set_as_the_lower_bound(m: Mechanism, users: int) -> None:
+    for bound in (profile(Shuffle(m, users)).bound, of_mechanism(m, users)):
+        found = blanket_bound(bound)
+        if found.few is not None:
+            (truth,) = oracle.worst(oracle.laws(m), users, F(11, 10))
+            value, pair, others = found.few.worst(ball(F(11, 10)))
+            assert holds(truth, value)
+            assert sum(others.values()) == users - 1
+            assert pair[0] != pair[1]
+    assert found.few is not None
+
+
+def test_a_law_of_two_mirrored_inputs_is_binary_randomized_response() -> None:
+    signs = SignOracle(9, 7, F(3, 4), seed=4, index=2)
+    for bound in (profile(Shuffle(signs, 30)).bound, of_mechanism(signs, 30)):
+        assert isinstance(bound, BinaryBound)
+        assert bound.p == F(3, 4)
+        first, second = bound.values
+        assert str(max(signs.law(first).items(), key=lambda each: each[1])[0]) == bound.first_view
+        assert signs.law(second).probability((2, 1)) == 1 - signs.law(first).probability((2, 1))
+    assert account(Shuffle(signs, 30)).delta(0.1) == account(Shuffle(KaryRandomizedResponse(2, F(3, 4)), 30)).delta(0.1)
+
+
+@pytest.mark.parametrize("users", [2, 10**4, 10**6])
+def test_two_inputs_of_one_law_cost_nothing(users: int) -> None:
+    alike = Blanket.of([(F(3, 4), F(3, 4), F(1, 4)), (F(1, 4), F(1, 4), F(1, 4))])
+    for epsilon in (0, 1e-58, 1e-3, 1):
+        with flint.ctx.workprec(precision(users)):
+            value = alike.delta(ball(F(epsilon)).exp(), users, 1e-7)
+        assert value.contains(0)
+        assert value < 1e-40
+    m = SignOracle(1 << 20, 100, F(731059, 10**6))
+    for delta in (1e-12, 1e-2, 0.5):
+        found = account(Shuffle(m, users)).epsilon(delta)
+        assert 0 <= found.low <= found.high <= 1.0001
 
 
 @pytest.mark.parametrize("users", [2, 3, 7, 10, 36])
@@ -125,11 +172,11 @@ def test_the_specification_s_example_is_met() -> None:
     assert 0.0077205 < found.low < 0.0077215
     witness = profile(Shuffle(KaryRandomizedResponse.for_epsilon(F(1, 2), 3), 5)).witness(F(3, 10))
     assert witness is not None
-    assert witness.pair == (((0, 3), (2, 2)), ((0, 2), (1, 1), (2, 2)))
-    crowds = blanket(KaryRandomizedResponse.for_epsilon(F(1, 2), 3))
-    assert crowds is not None
+    assert witness.pair == (DataSet.of({0: 3, 2: 2}), DataSet.of({0: 2, 1: 1, 2: 2}))
+    assert (witness.values, witness.others) == ((0, 1), DataSet.of({0: 2, 2: 2}))
+    three = blanket_bound(profile(Shuffle(KaryRandomizedResponse.for_epsilon(F(1, 2), 3), 5)).bound).data_sets
     with flint.ctx.workprec(200):
-        third = crowds.crowds[2].hiding.delta(ball(F(3, 10)).exp(), 5, 1e-10)
+        third = three[2].blanket.delta(ball(F(3, 10)).exp(), 5, 1e-10)
     assert 0.0069375 < third < 0.0069385
 
 
@@ -147,7 +194,7 @@ def test_the_witness_attains_the_lower_end(plan: Shuffle) -> None:
     assert found is not None
     channel = oracle.laws(plan.plan.mechanism)  # type: ignore[attr-defined]
     first, second = (
-        oracle.shuffled([channel[x] for x, count in data for _ in range(count)])  # type: ignore[attr-defined]
+        oracle.shuffled([channel[x] for x, count in data.counts for _ in range(count)])
         for data in found.pair
     )
     assert math.isclose(float(oracle.divergence(first, second, E)), lower, rel_tol=ROUNDING)
@@ -179,7 +226,7 @@ def test_a_message_that_nobody_else_sends_is_seen(seed: int) -> None:
     weights = rng.integers(0, 5, (3, 4)) + np.array([[1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]])
     first, second, others = ({y: F(int(w), int(row.sum())) for y, w in enumerate(row)} for row in weights)
     one, two = (oracle.shuffled([law, others, others]) for law in (first, second))
-    cells = Hiding.of(zip(first.values(), second.values(), others.values(), strict=True))
+    cells = Blanket.of(zip(first.values(), second.values(), others.values(), strict=True))
     for exp_epsilon in AT:
         assert holds(oracle.divergence(one, two, exp_epsilon), delta(cells, exp_epsilon, 3))
 
@@ -199,8 +246,8 @@ def test_no_data_set_of_a_random_channel_exceeds_its_blanket_or_its_clones(seed:
         for exp_epsilon in (F(1), (1 + ratio) / 2):
             (truth,) = oracle.worst(channel, users, exp_epsilon)
             below = [min(law[y] for law in channel) for y in range(3)]
-            cells = [Hiding.of(zip(a.values(), b.values(), below, strict=True)) for a in channel for b in channel]
-            bound = max(float(delta(hiding, exp_epsilon, users).abs_upper()) for hiding in cells)
+            cells = [Blanket.of(zip(a.values(), b.values(), below, strict=True)) for a in channel for b in channel]
+            bound = max(float(delta(blanket, exp_epsilon, users).abs_upper()) for blanket in cells)
             clones = oracle.clone_pair(ratio, users, 1 / ratio, exp_epsilon)
             assert truth <= F(bound) * (1 + F(1, 10**12))
             assert F(bound) <= clones * (1 + F(1, 10**12)) + F(1, 10**15)
@@ -217,13 +264,11 @@ def test_no_data_set_of_a_random_channel_exceeds_its_blanket_or_its_clones(seed:
     ],
     ids=str,
 )
-def test_the_blanket_is_never_above_the_clones_and_never_below_a_crowd(m: Mechanism, users: int) -> None:
-    found = profile(Shuffle(m, users))
-    side = found.side
-    assert isinstance(side, Crowded)
+def test_the_blanket_is_never_above_the_clones_and_never_below_a_data_set(m: Mechanism, users: int) -> None:
+    bound, all_clones = blanket_bound(profile(Shuffle(m, users)).bound), Clones(F(account(m).epsilon(0).high))
     for epsilon in (F(0), F(1, 100), F(3, 10)):
-        high, clones = side.high(epsilon, 1e-10), side.clones.delta(epsilon, users)
-        assert side.attained(epsilon, 1e-10).value.lower() <= high.upper()
+        high, clones = bound.high(epsilon, 1e-10), all_clones.delta(epsilon, users)
+        assert bound.attained(epsilon, 1e-10).value.lower() <= high.upper()
         assert not high > clones * (1 + 1e-3) + flint.arb(2) ** -1000  # the contour of few users is right to 1e-3
 
 
@@ -231,12 +276,10 @@ def test_the_blanket_is_never_above_the_clones_and_never_below_a_crowd(m: Mechan
     ("m", "users"), [(m, n) for m, n in SMALL if not isinstance(m, Rappor | PermanentRappor)], ids=str
 )
 def test_matched_laws_hide_no_better_than_listed_ones(m: Mechanism, users: int) -> None:
-    matched, listed = blanket(m), _tabulated(m)
-    assert matched is not None
-    assert listed is not None
-    values = [[float(delta(h, F(11, 10), users).mid()) for h in found.uppers] for found in (matched, listed)]
+    matched, listed = (blanket_bound(bound) for bound in (profile(Shuffle(m, users)).bound, of_mechanism(m, users)))
+    values = [[float(delta(b, F(11, 10), users).mid()) for b in found.blankets] for found in (matched, listed)]
     assert max(values[0]) >= max(values[1]) * (1 - ROUNDING)
-    assert {crowd.hiding for crowd in matched.crowds} <= {crowd.hiding for crowd in listed.crowds}
+    assert {each.blanket for each in matched.data_sets} <= {each.blanket for each in listed.data_sets}
 
 
 @settings(max_examples=40, deadline=None)

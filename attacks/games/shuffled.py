@@ -1,0 +1,275 @@
+r"""Two data sets against each other through a shuffler: user 1 holds either of two values, all other users hold the same.
+
+What is seen is the multiset of all n reports. Where all others hold one value o, user 1's report is each of the n with
+equal chances, so that the likelihood ratio of the multiset is
+
+.. math:: \frac{\sum_i R_1(y_i)/R_o(y_i)}{\sum_i R_2(y_i)/R_o(y_i)}
+
+Where they hold several values, o is their average law, and the ratio is about this one: a score, and nothing that is
+believed before it is measured. The bound rests on fresh samples alone, whatever the score.
+
+Where the law of a report can be tabulated, only the counts of its kinds are drawn, as multinomials: a million users cost
+what their counts cost. Else, and of code that is not ours, all n reports of every view are drawn.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.adapters.callables import as_sampler, in_order, one_by_one, stack
+from ldpaudit.attacks.games import plans, two_inputs
+from ldpaudit.attacks.games.game import CHUNK_BYTES, Pair, Target
+from ldpaudit.attacks.games.plans import Implementation
+from ldpaudit.attacks.games.stems import attack_on
+from ldpaudit.errors import ImplementationError, Unsupported
+from ldpaudit.mechanism import ENUMERABLE, Mechanism
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.plan import Run, Shuffle
+from ldpaudit.profile import DataSet, Witness
+
+REPORTS, REPORTS_ONE_BY_ONE = 10**8, 10**7
+"""Reports that an audit draws at most, where each of them is drawn, and where code makes one a call: about ten seconds of
+our samplers, and of a callable that takes a microsecond."""
+LEAST_VIEWS = 16
+"""An audit of fewer views shows nothing."""
+EVENT = "{the multiset of all reports, by its likelihood ratio}"
+_NEVER = 1e-200
+"""In place of the probability of a report that the others never make: it is user 1's own, and decides the ratio alone."""
+
+Floats = NDArray[np.float64]
+
+
+def views_within(plan: Shuffle, implementation: Implementation, trials: int) -> int:
+    """As many of the views as can be drawn where every report is drawn; all of them where only counts are.
+
+    Raises
+    ------
+    Unsupported
+        Where a view has so many reports that fewer than 16 can be drawn.
+    """
+    if implementation is None and _tabulated(plan) is not None:
+        return trials
+    slow = implementation is not None and not isinstance(implementation, Mechanism) and one_by_one(implementation)
+    most = (REPORTS_ONE_BY_ONE if slow else REPORTS) // plan.users
+    if most < LEAST_VIEWS:
+        raise Unsupported(plan, f"a view is {plan.users} reports, each of which is drawn, and 16 views are too many of them")
+    return min(trials, most)
+
+
+def games(
+    plan: Shuffle, neighbours: Neighbours | None, implementation: Implementation, delta: float, witness: Witness | None
+) -> tuple[Pair, ...]:
+    """The witness's two data sets, where it is given and can be played; else data sets on the values of the local attack.
+
+    Raises
+    ------
+    Unsupported
+        For another relation than replace-one, and for a plan whose single report has no attack.
+    """
+    if neighbours not in (None, REPLACE_ONE):
+        raise Unsupported(plan, f"only replace-one neighbours hide in a known number of users, not {neighbours}")
+    m = _tabulated(plan)
+    if m is None:
+        local = plans.target(plan.plan, neighbours, implementation, delta)
+        return tuple(Pair(_of_scores(local, plan.users, side)) for side in (1, 0))
+    tried = [witness] if witness is not None else _own(plan, m, delta)
+    return tuple(Pair(_of_counts(m, each, implementation)) for each in tried)
+
+
+def _tabulated(plan: Shuffle) -> Mechanism | None:
+    """The mechanism, where its law can be tabulated."""
+    if not isinstance(plan.plan, Run):
+        return None
+    m = plan.plan.mechanism
+    try:
+        return m if m.law(m.inputs[0]).size <= ENUMERABLE else None
+    except Unsupported:
+        return None
+
+
+def _own(plan: Shuffle, m: Mechanism, delta: float) -> list[Witness]:
+    """User 1 holds the values of the local attack; all others hold the second of these, the first, or a third one."""
+    first, second = attack_on(m, REPLACE_ONE, delta).pair
+    third = [x for x in m.inputs[:3] if x not in (first, second)][:1]
+    pairs = ((_data_set(first, x, plan.users - 1), _data_set(second, x, plan.users - 1)) for x in (second, first, *third))
+    return [Witness(plan, pair, EVENT) for pair in pairs]
+
+
+def _data_set(own: Any, other: Any, others: int) -> DataSet:
+    return DataSet.of({own: others + 1} if own == other else {own: 1, other: others})
+
+
+def _of_scores(local: Target, users: int, side: int) -> Target:
+    """All others hold the local attack's first or second value; reports are known by their local scores."""
+    sign = 1.0 if side else -1.0
+
+    def score(own: Floats, others: Floats) -> Floats:
+        """Of user 1's score in each view, and the sum of the others' exponentials."""
+        with np.errstate(over="ignore", divide="ignore"):
+            # Rounded, so that sums of equal terms in another order compare equal.
+            return np.round(sign * np.log((np.exp(sign * own) + others) / users), 9)
+
+    def draw(user: int, size: int, rng: np.random.Generator) -> Floats:
+        own = local.draw(user, size, rng)
+        return score(own, np.array([_sum_of_others(local, side, sign, users - 1, rng) for _ in range(size)]))
+
+    def mixed(sides: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        found: tuple[list[Floats], list[Floats]] = ([], [])
+        for user in sides.tolist():
+            made = local.mixed(np.array([user, *[side] * (users - 1)]))  # type: ignore[misc]
+            with np.errstate(over="ignore"):
+                total = sum(float(np.exp(sign * part).sum()) for part in made)
+            found[user].append(score(np.array([-sign * np.inf]), np.array([total])))
+        first, second = (np.concatenate([np.empty(0), *part]) for part in found)
+        return first, second
+
+    pair = tuple(_data_set(x, local.pair[side], users - 1) for x in local.pair)
+    event = f"{EVENT}, each report looked at for {local.event}"
+    own_way = None if local.mixed is None else mixed
+    return Target((pair[0], pair[1]), event, draw, calibrated=True, mixed=own_way)
+
+
+def _sum_of_others(local: Target, side: int, sign: float, others: int, rng: np.random.Generator) -> float:
+    total, most = 0.0, max(1, CHUNK_BYTES // max(local.view_bytes, 1))
+    with np.errstate(over="ignore"):
+        for start in range(0, others, most):
+            total += float(np.exp(sign * local.draw(side, min(most, others - start), rng)).sum())
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Reports that are alike: their likelihoods under all values of the two data sets are proportional.
+
+    Parameters
+    ----------
+    laws : mapping
+        For each value, the probability of each kind.
+    kind_of : mapping
+        Report to kind; reports that the declared mechanism never makes are of a further kind, which tells nothing.
+    """
+
+    laws: Mapping[Any, Floats]
+    kind_of: Mapping[Any, int]
+
+    @classmethod
+    def of(cls, m: Mechanism, values: list[Any]) -> Kinds:
+        """Of a mechanism's law; exact until probabilities become floats."""
+        tables = [dict(m.law(x).items()) for x in values]
+        merged: dict[tuple[Fraction, ...], list[Fraction]] = defaultdict(lambda: [Fraction(0)] * len(values))
+        keys = {}
+        for y in tables[0]:
+            column = [table[y] for table in tables]
+            if total := sum(column):
+                keys[y] = key = tuple(p / total for p in column)
+                merged[key] = [a + b for a, b in zip(merged[key], column, strict=True)]
+        places = {key: place for place, key in enumerate(merged)}
+        laws = {x: np.array([float(p[i]) for p in merged.values()]) for i, x in enumerate(values)}
+        return cls(laws, {y: places[key] for y, key in keys.items()})
+
+    @property
+    def number(self) -> int:
+        """How many there are, the further kind left out."""
+        return len(next(iter(self.laws.values())))
+
+    def count(self, reports: Any, x: Any) -> NDArray[np.int64]:
+        """Kinds of reports, one after the other.
+
+        Raises
+        ------
+        ImplementationError
+            Where these are no reports of the declared mechanism's shape.
+        """
+        try:
+            distinct, places = np.unique(np.asarray(reports), axis=0, return_inverse=True)
+            kinds = [self.kind_of.get(tuple(y) if isinstance(y, list) else y, self.number) for y in distinct.tolist()]
+        except TypeError as error:
+            wanted = "needs views of the declared mechanism"
+            raise ImplementationError(f"{wanted}, got {reports!r:.80}: {error}", x) from error
+        return np.array(kinds, dtype=np.int64)[places.ravel()]
+
+
+def _of_counts(m: Mechanism, witness: Witness, implementation: Implementation) -> Target:
+    """Counts of each kind of report."""
+    others, users = dict(witness.others.counts), witness.others.users + 1
+    values = list(dict.fromkeys([*witness.values, *others]))
+    kinds = Kinds.of(m, values)
+    average = np.sum([count / (users - 1) * kinds.laws[x] for x, count in others.items()], axis=0)
+    first, second = (kinds.laws[x] / np.maximum(average, _NEVER) for x in witness.values)
+
+    def score(counts: NDArray[np.int64]) -> Floats:
+        seen = counts[:, : kinds.number].astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            loss: Floats = np.log(seen @ first) - np.log(seen @ second)
+        # Rounded, so that sums of equal terms in another order compare equal; nan where no report is a declared one.
+        return np.nan_to_num(np.round(loss, 9), nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+    data = [dict(each.counts) for each in witness.pair]
+    exact = len(others) == 1
+    chosen = None if witness.epsilon is None or not exact else _event(float(witness.epsilon), average, first, second)
+    target = Target(witness.pair, witness.event, lambda *_: np.empty(0), calibrated=exact, chosen=chosen)
+    if implementation is None:
+        return replace(target, draw=lambda side, size, rng: score(_multinomial(kinds, data[side], size, rng)),
+                       view_bytes=32 * (kinds.number + 1))  # fmt: skip
+    bytes_of_view = users * plans.memory(m.sample(values[0], 1, np.random.default_rng(0)))
+    if not isinstance(implementation, Mechanism) and one_by_one(implementation):
+        return replace(target, mixed=_one_by_one(kinds, data, implementation, score))
+    sample = as_sampler(implementation)
+
+    def draw(side: int, size: int, rng: np.random.Generator) -> Floats:
+        counts = np.zeros((size, kinds.number + 1), dtype=np.int64)
+        for x, number in data[side].items() if size else ():
+            made = kinds.count(sample(x, size * number, rng), x).reshape(size, number)
+            counts += _tally(made, kinds.number + 1)
+        return score(counts)
+
+    return replace(target, draw=draw, view_bytes=bytes_of_view)
+
+
+def _event(epsilon: float, others: Floats, first: Floats, second: Floats) -> two_inputs.Event:
+    """The witness's event; and its mirror image, where that has the same probabilities for the data sets exchanged."""
+    laws = sorted(zip(others, first, second, strict=True))
+    mirrored = laws == sorted(zip(others, second, first, strict=True))
+    return two_inputs.Event(epsilon, -epsilon if mirrored else -np.inf)
+
+
+def _multinomial(kinds: Kinds, data: Mapping[Any, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    counts = np.zeros((size, kinds.number), dtype=np.int64)
+    for x, number in data.items():
+        counts += rng.multinomial(number, kinds.laws[x] / kinds.laws[x].sum(), size)
+    return counts
+
+
+def _tally(made: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+    """Row by row, how often each kind occurs."""
+    rows = np.arange(len(made))[:, None] * number
+    return np.bincount((made + rows).ravel(), minlength=len(made) * number).reshape(len(made), number)
+
+
+def _one_by_one(
+    kinds: Kinds, data: list[dict[Any, int]], code: Callable[..., Any], score: Callable[[NDArray[np.int64]], Floats]
+) -> Callable[[NDArray[np.int64]], tuple[Floats, Floats]]:
+    """One user after the other, one view after the other."""
+
+    def view(side: int) -> Floats:
+        values = list(data[side])
+        order = [place for place, x in enumerate(values) for _ in range(data[side][x])]
+        made = in_order(code, values, order)
+        counts = sum(_tally(kinds.count(stack(part, x), x)[None], kinds.number + 1) for part, x in zip(made, values, strict=True))
+        return score(np.asarray(counts))
+
+    def mixed(sides: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        found: tuple[list[Floats], list[Floats]] = ([], [])
+        for side in sides.tolist():
+            found[side].append(view(side))
+        first, second = (np.concatenate([np.empty(0), *part]) for part in found)
+        return first, second
+
+    return mixed

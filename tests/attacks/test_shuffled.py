@@ -1,0 +1,199 @@
+"""Two data sets through a shuffler: the attack, with the accountant's witness and without."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ldpaudit as ldp
+from ldpaudit.accountants import account
+from ldpaudit.attacks.games import shuffled
+from ldpaudit.certificate import Certificate
+from ldpaudit.certify import verify
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import ADD_REMOVE
+from ldpaudit.plan import Plan, Repeat, Run, Shuffle
+from ldpaudit.profile import DataSet, Witness
+from ldpaudit.report import html, text
+from tests.helpers import ROOT
+from tests.oracles import shuffle as oracle
+
+F = Fraction
+EXAMPLE = ROOT / "deployments" / "shuffled-dictionary.toml"
+DRAWS = 40_000
+OFF = 5 / math.sqrt(DRAWS)
+"""A probability is this close to its frequency, but once in a million."""
+REACHED = 0.9
+"""The part of the exact epsilon that the evidence is to show at the default budget."""
+
+
+def witness_of(plan: Plan, delta: float) -> Witness:
+    profile = account(plan)
+    found = profile.witness(profile.epsilon(delta).low)
+    assert found is not None
+    return found
+
+
+def test_a_data_set_says_what_it_holds() -> None:
+    data = DataSet.of({2: 1, 0: 3000, 1: 0})
+    assert (str(data), data.users) == ("3,000 users hold 0, 1 user holds 2", 3001)
+    for counts in (((0, 0),), ((0, 1), (0, 2))):
+        with pytest.raises(ValueError, match="DataSet needs"):
+            DataSet(counts)
+
+
+def test_a_witness_s_data_sets_differ_in_one_user() -> None:
+    plan, one = Shuffle(KaryRandomizedResponse(2, F(3, 4)), 3), DataSet.of({0: 3})
+    assert Witness(plan, (one, DataSet.of({0: 2, 1: 1})), "").values == (0, 1)
+    for other in (one, DataSet.of({0: 1, 1: 2}), DataSet.of({0: 2})):
+        with pytest.raises(ValueError, match="differ in one user"):
+            Witness(plan, (one, other), "")
+
+
+@pytest.mark.parametrize(
+    ("m", "pair"),
+    [
+        (KaryRandomizedResponse(3, F(1, 2)), ({0: 1, 2: 3}, {1: 1, 2: 3})),
+        (KaryRandomizedResponse(4, F(1, 2)), ({0: 4}, {0: 3, 1: 1})),
+        (HadamardResponse(3, F(3, 4)), ({0: 1, 1: 2}, {1: 3})),
+        (UnaryEncoding(2, F(2, 3), F(1, 5)), ({0: 3}, {0: 2, 1: 1})),
+    ],
+    ids=str,
+)
+def test_where_all_others_are_alike_scores_are_the_log_likelihood_ratios_of_multisets(
+    m: Mechanism, pair: tuple[dict[int, int], dict[int, int]]
+) -> None:
+    channel = dict(zip(m.inputs, oracle.laws(m), strict=True))
+    laws = [oracle.shuffled([channel[x] for x, n in data.items() for _ in range(n)]) for data in pair]
+    wanted: list[dict[float, float]] = [defaultdict(float), defaultdict(float)]
+    for view in laws[0]:
+        score = round(math.log(laws[0][view] / laws[1][view]), 7)
+        for side in (0, 1):
+            wanted[side][score] += float(laws[side][view])
+    users = sum(pair[0].values())
+    witness = Witness(Shuffle(m, users), (DataSet.of(pair[0]), DataSet.of(pair[1])), "the multiset")
+    for code in (None, m, lambda x, size, rng: m.sample(x, size, rng)):
+        (game,) = shuffled.games(Shuffle(m, users), None, code, 0.0, witness)
+        for side in (0, 1):
+            scores = np.round(game.target.draw(side, DRAWS, np.random.default_rng(side)), 7)
+            found = Counter(scores.tolist())
+            assert set(found) <= set(wanted[side])
+            assert all(abs(found[score] / DRAWS - share) < OFF for score, share in wanted[side].items())
+
+
+@pytest.mark.parametrize(
+    ("plan", "delta", "reached"),
+    [
+        (Shuffle(KaryRandomizedResponse.for_epsilon(9, 4096), 10**4), 1e-2, REACHED),
+        (Shuffle(KaryRandomizedResponse.for_epsilon(7, 2), 10**4), 1e-2, 0.7),
+        (Shuffle(KaryRandomizedResponse.for_epsilon(2, 2), 6), 1e-2, 0.9),
+        (Shuffle(KaryRandomizedResponse.for_epsilon(2, 3), 6), 1e-2, 0.9),
+        (Shuffle(KaryRandomizedResponse.for_epsilon(12, 4096), 10**6), 1e-2, 0.8),
+        (Shuffle(HadamardResponse.for_epsilon(3, 5), 20), 1e-2, 0.8),
+    ],
+    ids=str,
+)
+def test_a_witness_is_measured_and_never_above_what_is_certified(plan: Shuffle, delta: float, reached: float) -> None:
+    exact, witness = account(plan).epsilon(delta), witness_of(plan, delta)
+    evidence = ldp.audit(plan, epsilon=exact.high, delta=delta, trials=200_000, confidence=0.999, witness=witness)
+    assert evidence.pair == witness.pair
+    assert reached * exact.low < evidence.epsilon_lower <= exact.high
+
+
+@pytest.mark.parametrize(
+    ("plan", "delta", "reached"),
+    [
+        (Shuffle(KaryRandomizedResponse.for_epsilon(9, 4096), 10**4), 1e-2, 0.85),
+        (Shuffle(UnaryEncoding.symmetric(4, 100), 8), 1e-2, 0.5),
+        (Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(1, 2), 2), 5), 1e-2, 0.3),
+        (Shuffle(KaryRandomizedResponse.for_epsilon(1, 2), 1), 0.0, 0.9),
+    ],
+    ids=str,
+)
+def test_a_shuffled_plan_is_audited_without_a_witness(plan: Shuffle, delta: float, reached: float) -> None:
+    exact = account(plan).epsilon(delta)
+    evidence = ldp.audit(plan, epsilon=exact.high, delta=delta, trials=50_000, confidence=0.999, seed=3)
+    assert reached * exact.high < evidence.epsilon_lower <= exact.high
+
+
+def twice_as_loud(x: int, size: int, rng: np.random.Generator) -> Any:
+    return KaryRandomizedResponse.for_epsilon(4, k=3).sample(x, size, rng)
+
+
+def one_report(x: int) -> int:
+    rng = np.random.default_rng()
+    return int(KaryRandomizedResponse.for_epsilon(4, k=3).sample(x, 1, rng)[0])
+
+
+@pytest.mark.parametrize(("code", "trials"), [(twice_as_loud, 40_000), (one_report, 3_000)])
+@pytest.mark.parametrize("given", [True, False])
+def test_shuffled_code_that_is_louder_than_declared_is_refuted(code: Any, trials: int, given: bool) -> None:
+    plan = Shuffle(KaryRandomizedResponse.for_epsilon(2, k=3), 6)
+    exact, witness = account(plan).epsilon(1e-2), witness_of(plan, 1e-2) if given else None
+    options: dict[str, Any] = {"epsilon": exact.high, "delta": 1e-2, "trials": trials, "confidence": 0.999, "witness": witness}
+    assert ldp.audit(plan, implementation=code, **options).epsilon_lower > exact.high
+    assert ldp.audit(plan, **options).epsilon_lower <= exact.high
+
+
+def always_three(x: int, size: int, rng: np.random.Generator) -> Any:
+    return np.full(size, 3)
+
+
+def test_reports_that_the_declared_mechanism_never_makes_tell_nothing() -> None:
+    plan = Shuffle(KaryRandomizedResponse.for_epsilon(2, k=3), 6)
+    assert ldp.audit(plan, implementation=always_three, epsilon=1.0, delta=1e-2, trials=2_000).epsilon_lower == 0
+
+
+def test_as_many_views_are_drawn_as_their_reports_allow() -> None:
+    plan = Shuffle(UnaryEncoding.symmetric(4, 100), 10**6)
+    assert shuffled.views_within(plan, None, 10**6) == shuffled.REPORTS // 10**6
+    assert shuffled.views_within(Shuffle(UnaryEncoding.symmetric(4, 3), 10**6), None, 10**6) == 10**6
+    with pytest.raises(Unsupported, match="16 views"):
+        ldp.audit(Shuffle(UnaryEncoding.symmetric(4, 100), 10**8), epsilon=1.0)
+    with pytest.raises(Unsupported, match="replace-one"):
+        ldp.audit(Shuffle(UnaryEncoding.symmetric(4, 3), 5), epsilon=1.0, neighbours=ADD_REMOVE)
+
+
+def test_the_witness_of_another_plan_is_refused() -> None:
+    m = KaryRandomizedResponse.for_epsilon(2, k=3)
+    with pytest.raises(ValueError, match="needs a witness of"):
+        ldp.audit(Shuffle(m, 7), witness=witness_of(Shuffle(m, 6), 1e-2))
+    with pytest.raises(ValueError, match="needs a witness of"):
+        ldp.audit(Run(m), witness=witness_of(Shuffle(m, 6), 1e-2))
+
+
+def test_a_shuffled_deployment_is_measured_within_a_tenth_and_its_certificate_shows_the_witness() -> None:
+    certificate = ldp.certify(EXAMPLE)
+    question, claim = certificate.claims
+    for record in (question, claim):
+        assert record.evidence is not None
+        assert record.enclosure is not None
+        assert record.witness is not None
+        assert record.enclosure.low > 2
+        assert REACHED * record.enclosure.high < record.evidence.epsilon_lower <= record.enclosure.high
+        assert record.evidence.pair == record.witness.data_sets
+        assert record.witness.data_sets == ("1 user holds 0, 9,999 users hold 2", "1 user holds 1, 9,999 users hold 2")
+    assert claim.verdict.record == "holds"
+    page = html.page(certificate)
+    for shown in (*question.witness.data_sets, question.witness.event):  # type: ignore[union-attr]
+        assert shown in page
+        assert shown in text.witness(question)
+    assert Certificate.from_json(certificate.to_json()) == certificate
+    assert verify(certificate) == []
+    other = question.model_copy(update={"witness": claim.witness.model_copy(update={"first": (("0", 10_000),)})})  # type: ignore[union-attr]
+    assert any("witness is" in each for each in verify(certificate.model_copy(update={"claims": (other, claim)})))
+
+
+def test_a_certificate_without_a_witness_is_written_as_before_there_were_any() -> None:
+    certificate = ldp.certify(ROOT / "deployments" / "enpa-notification.toml", trials=2_000)
+    assert all("witness" not in claim for claim in json.loads(certificate.to_json())["claims"])
