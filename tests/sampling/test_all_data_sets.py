@@ -10,7 +10,7 @@ import flint
 import pytest
 
 from ldpaudit.accountants.pld.finite import log_fraction
-from ldpaudit.accountants.sampling.removal import leaving_cost
+from ldpaudit.accountants.sampling.removal import removal_bound
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import round_up
@@ -31,9 +31,9 @@ def test_counting_agrees_with_every_sub_batch_of_the_pseudocode(seed: int) -> No
 
 def check(users: int, batch: int, threshold: int, levels: int) -> None:
     change, replace = worst(users, batch, threshold, levels)
-    for several in (False, True):
-        one = ThresholdProfile(FixedBatch(users, batch), threshold, levels, ADD_REMOVE, several)
-        other = ThresholdProfile(FixedBatch(users + 1, batch), threshold, levels, REPLACE_ONE, several)
+    for words in (1, 2):
+        one = ThresholdProfile(FixedBatch(users, batch), threshold, levels, ADD_REMOVE, words)
+        other = ThresholdProfile(FixedBatch(users + 1, batch), threshold, levels, REPLACE_ONE, words)
         for c, x, y in zip(RATIOS, change, replace, strict=True):
             assert contains(one, c, x)
             assert contains(other, c, y)
@@ -111,11 +111,11 @@ def test_who_leaves_tells_no_more_than_bounded(
     n = sum(count for _, count in data)
     without = law(data, m, t, levels)
     with flint.ctx.workprec(72):
-        leaving = leaving_cost(FixedBatch(n, m), t, levels, False, goal)
-        ratio = Fraction(round_up(leaving.epsilon.exp()))
+        removal = removal_bound(FixedBatch(n, m), t, levels, 1, goal)
+        ratio = Fraction(round_up(removal.epsilon.exp()))
     for word in words:
         there = law(joined(data, word), m, t, levels)
-        assert divergence(without, there, ratio) <= Fraction(leaving.lost)
+        assert divergence(without, there, ratio) <= Fraction(removal.delta)
 
 
 def log_of(c: Fraction) -> float:
@@ -129,8 +129,8 @@ PAIRS = (("aa", "ab"), ("aa", "b"), ("ab", "ba"), ("a", "bb"), ("aa", "aa", "b")
 @pytest.mark.parametrize(("n", "m", "t"), [(3, 2, 2), (3, 3, 2), (3, 3, 3)])
 def test_several_words_a_user_hold_over_data_sets_with_random_votes(n: int, m: int, t: int) -> None:
     rng = random.Random(10 * n + m + t)
-    one = ThresholdProfile(FixedBatch(n, m), t, 2, several=True)
-    other = ThresholdProfile(FixedBatch(n + 1, m), t, 2, REPLACE_ONE, several=True)
+    one = ThresholdProfile(FixedBatch(n, m), t, 2, words=2)
+    other = ThresholdProfile(FixedBatch(n + 1, m), t, 2, REPLACE_ONE, words=2)
     for _ in range(6):
         users = [rng.choice([*PAIRS, ("aa",), ("ab",), ("",)]) for _ in range(n)]
         u, v = rng.sample(PAIRS, 2)
