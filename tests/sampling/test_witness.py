@@ -24,7 +24,7 @@ def hockey_stick(p: dict[Any, Fraction], q: dict[Any, Fraction], c: Fraction) ->
     "m",
     [
         TrieHeavyHitter(users=81, batch=9, threshold=5, levels=1),
-        TrieHeavyHitter(users=10, batch=9, threshold=6, levels=1),  # at 0.01 the remove direction is the worse one
+        TrieHeavyHitter(users=220, batch=219, threshold=112, levels=1),  # at 0.01 the remove direction is the worse one
         TrieHeavyHitter(users=40, batch=9, threshold=3, levels=2, unit=2),
         TrieHeavyHitter(users=60, batch=40, threshold=12, levels=1),
         TrieHeavyHitter(users=9, batch=9, threshold=3, levels=2),
