@@ -21,7 +21,7 @@ LARGEST_BATCH = 200
 """Largest batch for which these data sets are evaluated: the polynomials have as many coefficients. Beyond it the lower bound
 is that of the user's own prefix."""
 _PRECISION = 224
-"""Bits: 53 of the result and 171 for what the difference P' - c P, tiny beside both, cancels."""
+"""Bits. Measured for batches of 9 to 200 and epsilons up to 20: 60 digits are left after P' - c P has cancelled."""
 _LONERS = (1, 2, 4)
 """Numbers of users with a value of their own that are tried, as multiples of those that a batch lacks to be filled."""
 

@@ -18,9 +18,9 @@ from ldpaudit.neighbours import Neighbours
 from ldpaudit.profile import Number
 
 _PRECISION = 80
-"""Bits: 53 of the estimate, and 27 that a difference of two close costs may cancel."""
+"""Bits: more than the 53 of the estimate, so that rounding does not decide its last steps."""
 _STEPS = 60
-"""Most steps; a bisection, which is the slowest of them, needs about 50 for a float."""
+"""Most steps. Measured on nine mechanisms and seven deltas: at most 58 where the epsilon is finite and above 0."""
 _CLOSE = 0.1
 """Nats from the goal below which Newton's step is taken for the cost itself, not for its logarithm."""
 _ENOUGH = 2.0**-46
