@@ -152,7 +152,7 @@ def test_one_level_holds_over_all_data_sets_with_one_user_replaced(n: int, m: in
 
 
 @pytest.mark.parametrize("groups", [(5, 5, 5, 5), (7, 6, 6, 1), (10, 10), (4, 4, 4, 4, 2, 1, 1), (12, 3, 2, 1, 1, 1)])
-def test_larger_data_sets_of_crowds_stay_below_the_upper_bound(groups: Groups) -> None:
+def test_larger_data_sets_of_a_few_prefixes_stay_below_the_upper_bound(groups: Groups) -> None:
     base = (*groups, 0)
     for m, t in ((4, 3), (7, 3), (9, 3), (7, 4), (9, 5)):
         p = release(base, m, t)
@@ -296,7 +296,7 @@ def test_theorem_1_fails_at_ten_thousand_users_too() -> None:
     assert ThresholdProfile(FixedBatch(n, m), t).delta(epsilon.high).low > 10**6 * delta.high
 
 
-def test_the_probability_of_a_silent_crowd_is_counted_right() -> None:
+def test_the_probability_that_nothing_is_released_is_counted_right() -> None:
     n, m, t, c = 14, 6, 3, Fraction(3, 2)
     data = OtherPrefixes(holders=2, prefixes=2, loners=3)
     before = (2, 5, 4, 1, 1, 1)
@@ -316,7 +316,7 @@ def test_the_probability_of_a_silent_crowd_is_counted_right() -> None:
 
 
 @pytest.mark.parametrize("groups", [(15, 15), (10, 10, 10), (6, 6, 6, 6, 6), (20, 4, 3, 2, 1), (13, 9, 5, 3)])
-def test_crowds_are_on_the_verge_no_more_often_than_bounded(groups: Groups) -> None:
+def test_prefixes_are_on_the_verge_no_more_often_than_bounded(groups: Groups) -> None:
     n, m, t = 30, 10, 4
     sampling = FixedBatch(n, m)
     law = votes(groups, m - 1)
@@ -336,7 +336,7 @@ def test_crowds_are_on_the_verge_no_more_often_than_bounded(groups: Groups) -> N
         assert critical <= Fraction(float(critical_tail(sampling, t, part).upper()))
 
 
-def test_the_bounds_on_crowds_are_not_trivial() -> None:
+def test_the_bounds_on_other_prefixes_are_not_trivial() -> None:
     sampling = FixedBatch(10**6, 10**4)
     with flint.ctx.workprec(64):
         assert verge_tail(sampling, 10, 0.5) < 1e-100
@@ -496,7 +496,7 @@ def test_other_relations_are_not_supported() -> None:
         ThresholdProfile(FixedBatch(10, 5), 2, neighbours=USER_LEVEL)
 
 
-def test_the_largest_batch_is_not_missed_where_a_crowd_tells_of_small_ones() -> None:
+def test_the_largest_batch_is_not_missed_where_other_prefixes_reveal_users_in_small_ones() -> None:
     # 2.6 times what Theorem 1 allows for the same guarantee; and a batch of 10 to 60 is refused.
     users, threshold, epsilon, delta = 10**4, 10, 0.1053, 1 / (300 * 10**4)
     batch = largest_batch(users, threshold, 1, epsilon, delta)
