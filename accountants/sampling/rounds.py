@@ -32,15 +32,19 @@ from ldpaudit.enclosure import round_up
 from ldpaudit.neighbours import Neighbours
 
 _STEPS = 256
-"""Lattice points up to the epsilon that is asked for."""
+"""Lattice points up to the epsilon that is asked for. Measured on four settings of 10^4 to 10^8 users and 3 or 10 rounds:
+four times as many lower delta by 11 % for a batch of 100 among 10^4 and a threshold of 10, by less than 1e-6 elsewhere."""
 _BEYOND = 2048
-"""Most lattice points beyond it, which later rounds ask for; delta at the last bounds delta at every larger epsilon."""
+"""Most lattice points beyond it, which later rounds ask for; delta at the last bounds delta at every larger
+epsilon. Eight times as many: no change on the same four."""
 _SPREAD = 1.4
-"""Ratio of the distances of the points at which a round's profile is computed; chords, which dominate it, join them."""
+"""Ratio of the distances of the points at which a round's profile is computed; chords, which dominate it, join them.
+With 1.1 delta is lower by 17 % in the first of the four settings, by less than 1e-5 elsewhere."""
 _MOST_TERMS = 100
 """Rounds that the choice of rho_0 looks at."""
 _RHOS = (*(x / 50 for x in range(1, 50)), 0.01, 0.005, 0.002, 0.001)
-"""The rho_0 that are tried; any is valid."""
+"""The rho_0 that are tried; any is valid. The estimate by which one is chosen is rough: on the same four settings ten times as
+many made the bound 0.7 to 12,000 times as large."""
 _PART_ROUNDING = 1e-14
 """Relative error, at most, of a part of a step that is computed in floats: two expm1, a quotient, a product."""
 _MEANS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
