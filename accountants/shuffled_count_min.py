@@ -14,8 +14,8 @@ from ldpaudit.profile import PrivacyProfile
 def profile(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     r"""Profile of shuffled count-min with its public hash functions.
 
-    What the other users hold is known, and taken off; what is left of a count is its blanket, Bin(n, gamma), and the
-    user's own messages. Where her set is replaced by another, the loss is a sum over the cells where these differ,
+    The adversary knows what the other users hold and subtracts it; what is left of a count is its blanket, Bin(n, gamma),
+    and the user's own messages. Where the user's set is replaced, the loss is a sum over the cells in which the sets differ,
 
     .. math:: L = \sum_{c} \ln R_{d_c}(Y_c), \qquad
               R_d(y) = \Bigl(\frac{1-\gamma}{\gamma}\Bigr)^{d} \prod_{i=0}^{d-1} \frac{y-i}{n-y+1+i}
@@ -24,8 +24,8 @@ def profile(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> Privac
     value moves one count of each row up and one down; the two values are those whose hashes differ in most rows. Of
     two sets of up to k values no hash functions make more than `worst_replaced`.
 
-    Where a user is added or removed, her blanket comes and goes with her, and all ``rows * buckets`` counts tell:
-    Bin(n, gamma) against Bin(n - 1, gamma), plus her messages in the cells of her values.
+    Where a user is added or removed, so is the user's blanket, and all ``rows * buckets`` counts differ in law:
+    Bin(n, gamma) against Bin(n - 1, gamma), plus the user's messages in the cells of the user's values.
 
     Tight: the pairs occur. The estimates cost nothing more. Source: Algorithm 2 of Ghazi, Golowich, Kumar, Pagh,
     Velingker 2021; their Lemma 4.10 is an upper bound. Proof: proofs/shuffled_count_min.py, of what worst_replaced

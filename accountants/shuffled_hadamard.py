@@ -39,7 +39,7 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     enough (`shuffling.several_messages`): its epsilon is about the root of k times that of one, so that the ends stay apart.
 
     Neither input explains every view of the other: epsilon is infinite at delta = 0. Under add-remove the number of
-    messages tells that a user is absent: delta is 1 at every epsilon. The paper's relation is replace-one.
+    messages reveals that a user is absent: delta is 1 at every epsilon. The paper's relation is replace-one.
     Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemma 4.4. Proof: proofs/shuffled_hadamard.py.
 
     Parameters
@@ -55,7 +55,7 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
         In nats. INTERVAL; for one user with one element, and for add-remove, EXACT.
     """
     if neighbours == ADD_REMOVE:
-        return FiniteProfile((ExactPLD.of([(Fraction(1), Fraction(0))]),), "the number of messages tells who is absent")
+        return FiniteProfile((ExactPLD.of([(Fraction(1), Fraction(0))]),), "the number of messages reveals that a user is absent")
     if m.users == m.k == 1:
         return known_others(m)
     like = m.messages(0)[0]

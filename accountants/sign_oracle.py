@@ -13,7 +13,7 @@ from ldpaudit.profile import PrivacyProfile
 
 
 def profile(m: SignOracle, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
-    r"""Exact profile of one user's report to the sign oracle, her public column known.
+    r"""Exact profile of one user's report to the sign oracle; the user's public column is known.
 
     .. math:: \delta(\varepsilon) = \bigl(p - e^\varepsilon (1-p)\bigr)_+, \qquad
               \varepsilon(0) = \log \frac{p}{1-p}

@@ -26,11 +26,11 @@ def profile(m: Thresh, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfile:
     ``2(V - v)`` and E bits, randomized independently.
 
     From above: in each epoch two streams' votes have the same law, or are the two values of a bit, randomized. The
-    estimates are such bits, or mixtures of the two; who has no budget sends an estimate of 0. An adversary who decides
-    on updates as he sees the transcript makes the streams differ in at most so many votes and estimates on *every*
-    path, because the counters are checked on every path; so his view can be simulated from as many randomized bits,
-    drawn beforehand: differing votes and estimates take the next one. From below: `Thresh.inputs`, a pair of streams
-    under a fixed list of updates. Where T is too short for all votes and estimates to be spent in different epochs, or
+    estimates are such bits, or mixtures of the two; a user without budget sends an estimate of 0. Even an adversary who
+    decides on updates while seeing the transcript makes the streams differ in at most ``2(V - v)`` votes and E estimates
+    on *every* path, because the counters are checked on every path. So the view can be simulated from that number of
+    randomized bits, drawn beforehand: each differing vote or estimate takes the next one. From below: `Thresh.inputs`, a pair of
+    streams under a fixed list of updates. Where T is too short for all votes and estimates to be spent in different epochs, or
     too many thresholds exceed 1, the two ends differ.
 
     Source: the pseudocode of Joseph, Roth, Ullman, Waggoner 2018; their Theorem 4.1 says epsilon. The counters are

@@ -39,7 +39,7 @@ def _few(rng: random.Random, tally: Tally) -> None:
         users = rng.choice((users, rng.randint(9, 300)))
         relation = ADD_REMOVE if users > 8 else relation
         sampling, threshold = PoissonBatch(users, coin), rng.randint(1, min(users, 12))
-    pairs = _alone(sampling, threshold) if users > 8 else list(_crowds(sampling, threshold, relation))
+    pairs = _alone(sampling, threshold) if users > 8 else list(_sharings(sampling, threshold, relation))
 
     def truth(epsilon: Any) -> Any:
         return max((max(positive(iter(p), epsilon), positive(((b, a) for a, b in p), epsilon)) for p in pairs), default=mpf(0))
@@ -59,7 +59,7 @@ def _alone(sampling: PoissonBatch | FixedBatch, threshold: int) -> list[list[tup
     return beside
 
 
-def _crowds(
+def _sharings(
     sampling: PoissonBatch | FixedBatch, threshold: int, relation: Neighbours
 ) -> Iterator[list[tuple[Any, Any]]]:
     """Both laws of the released prefixes, for every pair of neighbours but for their names."""

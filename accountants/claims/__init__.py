@@ -1,6 +1,11 @@
-"""What papers print about a mechanism, beside what is true: one file per stem whose paper prints claims.
+"""What papers print about a mechanism, beside what is true: one file for each stem whose paper prints claims.
 
-`sentence` is the type of a printed quantity beside its certified value, `accuracy` that of a printed error which a
-simulation is held against, `tables` the papers' bound tables, `published` the field's bounds of a plan. The other files
-are named like their stems.
+A file named like a stem has `printed(setting)`, every statement at some parameters with what is found, `examples()`, the
+settings of the README's table, and where errors can be simulated `accuracy(setting)`; where a paper states its claims in
+other parameters than the mechanism's, a `Setting` holds them. `ldpaudit.literature` finds these files by the stem. The
+formulas with their hypotheses stand in the theory rooms.
+
+Reading order: `sentence` (a printed bound beside what is found, and the words for how they stand to each other), `accuracy`
+(a printed error that a simulation is held against), the stems, `tables` (the papers'
+bound tables), `published` (the field's bounds of a plan).
 """

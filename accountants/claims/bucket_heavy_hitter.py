@@ -87,7 +87,7 @@ def theorem_2_5(epsilon: Number, delta: Number, times: int) -> Printed:
 
 
 def claims(s: Setting) -> tuple[Claim, ...]:
-    """Theorem 4.3, for both relations that it may mean."""
+    """Theorem 4.3, for replace-one and for add-remove neighbours."""
     m = s.mechanism
     hypotheses = (
         Hypothesis("0 < epsilon, delta < 1 (Theorem 2.5)", 0 < s.epsilon < 1 and 0 < s.delta < 1),
@@ -102,12 +102,12 @@ def claims(s: Setting) -> tuple[Claim, ...]:
 
 
 def printed_scale(s: Setting, coordinates: int) -> Enclosure:
-    r"""The noise that Theorem 2.5 asks of so many coordinates: :math:`\sqrt{8 T \ln(1/\delta)} / \varepsilon`."""
+    r"""The scale of the noise that Theorem 2.5 asks for, for T coordinates: :math:`\sqrt{8 T \ln(1/\delta)} / \varepsilon`."""
     return narrow(lambda: hkr12_growth(coordinates, s.delta) / ball(s.epsilon), "Theorem 2.5")
 
 
 def theorem_4_3(s: Setting) -> tuple[Printed, ...]:
-    """The Bucket mechanism is (epsilon, delta)-private: literally, for replaced values, for a user who leaves."""
+    """The Bucket mechanism is (epsilon, delta)-private: read literally, for replace-one, for add-remove."""
     m, claim = s.mechanism, claims(s)[0]
     vacuous = Enclosure.of(0, source="no two histograms of size 1 are at distance 1")
     profiles = {
@@ -124,7 +124,7 @@ def theorem_4_3(s: Setting) -> tuple[Printed, ...]:
 
 
 def whatever_the_vectors(m: BucketHeavyHitter) -> PrivacyProfile:
-    """Profile for the worst public vectors that Algorithm 3 may draw: all alike, so that every coordinate differs."""
+    """Profile for the worst public vectors that Algorithm 3 may draw: all equal, so that every coordinate differs."""
     return LaplaceCoordinates(m.coordinates, 1 / m.scale, f"{m.coordinates} Laplace coordinates, all of them shifted")
 
 
@@ -141,7 +141,7 @@ def sufficient_scale(s: Setting, any_vectors: bool = True) -> Enclosure:
     Returns
     -------
     Enclosure
-        Relative width below 1e-6: at its upper end the promise is certified, at its lower end it is certified to fail.
+        Relative width below 1e-6: the promise is certified at the upper end; it was not at the lower one.
     """
     printed = s.mechanism
 
@@ -173,7 +173,7 @@ def lemma_4_5(k: int) -> tuple[Printed, ...]:
 
 
 def noise_tail(users: int, reach: flint.arb) -> flint.arb:
-    r"""P[|z| > t b] for the sum z of n Laplace noises of scale b, at most, by Chernoff's bound at its best.
+    r"""Upper bound of P[|z| > t b] for the sum z of n Laplace noises of scale b, by the best Chernoff bound.
 
     .. math:: P \le 2 (1 - s^2)^{-n} e^{-s t}, \qquad s = \frac{\sqrt{n^2 + t^2} - n}{t}
     """
@@ -184,7 +184,7 @@ def noise_tail(users: int, reach: flint.arb) -> flint.arb:
 
 
 def misplaced(s: Setting, lead: flint.arb, squares: Fraction, rows: int, scale: Fraction) -> flint.arb:
-    r"""Probability, at most, that some of so many hash functions puts the heavy hitter into the smaller half.
+    r"""Upper bound of the probability that some hash function puts the heavy hitter into the smaller half.
 
     .. math:: k_1 \min_w \Bigl( \frac{c}{w^2} + P\bigl[2 |z| > v_1 - w\bigr] \Bigr)
 
@@ -234,7 +234,7 @@ def lemma_4_6(s: Setting, squares: Fraction, rows: int) -> Printed:
 
 
 def lemma_4_7(s: Setting, beta: Fraction = Fraction(1, 4)) -> Printed:
-    r"""On :math:`\log_2(3N/\beta)` rows no other value agrees with the heavy hitter, but with probability beta/3."""
+    r"""On :math:`\log_2(3N/\beta)` rows no other value agrees with the heavy hitter, except with probability beta/3."""
     rows = (math.ceil(3 * s.domain / beta) - 1).bit_length()
     half = 1 << ((s.domain - 1).bit_length() - 1)
     agree = Fraction(half - 1, 2 * half - 1) ** rows * (s.domain - 1)
@@ -281,7 +281,7 @@ def theorem_4_8(s: Setting, squares: Fraction = Fraction(0)) -> Printed:
 
 
 def least_users(s: Setting) -> int:
-    """Users from which Theorem 4.8's condition can be met at all, by a value that all of them hold."""
+    """Fewest users with whom Theorem 4.8's condition can be met, by a value that all of them hold."""
     one = theorem_4_8_lead(Setting(s.epsilon, s.delta, s.beta, s.domain, 1), Fraction(0))
     return math.floor(Fraction(one.low) ** 2)
 
@@ -300,7 +300,7 @@ def printed(s: Setting) -> tuple[Printed, ...]:
 
 
 def examples() -> tuple[Setting, ...]:
-    """A usual promise, whose accuracy a million users cannot have; one whose they can; and a delta next to 1."""
+    """A usual promise, too strict for the theorem's accuracy among a million users; a laxer one; and a delta near 1."""
     return (
         Setting(Fraction(1, 2), Fraction(1, 10**6), Fraction(1, 20), 1 << 20, 10**6),
         Setting(Fraction(9, 10), Fraction(1, 10), Fraction(1, 4), 1 << 10, 10**6),
@@ -309,7 +309,7 @@ def examples() -> tuple[Setting, ...]:
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:
-    """Theorem 4.8, on a heavy hitter with the count that it asks for and users who hold a value each; none if there are too few."""
+    """Theorem 4.8, for a heavy hitter with the count that it asks for; nothing where that is more than all users."""
     m, count = s.mechanism, math.ceil(theorem_4_8_lead(s, Fraction(0)).high)
     if count > s.users:
         return ()

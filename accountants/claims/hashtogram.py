@@ -31,7 +31,7 @@ def query_error(m: Hashtogram, users: int, beta: Number) -> Enclosure:
 
     with g groups, :math:`\kappa` the probability of a collision and c = 1/(2p - 1); it needs :math:`P[Bin(g, \frac14)
     \ge \frac g2] \le \frac\beta2`. By Bernstein every group's number of users, and of holders of x, is within s/g of
-    its mean, but for probability beta/2. Given the groups, these are independent. In each, the others in x's cell are
+    its mean, except with probability beta/2. Given the groups, these are independent. In each, the others in x's cell are
     more than 8 times their mean with probability at most 1/8 (Markov), and the coins and columns deviate by more than
     the root with probability at most 1/8 (Chebyshev). So half of the groups fail with probability at most beta/2, and
     else the median is within t. Not tight; with cells near sqrt(n) it is :math:`O(\sqrt{n \log(1/\beta)}/\varepsilon)`.

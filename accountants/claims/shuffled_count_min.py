@@ -1,7 +1,7 @@
 r"""What Ghazi, Golowich, Kumar, Pagh and Velingker print of Algorithm 2, at a mechanism's parameters, and what is found.
 
-Their neighbours are replaced sets, for every setting of the public coins. The constants 90 of Lemma 4.10 and 1/3 of the
-Chernoff bounds are reconstructed from its proof; the paper's theorems hide them in O's.
+Their neighbours are data sets that differ in one user's set, for every setting of the public coins. The constants 90 of
+Lemma 4.10 and 1/3 of the Chernoff bounds are reconstructed from its proof; the paper's theorems hide them in O's.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.profile import Number, PrivacyProfile
 
 DELTA = Fraction(1, 10**6)
-"""At which privacy claims are printed."""
+"""The delta at which privacy claims are judged."""
 _RARE = Fraction(1, 20)
-"""Part of a failure probability that is given to the blanket."""
+"""Failure probability at which the blanket's error is judged."""
 _FLOATS = 600.0
-"""Nats below which probabilities are floats."""
+"""Claims whose probability is below e**-600 are left out: a float ends at e**-745."""
 _RELATIVE = 2.0**-12
-"""Precision of the search for a gamma."""
+"""Relative precision of the search for a gamma."""
 _RUNNABLE = 1 << 22
-"""Users, and values, up to which a run is simulated."""
+"""Largest number of users' values, and of values in the domain, for which a run is simulated."""
 
 
 def printed_epsilon(m: ShuffledCountMin, delta: Number) -> Enclosure:

@@ -2,7 +2,7 @@ r"""What Ghazi, Golowich, Kumar, Pagh and Velingker 2019 print of Algorithm 1, a
 
 Logarithms are natural in :math:`\rho` and in probabilities, and of base 2 where they count indices or bits. The lemma's
 proof compares one element with another and then goes from one set of k elements to another in k steps; each step may
-cost epsilon / k, but for a probability of
+cost epsilon / k, except with probability
 
 .. math:: \delta_0 = \frac{\varepsilon \delta}{e k}
 """
@@ -40,7 +40,7 @@ _COUNTED = 1 << 16
 
 @dataclass(frozen=True)
 class Setting:
-    """A promise, and who makes it.
+    """A promise, and the users, domain and elements per user for which it is made.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Setting:
     domain : int
         B, a power of two.
     k : int
-        Elements a user.
+        Elements per user.
     beta : Fraction
         Probability with which an error may be exceeded, in (0, 1).
     """
@@ -105,7 +105,7 @@ def claims(s: Setting) -> tuple[Claim, ...]:
 
 
 def lemma_4_4(s: Setting) -> tuple[Printed, ...]:
-    """The algorithm is (epsilon, delta)-private: where a user's values are replaced, and where a user leaves; its noise."""
+    """The algorithm is (epsilon, delta)-private: for replace-one, and for add-remove neighbours; and the noise that suffices."""
     m, where, at = s.mechanism, "GGKPV Lemma 4.4", f"epsilon at delta={float(s.delta):g}"
     return (
         Printed(where, f"{at}, another input of one user", float(s.epsilon), account(m).epsilon(s.delta), s.hypotheses),
@@ -116,7 +116,7 @@ def lemma_4_4(s: Setting) -> tuple[Printed, ...]:
 
 
 def sufficient_rho(s: Setting) -> Enclosure:
-    """Least number of blanket messages a user that keeps the promise, with the printed tau.
+    """Least number of blanket messages per user that keeps the promise, with the printed tau.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def chain(s: Setting) -> Printed:
 
 
 def reach(s: Setting, values: int = 1) -> Enclosure:
-    r"""The error of Lemma 4.5 at beta, for so many values together; in users.
+    r"""The error of Lemma 4.5 at beta, for `values` values together; in users.
 
     .. math:: t = \sqrt{3 l \max(3 l,\, \rho + k)}, \qquad l = \ln\frac{2 \cdot values}{\beta}
     """
@@ -194,7 +194,7 @@ def reach(s: Setting, values: int = 1) -> Enclosure:
 
 
 def failure(m: ShuffledHadamard, error: float) -> Enclosure:
-    r"""Exact probability that the estimate of a value that nobody holds is further off than that, in users.
+    r"""Exact probability that the estimate of a value that nobody holds is off by more than `error` users.
 
     The number of messages that speak for it is :math:`Bin((\rho + k) n, p)`.
     """

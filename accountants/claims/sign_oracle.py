@@ -52,7 +52,7 @@ ONE_EPSILON = Hypothesis("one epsilon is both the promise and the coin's bias (n
 
 
 def failure(m: SignOracle, users: int, error: Number) -> Enclosure:
-    r"""Probability, at most, that one query to the sign oracle is wrong by more than t users.
+    r"""Upper bound of the probability that one query to the sign oracle is wrong by more than t users.
 
     .. math:: P\bigl[|\hat f(x) - f(x)| > t\bigr] \le 2 \exp\Bigl(-\frac{2 \eta^2 (1+\mu)^2 t^2}{n}\Bigr),
               \qquad \mu = \frac{1}{2^{bits} - 1}
@@ -81,7 +81,7 @@ def failure(m: SignOracle, users: int, error: Number) -> Enclosure:
 
 
 def error_of(m: SignOracle, users: int, beta: Number, values: int = 1) -> Enclosure:
-    r"""The error t that so many queries exceed, all together, with probability at most beta; see `failure`.
+    r"""The error t that any of `values` queries exceeds with probability at most beta; see `failure`.
 
     .. math:: t = \frac{1}{\eta (1+\mu)} \sqrt{\tfrac n2 \ln \tfrac{2 |X|}{\beta}}
 
@@ -145,7 +145,7 @@ def large_domain(epsilon: Number, users: int, domain: int) -> tuple[Printed, ...
 
 
 def some_error(p: Fraction, users: int, domain: int, error: Fraction) -> Enclosure:
-    r"""Probability, from below, that some of |X| - 1 values that nobody holds is estimated to be above t.
+    r"""Lower bound of the probability that one of the |X| - 1 values that nobody holds is estimated above t.
 
     .. math:: P \ge 1 - \frac{1}{(|X| - 1)\, P_1}, \qquad P_1 = P\bigl[|2\,Bin(n, \tfrac12) - n| > (2p-1)\, t\bigr]
 

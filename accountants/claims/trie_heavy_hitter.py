@@ -1,9 +1,9 @@
 r"""What the TrieHH paper prints of its mechanism, as sentences, and what is found.
 
 Zhu, Kairouz, McMahan, Sun, Li 2019 (arXiv 1902.08534). With :math:`m = \gamma \sqrt n`, Theorem 1's epsilon is
-:math:`-L \ln(1 - m\theta/n)`. Its proof looks at the new user's own prefix, as if a trie told of nothing else, and at
-theta votes for it, as if more of them told no more: both are wrong, and the first refutes the theorem where the batch is
-a few thresholds, the second Lemma 1 nearly everywhere.
+:math:`-L \ln(1 - m\theta/n)`. Its proof considers the new user's own prefix only, although other prefixes reveal the user
+too, and theta votes for it only, although more votes reveal more. The first gap refutes the theorem where the batch is a
+few thresholds, the second refutes Lemma 1 for nearly all parameters.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from ldpaudit.tables.triehh_table_1 import TABLE
 BUDGET = 1
 """The epsilon for which Corollary 2's batch is looked at."""
 _SHARES = (1.0, 1.5)
-"""Words whose discovery is looked at: holders, as multiples of those who give theta votes on average."""
+"""Holders of the words whose discovery is judged, as multiples of the number that casts theta votes on average."""
 _COUNTED = 1 << 20
-"""Bits of a number of batches, up to which batches are counted."""
+"""Largest product of the batch and the bits of n, about the bits of a number of batches, with which batches are counted."""
 _SIMULATED = 10**7
 """Users up to whom data are made."""
 _RELATIONS = ((ADD_REMOVE, "one user more or less"), (REPLACE_ONE, "one user replaced (not said)"))
 
 
 def examples() -> tuple[TrieHeavyHitter, ...]:
-    """Table 1 with one level and with ten, crowds that refute Theorem 1, several words, votes released too, experiments."""
+    """Table 1 with one level and with ten, two that refute Theorem 1, several words, votes released too, experiments."""
     return (
         TrieHeavyHitter(10**4, 100, 10, 1),
         TrieHeavyHitter(10**6, 1_000, 12, 10),
@@ -172,7 +172,7 @@ def _lemmas(m: TrieHeavyHitter) -> Iterator[Printed]:
 
 
 def lemma_1(m: TrieHeavyHitter, holders: int) -> Enclosure:
-    r"""The largest P'[T]/P[T] of one round and a trie T with a prefix that so many others hold.
+    r"""The largest P'[T]/P[T] of one round, for a trie T with a prefix that W other users hold.
 
     .. math:: (1-q) \frac{W+1}{W+1-j}
 
@@ -193,12 +193,12 @@ def lemma_1(m: TrieHeavyHitter, holders: int) -> Enclosure:
     """
     n, batch, t = m.users, m.batch, m.threshold
     most = min(holders, batch)
-    crowds = max(1, -(-(batch - most) // (t - 1))) if t > 1 else 1
-    filled = (n - holders) // crowds >= t - 1 and n - holders >= crowds
-    needed = max(t, batch - crowds * (t - 1)) if filled else t
+    others = max(1, -(-(batch - most) // (t - 1))) if t > 1 else 1
+    filled = (n - holders) // others >= t - 1 and n - holders >= others
+    needed = max(t, batch - others * (t - 1)) if filled else t
     stays = 1 - Fraction(batch, n + 1)
     low, high = (stays * (holders + 1) / (holders + 1 - j) for j in (needed, most))
-    return Enclosure.of(low, high, rigour=Rigour.INTERVAL, source=f"{crowds} other prefixes in equal parts")
+    return Enclosure.of(low, high, rigour=Rigour.INTERVAL, source=f"{others} other prefixes in equal parts")
 
 
 def lemma_1_alone(m: TrieHeavyHitter, holders: int) -> Enclosure:
@@ -212,7 +212,7 @@ def lemma_1_alone(m: TrieHeavyHitter, holders: int) -> Enclosure:
 
 
 def missed(m: TrieHeavyHitter, holders: int) -> Fraction:
-    r"""Proposition 1: the largest probability that a word of L units which so many users hold is not found.
+    r"""Proposition 1: the largest probability that a word of L units which W users hold is not found.
 
     .. math:: 1 - \Bigl( \sum_{i \ge \theta} \binom Wi \binom{n-W}{m-i} \Big/ \binom nm \Bigr)^L
 
@@ -245,7 +245,7 @@ def _missed(m: TrieHeavyHitter, holders: int) -> flint.arb:
 
 
 def accuracy(m: TrieHeavyHitter) -> tuple[Accuracy, ...]:
-    """Proposition 1: a word is found, unless with the probability that it prints, where no other word shares a prefix."""
+    """Proposition 1: a word is found except with the probability that it prints, where no other word shares a prefix."""
     if m.words > 1 or m.batch < m.threshold or m.users > _SIMULATED:
         return ()
     return tuple(
@@ -262,7 +262,7 @@ def accuracy(m: TrieHeavyHitter) -> tuple[Accuracy, ...]:
 
 
 def _alone(m: TrieHeavyHitter, holders: int, rng: np.random.Generator) -> list[str]:
-    """So many users hold a word, and every other user one of his own."""
+    """A data set in which `holders` users hold one word, and every other user a word of their own."""
     word = m.word
     users = [word] * holders + [f"b{i:x}" for i in range(m.users - holders)]
     return [users[i] for i in rng.permutation(m.users).tolist()]
@@ -273,7 +273,7 @@ def _not_found(m: TrieHeavyHitter, _: Any, result: Any) -> float:
 
 
 def room(m: TrieHeavyHitter, delta: Number | None = None) -> tuple[int, int]:
-    """The batch, and the largest that this library certifies for the epsilon and delta that Theorem 1 claims for it.
+    """The batch, and the largest batch that is certified for the epsilon and delta that Theorem 1 claims.
 
     Parameters
     ----------

@@ -1,6 +1,10 @@
-"""What no private protocol can beat: lower-bound calculators, one source a file.
+"""What no private protocol can beat: lower-bound calculators, one file per source.
 
-Each function's docstring is the theorem; what it returns encloses the bound, whose lower end may be relied on.
+Each function's docstring is the theorem. What it returns encloses the bound: no protocol does better than its lower end, or
+where the bound is one on a success probability, than its upper end.
+
+Reading order: `hsu` (counting one value in the local model, Hsu, Khanna, Roth 2012), `selection` (choosing one of many
+questions, Ghazi et al. 2019), `posterior` (the Bayesian computations behind `hsu`; no calculator).
 """
 
 from __future__ import annotations

@@ -4,13 +4,13 @@ Theorem 3.3 says that for epsilon <= 1/2 and delta bounded away from 1, some :ma
 :math:`\beta = \Omega(1)` exist for which no :math:`(\varepsilon, \delta)`-local mechanism is :math:`(\alpha,
 \beta)`-accurate for heavy hitters. What follows holds for every epsilon, n and alpha, for sequentially interactive
 mechanisms, and does without two steps of the paper's proof: that an :math:`(\varepsilon, \delta)` guarantee bounds the
-posterior odds by :math:`e^\varepsilon` with probability 1 - delta (it does not), and that the frequency is found by
-asking for the heavy hitter among ever other dummy users (which spends the privacy every time).
+posterior odds by :math:`e^\varepsilon` with probability 1 - delta (it does not), and that the frequency can be found by
+asking for the heavy hitter again and again, each time with other dummy users (each question spends privacy budget).
 
 All bounds come from one fact: every such mechanism on one bit post-processes a channel that reveals the bit with
-probability delta, and else tells it by randomized response with :math:`p = e^\varepsilon / (1 + e^\varepsilon)`
-(Kairouz, Oh, Viswanath 2015), so n users tell at most that. Below, q = 1 - p, and an answer is accurate where the value
-that it names is held by at least as many users as the other one, less alpha.
+probability delta, and otherwise reports it by randomized response with :math:`p = e^\varepsilon / (1 + e^\varepsilon)`
+(Kairouz, Oh, Viswanath 2015); so the reports of n users reveal at most what n such channels reveal. Below, q = 1 - p, and
+an answer is accurate where the value that it names has at least as many holders as the other one, minus alpha.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ from ldpaudit.profile import Number
 SHEVTSOVA = Fraction(56, 100)
 """The constant of the Berry-Esseen theorem for summands of different laws (Shevtsova 2010)."""
 _ENUMERATED = 1500
-"""Most users for whom `frequency_failure` enumerates."""
+"""Most users for whom `frequency_failure` enumerates, quadratic work."""
 _BITS = 128
+"""Bits of comparisons, which are certified because balls are compared, and of the search for a bias, which need not be."""
 
 
 def heavy_hitter_failure(users: int, error: Number, epsilon: Number, delta: Number = 0) -> Enclosure:
-    r"""Failure probability that every heavy-hitter algorithm has on some data set, by a uniform prior, exactly.
+    r"""Failure probability that every heavy-hitter algorithm has on some data set: the exact Bayes risk of a uniform prior.
 
     .. math:: \beta(\alpha) = \sum_s \min\bigl(P[2 n_1 - n > \alpha,\, S = s],\; P[n - 2 n_1 > \alpha,\, S = s]\bigr)
 
@@ -107,7 +108,7 @@ def _last(users: int, error: Number) -> int:
 
 
 def frequency_failure(users: int, error: Number, epsilon: Number, delta: Number = 0) -> Enclosure:
-    r"""Failure probability that every estimate of the number of ones has on some data set, by a uniform prior, exactly.
+    r"""Failure probability that every estimate of the number of ones has on some data set: Bayes risk of a uniform prior.
 
     .. math:: \beta(\alpha) = 1 - \sum_s P[S = s] \max_w P[n_1 \in w \mid S = s], \qquad
               n_1 \mid S = s \;\sim\; Bin(s, p) + Bin(n-s, q)
@@ -150,7 +151,7 @@ def berry_esseen_failure(users: int, error: Number, epsilon: Number, delta: Numb
               \sigma^2 = (n - r)\, p q, \quad \psi = \frac{p^2 + q^2}{\sigma}, \quad C = 0.56
 
     with :math:`R \sim Bin(n, \delta)` the number of revealed bits, for any r; the best of a few is taken. Given all
-    that is told, n_1 is a constant plus a sum of n - R independent indicators of probability p or q, and by
+    reports, n_1 is a constant plus a sum of n - R independent indicators of probability p or q, and by
     Berry-Esseen no interval of length 2 alpha holds it with more than this. Source: Hsu, Khanna, Roth 2012, proof of
     Theorem 3.3; the constant is Shevtsova's (2010), admitted.
 
@@ -186,8 +187,8 @@ def le_cam_failure(users: int, error: Number, epsilon: Number, delta: Number = 0
               \qquad TV = TV\bigl(Bin(n, \tfrac12 + \eta t),\, Bin(n, \tfrac12 - \eta t)\bigr), \quad
               t = \tanh \frac\varepsilon2
 
-    for every bias eta in (0, 1/2]; the best found is taken. An algorithm that is accurate tells the two priors apart,
-    unless the data themselves are too equal. It captures the factor 1/epsilon that a uniform prior misses. For
+    for every bias eta in (0, 1/2]; the best found is taken. An accurate algorithm distinguishes the two priors,
+    except where the data themselves are too balanced. It captures the factor 1/epsilon that a uniform prior misses. For
     delta > 0 the channel's total variation is at most :math:`1 - (1-\delta)^n (1 - TV)`, and at most
     :math:`\sqrt{1 - BC^{2n}}` with :math:`BC = \delta \sqrt{1 - 4 \eta^2} + (1-\delta) \sqrt{1 - 4 \eta^2 t^2}`.
     Source: Le Cam 1973; not in the paper.

@@ -1,4 +1,4 @@
-"""What n users' randomized responses tell of the number of ones among them, under a uniform prior."""
+"""Posterior of the number of ones among n users, given their randomized responses, under a uniform prior."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ldpaudit.accountants.numerics.log_concave import log_binomial_coefficient
 
 
 def risks(n: int, epsilon: Fraction, last: int) -> list[flint.arb]:
-    r"""The Bayes risk if the ones are at most j, for every j up to `last`: all terms are positive.
+    r"""The Bayes risk restricted to at most j ones, for every j up to `last`: a sum of positive terms.
 
     With h = floor(n/2), :math:`a_j = P[S > h \mid n_1 = j]` grows by (p - q) :math:`P[S' = h]`, where S' counts the
     reports of j ones and n - 1 - j zeros. By Bayes' rule that is :math:`f_j \binom{n-1}{h} / \binom{n-1}{j}`, with
@@ -28,7 +28,7 @@ def risks(n: int, epsilon: Fraction, last: int) -> list[flint.arb]:
     terms = []
     laws = zip(_sum_law(h, n - 1 - h, p, q), _sum_law(h, n - h, p, q), strict=False)
     for j, (f, g) in enumerate(islice(laws, last + 1)):
-        # Ties, which only an even number of users has, are as bad either way.
+        # Ties, which only an even number of users has, cost the same under either decision.
         terms.append(2 * weight * above + tie * g)
         above += (p - q) * f * alike
         alike = alike * (j + 1) / (n - 1 - j)

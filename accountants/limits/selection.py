@@ -1,6 +1,6 @@
-r"""Selection: of B yes-or-no questions, name one to which nearly as many users say yes as to any other.
+r"""Selection: name one of B yes-or-no questions to which nearly as many users say yes as to any other.
 
-The hard data: J is a uniform question, V a uniform bit; a user's answers are uniform but for that to J, which is V. With
+The hard data: J is a uniform question, V a uniform bit; a user's answers are uniform, except that the answer to J is V. With
 :math:`X \in \{0,1\}^B` then uniform and Z a user's message,
 
 .. math:: I(J, V; Z) = \frac1B \sum_j I(X_j; Z) \le \frac{I(X; Z)}{B}
@@ -8,7 +8,7 @@ The hard data: J is a uniform question, V a uniform bit; a user's answers are un
 as Z is independent of J and the :math:`X_j` of each other. For an :math:`(\varepsilon, 0)`-LDP message :math:`I(X; Z) \le
 \varepsilon \log_2 e` bits; else :math:`\varepsilon \log_2 e + 1 + 2 \delta B`, for the ratio of Z's law given x to its
 mean exceeds :math:`2 e^\varepsilon` with probability at most :math:`2\delta`, and :math:`2^B` never. Users' messages are
-independent given J and V, so that information adds up, and Fano's inequality bounds the chance p to name both:
+independent given J and V, so that information adds up, and Fano's inequality bounds the probability p of naming both:
 :math:`p \log_2(2B) - 1 \le n I`. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Theorem 3.22, for Omega(B).
 """
 
@@ -27,12 +27,13 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, require_delta, require_epsilon
 
 _BITS = 128
+"""Precision at which a number of users is accepted or refused; what is not decided is accepted, so that the bound is valid."""
 _ENDLESS = 1 << 200
 """More users than there will ever be."""
 
 
 def selection_users(candidates: int, named: Number, epsilon: Number, delta: Number = 0, shuffled: int = 0) -> int:
-    r"""Users that are needed to name the question and its bit with a chance p.
+    r"""Users that are needed to name the question and its bit with probability p.
 
     .. math:: n \ge \frac{p \log_2(2B) - 1}{I_n}, \qquad I_n = \frac{\varepsilon_n \log_2 e}{B} \text{ or }
               \frac{1 + \varepsilon_n \log_2 e}{B} + 2\delta
@@ -77,12 +78,12 @@ def selection_users(candidates: int, named: Number, epsilon: Number, delta: Numb
 def selection_success(
     users: int, candidates: int, epsilon: Number, delta: Number = 0, shuffled: int = 0, error: Number = Fraction(1, 10)
 ) -> Enclosure:
-    r"""The probability, at most, with which any protocol names a question within a share of the users of the best.
+    r"""Upper bound of the probability with which any protocol names a question within alpha n users of the best one.
 
     .. math:: s \le 2\, \frac{n I_n + 1}{\log_2(2B)} + (B - 1)\, P\bigl[Bin(n, \tfrac12) \ge (1 - \alpha) n\bigr]
 
-    for where V = 1, all users say yes to J, and any other question is within :math:`\alpha n` of that with the
-    probability on the right only. It is a bound on the worst data set, for that is no better than the mean.
+    because where V = 1 all users say yes to J, and any other question is within :math:`\alpha n` of that only with the
+    probability on the right. It bounds the success on the worst data set, which is at most the mean success.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def _log2(value: flint.arb) -> flint.arb:
 
 
 def _information(users: int, candidates: int, epsilon: Fraction, delta: Fraction, shuffled: int) -> flint.arb:
-    """Bits that one user's message tells of (J, V), at most."""
+    """Upper bound, in bits, of the information of one user's message about (J, V)."""
     local = (ball(epsilon) + (flint.arb(users).log() if shuffled else 0)) / flint.arb(2).log()
     return local / candidates if delta == 0 else (1 + local) / candidates + 2 * ball(delta)
 

@@ -1,11 +1,13 @@
-r"""Sampling: who is drawn is hidden, by subsampling and by thresholds on the votes of a sample.
+r"""Sampling: amplification by subsampling, and by thresholds on the votes of a secret sample.
 
-A prefix that w others hold is released with probability g(w), with one holder more g'(w); what one prefix costs is
-:math:`\max_w g'(w) - e^\varepsilon g(w)`, whose worst w is known in closed form.
+A prefix that w other users hold is released with probability g(w), and with one more holder with probability g'(w). One
+prefix alone costs :math:`D(\varepsilon) = \max_w g'(w) - e^\varepsilon g(w)`, whose worst w is known in closed form; a fixed
+batch also reveals a user by other users' prefixes, because the user takes another user's place in it.
 
 Theorems: Balle, Barthe, Gaboardi 2018, Theorems 2 and 9 (subsampling without replacement); Zhu, Kairouz, McMahan, Sun, Li
-2020, Theorem 1 and its corollaries (TrieHH), as printed in `theorems`.
+2020, Theorem 1 and its corollaries (TrieHH), and sample-and-threshold, as printed, in `theorems`.
 
-Reading order: `subsample`; `thresholded` (one prefix), `prefix_inverse`, `other_prefixes`, `largest_slope`,
-`other_prefixes_low`, `removal`, `rounds`, `trie` (all together), `theorems`.
+Reading order: `subsample`; then, for thresholds, `thresholded` (one prefix, one round) and `prefix_inverse` (its epsilon, in
+floats); `other_prefixes` with `largest_slope` (upper bound of what they reveal) and `other_prefixes_low` (data sets);
+`removal` (the remove direction); `rounds` (several rounds); `trie` (the profile: all together).
 """

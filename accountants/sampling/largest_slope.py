@@ -1,4 +1,4 @@
-r"""The prefix that is worth most to a crowd, by its size: a certified maximum of a quotient, by tangents.
+r"""Which size of a prefix contributes most per user to a Chernoff bound: a certified maximum of a quotient, by tangents.
 
 .. math:: \max_{k \le w \le n} \frac{\psi(w)}{w}, \qquad \psi(w) = \ln\bigl(1 + e^{z(w)}\bigr), \qquad
           e^{z(w)} = P[\mathrm{Bin}(w, p) = k]\,\bigl(e^{s(w)} - 1\bigr), \qquad s(w) = a (w - k) + b
@@ -21,8 +21,9 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import round_up
 
 _NATS, _PART = 0.001, 1e-5
-"""How far above the maximum, times n, the bound may be: so many nats, and such a part of it."""
+"""How far n times the bound may be above n times the maximum: in nats, and relative to it."""
 _TANGENTS = 400
+"""Most tangents, and a bound is valid after any number of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,11 @@ class _Tangent:
     slope: flint.arb
 
     def quotient(self, w: float) -> flint.arb:
-        """An upper bound of psi(w)/w."""
+        """Upper bound of psi(w)/w."""
         return (self.value + self.slope * (flint.arb(w) - self.size)).exp().log1p() / w
 
     def meets(self, other: _Tangent) -> float:
-        """Where the two lines meet, about; somewhere between the two sizes at any rate."""
+        """About where the two lines meet, and always between the two sizes."""
         a, b = float(self.size), float(other.size)
         bend = float(self.slope - other.slope)
         at = a + float(other.value - self.value - other.slope * (flint.arb(b) - a)) / bend if bend > 0 else a
@@ -47,7 +48,7 @@ class _Tangent:
 
 
 def largest_slope(users: int, draws: int, votes: int, slope: flint.arb, level: flint.arb) -> flint.arb:
-    r"""An upper bound of the maximum of :math:`\psi(w)/w` over the integers from k to n.
+    r"""Upper bound of the maximum of :math:`\psi(w)/w` over the integers from k to n.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def largest_slope(users: int, draws: int, votes: int, slope: flint.arb, level: f
     Returns
     -------
     flint.arb
-        Above the maximum by so little that n times it is told to a thousandth of a nat, or to 1e-5 of itself.
+        n times it is above n times the maximum by at most 0.001 nats plus 1e-5 of it, unless 400 tangents do not suffice.
     """
     p = ball(draws) / users
     log_p, log_q = p.log(), (1 - p).log()
@@ -74,7 +75,7 @@ def largest_slope(users: int, draws: int, votes: int, slope: flint.arb, level: f
         change = (x + 1).digamma() - (rest + 1).digamma() + log_q + slope / rising
         return _Tangent(w, value, change)
 
-    # Of k users the weight is the level: nothing, or what counts in both cases.
+    # At w = k, where ln(w - k) is not defined, the weight is the level.
     first, last = float(votes + 1), float(users)
     alone = (votes * log_p).exp() * level.expm1()
     best = alone.log1p() / votes

@@ -1,9 +1,9 @@
-r"""Where the cost of one prefix falls to a given delta: a guess, by Newton's method.
+r"""Float estimate of the epsilon at which one prefix costs a given delta, by Newton's method.
 
 .. math:: D(c) = \max_w\; g'(w) - c\,g(w)
 
 is convex and piecewise linear in c, with slope :math:`-g(w^\star)`. Far from the goal its logarithm is nearly linear in
-:math:`\ln(c - 1 + q)`: about :math:`-\theta \ln(c - 1 + q)`. Nothing here is certified: whoever asks goes on from the guess.
+:math:`\ln(c - 1 + q)`: about :math:`-\theta \ln(c - 1 + q)`. Nothing here is certified: the certified search starts here.
 """
 
 from __future__ import annotations
@@ -14,17 +14,21 @@ from collections.abc import Callable
 import flint
 
 from ldpaudit.accountants.sampling.thresholded import Sampling, worst_holders
+from ldpaudit.neighbours import Neighbours
 from ldpaudit.profile import Number
 
 _PRECISION = 80
+"""Bits: more than the 53 of the estimate, so that rounding does not decide its last steps."""
 _STEPS = 60
+"""Most steps. Measured on nine mechanisms and seven deltas: at most 58 where the epsilon is finite and above 0."""
 _CLOSE = 0.1
-"""Nats from the goal within which a step is made along the line itself."""
+"""Nats from the goal below which Newton's step is taken for the cost itself, not for its logarithm."""
 _ENOUGH = 2.0**-46
+"""Relative change of the last step, the resolution of every profile's epsilon."""
 
 
-def prefix_inverse(sampling: Sampling, threshold: int, delta: Number, swap: bool) -> float:
-    """About the epsilon at which D is delta; a number without meaning where there is none that is finite and above 0.
+def prefix_inverse(sampling: Sampling, threshold: int, delta: Number, neighbours: Neighbours) -> float:
+    """Float estimate of the epsilon at which D is delta; meaningless where no finite epsilon above 0 is.
 
     Parameters
     ----------
@@ -32,22 +36,22 @@ def prefix_inverse(sampling: Sampling, threshold: int, delta: Number, swap: bool
         The mechanism.
     delta : number
         The goal.
-    swap : bool
-        Whether the user replaces one, instead of being added.
+    neighbours : Neighbours
+        Add-remove or replace-one.
     """
     if not delta > 0:
         return 0.0
     rate, goal = float(sampling.rate), float(delta)
     start = _first(threshold, math.log(rate) - math.log(goal)) * rate
     with flint.ctx.workprec(_PRECISION):
-        found = growth_at(lambda growth: _cost(sampling, threshold, growth, swap), goal, rate, start)
+        found = growth_at(lambda growth: _cost(sampling, threshold, growth, neighbours), goal, rate, start)
     return math.log1p(found) if math.isfinite(found) else 0.0
 
 
 def growth_at(
     cost: Callable[[flint.arb], tuple[flint.arb, flint.arb]], goal: float, rate: float, start: float
 ) -> float:
-    """About the c - 1 at which a decreasing convex cost falls to the goal.
+    """Float estimate of the c - 1 at which a decreasing convex cost falls to the goal.
 
     Parameters
     ----------
@@ -81,15 +85,15 @@ def growth_at(
     return growth
 
 
-def _cost(sampling: Sampling, threshold: int, growth: flint.arb, swap: bool) -> tuple[flint.arb, flint.arb]:
+def _cost(sampling: Sampling, threshold: int, growth: flint.arb, neighbours: Neighbours) -> tuple[flint.arb, flint.arb]:
     """D at c = 1 + growth, and minus its slope."""
     w, _ = worst_holders(sampling, threshold, 1 + growth)
-    more, fewer = (sampling.swap_gain if swap else sampling.gain)(w, threshold)
+    more, fewer = sampling.gain(w, threshold, neighbours)
     return (more - growth * fewer).mid(), fewer.mid()
 
 
 def _first(threshold: int, nats: float) -> float:
-    """(c - 1)/q at which so many nats are lost by a Poisson number of votes: theta (ln x - 1 + 1/x) = nats, x = c/q."""
+    """(c - 1)/q for a Poisson number of votes: the x - 1 at which theta (ln x - 1 + 1/x) is this number of nats."""
     x, wanted = 1.0, max(nats, 1e-3) / threshold
     x = 1 + math.sqrt(2 * wanted) + wanted
     for _ in range(20):

@@ -1,11 +1,11 @@
-r"""Subsampled plans: m of n users are drawn without replacement, nobody is told whom, and the plan runs on them.
+r"""Subsampled plans: m of n users are drawn secretly, without replacement, and the plan runs on them.
 
 With q = m/n and :math:`\delta` the profile of the plan on m users for replace-one neighbours,
 
 .. math:: \delta_{sub}(\varepsilon') \le q\, \delta(\varepsilon), \qquad e^{\varepsilon'} = 1 + q (e^\varepsilon - 1)
 
-Proof: given who else is drawn, the views are :math:`\mu_0 = (1-q) \nu + q \mu` and :math:`\mu_1 = (1-q) \nu + q \mu'`,
-with :math:`\mu, \mu'` the plan's on neighbours and :math:`\nu` its view where somebody else stands in, a neighbour of both;
+Proof: given the other users who are drawn, the views are :math:`\mu_0 = (1-q) \nu + q \mu` and :math:`\mu_1 = (1-q) \nu + q \mu'`,
+with :math:`\mu, \mu'` the plan's on neighbours and :math:`\nu` its view with another user instead, a neighbour of both;
 advanced joint convexity of the divergence does the rest. Source: Balle, Barthe, Gaboardi 2018, theorems 2 and 9.
 
 For m = 1 it is tight: where all others hold the other value x', :math:`\nu = \mu'`, and
@@ -29,6 +29,7 @@ from ldpaudit.plan import Shuffle, Subsample
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _PRECISION = 192
+"""Bits: far more than a float's 53, and expm1 and log1p keep relative accuracy."""
 
 
 def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyProfile:
@@ -44,12 +45,12 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
     Returns
     -------
     PrivacyProfile
-        In nats. For one user drawn, as rigorous as the plan's own; else INTERVAL, from 0, for no data set is evaluated.
+        In nats. For one user drawn, as rigorous as the plan's own; else INTERVAL with lower end 0: no data set is evaluated.
 
     Raises
     ------
     Unsupported
-        For another relation, and for reports that are not shuffled: who sends one tells that he was drawn.
+        For another relation, and for reports that are not shuffled: a user who sends one was drawn.
     """
     if neighbours not in (None, REPLACE_ONE):
         raise Unsupported(plan, f"only replace-one neighbours keep the number of users, not {neighbours}")

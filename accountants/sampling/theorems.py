@@ -2,7 +2,8 @@ r"""What the papers promise of sampling and a threshold, as formulas with their 
 
 TrieHH (Zhu, Kairouz, McMahan, Sun, Li: Federated Heavy Hitters Discovery with Differential Privacy) and sample-and-threshold
 (Bharadwaj, Cormode). `ThresholdProfile` is the truth beside them. Theorem 1 of TrieHH looks at the new user's own prefix
-only: where the batch is a few thresholds, other users' prefixes tell on him too, and the theorem fails; see `other_prefixes`.
+only: where the batch is a few thresholds, other users' prefixes reveal the user too, and the theorem fails; see
+`other_prefixes`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-r"""Votes of a sample: one prefix, one level.
+r"""Votes of a sample: one prefix, one round.
 
 A sample is drawn, sampled users vote for what they hold, and a prefix with at least ``threshold`` votes is released. One
 user more, who holds the prefix too, changes the probability of its release from
 
 .. math:: g(w) = P[N \ge \theta] \quad\text{to}\quad g'(w) = (1-q)\,g(w) + q\,P[N^- \ge \theta - 1]
 
-where w others hold it, N counts their votes, q is the new user's chance to be sampled, and :math:`N^-` are the others'
-votes when he is. The adversary chooses w, and for every c > 1 - q the difference :math:`g'(w) - c\,g(w)` rises until
+where w others hold it, N counts their votes, q is the probability that the new user is sampled, and :math:`N^-` are the
+others' votes if the new user is. The adversary chooses w, and for every c > 1 - q the difference :math:`g'(w) - c\,g(w)`
+rises until
 
 .. math:: w^\star(c) = \max\Bigl(\theta - 1,\;
           \Bigl\lceil \theta - 2 + (\theta - 1)\frac{1-q}{c - 1 + q} \Bigr\rceil\Bigr)
@@ -15,8 +16,8 @@ and falls from there on: its step from w to w + 1 is, for sampling without repla
 sampling alike, a positive multiple of :math:`(\theta-1)(1-q) - (c-1+q)(w-\theta+2)`. So the worst w is known exactly.
 It is :math:`\theta - 1` only where :math:`(\theta-1)(1-q) \le c - 1 + q`.
 
-Nothing cancels in :math:`g' - c g = (g' - g) - (c - 1) g`: with one holder more, a release comes about or is undone by him
-alone, so that the gain :math:`g' - g` is the probability of one number of votes, times a rational.
+Nothing cancels in :math:`g' - c g = (g' - g) - (c - 1) g`: one more holder changes the number of votes by one at most, so
+that the gain :math:`g' - g` is the probability of one number of votes, times a rational.
 """
 
 from __future__ import annotations
@@ -31,38 +32,56 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_pmf, hypergeometric_tail
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number
 
 _GUARD = 48
+"""Bits beyond the current precision for e**epsilon: subtracting 1 cancels no more than these for an epsilon above 2**-48."""
+_UNDECIDED = 2
+"""How far apart two ends of a worst integer may be, all of which are evaluated; beyond, the caller takes more bits."""
 
 
 class Sampling(ABC):
-    """Who votes. `users` counts the data set without the additional user."""
+    """Who votes. `users` counts the data set without the user in question."""
 
     users: int
 
     @property
     @abstractmethod
     def rate(self) -> Fraction:
-        """q, the chance of the additional user to be sampled."""
+        """q, the probability that the user in question is sampled."""
 
-    @abstractmethod
-    def gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        """g' - g and g, of P[at least `votes` votes] with and without the additional user, who joins `holders` others."""
+    def gain(self, holders: int, votes: int, neighbours: Neighbours = ADD_REMOVE) -> tuple[flint.arb, flint.arb]:
+        """g' - g and g, where g' and g are P[at least `votes` votes] with the user in question and without.
 
-    @abstractmethod
-    def swap_gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        """The same two, where the additional user is always there, and holds a value of his own in the second."""
+        Parameters
+        ----------
+        holders : int
+            Others who hold the prefix.
+        votes : int
+            At least 1.
+        neighbours : Neighbours
+            Add-remove: without, the user is absent. Replace-one: without, the user holds a value of their own.
 
-    def release(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        """g' and g: P[at least `votes` votes] with and without the additional user, who joins `holders` others."""
-        more, fewer = self.gain(holders, votes)
+        Returns
+        -------
+        tuple of flint.arb
+            At the current precision.
+        """
+        return self._replaced(holders, votes) if neighbours == REPLACE_ONE else self._added(holders, votes)
+
+    def release(self, holders: int, votes: int, neighbours: Neighbours = ADD_REMOVE) -> tuple[flint.arb, flint.arb]:
+        """g' and g, see `gain`."""
+        more, fewer = self.gain(holders, votes, neighbours)
         return fewer + more, fewer
 
-    def swap(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        """The same two, where the additional user is always there, and holds a value of his own in the second."""
-        more, fewer = self.swap_gain(holders, votes)
-        return fewer + more, fewer
+    @abstractmethod
+    def _added(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        """`gain` for add-remove neighbours."""
+
+    @abstractmethod
+    def _replaced(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        """`gain` for replace-one neighbours."""
 
     @abstractmethod
     def without_one(self) -> Sampling:
@@ -71,7 +90,7 @@ class Sampling(ABC):
 
 @dataclass(frozen=True, slots=True)
 class FixedBatch(Sampling):
-    """`batch` of the users, without replacement; of one user more once he is there.
+    """`batch` of the users, without replacement; with the user in question, of one user more.
 
     Parameters
     ----------
@@ -93,8 +112,11 @@ class FixedBatch(Sampling):
         """m / (n + 1)."""
         return Fraction(self.batch, self.users + 1)
 
-    def gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        r"""He is sampled, one vote missing, in place of one without: :math:`q P[N^- = \theta-1] \frac{n-m-w+\theta}{n-m+1}`."""
+    def _added(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        r"""The user is sampled, in place of a non-holder, where one vote is missing: its probability is
+
+        .. math:: q\, P[N^- = \theta-1]\, \frac{n-m-w+\theta}{n-m+1}
+        """
         n, m, w = self.users, self.batch, holders
         fewer, point = hypergeometric_tail(n, w, m, votes)
         if w >= votes:
@@ -102,8 +124,8 @@ class FixedBatch(Sampling):
             return point * (votes * (n - m - w + votes)) / ((n + 1) * (w - votes + 1)), fewer
         return hypergeometric_pmf(n + 1, w + 1, m, votes), fewer
 
-    def swap_gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        r"""He is sampled, with one vote missing: :math:`q P[N^- = \theta - 1]`."""
+    def _replaced(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        r"""The user is sampled, where one vote is missing: :math:`q P[N^- = \theta - 1]`."""
         n, m, w = self.users + 1, self.batch, holders
         fewer, point = hypergeometric_tail(n, w, m, votes)
         if w >= votes:
@@ -117,7 +139,7 @@ class FixedBatch(Sampling):
 
 @dataclass(frozen=True, slots=True)
 class PoissonBatch(Sampling):
-    """Every user is sampled by a coin of his own.
+    """Every user is sampled independently, with the same probability.
 
     Parameters
     ----------
@@ -140,28 +162,28 @@ class PoissonBatch(Sampling):
         """The coin."""
         return self.coin
 
-    def gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        r"""He is sampled, with one vote missing: :math:`q P[N = \theta - 1]`."""
+    def _added(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        r"""The user is sampled, where one vote is missing: :math:`q P[N = \theta - 1]`."""
         return ball(self.coin) * binomial_pmf(holders, self.coin, votes - 1), binomial_upper(holders, self.coin, votes)
 
-    def swap_gain(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        """As `gain`: whoever else is there changes nothing."""
-        return self.gain(holders, votes)
+    def _replaced(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
+        """The same: what the user holds otherwise changes no other prefix's votes."""
+        return self._added(holders, votes)
 
     def without_one(self) -> PoissonBatch:
         """One user less, the same coin."""
         return PoissonBatch(self.users - 1, self.coin)
 
 
-def _least(value: flint.arb | Fraction, up: bool) -> int:
-    """Ceiling of the value's upper or lower end."""
+def _ceilings(value: flint.arb | Fraction) -> tuple[int, int]:
+    """Ceilings of the value's lower and upper end."""
     if isinstance(value, Fraction):
-        return math.ceil(value)
-    return int((value.upper() if up else value.lower()).ceil().fmpz())
+        return math.ceil(value), math.ceil(value)
+    return int(value.lower().ceil().fmpz()), int(value.upper().ceil().fmpz())
 
 
 def worst_holders(sampling: Sampling, threshold: int, c: flint.arb | Fraction, least: int = 0) -> tuple[int, int]:
-    """Between which two w the largest ``g'(w) - c g(w)`` with ``w >= least`` lies: the same, but for what balls cannot tell.
+    """Between which two w the largest ``g'(w) - c g(w)`` with ``w >= least`` lies; they differ only where balls cannot decide.
 
     Parameters
     ----------
@@ -187,8 +209,7 @@ def worst_holders(sampling: Sampling, threshold: int, c: flint.arb | Fraction, l
     limit = (threshold - 1) * ((1 - q) / slope if isinstance(slope, Fraction) else ball(1 - q) / slope)
     if limit > n:
         return n, n
-    ends = (threshold - 2 + _least(limit, up) for up in (False, True))
-    low, high = (min(n, max(least, threshold - 1, end)) for end in ends)
+    low, high = (min(n, max(least, threshold - 1, threshold - 2 + end)) for end in _ceilings(limit))
     return low, high
 
 
@@ -208,7 +229,7 @@ def single_prefix(sampling: Sampling, threshold: int, c: flint.arb | Fraction, l
         At the current precision; negative where every w costs nothing.
     """
     low, high = worst_holders(sampling, threshold, c, least)
-    if high - low > 2:  # next to c = 1 - q balls cannot tell: let the caller take more bits
+    if high - low > _UNDECIDED:  # next to c = 1 - q
         return flint.arb.nan(), high
     best, at = _excess(sampling, threshold, c, low), low
     for w in range(low + 1, high + 1):
@@ -217,7 +238,7 @@ def single_prefix(sampling: Sampling, threshold: int, c: flint.arb | Fraction, l
 
 
 def removed_prefix(sampling: Sampling, threshold: int, c: flint.arb) -> flint.arb:
-    r"""The largest :math:`(1 - g(w)) - c\,(1 - g'(w))`: the same user leaves, and the event is that nothing is released.
+    r"""The largest :math:`(1 - g(w)) - c\,(1 - g'(w))`: the remove direction, on the event that the prefix is not released.
 
     It is :math:`1 - c + c \max_w (g'(w) - g(w)/c)`, so the worst w is that of 1/c; where :math:`c \ge 1/(1 - q)` it is 0.
 
@@ -229,12 +250,12 @@ def removed_prefix(sampling: Sampling, threshold: int, c: flint.arb) -> flint.ar
     Returns
     -------
     flint.arb
-        At the current precision; not a number where balls cannot tell the worst w.
+        At the current precision; not a number where balls cannot decide which w is worst.
     """
     low, high = worst_holders(sampling, threshold, 1 / c)
     if c * ball(1 - sampling.rate) >= 1:
         return flint.arb(0)
-    if high - low > 2:
+    if high - low > _UNDECIDED:
         return flint.arb.nan()
     best = flint.arb(0)
     for w in range(low, high + 1):
@@ -276,14 +297,15 @@ def revealed(sampling: Sampling, threshold: int, c: flint.arb, least: int) -> fl
         best = flint.arb(0)
     # Votes j with ratio above c: j > (c - 1 + q)(w + 1) / c.
     edge = (c - ball(1 - sampling.rate)) * (least + 1) / c
-    ends = (max(threshold, _least(edge, up)) for up in (False, True))
-    first, last = ends
-    for votes in range(first, min(last + 1, first + 3) + 1):
+    first, last = (max(threshold, end) for end in _ceilings(edge))
+    if last - first > _UNDECIDED:
+        return flint.arb.nan()
+    for votes in range(first, last + 2):
         best = best.max(_excess(sampling, votes, c, least))
-    return best if last - first <= 2 else flint.arb.nan()
+    return best
 
 
 def exp_ball(epsilon: Number) -> flint.arb:
-    """e**epsilon, somewhat above the current precision: what is left when 1 is subtracted keeps its digits."""
+    """e**epsilon, more precise than the current precision by `_GUARD` bits."""
     with flint.ctx.workprec(flint.ctx.prec + _GUARD):
         return ball(Fraction(epsilon)).exp()

@@ -1,4 +1,4 @@
-"""Shuffled Hadamard response: what it does, line by line; its accountant against all multisets; what its paper prints."""
+"""Shuffled Hadamard response: what it does, line by line; its accountant against all multisets."""
 
 from __future__ import annotations
 
@@ -19,13 +19,7 @@ from scipy import stats
 from ldpaudit import account, audit
 from ldpaudit.accountants.claims.shuffled_hadamard import (
     Setting,
-    accuracy,
-    claims,
-    examples,
-    failure,
-    printed,
     reach,
-    sufficient_rho,
 )
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.accountants.shuffled_hadamard import known_others
@@ -36,9 +30,8 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms._kernels import dimension_law, members, random_members, random_members_with
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, Values
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.proofs.shuffled_hadamard import prove
-from ldpaudit.verdict import Outcome, judge
 from tests.oracles.hadamard import Oracle
 from tests.zoo.shuffled_hadamard import DELTA, TWO
 
@@ -159,27 +152,6 @@ def test_inputs_that_no_user_may_hold_are_refused(x: Any) -> None:
 def test_parameters_outside_the_domain_are_refused(change: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="needs"):
         replace(ShuffledHadamard(3, 8, 3, 1), **change)
-
-
-@pytest.mark.parametrize("parameters", [(0, 0.1), (1, 0), (1, 1)])
-def test_the_printed_parameters_need_a_promise(parameters: tuple[float, float]) -> None:
-    with pytest.raises(ValueError, match="need"):
-        ShuffledHadamard.as_printed(*parameters, users=4, domain=4)
-
-
-@pytest.mark.parametrize(
-    "change", [{"epsilon": Fraction(0)}, {"delta": Fraction(1)}, {"domain": 6}, {"k": 0}, {"beta": Fraction(1)}]
-)
-def test_settings_outside_the_domain_are_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="need"):
-        replace(examples()[0], **change)
-
-
-@pytest.mark.parametrize(("epsilon", "delta", "k"), [(1.0, 1e-6, 1), (0.25, 1e-12, 1), (0.9, 1e-3, 4)])
-def test_the_printed_blanket_is_the_lemmas(epsilon: float, delta: float, k: int) -> None:
-    m = ShuffledHadamard.as_printed(epsilon, delta, users=1 << 13, domain=64, k=k)
-    assert m.rho == math.ceil(36 * k * k * math.log(math.e * k / (epsilon * delta)) / epsilon**2)
-    assert m.tau == 13
 
 
 @pytest.mark.parametrize(
@@ -376,70 +348,6 @@ def test_the_audit_comes_near_the_exact_epsilon() -> None:
     exact = account(m).epsilon(1e-2)
     found = audit(m, delta=1e-2, trials=200_000, mode=Mode.FIXED, seed=2).epsilon_lower
     assert 0.85 * exact.low <= found <= exact.high
-
-
-def by_name(s: Setting) -> dict[str, Any]:
-    return {f"{p.where}: {p.sentence.split(',')[-1]}": p for p in printed(s)}
-
-
-@pytest.mark.parametrize("s", examples()[:3], ids=str)
-def test_what_is_printed_holds_where_its_hypotheses_do_but_for_a_user_who_leaves(s: Setting) -> None:
-    assert all(h.holds for h in s.hypotheses)
-    for claim in printed(s):
-        assert claim.holds is ("a user more or less" not in claim.sentence), str(claim)
-
-
-def test_the_lemma_fails_for_an_epsilon_far_above_1() -> None:
-    s = examples()[4]
-    private, _, noise, *_ = printed(s)
-    assert private.holds is noise.holds is False
-    assert "not met: epsilon <= 1" in str(private)
-    assert private.found.low == math.inf
-    assert printed(examples()[3])[0].holds, "not only for powers of two"
-
-
-@pytest.mark.parametrize(
-    ("s", "rho", "ratio"),
-    [(Setting(Fraction(1), Fraction(1, 10**6), 1 << 20, 1 << 10), 43, 12.4),
-     (Setting(Fraction(1, 2), Fraction(1, 10**9), 1 << 14, 1 << 16), 239, 13.5),
-     (Setting(Fraction(1, 10), Fraction(1, 10**6), 1 << 16, 1 << 8), 2_642, 23.3)],
-)  # fmt: skip
-def test_a_twelfth_of_the_printed_blanket_is_enough(s: Setting, rho: int, ratio: float) -> None:
-    found = sufficient_rho(s)
-    assert found.low == found.high == rho
-    assert s.mechanism.rho / found.high == pytest.approx(ratio, abs=0.1)
-    enough, less = (account(replace(s.mechanism, rho=r)).delta(s.epsilon) for r in (rho, rho - 1))
-    assert enough.high <= s.delta < less.low
-
-
-def test_the_judge_bounds_the_lemma_and_refutes_it_for_a_user_who_leaves() -> None:
-    replaced, left = claims(examples()[1])
-    assert (replaced.neighbours, left.neighbours) == (REPLACE_ONE, ADD_REMOVE)
-    outcomes = [judge(c, [account(c.plan, c.neighbours).epsilon(c.delta)], [], []).outcome for c in (replaced, left)]
-    assert outcomes == [Outcome.BOUNDED, Outcome.REFUTED]
-
-
-def test_the_failure_of_an_estimate_is_two_binomial_tails() -> None:
-    m = ShuffledHadamard(users=64, domain=8, tau=6, rho=20)
-    trials, p = 64 * 21, 1 / 64
-    reached = 10.05 * (1 - p)
-    above, below = math.floor(trials * p + reached), math.ceil(trials * p - reached) - 1
-    truth = stats.binom.sf(above, trials, p) + stats.binom.cdf(below, trials, p)
-    assert failure(m, 10.05).high == pytest.approx(truth, rel=1e-9)
-    rng, data = np.random.default_rng(7), np.zeros(64, dtype=int)
-    off = sum(abs(m.run(data, rng)[5]) > 10.05 for _ in range(800))
-    assert stats.binomtest(off, 800, truth).pvalue > LEVEL
-
-
-@pytest.mark.parametrize("k", [1, 3])
-def test_the_printed_errors_are_exceeded_no_more_often(k: int) -> None:
-    s = Setting(Fraction(1), Fraction(1, 100), 256, 32, k=k)
-    rng = np.random.default_rng(8)
-    for claim in accuracy(s):
-        data = [claim.data(rng) for _ in range(60)]
-        errors = [claim.error(x, s.mechanism.run(x, rng)) for x in data]
-        assert stats.binom.sf(sum(e > claim.alpha for e in errors) - 1, 60, claim.beta) > LEVEL
-        assert max(errors) > claim.alpha / 10
 
 
 @given(

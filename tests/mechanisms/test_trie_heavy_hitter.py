@@ -1,4 +1,4 @@
-"""TrieHH: what it does, line by line; what it and its votes cost; and what its paper prints."""
+"""TrieHH: what it does, line by line; what it and its votes cost; and what attacks see."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from itertools import combinations, combinations_with_replacement, product
 from typing import Any
 
@@ -17,15 +16,9 @@ import pytest
 from scipy import stats
 
 from ldpaudit import account, audit
-from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.claims.trie_heavy_hitter import (
-    accuracy,
     claimed_epsilon,
-    examples,
-    lemma_1,
-    missed,
     printed,
-    room,
 )
 from ldpaudit.attacks.trie_heavy_hitter import TIE, attack
 from ldpaudit.enclosure import Rigour
@@ -34,7 +27,6 @@ from ldpaudit.mechanisms._trie import Data, Words
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs.trie_heavy_hitter import prove
-from ldpaudit.tables.triehh_table_1 import TABLE
 from tests.oracles.trie import literal
 
 LEVEL = 1e-9
@@ -228,82 +220,6 @@ def test_the_attacker_plays_neighbours_and_scores_by_their_laws(delta: float, re
     assert found.score([frozenset({"x"})])[0] == -TIE
 
 
-def test_table_1_is_theorem_1_to_all_printed_digits_and_loose() -> None:
-    for row in TABLE.rows:
-        values = dict(row.parameters)
-        m = TrieHeavyHitter(*(int(values[name]) for name in ("users", "batch", "threshold", "levels")))
-        assert float(f"{claimed_epsilon(m).high:.{len(row.printed.split('.')[1])}f}") == float(row.printed)
-    m = TrieHeavyHitter(10**8, 10**4, 14, 1)
-    rows = [p for p in all_printed(m) if p.where == "TRIEHH Table 1"]
-    assert [p.claimed for p in rows] == [Fraction("0.0014")] * 2
-    (exact,) = (p.found for p in rows if "more or less" in p.sentence)
-    assert 3 < 0.0014 / exact.high < 8
-
-
-@pytest.mark.parametrize(
-    ("n", "theta", "least"), [(10**4, 10, 2.6), (10**6, 12, 2.8), (10**8, 14, 3.1), (10**10, 16, 3.4)]
-)
-def test_the_batch_may_be_larger_at_the_guarantee_of_table_1(n: int, theta: int, least: float) -> None:
-    printed_batch, largest = room(TrieHeavyHitter(n, math.isqrt(n), theta, 1), Fraction(1, 300 * n))
-    assert least < largest / printed_batch < least + 0.1
-
-
-all_printed = cache(printed)
-
-
-def claims_of(m: TrieHeavyHitter, where: str) -> list[Printed]:
-    return [p for p in all_printed(m) if p.where == where]
-
-
-@pytest.mark.slow
-def test_theorem_2_holds_for_one_user_more_and_is_open_for_one_replaced() -> None:
-    theorem = claims_of(examples()[4], "TRIEHH Theorem 2")
-    assert [p.holds for p in theorem] == [True, None]
-
-
-def test_what_fails_fails_and_what_holds_holds() -> None:
-    table, _, crowd, small, _, counted, rounded, _ = examples()
-    theorem = claims_of(table, "TRIEHH Theorem 1")
-    assert [p.holds for p in theorem] == [True, True]
-    assert 2 < min(p.looseness for p in theorem) < max(p.looseness for p in theorem) < 3
-    for m in (crowd, small, counted):
-        assert [p.holds for p in claims_of(m, "TRIEHH Theorem 1")] == [False, False]
-    assert all(h.holds for m in (crowd, small) for h in claims_of(m, "TRIEHH Theorem 1")[0].hypotheses[:4])
-    assert [p.holds for p in claims_of(table, "TRIEHH Lemma 1")] == [False, True]
-    assert [p.holds for p in claims_of(rounded, "TRIEHH Corollary 1")[:2]] == [True, False]
-    for m in (table, crowd, small, rounded):
-        for where in ("TRIEHH Lemma 2", "TRIEHH Proposition 1", "TRIEHH Proposition 2"):
-            assert all(p.holds for p in claims_of(m, where))
-
-
-def test_lemma_1_fails_on_a_trie_that_needs_most_votes_for_one_prefix() -> None:
-    # 9 of the others hold b, all else c: whoever sees only b grow knows that it had 7 votes or more.
-    m = TrieHeavyHitter(users=36, batch=9, threshold=3, levels=1)
-    data: Data = ((("b",), 9), (("c",), 27))
-    more: Data = ((("b",), 10), (("c",), 27))
-    view = frozenset({"b"})
-    ratio = law(m, more)[view] / law(m, data)[view]
-    found = lemma_1(m, 9)
-    assert found.low <= ratio <= found.high
-    assert Fraction(9, 9 - 3) < Fraction(5, 3) < ratio
-    assert all(h.holds for h in claims_of(m, "TRIEHH Lemma 1")[0].hypotheses[1:4])
-
-
-def tail(n: int, held: int, batch: int, needed: int) -> Fraction:
-    ways = sum(math.comb(held, i) * math.comb(n - held, batch - i) for i in range(needed, min(held, batch) + 1))
-    return Fraction(ways, math.comb(n, batch))
-
-
-@pytest.mark.parametrize("theta", [4, 5, 8])
-def test_lemma_2_holds_and_so_does_what_is_proved_of_it(theta: int) -> None:
-    for n in (theta**2, 100, 150, 1000):
-        for batch in {max(theta, math.isqrt(n - 1) + 1), n // (theta + 1)}:
-            rare = n // batch
-            chances = tail(n, rare, batch, theta), tail(n + 1, rare + 1, batch, theta)
-            proved = (1 + Fraction(1, theta)) / math.factorial(theta)
-            assert max(chances) <= proved <= Fraction(theta - 2, (theta - 3) * math.factorial(theta))
-
-
 def test_votes_are_as_much_likelier_as_proved() -> None:
     n, batch, w = 9, 5, 4
     m = TrieHeavyHitter(n, batch, 1, 1, counts=1)
@@ -320,30 +236,6 @@ def test_all_steps_are_checked_and_what_is_not_is_admitted() -> None:
     nothing = [p.at(TrieHeavyHitter(10, 3, 4, 2)) for p in proofs if p.mechanism]
     assert nothing == [[(Fraction(1), Fraction(1), False)]] * 2
     assert all(p.at(TrieHeavyHitter(10, 4, 4, 2)) is None for p in proofs)
-
-
-SETTINGS = (TrieHeavyHitter(2_000, 200, 10, 1), TrieHeavyHitter(900, 300, 20, 2, unit=3))
-
-
-@pytest.mark.parametrize("m", SETTINGS, ids=str)
-def test_a_word_is_found_as_often_as_proposition_1_says(m: TrieHeavyHitter) -> None:
-    rng, runs = np.random.default_rng(8), 150
-    for claim in accuracy(m):
-        data = claim.data(rng)
-        lost = sum(claim.error(data, m.run(data, rng)) > claim.alpha for _ in range(runs))
-        assert 0.01 < claim.beta < 0.9
-        assert stats.binomtest(lost, runs, claim.beta).pvalue > 1e-6
-        held = max(Counter(data).values())
-        assert float(missed(m, held)) == pytest.approx(claim.beta)
-
-
-def test_with_a_shared_prefix_a_word_is_found_more_often() -> None:
-    m = TrieHeavyHitter(20, 10, 3, 2)
-    alone: Data = (((), 14), (("ab",), 6))
-    shared: Data = (((), 10), (("ab",), 6), (("ac",), 4))
-    found = [sum((p for view, p in law(m, x).items() if "ab" in view), Fraction(0)) for x in (alone, shared)]
-    assert found[0] == 1 - missed(m, 6)
-    assert found[1] > found[0]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import flint
 import pytest
 
 from ldpaudit.accountants.pld.finite import log_fraction
-from ldpaudit.accountants.sampling.removal import leaving_cost
+from ldpaudit.accountants.sampling.removal import removal_bound
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import round_up
@@ -31,9 +31,9 @@ def test_counting_agrees_with_every_sub_batch_of_the_pseudocode(seed: int) -> No
 
 def check(users: int, batch: int, threshold: int, levels: int) -> None:
     change, replace = worst(users, batch, threshold, levels)
-    for several in (False, True):
-        one = ThresholdProfile(FixedBatch(users, batch), threshold, levels, ADD_REMOVE, several)
-        other = ThresholdProfile(FixedBatch(users + 1, batch), threshold, levels, REPLACE_ONE, several)
+    for words in (1, 2):
+        one = ThresholdProfile(FixedBatch(users, batch), threshold, levels, ADD_REMOVE, words)
+        other = ThresholdProfile(FixedBatch(users + 1, batch), threshold, levels, REPLACE_ONE, words)
         for c, x, y in zip(RATIOS, change, replace, strict=True):
             assert contains(one, c, x)
             assert contains(other, c, y)
@@ -75,7 +75,7 @@ def test_three_levels_hold_over_all_data_sets_of_four(n: int, m: int, t: int) ->
     check(n, m, t, 3)
 
 
-CROWDS: tuple[tuple[Data, int, int, int, tuple[str, str]], ...] = (
+DATA_SETS: tuple[tuple[Data, int, int, int, tuple[str, str]], ...] = (
     # Where the bound at infinity, and what the chance to be sampled implies, do not decide.
     (((("aa",), 20), (("ab",), 20), (("",), 19)), 10, 4, 2, ("aa", "zz")),
     (((("aa",), 29), (("b",), 30)), 6, 4, 2, ("aa", "b")),
@@ -85,7 +85,7 @@ CROWDS: tuple[tuple[Data, int, int, int, tuple[str, str]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("data", "m", "t", "levels", "words"), CROWDS)
+@pytest.mark.parametrize(("data", "m", "t", "levels", "words"), DATA_SETS)
 def test_larger_data_sets_stay_below_the_upper_bound(
     data: Data, m: int, t: int, levels: int, words: tuple[str, str]
 ) -> None:
@@ -100,7 +100,7 @@ def test_larger_data_sets_stay_below_the_upper_bound(
 
 @pytest.mark.parametrize("goal", [1e-9, 1e-3, 0.5])
 @pytest.mark.parametrize(("data", "m", "t", "levels", "words"), [
-    *CROWDS,
+    *DATA_SETS,
     (((("aaa",), 12),), 5, 5, 3, ("aaa", "b")),  # always released, but for the user in question
     (((("ab",), 6), (("b",), 6)), 5, 5, 2, ("ab", "bb")),
     (((("aa",), 10), (("ab",), 10), (("ac",), 10)), 9, 3, 2, ("aa", "zz")),
@@ -111,11 +111,11 @@ def test_who_leaves_tells_no_more_than_bounded(
     n = sum(count for _, count in data)
     without = law(data, m, t, levels)
     with flint.ctx.workprec(72):
-        leaving = leaving_cost(FixedBatch(n, m), t, levels, False, goal)
-        ratio = Fraction(round_up(leaving.epsilon.exp()))
+        removal = removal_bound(FixedBatch(n, m), t, levels, 1, goal)
+        ratio = Fraction(round_up(removal.epsilon.exp()))
     for word in words:
         there = law(joined(data, word), m, t, levels)
-        assert divergence(without, there, ratio) <= Fraction(leaving.lost)
+        assert divergence(without, there, ratio) <= Fraction(removal.delta)
 
 
 def log_of(c: Fraction) -> float:
@@ -129,8 +129,8 @@ PAIRS = (("aa", "ab"), ("aa", "b"), ("ab", "ba"), ("a", "bb"), ("aa", "aa", "b")
 @pytest.mark.parametrize(("n", "m", "t"), [(3, 2, 2), (3, 3, 2), (3, 3, 3)])
 def test_several_words_a_user_hold_over_data_sets_with_random_votes(n: int, m: int, t: int) -> None:
     rng = random.Random(10 * n + m + t)
-    one = ThresholdProfile(FixedBatch(n, m), t, 2, several=True)
-    other = ThresholdProfile(FixedBatch(n + 1, m), t, 2, REPLACE_ONE, several=True)
+    one = ThresholdProfile(FixedBatch(n, m), t, 2, words=2)
+    other = ThresholdProfile(FixedBatch(n + 1, m), t, 2, REPLACE_ONE, words=2)
     for _ in range(6):
         users = [rng.choice([*PAIRS, ("aa",), ("ab",), ("",)]) for _ in range(n)]
         u, v = rng.sample(PAIRS, 2)
@@ -142,7 +142,7 @@ def test_several_words_a_user_hold_over_data_sets_with_random_votes(n: int, m: i
             assert replace <= Fraction(other.delta(log_of(c)).high)
 
 
-def test_a_crowd_that_is_never_silent_without_the_new_user_makes_epsilon_infinite() -> None:
+def test_prefixes_of_which_one_is_always_released_without_the_new_user_make_epsilon_infinite() -> None:
     # One of two prefixes of half the users has 5 of 9 votes, always; but not of 8.
     profile = ThresholdProfile(FixedBatch(81, 9), 5)
     without, there = law(((("a",), 41), (("b",), 40)), 9, 5, 1), law(((("",), 1), (("a",), 41), (("b",), 40)), 9, 5, 1)
@@ -153,18 +153,18 @@ def test_a_crowd_that_is_never_silent_without_the_new_user_makes_epsilon_infinit
     assert profile.epsilon(silent * 2).low < float("inf")
 
 
-def test_who_leaves_a_crowd_for_a_word_of_his_own_is_told_by_its_silence() -> None:
-    crowd, left = law(((("a",), 41), (("b",), 40)), 9, 5, 1), law(((("",), 1), (("a",), 40), (("b",), 40)), 9, 5, 1)
+def test_a_user_who_takes_a_word_of_their_own_is_revealed_where_nothing_is_released() -> None:
+    shared, left = law(((("a",), 41), (("b",), 40)), 9, 5, 1), law(((("",), 1), (("a",), 40), (("b",), 40)), 9, 5, 1)
     profile = ThresholdProfile(FixedBatch(81, 9), 5, neighbours=REPLACE_ONE)
-    assert frozenset() not in crowd
+    assert frozenset() not in shared
     assert profile.epsilon(left[frozenset()] / 2).low == float("inf")
     for c in RATIOS:
         assert profile.delta(log_of(c)).low >= 0.99 * float(left[frozenset()])
-        assert divergence(left, crowd, c) <= Fraction(profile.delta(log_of(c)).high)
+        assert divergence(left, shared, c) <= Fraction(profile.delta(log_of(c)).high)
 
 
 def test_an_atom_far_beyond_the_lattice_of_a_narrow_question_is_counted_whole() -> None:
-    # At epsilon = 0 the lattice is short, and the most that a crowd tells lies beyond its end.
+    # At epsilon = 0 the lattice is short, and the largest ratio that other prefixes make lies beyond its end.
     for users, batch, threshold, levels in ((13, 3, 3, 3), (20, 4, 4, 3), (45, 9, 2, 3)):
         profile = ThresholdProfile(FixedBatch(users, batch), threshold, levels, REPLACE_ONE)
         at_zero = profile.delta(0.0)

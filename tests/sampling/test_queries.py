@@ -62,7 +62,7 @@ def test_what_one_holder_more_gains_is_the_difference_of_two_tails(n: int) -> No
                     assert is_near(fewer, before)
                     assert is_near(more, at_least(n + 1, w + 1, m, t) - before)
                     before = at_least(n + 1, w, m, t)
-                    more, fewer = s.swap_gain(w, t)
+                    more, fewer = s.gain(w, t, REPLACE_ONE)
                     assert is_near(fewer, before)
                     assert is_near(more, at_least(n + 1, w + 1, m, t) - before)
 
@@ -184,15 +184,15 @@ def test_a_curve_is_above_its_convex_profile_between_and_beyond_its_points(place
         (PoissonBatch(10**12, Fraction(1, 1000)), 30, 1e-80),
     ],
 )
-@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
 def test_the_guess_of_an_epsilon_is_where_one_prefix_costs_delta(
-    sampling: Sampling, threshold: int, delta: float, swap: bool
+    sampling: Sampling, threshold: int, delta: float, relation: Neighbours
 ) -> None:
-    found = prefix_inverse(sampling, threshold, delta, swap)
+    found = prefix_inverse(sampling, threshold, delta, relation)
     with flint.ctx.workprec(128):
         c = exp_ball(found)
         w = worst_holders(sampling, threshold, c)[0]
-        more, fewer = (sampling.swap_gain if swap else sampling.gain)(w, threshold)
+        more, fewer = sampling.gain(w, threshold, relation)
         assert float(more - (c - 1) * fewer) == pytest.approx(delta, rel=1e-9)
 
 

@@ -15,8 +15,8 @@ import mpmath
 import pytest
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.sampling.other_prefixes import critical_tail, crowd_leak, crowd_tail, mean_verge
-from ldpaudit.accountants.sampling.other_prefixes_low import CrowdData, crowd_excess
+from ldpaudit.accountants.sampling.other_prefixes import critical_tail, mean_verge, verge_leak, verge_tail
+from ldpaudit.accountants.sampling.other_prefixes_low import OtherPrefixes, other_prefixes_excess
 from ldpaudit.accountants.sampling.theorems import (
     sample_and_threshold,
     triehh_corollary_1,
@@ -24,7 +24,7 @@ from ldpaudit.accountants.sampling.theorems import (
     triehh_theorem_1,
 )
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch, Sampling, single_prefix
-from ldpaudit.accountants.sampling.trie import ThresholdProfile, largest_batch
+from ldpaudit.accountants.sampling.trie import ThresholdProfile, WorstCase, largest_batch
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, Neighbours
@@ -36,6 +36,12 @@ FLOAT_OF_EXP = Fraction(1, 10**9)
 
 Groups = tuple[int, ...]
 Law = dict[object, Fraction]
+
+
+def worst_case(profile: ThresholdProfile, epsilon: float) -> WorstCase:
+    found = profile.worst_case(epsilon)
+    assert found is not None
+    return found
 
 
 def partitions(n: int, most: int | None = None) -> Iterator[Groups]:
@@ -126,7 +132,7 @@ def test_the_worst_number_of_holders_is_where_the_formula_says(n: int) -> None:
 
 
 def test_the_worst_number_of_holders_is_not_always_one_short_of_the_threshold() -> None:
-    assert ThresholdProfile(FixedBatch(10**4, 100), 10).worst_case(0.105).holders == (82,)
+    assert worst_case(ThresholdProfile(FixedBatch(10**4, 100), 10), 0.105).holders == (82,)
 
 
 @pytest.mark.parametrize(("n", "m"), [(n, m) for n in range(2, 7) for m in range(1, n + 1)])
@@ -146,7 +152,7 @@ def test_one_level_holds_over_all_data_sets_with_one_user_replaced(n: int, m: in
 
 
 @pytest.mark.parametrize("groups", [(5, 5, 5, 5), (7, 6, 6, 1), (10, 10), (4, 4, 4, 4, 2, 1, 1), (12, 3, 2, 1, 1, 1)])
-def test_larger_data_sets_of_crowds_stay_below_the_upper_bound(groups: Groups) -> None:
+def test_larger_data_sets_of_a_few_prefixes_stay_below_the_upper_bound(groups: Groups) -> None:
     base = (*groups, 0)
     for m, t in ((4, 3), (7, 3), (9, 3), (7, 4), (9, 5)):
         p = release(base, m, t)
@@ -199,8 +205,8 @@ def test_two_levels_hold_over_all_data_sets(n: int, m: int, t: int) -> None:
                     c = Fraction(math.exp(epsilon))
                     worst[epsilon] = max(worst[epsilon], divergence(p, q, c), divergence(q, p, c))
     for epsilon in EPSILONS:
-        for several in (False, True):
-            assert holds(ThresholdProfile(FixedBatch(n, m), t, 2, several=several), epsilon, worst[epsilon])
+        for words in (1, 2):
+            assert holds(ThresholdProfile(FixedBatch(n, m), t, 2, words=words), epsilon, worst[epsilon])
 
 
 def path(holders: Sequence[int], s: Fraction, t: int) -> list[Fraction]:
@@ -281,7 +287,7 @@ def test_two_prefixes_of_half_the_users_each_refute_theorem_1() -> None:
     profile = ThresholdProfile(FixedBatch(81, 9), 5)
     assert holds(profile, float(epsilon.low), divergence(after, before, c))
     assert profile.delta(epsilon.high).low > delta.high
-    assert "2 prefixes in equal parts" in profile.worst_case(epsilon.high).others
+    assert worst_case(profile, epsilon.high).others == OtherPrefixes(holders=0, prefixes=2, loners=0)
 
 
 def test_theorem_1_fails_at_ten_thousand_users_too() -> None:
@@ -290,9 +296,9 @@ def test_theorem_1_fails_at_ten_thousand_users_too() -> None:
     assert ThresholdProfile(FixedBatch(n, m), t).delta(epsilon.high).low > 10**6 * delta.high
 
 
-def test_the_probability_of_a_silent_crowd_is_counted_right() -> None:
+def test_the_probability_that_nothing_is_released_is_counted_right() -> None:
     n, m, t, c = 14, 6, 3, Fraction(3, 2)
-    data = CrowdData(holders=2, prefixes=2, loners=3)
+    data = OtherPrefixes(holders=2, prefixes=2, loners=3)
     before = (2, 5, 4, 1, 1, 1)
     p, q = release(before, m, t), release(joined(before, 0), m, t)
 
@@ -304,13 +310,13 @@ def test_the_probability_of_a_silent_crowd_is_counted_right() -> None:
         return sum((x for y, x in law.items() if event(y)), Fraction(0))
 
     with flint.ctx.workprec(128):
-        found = crowd_excess(FixedBatch(n, m), t, ball(c), data)
+        found = other_prefixes_excess(FixedBatch(n, m), t, ball(c), data)
         assert found.overlaps(ball(mass(q) - c * mass(p)))
         assert found.rad() < 1e-30
 
 
 @pytest.mark.parametrize("groups", [(15, 15), (10, 10, 10), (6, 6, 6, 6, 6), (20, 4, 3, 2, 1), (13, 9, 5, 3)])
-def test_crowds_are_on_the_verge_no_more_often_than_bounded(groups: Groups) -> None:
+def test_prefixes_are_on_the_verge_no_more_often_than_bounded(groups: Groups) -> None:
     n, m, t = 30, 10, 4
     sampling = FixedBatch(n, m)
     law = votes(groups, m - 1)
@@ -323,19 +329,19 @@ def test_crowds_are_on_the_verge_no_more_often_than_bounded(groups: Groups) -> N
     assert mean <= Fraction(float(mean_verge(sampling, t).upper()))
     for kappa in (1, 2, 5, 30):
         leak = sum(p * max(Fraction(0), 1 - kappa * rho(v)) for v, p in law.items())
-        assert leak <= Fraction(float(crowd_leak(sampling, t, flint.arb(kappa)).upper()))
+        assert leak <= Fraction(float(verge_leak(sampling, t, flint.arb(kappa)).upper()))
     for part in (0.2, 0.5, 0.8):
-        assert sum(p for v, p in law.items() if rho(v) < part) <= Fraction(float(crowd_tail(sampling, t, part).upper()))
+        assert sum(p for v, p in law.items() if rho(v) < part) <= Fraction(float(verge_tail(sampling, t, part).upper()))
         critical = sum(p for v, p in votes(groups, m).items() if Fraction(t * v.count(t), m) > part)
         assert critical <= Fraction(float(critical_tail(sampling, t, part).upper()))
 
 
-def test_the_bounds_on_crowds_are_not_trivial() -> None:
+def test_the_bounds_on_other_prefixes_are_not_trivial() -> None:
     sampling = FixedBatch(10**6, 10**4)
     with flint.ctx.workprec(64):
-        assert crowd_tail(sampling, 10, 0.5) < 1e-100
+        assert verge_tail(sampling, 10, 0.5) < 1e-100
         assert critical_tail(sampling, 10, 0.5) < 1e-100
-        assert crowd_leak(sampling, 10, flint.arb(3)) < 1e-100
+        assert verge_leak(sampling, 10, flint.arb(3)) < 1e-100
 
 
 @pytest.mark.parametrize("users", [10**4, 10**6, 10**8, 10**10])
@@ -357,10 +363,10 @@ def test_the_upper_bound_over_ten_levels_is_near_the_lower_one() -> None:
 
 
 def test_more_levels_more_votes_for_all_and_several_values_never_cost_less() -> None:
-    def high(levels: int, several: bool = False) -> float:
-        return ThresholdProfile(FixedBatch(10**6, 10**3), 12, levels, several=several).delta(0.02).high
+    def high(levels: int, words: int = 1) -> float:
+        return ThresholdProfile(FixedBatch(10**6, 10**3), 12, levels, words=words).delta(0.02).high
 
-    assert high(1) <= high(2) <= high(5) <= high(5, several=True)
+    assert high(1) <= high(2) <= high(5) <= high(5, words=2)
 
 
 def log_choose(n: int, k: int) -> mpmath.mpf:
@@ -391,7 +397,7 @@ def tail(sampling: Sampling, users: int, holders: int, votes_needed: int) -> mpm
 )
 def test_one_prefix_agrees_with_mpmath_at_large_n(sampling: Sampling, threshold: int, epsilon: float) -> None:
     profile = ThresholdProfile(sampling, threshold)
-    (w,) = profile.worst_case(epsilon).holders
+    (w,) = worst_case(profile, epsilon).holders
     found = profile.delta(epsilon)
     with mpmath.workdps(60):
         more, fewer = tail(sampling, sampling.users + 1, w + 1, threshold), tail(sampling, sampling.users, w, threshold)
@@ -490,7 +496,7 @@ def test_other_relations_are_not_supported() -> None:
         ThresholdProfile(FixedBatch(10, 5), 2, neighbours=USER_LEVEL)
 
 
-def test_the_largest_batch_is_not_missed_where_a_crowd_tells_of_small_ones() -> None:
+def test_the_largest_batch_is_not_missed_where_other_prefixes_reveal_users_in_small_ones() -> None:
     # 2.6 times what Theorem 1 allows for the same guarantee; and a batch of 10 to 60 is refused.
     users, threshold, epsilon, delta = 10**4, 10, 0.1053, 1 / (300 * 10**4)
     batch = largest_batch(users, threshold, 1, epsilon, delta)
