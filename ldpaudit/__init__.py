@@ -12,13 +12,13 @@ from ldpaudit.version import __version__ as __version__
 if TYPE_CHECKING:
     from ldpaudit import mechanisms as mechanisms
     from ldpaudit.accountants import account as account
+    from ldpaudit.accountants.composition.filters import Filter as Filter
+    from ldpaudit.accountants.composition.filters import Odometer as Odometer
     from ldpaudit.attacks import audit as audit
     from ldpaudit.certificate import Certificate as Certificate
     from ldpaudit.certify import certify as certify
     from ldpaudit.claim import Claim as Claim
-    from ldpaudit.deployment import load as load
     from ldpaudit.enclosure import Enclosure as Enclosure
-    from ldpaudit.enclosure import Rigour as Rigour
     from ldpaudit.errors import Unsupported as Unsupported
     from ldpaudit.evidence import Evidence as Evidence
     from ldpaudit.mechanism import Mechanism as Mechanism
@@ -41,16 +41,16 @@ _HOMES = {
     "neighbours": ["Neighbours"],
     "plan": ["Compose", "Guarantee", "Plan", "PostProcess", "Repeat", "Run", "Shuffle", "Subsample"],
     "claim": ["Claim"],
-    "enclosure": ["Enclosure", "Rigour"],
+    "enclosure": ["Enclosure"],
     "profile": ["PrivacyProfile", "Witness"],
     "evidence": ["Evidence"],
     "verdict": ["Verdict", "judge"],
     "certificate": ["Certificate"],
     "errors": ["Unsupported"],
     "accountants": ["account"],
+    "accountants.composition.filters": ["Filter", "Odometer"],
     "attacks": ["audit"],
     "certify": ["certify"],
-    "deployment": ["load"],
 }
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 

@@ -45,7 +45,7 @@ def certify(
     Parameters
     ----------
     deployment : str, Path or Deployment
-        The file, or what `ldpaudit.load` made of it.
+        The file, or what `ldpaudit.deployment.load` made of it.
     seed : int
         Every claim's samples derive from it and from the claim's id.
     trials : int

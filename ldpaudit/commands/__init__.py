@@ -15,6 +15,7 @@ from ldpaudit.commands import (
     certify,
     check,
     claims,
+    design,
     limit,
     mechanisms,
     prove,
@@ -26,6 +27,7 @@ from ldpaudit.errors import LdpauditError
 VERBS = (
     certify.certify,
     account.account,
+    design.design,
     audit.audit,
     check.check,
     calibrate.calibrate,

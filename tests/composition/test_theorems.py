@@ -1,4 +1,4 @@
-"""Cited composition theorems against the exact worst case; filters against their budgets."""
+"""Cited composition theorems against the exact worst case."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition import divergences as divergence
 from ldpaudit.accountants.composition import theorems as formulas
-from ldpaudit.accountants.composition.filters import BudgetExceeded, ConcentratedFilter, PureFilter
 from ldpaudit.plan import Compose, Guarantee, Repeat
 
 runs = st.integers(1, 400)
@@ -77,8 +76,6 @@ def test_a_pure_guarantee_has_at_most_a_quadratic_renyi_divergence(e: Fraction, 
         (lambda: formulas.hkr12(1, Fraction(1, 2), 1 - 1e-9), "ln"),
         (lambda: divergence.renyi_epsilon(1, 1, 0.1), "above 1"),
         (lambda: divergence.concentrated_epsilon(-1, 0.1), "rho >= 0"),
-        (lambda: ConcentratedFilter.for_guarantee(0, 0.1), "epsilon > 0"),
-        (lambda: PureFilter(Fraction(-1)), "budget_epsilon"),
     ],
 )
 def test_a_failing_hypothesis_is_named(call: Callable[[], object], hypothesis: str) -> None:
@@ -90,37 +87,3 @@ def test_the_printed_heavy_hitters_formula_fails_where_delta_is_near_1() -> None
     delta = 1 - Fraction(1, 10**6)
     share = Fraction(1, 2) / Fraction(28, 10**4)  # epsilon = 1/2; the square root of 8 ln(1/delta) is above 0.0028
     assert account(Guarantee(share)).delta(0.5).high > delta
-
-
-@given(st.lists(st.tuples(st.fractions(0, 1, max_denominator=50), losses), max_size=30))
-def test_a_pure_filter_never_spends_more_than_its_budget(parts: list[tuple[Fraction, Fraction]]) -> None:
-    budget = PureFilter(Fraction(2), Fraction(5, 10**9))
-    spent = [Fraction(0), Fraction(0)]
-    for e, d in parts:
-        if budget.admits(e, d):
-            budget = budget.spend(e, d)
-            spent = [spent[0] + e, spent[1] + d]
-        else:
-            assert spent[0] + e > 2 or spent[1] + d > Fraction(5, 10**9)
-            with pytest.raises(BudgetExceeded, match="more than is left"):
-                budget.spend(e, d)
-    assert [budget.epsilon, budget.delta] == spent
-    assert spent[0] <= 2
-    assert spent[1] <= Fraction(5, 10**9)
-
-
-@given(lengths, slacks, st.lists(st.fractions(0, 1, max_denominator=50), max_size=20))
-def test_a_concentrated_filter_keeps_its_promise(e: Fraction, slack: Fraction, parts: list[Fraction]) -> None:
-    budget = ConcentratedFilter.for_guarantee(e, slack)
-    promised = budget.promise(slack).high
-    assert promised <= float(e) * (1 + 1e-12)
-    spent: list[Fraction] = []
-    for part in parts:
-        if budget.admits(part):
-            budget, spent = budget.spend(part), [*spent, part]
-        else:
-            with pytest.raises(BudgetExceeded):
-                budget.spend(part)
-    assert budget.rho == sum((part**2 / 2 for part in spent), Fraction(0))
-    if spent:
-        assert account(Compose([Guarantee(part) for part in spent])).delta(promised).high <= slack

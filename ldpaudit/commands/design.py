@@ -1,0 +1,107 @@
+"""``ldpaudit design``: which parameter keeps a promise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, pairs, whole
+from ldpaudit.commands.output import say, say_json
+
+if TYPE_CHECKING:
+    from ldpaudit.design import Answer, Value
+    from ldpaudit.enclosure import Enclosure
+
+DESIGNED = "STEM or STEM:VARIANT; guarantee, for any randomizer with that epsilon; or binomial_noise, on a count."
+
+
+def design(
+    mechanism: Annotated[str, typer.Argument(help=DESIGNED)],
+    epsilon: Annotated[str, typer.Option(help="The epsilon that must be kept.")],
+    parameters: ParametersArgument = None,
+    delta: Annotated[str, typer.Option(help="The delta that must be kept.")] = "0",
+    shuffle: Annotated[
+        int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are shuffled.")
+    ] = None,
+    repeat: Annotated[int | None, typer.Option(parser=whole, metavar="<int>", help="Number of repetitions.")] = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """The parameter that keeps (epsilon, delta): leave it out, and it is the answer.
+
+    \b
+    Which epsilon may each of a million shuffled reports have?
+      ldpaudit design guarantee --epsilon 1/2 --delta 1e-6 --shuffle 1e6
+      ldpaudit design randomized_response k=3 --epsilon 1/2 --shuffle 1e6 ...
+
+    \b
+    Which one may a report have that is sent a hundred times?
+      ldpaudit design randomized_response k=2 --epsilon 4 --repeat 100 ...
+
+    \b
+    How many users must shuffle? (nothing is left out)
+      ldpaudit design randomized_response k=3 epsilon=2 --epsilon 1/2 ...
+
+    \b
+    The largest batch, and the smallest noise:
+      ldpaudit design trie_heavy_hitter users=1e6 threshold=15 levels=10 ...
+      ldpaudit design shuffled_hadamard users=2**14 domain=256 tau=10 ...
+      ldpaudit design shuffled_count_min users=1e5 domain=8 rows=4 buckets=1e6 ...
+      ldpaudit design bucket_heavy_hitter domain=64 rows=8 trials=4 ...
+      ldpaudit design binomial_noise n=1e6 k=1 ...
+    """
+    from ldpaudit.design import Goal
+    from ldpaudit.design import design as answer_to
+    from ldpaudit.expression import parse
+    from ldpaudit.registry import ParameterError
+
+    goal = Goal(parse(epsilon), parse(delta))
+    given = {key: parse(value) if key != "constructor" else value for key, value in pairs(parameters or []).items()}
+    try:
+        found = answer_to(mechanism, given, goal, shuffle, repeat)
+    except ParameterError as error:
+        where = f"{'.'.join(error.keys)}: " if error.keys else ""
+        raise ValueError(f"{mechanism}: {where}{error}") from None
+    if format is Format.json:
+        say_json(_data(found))
+    else:
+        _say_text(found)
+
+
+def _say_text(found: Answer) -> None:
+    say(found.plan)
+    say(f"{found.parameter} = {found.value} is the {found.best} found that keeps {found.goal}")
+    say(f"at {found.value}: {_delta(found, found.certified)}")
+    if found.refused is not None and found.beyond is None:
+        say(f"at {found.refused}: there is no such mechanism")
+    if found.refused is not None and found.beyond is not None:
+        word = "does not keep it" if found.is_tight else "is not shown to keep it"
+        say(f"at {found.refused}: {_delta(found, found.beyond)}, which {word}")
+    say(f"by {found.certified.source}")
+
+
+def _delta(found: Answer, delta: Enclosure) -> str:
+    from ldpaudit.enclosure import show_down, show_up
+
+    ends = f"[{show_down(delta.low, 7)}, {show_up(delta.high, 7)}]"
+    return f"delta(epsilon={float(found.goal.epsilon):g}) in {ends}, {delta.rigour.name}"
+
+
+def _data(found: Answer) -> dict[str, Any]:
+    return {
+        "plan": found.plan,
+        "epsilon": float(found.goal.epsilon),
+        "delta": float(found.goal.delta),
+        "asked": found.parameter,
+        "best": found.best,
+        **_at(found.value, found.certified),
+        "source": found.certified.source,
+        "refused": None if found.refused is None else _at(found.refused, found.beyond),
+    }
+
+
+def _at(value: Value, delta: Enclosure | None) -> dict[str, Any]:
+    exact = value if isinstance(value, int) else str(value)
+    if delta is None:  # the parameters allow no such mechanism
+        return {"value": exact}
+    return {"value": exact, "low": delta.low, "high": delta.high, "rigour": delta.rigour.name}
