@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {
     "accountants": ("numerics", "pld", "composition", "shuffling", "counting", "sampling", "limits", "claims"),
     "attacks": ("bounds", "games", "engine", "blackbox", "shared"),
