@@ -19,7 +19,7 @@ from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, bernoulli
 from ldpaudit.profile import Number
 
 _POWER_BITS = 256
-"""Significant bits of the powers of alpha that the sampler tosses coins with: `_geometric` says what they cost."""
+"""Significant bits of the powers of alpha in the sampler; `_geometric` says what their rounding costs."""
 _LARGEST = 1 << 53
 """Of the bound and of 1/(1 - alpha): so a view fits 64 bits except with probability e**-500, and a float holds the inputs."""
 

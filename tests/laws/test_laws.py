@@ -53,6 +53,12 @@ def test_a_mechanism_is_four_files_with_one_stem_and_stands_in_the_zoo(stem: str
         assert broken[owner] >= 2, f"tests/zoo/{stem}.py needs two broken {owner.__name__}, has {broken[owner]}"
 
 
+@pytest.mark.parametrize("folder", ["accountants", "proofs", "tests/zoo"])
+def test_no_file_stands_where_its_mechanism_does_not(folder: str) -> None:
+    for file in (ROOT / folder).glob("[!_]*.py"):
+        assert file.stem in STEMS, f"{folder}/{file.name} is about no mechanism"
+
+
 @pytest.mark.parametrize("m", FINITE, ids=str)
 def test_a_law_sums_to_one(m: Mechanism) -> None:
     for x in m.inputs[:4]:
