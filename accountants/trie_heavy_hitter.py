@@ -16,7 +16,7 @@ from ldpaudit.mechanisms._trie import Data
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Run
-from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
+from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness, require_delta, require_epsilon
 
 
 def profile(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> PrivacyProfile:
@@ -65,8 +65,8 @@ def _missing_vote(m: TrieHeavyHitter, neighbours: Neighbours) -> Witness:
     """All others hold one word; the user holds nothing that counts, against being absent or holding that word too."""
     replaced = neighbours == REPLACE_ONE
     holders = [m.users - replaced] * m.levels
-    pair = m.data(holders, "", replaced), m.data(holders, m.word if replaced else None, replaced)
-    return Witness(Run(m), pair, f"a prefix of {m.word!r} has fewer than {m.batch} votes")
+    there, without = m.data(holders, "", replaced), m.data(holders, m.word if replaced else None, replaced)
+    return Witness(Run(m), (DataSet(there), DataSet(without)), f"a prefix of {m.word!r} has fewer than {m.batch} votes")
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,8 @@ class TrieProfile(PrivacyProfile):
             there = _sharing(self.m, case.others, users, user=self.m.word)
             # Replaced, the user holds one of the other prefixes instead.
             without = _sharing(self.m, case.others, users + replaced)
-        return Witness(Run(self.m), (without, there) if case.removed else (there, without), case.event)
+        pair = DataSet(there), DataSet(without)
+        return Witness(Run(self.m), pair[::-1] if case.removed else pair, case.event)
 
 
 def _sharing(m: TrieHeavyHitter, others: OtherPrefixes, users: int, user: str | None = None) -> Data:

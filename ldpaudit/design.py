@@ -16,7 +16,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.bucket_heavy_hitter import whatever_the_vectors
 from ldpaudit.accountants.claims.shuffled_count_min import sufficient_gamma
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
-from ldpaudit.accountants.counting.count_min import whatever_the_hashes
+from ldpaudit.accountants.counting.count_min import worst_replaced
 from ldpaudit.accountants.counting.smoothness import smallest_gamma
 from ldpaudit.accountants.numerics.search import crossing, first
 from ldpaudit.accountants.sampling.trie import largest_batch
@@ -350,7 +350,13 @@ def _gamma(made: Callable[[Any], Mechanism], goal: Goal) -> Answer:
     if not isinstance(half, ShuffledCountMin):
         raise Unsupported(half, "its gamma is no noise that a goal could ask for")
     guess = float(sufficient_gamma(half, goal.epsilon, goal.delta))
-    return _Question(goal, "gamma", "smallest", made, guess, most=0.5, profile=whatever_the_hashes).real()
+    return _Question(goal, "gamma", "smallest", made, guess, most=0.5, profile=_of_any_hashes).real()
+
+
+def _of_any_hashes(m: Mechanism) -> PrivacyProfile:
+    """Profile of one set replaced by another, for the worst hash functions."""
+    assert isinstance(m, ShuffledCountMin), "the question varies the gamma of such a mechanism"
+    return worst_replaced(m.users, m.gamma, m.held, m.rows)
 
 
 _ANSWERS = {"batch": _batch, "rho": _rho, "scale": _scale, "gamma": _gamma}

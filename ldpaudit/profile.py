@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.plan import Plan
+from ldpaudit.plan import Plan, Shuffle
 
 Number = int | float | Fraction
 """A float is the dyadic rational that it is."""
@@ -79,7 +79,7 @@ class Witness:
     Raises
     ------
     ValueError
-        Where the two are not of one size, or differ in more than one user.
+        Where the two differ in more than one user, or in the number of users that a shuffled plan states.
     """
 
     plan: Plan
@@ -89,15 +89,16 @@ class Witness:
 
     def __post_init__(self) -> None:
         first, second = (Counter(dict(data.counts)) for data in self.pair)
-        if ((first - second).total(), (second - first).total()) != (1, 1):
-            wanted = "needs two data sets that differ in one user's value"
+        apart = (first - second).total(), (second - first).total()
+        if apart not in (((1, 1),) if isinstance(self.plan, Shuffle) else ((1, 1), (1, 0), (0, 1))):
+            wanted = "needs two data sets that differ in one user or one user's value"
             raise ValueError(f"Witness {wanted}, got {self.pair[0]} and {self.pair[1]}")
 
     @property
     def values(self) -> tuple[Any, Any]:
-        """What the one user holds in the first data set, and in the second."""
+        """What the one user holds in the first data set, and in the second; None where that user is absent."""
         first, second = (Counter(dict(data.counts)) for data in self.pair)
-        return next(iter(first - second)), next(iter(second - first))
+        return next(iter(first - second), None), next(iter(second - first), None)
 
     @property
     def others(self) -> DataSet:

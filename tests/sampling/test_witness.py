@@ -38,9 +38,8 @@ def test_the_witness_attains_the_lower_end_of_delta(m: TrieHeavyHitter, epsilon:
     witness = profile.witness(epsilon)
     assert witness is not None
     assert witness.plan == Run(m)
-    pair: Any = witness.pair
-    first, second = (dict(m.law(x).items()) for x in pair)
-    sizes = sorted(sum(n for _, n in x) for x in pair)
+    first, second = (dict(m.law(data.counts).items()) for data in witness.pair)
+    sizes = sorted(data.users for data in witness.pair)
     assert sizes == ([m.users, m.users] if relation == REPLACE_ONE else [m.users, m.users + 1])
     # Where epsilon is infinite only views count that the other data set never shows: e**600 is as good.
     reached = hockey_stick(first, second, Fraction(math.exp(min(epsilon, 600.0))))
