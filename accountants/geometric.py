@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import ClassVar
 
 import flint
 
@@ -19,6 +18,7 @@ from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.exact import Atom, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
+from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -33,14 +33,12 @@ _MAX_PRECISION = 1 << 16
 
 
 @dataclass(frozen=True)
-class ClosedForm(PrivacyProfile):
+class ClosedForm(OnePairProfile):
     """The profile of the inputs 0 and `bound`, by the formula in the docstring of `untruncated`."""
 
     bound: int
     alpha: Fraction
     source: str
-    one_pair: ClassVar[bool] = True
-    """One pair of inputs attains it at every epsilon, either way round: what composition may build on from below."""
 
     def delta(self, epsilon: Number) -> Enclosure:
         """At the last t whose loss ``(bound - 2t) log(1/alpha)`` is above epsilon."""
