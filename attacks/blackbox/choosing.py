@@ -24,6 +24,7 @@ from ldpaudit.attacks.blackbox.scores import NOTHING, AnyScore, posteriors, ramp
 from ldpaudit.attacks.games.two_inputs import (
     CANDIDATES,
     NEVER,
+    Aim,
     Prospect,
     ThresholdRule,
     choose_thresholds,
@@ -217,7 +218,7 @@ def _nearest(guessed: NDArray[np.bool_], scores: Floats) -> float:
 
 def _believed(first: Floats, second: Floats, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule] | None:
     """As `most_promising`, where the reports fit the scores: the thresholds that are best if the scores are right."""
-    choice = choose_thresholds(first, second, prospect.delta, prospect.alpha, prospect.horizon, calibrated=True)
+    choice = choose_thresholds(first, second, Aim(prospect.delta, prospect.alpha, prospect.horizon), calibrated=True)
     if not choice.believed:
         return None
     right, wrong = choice.rule.count(first, second)

@@ -19,9 +19,9 @@ from ldpaudit.attacks.bounds import binomial
 from ldpaudit.attacks.bounds.counts import Counts, LevelTest
 from ldpaudit.attacks.bounds.level import level_test
 from ldpaudit.attacks.engine.work import LARGEST, SMALLEST, Checkpoint, State, Unit, stream
-from ldpaudit.attacks.games.game import Aim, Game
+from ldpaudit.attacks.games.game import Game
 from ldpaudit.attacks.games.sources import Source, games
-from ldpaudit.attacks.games.two_inputs import Choice
+from ldpaudit.attacks.games.two_inputs import Aim, Choice
 from ldpaudit.claim import SLACK
 from ldpaudit.evidence import Mode
 from ldpaudit.experiment import HERE, Execution, Experiment

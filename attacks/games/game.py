@@ -61,16 +61,6 @@ class Target:
     mixed: Mixed | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """What a rule is chosen for: a bound at this delta and level, from `horizon` views, above the claimed epsilon if any."""
-
-    delta: float
-    alpha: float
-    horizon: int
-    claimed: float | None = None
-
-
 class Game(Protocol):
     """Draw an input uniformly, look at the view, guess which."""
 
@@ -103,7 +93,7 @@ class Game(Protocol):
     def measure(self, rule: Any, size: int, rng: np.random.Generator) -> tuple[int, int]:
         """Right and wrong guesses on the same views that `draw` would draw."""
 
-    def choose(self, samples: Sequence[Sample], views: int, aim: Aim) -> two_inputs.Choice:
+    def choose(self, samples: Sequence[Sample], views: int, aim: two_inputs.Aim) -> two_inputs.Choice:
         """The rule of guessing for further views."""
 
 
@@ -161,13 +151,13 @@ class TwoInputs:
         counts = [rule.count(*part) for part in self._parts(size, rng)]
         return sum(right for right, _ in counts), sum(wrong for _, wrong in counts)
 
-    def choose(self, samples: Sequence[Sample], views: int, aim: Aim) -> two_inputs.Choice:
+    def choose(self, samples: Sequence[Sample], views: int, aim: two_inputs.Aim) -> two_inputs.Choice:
         """See `Game`."""
         first, second = _both(samples)
         if self.chosen is not None:
             right, wrong = (count / max(views, 1) for count in self.chosen.count(first, second))
             return two_inputs.Choice(self.chosen, 0.0, right, wrong, believed=False)
-        return two_inputs.choose_thresholds(first, second, aim.delta, aim.alpha, aim.horizon, self.calibrated, aim.claimed)
+        return two_inputs.choose_thresholds(first, second, aim, self.calibrated)
 
 
 def _both(samples: Sequence[Sample]) -> Sample:
@@ -222,10 +212,10 @@ class KInputs:
         """See `Game`."""
         return rule.count(self.draw(size, rng))
 
-    def choose(self, samples: Sequence[Sample], views: int, aim: Aim) -> two_inputs.Choice:
+    def choose(self, samples: Sequence[Sample], views: int, aim: two_inputs.Aim) -> two_inputs.Choice:
         """See `Game`."""
         table = np.asarray(np.sum([np.zeros((self.inputs, 2), dtype=np.int64), *samples], axis=0, dtype=np.int64))
-        return k_inputs.choose_subset(self.many, table, views, aim.delta, aim.alpha, aim.horizon, aim.claimed)
+        return k_inputs.choose_subset(self.many, table, views, aim)
 
 
 def guesses_of(many: Many, views: Any, size: int, x: Any) -> NDArray[np.int64]:

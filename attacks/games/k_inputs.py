@@ -10,7 +10,7 @@ from scipy import special
 
 from ldpaudit.attacks.attack import Many
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
-from ldpaudit.attacks.games.two_inputs import BEYOND, Choice, fits
+from ldpaudit.attacks.games.two_inputs import BEYOND, Aim, Choice, fits
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
 
@@ -51,10 +51,8 @@ def tabulate(guesses: NDArray[np.int64], position: int, inputs: int) -> Table:
     return table
 
 
-def choose_subset(
-    many: Many, table: Table, views: int, delta: float, alpha: float, horizon: int, claimed: float | None = None
-) -> Choice:
-    """The inputs at which guesses promise the best bound from `horizon` fresh views; see `two_inputs.choose_thresholds`.
+def choose_subset(many: Many, table: Table, views: int, aim: Aim) -> Choice:
+    """The inputs at which guesses promise the best bound from fresh views; see `two_inputs.choose_thresholds`.
 
     All inputs where the table fits the declared shares; else those that are guessed best, as many of them as give the best
     bound on these views.
@@ -63,15 +61,15 @@ def choose_subset(
     guesses, seen = right + wrong, max(views, 1)
     expected = np.asarray(many.shares) * guesses
     if fits(right, wrong, expected):
-        hits, total, scale = float(expected.sum()), int(guesses.sum()), horizon / seen
-        promise = float(epsilon_lower(hits * scale, (total - hits) * scale, horizon, delta, alpha, inputs))
+        hits, total, scale = float(expected.sum()), int(guesses.sum()), aim.horizon / seen
+        promise = float(epsilon_lower(hits * scale, (total - hits) * scale, aim.horizon, aim.delta, aim.alpha, inputs))
         declared = special.logit(np.mean(many.shares)) + np.log(inputs - 1)
-        believed = claimed is None or bool(declared > claimed * BEYOND)
+        believed = aim.claimed is None or bool(declared > aim.claimed * BEYOND)
         return Choice(SubsetRule(tuple(range(inputs))), promise, hits / seen, (total - hits) / seen, believed)
-    alone = epsilon_lower(right, wrong, seen, delta / inputs, alpha, inputs)
+    alone = epsilon_lower(right, wrong, seen, aim.delta / inputs, aim.alpha, inputs)
     order = np.lexsort((-right, -alone))
     rights, wrongs, guessed = np.cumsum(right[order]), np.cumsum(wrong[order]), np.arange(1, inputs + 1)
-    bounds = epsilon_lower(rights, wrongs, seen, delta * guessed / inputs, alpha, inputs)
+    bounds = epsilon_lower(rights, wrongs, seen, aim.delta * guessed / inputs, aim.alpha, inputs)
     best = int(np.argmax(bounds))
     at = tuple(sorted(order[: best + 1].tolist()))
     return Choice(SubsetRule(at), float(bounds[best]), float(rights[best] / seen), float(wrongs[best] / seen), False)

@@ -63,6 +63,28 @@ NEVER = ThresholdRule(np.inf, -np.inf)
 
 
 @dataclass(frozen=True, slots=True)
+class Aim:
+    """What a rule is chosen for.
+
+    Parameters
+    ----------
+    delta : float
+        Of the bound.
+    alpha : float
+        Failure probability of the bound.
+    horizon : int
+        Fresh views that it will be measured on.
+    claimed : float or None
+        The epsilon to refute.
+    """
+
+    delta: float
+    alpha: float
+    horizon: int
+    claimed: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """A rule of guessing, what is expected of it per view, and the bound that this promises.
 
@@ -189,16 +211,8 @@ def _share(up: _Tails, low: _Tails, delta: float) -> Floats:
     return np.where(both, delta, delta / 2)
 
 
-def choose_thresholds(
-    first: Floats,
-    second: Floats,
-    delta: float,
-    alpha: float,
-    horizon: int,
-    calibrated: bool = False,
-    claimed: float | None = None,
-) -> Choice:
-    """The thresholds that promise the best bound from `horizon` fresh views.
+def choose_thresholds(first: Floats, second: Floats, aim: Aim, calibrated: bool = False) -> Choice:
+    """The thresholds that promise the best bound from fresh views.
 
     Where the scores are the declared mechanism's log-likelihood ratios and the views fit them, the declared law says what
     each rule is worth, and a few views suffice. If the declared law would not refute the claim, only code that is not as
@@ -208,12 +222,10 @@ def choose_thresholds(
     ----------
     first, second : ndarray
         Scores of views on the first and on the second input.
-    delta, alpha, horizon
-        Of the bound; see `Prospect`.
+    aim : Aim
+        What the rule is for.
     calibrated : bool
         Whether scores are log-likelihood ratios under what is declared.
-    claimed : float or None
-        The epsilon to refute.
 
     Returns
     -------
@@ -221,7 +233,7 @@ def choose_thresholds(
     """
     up, low = _tails(first, second), _tails(-second, -first)
     views = len(first) + len(second)
-    share = _share(up, low, delta)
+    share = _share(up, low, aim.delta)
     guesses = (up.right + up.wrong)[:, None] + (low.right + low.wrong)[None, :]
 
     def choice(right: Floats, best: tuple[Any, ...], promise: float, believed: bool) -> Choice:
@@ -232,20 +244,20 @@ def choose_thresholds(
     promise = None
     if calibrated and fits(up.right, up.wrong, up.expected) and fits(low.right, low.wrong, low.expected):
         right = np.minimum(up.expected[:, None] + low.expected[None, :], guesses)
-        scale = horizon / max(views, 1)
-        bounds = epsilon_lower(right * scale, (guesses - right) * scale, horizon, share, alpha)
+        scale = aim.horizon / max(views, 1)
+        bounds = epsilon_lower(right * scale, (guesses - right) * scale, aim.horizon, share, aim.alpha)
         # With too few views for any bound: the rule that is expected to deviate most, in standard errors.
         best = _best(bounds, (2 * right - guesses) / np.sqrt(np.maximum(guesses, 1)), guesses)
         promise = float(bounds[best])
         with np.errstate(divide="ignore", invalid="ignore"):
             declared = np.log((right[best] - share[best] * views) / (guesses[best] - right[best]))
-        if claimed is None or declared > claimed * BEYOND:
+        if aim.claimed is None or declared > aim.claimed * BEYOND:
             return choice(right, best, promise, True)
     right = (up.right[:, None] + low.right[None, :]).astype(np.float64)
-    bounds = epsilon_lower(right, guesses - right, views, share, alpha)
+    bounds = epsilon_lower(right, guesses - right, views, share, aim.alpha)
     # Where no rule beats a fair coin: all guesses; but at delta > 0 each direction costs its share of delta.
     deviates = (2 * right - guesses - share * views) / np.sqrt(np.maximum(guesses, 1))
-    best = _best(bounds, deviates if delta else guesses, guesses)
+    best = _best(bounds, deviates if aim.delta else guesses, guesses)
     return choice(right, best, float(bounds[best]) if promise is None else promise, False)
 
 

@@ -42,7 +42,7 @@ def count_losses(
     Returns
     -------
     ndarray, shape (reports + 1,)
-        0 where neither bit shows so many ones.
+        0 where neither bit shows that many ones.
     """
     ones = np.arange(reports + 1)
     on, off = (xlogy(ones, float(s)) + xlogy(reports - ones, float(1 - s)) for s in shown)
