@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.claims.bucket_accuracy import accuracy as accuracy
-from ldpaudit.accountants.claims.bucket_accuracy import examples as examples
-from ldpaudit.accountants.claims.bucket_accuracy import printed as printed
-from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting as Setting
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
-from ldpaudit.accountants.pld.product import Bracket
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours

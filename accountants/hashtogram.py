@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.claims.sign_oracle import hashtogram_accuracy as accuracy  # noqa: F401
-from ldpaudit.accountants.claims.sign_oracle import hashtogram_examples as examples  # noqa: F401
-from ldpaudit.accountants.claims.sign_oracle import hashtogram_printed as printed  # noqa: F401
-from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -34,4 +32,4 @@ def profile(m: Hashtogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
         In nats. Rigour EXACT at every epsilon.
     """
     atoms = [(m.p, 1 - m.p), (1 - m.p, m.p)]
-    return FiniteProfile(both_ways(atoms), "hashtogram: log(p/(1-p)), attained at y = H[h(x), r]")
+    return FiniteProfile(both_directions(atoms), "hashtogram: log(p/(1-p)), attained at y = H[h(x), r]")

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import flint
-import numpy as np
-from numpy.typing import NDArray
-
-from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.composition.two_coins import TwoCoins
-from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.pld.product import Bracket
-from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.neighbours import USER_LEVEL, Neighbours
-from ldpaudit.plan import Run
 from ldpaudit.profile import PrivacyProfile
 
 
@@ -66,81 +56,3 @@ def profile(m: Thresh, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfile:
     lower = tuple(sum(map(Fraction.__ne__, first[part::2], second[part::2])) for part in (0, 1))
     low, high = (TwoCoins(p, votes, q, sent, source.format(votes, sent)) for votes, sent in (lower, upper))
     return high if lower == upper else Bracket(low, high)
-
-
-def claims(m: Thresh) -> tuple[Claim, ...]:
-    """Theorem 4.1, which is stated without hypotheses; these are for the record."""
-    a, b = m.a, m.b
-    hypotheses = (
-        assumption(m),
-        Hypothesis("the noise levels a and b are above 0 (not stated)", a > 0 and b > 0),
-        Hypothesis("2 a + b <= epsilon / 4, so that overshooting counters do no harm (not stated)",
-                   a > 0 and b > 0 and 2 * a + b <= m.epsilon / 4),
-    )  # fmt: skip
-    source = "Joseph, Roth, Ullman, Waggoner 2018, Theorem 4.1"
-    return (Claim("theorem-4.1", Run(m), m.epsilon, Fraction(0), USER_LEVEL, "lifetime", source, hypotheses),)
-
-
-def assumption(m: Thresh) -> Hypothesis:
-    r"""Assumption 4.2, :math:`L > \bigl(3/\sqrt2 + \sqrt{32}/\varepsilon\bigr) \sqrt{n \ln(12mT/\delta)}`."""
-    with flint.ctx.workprec(256):
-        root = (m.users * ball(12 * m.subgroups * m.epochs / m.delta).log()).sqrt()
-        least = (3 / flint.arb(2).sqrt() + flint.arb(32).sqrt() / ball(m.epsilon)) * root
-        return Hypothesis(f"Assumption 4.2: L > {float(least):.6g}", bool(m.smallest > least))
-
-
-def allowed_changes(m: Thresh) -> float:
-    r"""Number of changes below which Theorem 4.3 speaks, from below.
-
-    .. math:: \frac\varepsilon4 \min\Bigl\{\frac{L}{8\sqrt{2n\ln(12mT/\delta)}} - 1,\;
-              \frac1{\sqrt2}\Bigl(\sqrt{\frac n\ell}\,\log T - 1\Bigr)\Bigr\}
-    """
-    with flint.ctx.workprec(256):
-        root = (2 * m.users * ball(12 * m.subgroups * m.epochs / m.delta).log()).sqrt()
-        log = flint.arb(m.epochs).log() / flint.arb(2).log()
-        votes = m.smallest / (8 * root) - 1
-        estimates = ((flint.arb(m.users) / m.rounds).sqrt() * log - 1) / flint.arb(2).sqrt()
-        return float((ball(m.epsilon) / 4 * votes.min(estimates)).lower())
-
-
-def error_bound(m: Thresh) -> float:
-    r"""Distance within which Theorem 4.3 says that every estimate lies, with probability at least 1 - delta.
-
-    .. math:: 4 (\lfloor\log T\rfloor + 2) \sqrt{\ln(12nT/\delta)/2\ell}
-    """
-    return float(4 * (m.epochs.bit_length() + 1) * m.levels.step)
-
-
-def printed(m: Thresh) -> tuple[Printed, ...]:
-    """Theorem 4.1, with the hypotheses that it lacks."""
-    (claim,) = claims(m)
-    return (
-        Printed("JRUW18 Theorem 4.1", "one user's transcript is epsilon-LDP", float(m.epsilon), account(m).epsilon(0),
-                claim.hypotheses),
-    )  # fmt: skip
-
-
-def examples() -> tuple[Thresh, ...]:
-    """Where the theorem holds with room, where it fails inside of Assumption 4.2, and where the noise is negative."""
-    half = Fraction(1, 20)
-    return (
-        Thresh(10**6, 1000, 30_000, Fraction(1), half, 10**6),
-        Thresh(2_140, 6, 190, Fraction(9, 10), Fraction(402, 8045), 2_140),
-        Thresh(10, 3, 100, Fraction(1), half, 10),
-    )
-
-
-def accuracy(m: Thresh) -> tuple[Accuracy, ...]:
-    """Theorem 4.3, for data whose mean never changes; none where even that is too much for its condition."""
-    if not allowed_changes(m) > 0:
-        return ()
-    mean = Fraction(3, 10)
-
-    def data(rng: np.random.Generator) -> NDArray[np.int64]:
-        return rng.binomial(m.rounds, float(mean), (m.users, m.epochs))
-
-    def error(data: NDArray[np.int64], found: NDArray[np.float64]) -> float:
-        return float(np.abs(found - float(mean)).max())
-
-    sentence = f"estimates of a mean that stays {mean}, n = {m.users}, T = {m.epochs}"
-    return (Accuracy("JRUW18 Theorem 4.3", sentence, error_bound(m), float(m.delta), data, error),)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from ldpaudit.accountants import thresh
-from ldpaudit.claim import Claim
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import USER_LEVEL, Neighbours
-from ldpaudit.plan import Run
 from ldpaudit.profile import PrivacyProfile
 
 
@@ -33,12 +29,3 @@ def profile(m: ThreshRepaired, neighbours: Neighbours = USER_LEVEL) -> PrivacyPr
         In nats. EXACT at every epsilon where votes and estimates find different epochs, else INTERVAL.
     """
     return thresh.profile(m, neighbours)
-
-
-def claims(m: ThreshRepaired) -> tuple[Claim, ...]:
-    """What `Thresh` claims, without the hypotheses that it lacks; and what is proved."""
-    source = "proofs/thresh_repaired.py"
-    return tuple(
-        Claim(name, Run(m), share * m.epsilon, Fraction(0), USER_LEVEL, "lifetime", source, (thresh.assumption(m),))
-        for name, share in (("theorem-4.1", Fraction(1)), ("three-quarters", Fraction(3, 4)))
-    )

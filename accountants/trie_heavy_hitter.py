@@ -6,9 +6,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ldpaudit.accountants.claims.trie_heavy_hitter import accuracy as accuracy
-from ldpaudit.accountants.claims.trie_heavy_hitter import examples as examples
-from ldpaudit.accountants.claims.trie_heavy_hitter import printed as printed
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import Enclosure, Rigour

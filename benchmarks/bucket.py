@@ -10,8 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldpaudit.accountants.claims.bucket_accuracy import least_users
-from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, sufficient_scale, theorem_4_3
+from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, least_users, sufficient_scale, theorem_4_3
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 
 USERS, BITS, BETAS = [300, 3_000, 30_000, 300_000], [7, 15, 30, 60], [0.3, 0.1, 0.01, 1e-4]

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldpaudit.accountants.claims.sign_oracle import zipf
+from ldpaudit.accountants.claims.accuracy import zipf
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter

@@ -13,7 +13,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from ldpaudit.accountants.claims.sign_oracle import hashtogram_error
+from ldpaudit.accountants.claims.hashtogram import query_error
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 
@@ -56,7 +56,7 @@ def measure(n: int) -> dict[str, float]:
         "query us": query / QUERIES * 1e6,
         "one sign query ms": (time.process_time() - start) * 1e3,
         "error / sqrt n": float(np.abs(m.query(table, top) - truth).max() / np.sqrt(n)),
-        "bound / sqrt n": hashtogram_error(m, n, BETA).high / np.sqrt(n),
+        "bound / sqrt n": query_error(m, n, BETA).high / np.sqrt(n),
         "sign error / sqrt n": float(np.abs(oracle.query(views, top) - truth).max() / np.sqrt(n)),
     }
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from ldpaudit import account, audit
-from ldpaudit.accountants.thresh import assumption
+from ldpaudit.accountants.claims.thresh import assumption
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.thresh import Thresh

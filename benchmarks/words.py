@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from benchmarks.needed_noise import sufficient_count_min
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.bucket_accuracy import theorem_4_8_lead
-from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting
-from ldpaudit.accountants.claims.sign_oracle import error_of, hashtogram_error
+from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, theorem_4_8_lead
+from ldpaudit.accountants.claims.hashtogram import query_error
+from ldpaudit.accountants.claims.sign_oracle import error_of
 from ldpaudit.accountants.limits.hsu import le_cam_failure
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.hashtogram import Hashtogram
@@ -95,7 +95,7 @@ def hashtogram(c: Corpus, rng: np.random.Generator) -> Line:
     """One bit a user, sqrt(n) memory."""
     m = Hashtogram.for_epsilon(EPSILON, len(c.data), DOMAIN)
     off = c.off(m.query(m.run(c.data, rng), c.asked))
-    bound = hashtogram_error(m, len(c.data), BETA).high
+    bound = query_error(m, len(c.data), BETA).high
     return Line("hashtogram", f"error {off:.0f}", f"{bound:.0f} for one word", f"{account(m).epsilon(0).high:.4g}")
 
 
@@ -151,7 +151,7 @@ def thresh(c: Corpus, rng: np.random.Generator) -> Line:
     m = Thresh(n, epochs, rounds, EPSILON, Fraction(BETA), n)
     share = float(np.mean(c.data == 0))
     found = m.run(rng.binomial(rounds, share, (n, epochs)), rng)
-    from ldpaudit.accountants.thresh import error_bound
+    from ldpaudit.accountants.claims.thresh import error_bound
 
     off = np.abs(found - share).max() * n
     return Line("thresh", f"error {off:.0f} of {n}", f"{error_bound(m) * n:.0f}", f"{account(m).epsilon(0).high:.4g}")

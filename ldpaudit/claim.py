@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,6 +19,13 @@ class Hypothesis:
 
     sentence: str
     holds: bool
+
+
+def require(theorem: str, hypotheses: Iterable[Hypothesis], found: str) -> None:
+    """Raise ValueError where a hypothesis of a theorem does not hold: it names the first, and what was found."""
+    for each in hypotheses:
+        if not each.holds:
+            raise ValueError(f"{theorem} needs {each.sentence}, got {found}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import pkgutil
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ldpaudit import mechanisms
+from ldpaudit.accountants import claims as room
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.registry import construct, find
 
@@ -21,12 +24,13 @@ _NUMBER = re.compile(r"(?<![A-Za-z\d/.])\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:/\d+)?")
 
 
 def stems() -> list[str]:
-    """Stems of which a source's claims are on record."""
-    return [stem for stem in mechanisms.stems() if hasattr(_accountant(stem), "printed")]
+    """Stems whose source prints claims: those with a file in the claims room that judges them."""
+    named = {module.name for module in pkgutil.iter_modules(room.__path__)}
+    return [stem for stem in mechanisms.stems() if stem in named and hasattr(_claims(stem), "printed")]
 
 
-def _accountant(stem: str) -> Any:
-    return import_module(f"ldpaudit.accountants.{stem}")
+def _claims(stem: str) -> Any:
+    return import_module(f"ldpaudit.accountants.claims.{stem}")
 
 
 def settings(stem: str, parameters: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
@@ -53,10 +57,10 @@ def settings(stem: str, parameters: Mapping[str, Any] | None = None) -> tuple[An
     """
     if stem not in stems():
         raise ValueError(f"needs one of {', '.join(stems())}, got {stem!r}")
-    accountant = _accountant(stem)
+    known = _claims(stem)
     if not parameters:
-        return tuple(accountant.examples())
-    return (construct(getattr(accountant, "Setting", None) or find(stem), parameters),)
+        return tuple(known.examples())
+    return (construct(getattr(known, "Setting", None) or find(stem), parameters),)
 
 
 def command(stem: str, setting: Any, verb: str = "claims") -> str:
@@ -71,7 +75,7 @@ def command(stem: str, setting: Any, verb: str = "claims") -> str:
 
 def printed(stem: str, setting: Any) -> tuple[Printed, ...]:
     """Every claim on record of a stem at a setting, judged."""
-    found: tuple[Printed, ...] = _accountant(stem).printed(setting)
+    found: tuple[Printed, ...] = _claims(stem).printed(setting)
     return found
 
 
@@ -82,7 +86,7 @@ def claims(stem: str) -> list[Printed]:
 
 def accuracy(stem: str, setting: Any) -> tuple[Accuracy, ...]:
     """The printed errors that a simulation can be held against, at a setting; none where their conditions are not met."""
-    of: Callable[[Any], tuple[Accuracy, ...]] = getattr(_accountant(stem), "accuracy", lambda _: ())
+    of: Callable[[Any], tuple[Accuracy, ...]] = getattr(_claims(stem), "accuracy", lambda _: ())
     return of(setting)
 
 
@@ -121,13 +125,18 @@ class Measured:
         return True if self.high <= self.claim.beta else None
 
     @property
+    def standing(self) -> Standing:
+        """The same in a word."""
+        return Standing.of(self.holds)
+
+    @property
     def looseness(self) -> float:
         """Printed over measured error, at the printed probability."""
         return self.claim.alpha / self.upper if self.upper else float("inf") if self.claim.alpha else 1.0
 
 
 def measure(setting: Any, claim: Accuracy, runs: int, seed: int, confidence: float = 0.95) -> Measured:
-    """Run a mechanism on fresh data so often, and count how often it is further off than is printed.
+    """Run a mechanism on fresh data, and count in how many runs its error exceeds the printed one.
 
     Parameters
     ----------
@@ -177,8 +186,8 @@ class Row:
     @property
     def verdict(self) -> str:
         """Of all settings together."""
-        counts = [(word, self.outcomes.count(which)) for word, which in (("holds", True), ("FAILS", False), ("open", None))]
-        found = [(word, n) for word, n in counts if n]
+        counts = Counter(map(Standing.of, self.outcomes))
+        found = [(each.value, counts[each]) for each in Standing if counts[each]]
         return found[0][0] if len(found) == 1 else ", ".join(f"{word} {n}x" for word, n in found)
 
 

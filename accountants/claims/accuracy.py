@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +37,8 @@ class Accuracy:
     beta: float
     data: Callable[[np.random.Generator], Any]
     error: Callable[[Any, Any], float]
+
+
+def zipf(users: int, domain: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Values of which number i is held about in proportion to 1/(i + 1)."""
+    return np.minimum(np.exp(rng.random(users) * math.log(domain + 1)).astype(np.int64) - 1, domain - 1)

@@ -1,16 +1,33 @@
-"""What a paper prints, at some parameters, beside what is found."""
+"""A bound that a paper prints, at some parameters, beside what is found of the same quantity."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.profile import Number
+
+
+class Standing(Enum):
+    """How a printed bound stands to what is found: the words of `ldpaudit claims`, `ldpaudit table` and `ldpaudit accuracy`."""
+
+    HOLDS = "holds"
+    FAILS = "FAILS"
+    OPEN = "open"
+
+    @classmethod
+    def of(cls, holds: bool | None) -> Standing:
+        """The word for true, false, or not decided."""
+        return {True: cls.HOLDS, False: cls.FAILS, None: cls.OPEN}[holds]
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A sentence "some quantity is at most so much", and the quantity.
+    """The sentence "this quantity is at most `claimed`", and the quantity.
 
     Parameters
     ----------
@@ -18,38 +35,57 @@ class Printed:
         Source and number.
     sentence : str
         What it says, at these parameters.
-    claimed : float
-        The "so much".
+    claimed : number
+        The bound that is printed.
     found : Enclosure
         Of the quantity, or of an upper bound of it (`attained` is False).
     hypotheses : tuple of Hypothesis
-        Its own, and those it forgets.
+        Those of the theorem, and those that it needs but does not state.
     attained : bool
-        Whether `found` is the quantity itself, so that exceeding the claim refutes it.
+        Whether `found` is the quantity itself, so that a `found` above the claim refutes it.
+    rounding : number
+        One unit in the last printed digit: the author's number lies within it, on either side. 0 where `claimed` is exact.
     """
 
     where: str
     sentence: str
-    claimed: float
+    claimed: Number
     found: Enclosure
     hypotheses: tuple[Hypothesis, ...] = ()
     attained: bool = True
+    rounding: Number = 0
 
     @property
     def holds(self) -> bool | None:
-        """Whether it is true at these parameters; None where that is not decided."""
+        """Whether the sentence is true at these parameters; None where that is not decided."""
         if self.found.rigour is Rigour.FLOAT:
             return None
-        if self.found.high <= self.claimed:
+        most = self.claimed + self.rounding
+        if self.found.high <= most:
             return True
-        return False if self.attained and self.found.low > self.claimed else None
+        return False if self.attained and self.found.low > most else None
+
+    @property
+    def standing(self) -> Standing:
+        """The same in a word."""
+        return Standing.of(self.holds)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the sentence is true, and tight to the digits printed."""
+        return bool(self.holds) and self.rounding > 0 and self.found.high > self.claimed - self.rounding
 
     @property
     def looseness(self) -> float:
         """Claimed over found: 1 where it is tight, below 1 where it is false."""
-        return self.claimed / self.found.high if self.found.high else float("inf")
+        return float(self.claimed) / self.found.high if self.found.high else float("inf")
 
     def __str__(self) -> str:
-        verdict = {True: "HOLDS", False: "FAILS", None: "OPEN"}[self.holds]
         missing = "".join(f"; not met: {h.sentence}" for h in self.hypotheses if not h.holds)
-        return f"{verdict}  {self.where}: {self.sentence}: claimed {self.claimed:.6g}, found {self.found}{missing}"
+        claimed = f"claimed {float(self.claimed):.6g}, found {self.found}"
+        return f"{self.standing.name}  {self.where}: {self.sentence}: {claimed}{missing}"
+
+
+def rounding(value: Decimal) -> Fraction:
+    """One unit in the last digit of a printed number."""
+    return Fraction(Decimal(1).scaleb(int(value.as_tuple().exponent)))

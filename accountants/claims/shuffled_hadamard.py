@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
@@ -276,8 +276,7 @@ def accuracy(s: Setting) -> tuple[Accuracy, ...]:
     m = s.mechanism
 
     def data(rng: np.random.Generator) -> NDArray[np.int64]:
-        first = np.minimum(np.exp(rng.random(s.users) * math.log(s.domain + 1)).astype(np.int64) - 1, s.domain - 1)
-        return (first[:, None] + np.arange(s.k)) % s.domain
+        return (zipf(s.users, s.domain, rng)[:, None] + np.arange(s.k)) % s.domain
 
     def off(held: NDArray[np.int64], found: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.abs(found - np.bincount(held.ravel(), minlength=s.domain))

@@ -20,27 +20,28 @@ import numpy as np
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed
-from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.claims.sentence import Printed, rounding
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.accountants.sampling.theorems import triehh_corollary_2, triehh_delta
+from ldpaudit.accountants.sampling.theorems import (
+    corollary_1_delta,
+    corollary_1_threshold,
+    large_enough,
+    triehh_corollary_2,
+    triehh_delta,
+    triehh_epsilon,
+    triehh_hypotheses,
+)
 from ldpaudit.accountants.sampling.trie import largest_batch
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number
+from ldpaudit.tables.triehh_table_1 import TABLE
 
 BUDGET = 1
 """The epsilon for which Corollary 2's batch is looked at."""
-TABLE_1 = {
-    (10**4, 10): ("0.105", "1.05"),
-    (10**6, 12): ("0.012", "0.12"),
-    (10**8, 14): ("0.0014", "0.014"),
-    (10**10, 16): ("0.00016", "0.0016"),
-}
-"""Table 1: n and theta; epsilon for L = 1 and for L = 10. The batch is the root of n."""
 _SHARES = (1.0, 1.5)
 """Words whose discovery is looked at: holders, as multiples of those who give theta votes on average."""
 _COUNTED = 1 << 20
@@ -82,22 +83,17 @@ def printed(m: TrieHeavyHitter) -> tuple[Printed, ...]:
 
 
 def hypotheses(m: TrieHeavyHitter) -> tuple[Hypothesis, ...]:
-    """Of Theorems 1 and 2, read from their proof, and those that they forget."""
-    n, batch, t = m.users, m.batch, m.threshold
+    """Of Theorems 1 and 2, and those that they need but do not state."""
     return (
-        Hypothesis("4 <= theta <= sqrt(n)", t >= 4 and t * t <= n),
-        Hypothesis("1 <= gamma = m / sqrt(n)", batch * batch >= n),
-        Hypothesis("gamma <= sqrt(n) / (theta + 1)", batch * (t + 1) <= n),
-        Hypothesis("m >= theta", batch >= t),
+        *triehh_hypotheses(m.users, m.batch, m.threshold),
         Hypothesis("what other prefixes tell of a user is nothing (not said; a batch of fixed size tells)", False),
         Hypothesis("the trie is released without its votes", not m.counts),
     )
 
 
 def claimed_epsilon(m: TrieHeavyHitter) -> Enclosure:
-    r"""Theorem 1's :math:`\varepsilon = L \ln(1 + 1/(\sqrt n/(\gamma\theta) - 1)) = -L \ln(1 - m\theta/n)`; for m theta < n."""
-    share = Fraction(m.batch * m.threshold, m.users)
-    return narrow(lambda: -m.levels * (1 - ball(share)).log(), "TrieHH, Theorem 1")
+    """Theorem 1's epsilon, for m theta < n."""
+    return triehh_epsilon(m.users, m.batch, m.threshold, m.levels)
 
 
 def _stated(m: TrieHeavyHitter) -> bool:
@@ -105,12 +101,13 @@ def _stated(m: TrieHeavyHitter) -> bool:
     return m.batch * m.threshold < m.users and m.threshold > 3
 
 
-def _privacy(m: TrieHeavyHitter, where: str, claimed: float, delta: Fraction, forgotten: tuple[Hypothesis, ...]
-             ) -> Iterator[Printed]:  # fmt: skip
+def _privacy(
+    m: TrieHeavyHitter, where: str, claimed: Number, delta: Fraction, hypotheses: tuple[Hypothesis, ...], rounding: Number = 0
+) -> Iterator[Printed]:
     for relation, said in _RELATIONS:
         if relation == ADD_REMOVE or m.users > 1:
             sentence = f"epsilon at delta={float(delta):.6g}, {said}"
-            yield Printed(where, sentence, claimed, _epsilon(m, relation, delta), forgotten)
+            yield Printed(where, sentence, claimed, _epsilon(m, relation, delta), hypotheses, rounding=rounding)
 
 
 @lru_cache(maxsize=64)
@@ -128,23 +125,22 @@ def _theorems(m: TrieHeavyHitter) -> Iterator[Printed]:
 
 def _corollary_1(m: TrieHeavyHitter) -> Iterator[Printed]:
     n, where = m.users, "TRIEHH Corollary 1"
-    digits = len(str(n - 1))  # log10, rounded up
-    large = Hypothesis("n >= 10000", n >= 10**4)
-    delta, nearest = Fraction(1, 300 * n), round(math.log10(n))
-    for rounded, log in (("rounded up", digits), ("rounded to the nearest integer", nearest)):
-        sentence = f"delta of Theorem 1 at theta = log10(n) + 6 = {log + 6}, {rounded}"
-        found = Enclosure.of(triehh_delta(log + 6), source="the formula")
+    large, delta, rounded_up = large_enough(n), corollary_1_delta(n), corollary_1_threshold(n)
+    for rounded, theta in (("rounded up", rounded_up), ("rounded to the nearest integer", round(math.log10(n)) + 6)):
+        sentence = f"delta of Theorem 1 at theta = log10(n) + 6 = {theta}, {rounded}"
+        found = Enclosure.of(triehh_delta(theta), source="the formula")
         yield Printed(where, sentence, float(delta), found, (large,))
-    if _stated(m) and m.batch == math.isqrt(n) and m.threshold == digits + 6:
+    if _stated(m) and m.batch == math.isqrt(n) and m.threshold == rounded_up:
         yield from _privacy(m, where, claimed_epsilon(m).high, delta, (large, *hypotheses(m)))
 
 
 def _table_1(m: TrieHeavyHitter) -> Iterator[Printed]:
-    row = TABLE_1.get((m.users, m.threshold))
-    if row is None or m.batch != math.isqrt(m.users) or m.levels not in (1, 10):
-        return
-    value = float(row[m.levels == 10])
-    yield from _privacy(m, "TRIEHH Table 1", value, Fraction(1, 300 * m.users), hypotheses(m))
+    printed_for = {"users": m.users, "batch": m.batch, "threshold": m.threshold, "levels": m.levels}
+    for row in TABLE.rows:
+        values = row.values()
+        if printed_for.items() <= values.items():
+            delta = Fraction(values["delta"])
+            yield from _privacy(m, "TRIEHH Table 1", Fraction(row.value), delta, hypotheses(m), rounding(row.value))
 
 
 def _corollary_2(m: TrieHeavyHitter) -> Iterator[Printed]:

@@ -14,6 +14,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.claim import Hypothesis, require
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number
 
@@ -115,15 +116,26 @@ def hkr12(times: int, epsilon: Number, slack: Number) -> Enclosure:
     name = "HKR12 Theorem 2.5"
     require_part(name, epsilon, 0, times)
     require_slack(name, slack)
-    if epsilon > 1:
-        raise ValueError(f"{name} needs epsilon' <= 1, got {float(epsilon):g}")
-    total = upper(lambda: root(8 * times, slack) * ball(Fraction(epsilon)), name)
-    if not total.high < 1:
-        raise ValueError(f"{name} needs a total epsilon below 1, got {total.high:g}")
+    found = f"epsilon'={float(epsilon):g}, T={times}, delta={float(slack):g}"
+    require(name, hkr12_hypotheses(times, epsilon, slack), found)
+    return upper(lambda: hkr12_growth(times, slack) * ball(Fraction(epsilon)), name)
+
+
+def hkr12_growth(times: int, slack: Number) -> flint.arb:
+    r"""The factor :math:`\sqrt{8 T \ln(1/\delta)}` of HKR12 Theorem 2.5, at the current precision."""
+    return root(8 * times, slack)
+
+
+def hkr12_hypotheses(times: int, epsilon: Number, slack: Number) -> tuple[Hypothesis, ...]:
+    """Hypotheses under which HKR12 Theorem 2.5 is a theorem, and whether each holds; the last is added, see `hkr12`."""
     with flint.ctx.workprec(128):
-        if not -ball(Fraction(slack)).log() >= ball(Fraction(total.high) / 2):
-            raise ValueError(f"{name} needs ln(1/delta) >= epsilon/2 = {total.high / 2:g}, got delta={float(slack):g}")
-    return total
+        total = hkr12_growth(times, slack) * ball(Fraction(epsilon))
+        enough = bool(-ball(Fraction(slack)).log() >= total / 2)
+        return (
+            Hypothesis("epsilon' <= 1", epsilon <= 1),
+            Hypothesis(f"a total epsilon below 1, not {float(total):g}", bool(total < 1)),
+            Hypothesis(f"ln(1/delta) >= epsilon/2 = {float(total) / 2:g} (not stated)", enough),
+        )
 
 
 def kov(parts: Sequence[tuple[int, Number, Number]], slack: Number) -> tuple[Enclosure, Enclosure]:

@@ -18,7 +18,8 @@ import flint
 
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.precision import narrow_enough
+from ldpaudit.accountants.numerics.precision import narrow, narrow_enough
+from ldpaudit.claim import Hypothesis, require
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, require_delta, require_epsilon
 
@@ -77,6 +78,31 @@ def _smooth_ball(profile: ShiftProfile, loss: Fraction) -> flint.arb:
     return best
 
 
+def smoothness_hypotheses(n: int, gamma: Number, k: int, alpha: Number) -> tuple[Hypothesis, ...]:
+    """Hypotheses of GGKPV Lemma 4.12, and whether each holds: see `smoothness_of_binomial`."""
+    gamma, alpha = Fraction(gamma), Fraction(alpha)
+    most = alpha * gamma * n / 2
+    return (
+        Hypothesis("0 <= gamma <= 1/2", 0 <= gamma <= Fraction(1, 2)),
+        Hypothesis("0 < alpha < 1 (at 1 its epsilon is infinite)", 0 < alpha < 1),
+        Hypothesis(f"1 <= k <= alpha gamma n / 2 = {float(most):g}", 1 <= k <= most),
+    )
+
+
+def lemma_4_12(n: int, gamma: Number, alpha: Number) -> tuple[Enclosure, Enclosure]:
+    """The epsilon and delta of `smoothness_of_binomial`, whether or not its hypotheses hold; for 0 < alpha < 1."""
+    gamma, alpha = Fraction(gamma), Fraction(alpha)
+    square = alpha * alpha * gamma * n
+
+    def delta() -> flint.arb:
+        return (-ball(square / 8)).exp() + (-ball(square / (8 + 2 * alpha))).exp()
+
+    return narrow(lambda: ball((1 + alpha) / (1 - alpha)).log(), _LEMMA), narrow(delta, _LEMMA)
+
+
+_LEMMA = "GGKPV Lemma 4.12"
+
+
 def smoothness_of_binomial(n: int, gamma: Number, k: int, alpha: Number) -> tuple[Enclosure, Enclosure]:
     r"""GGKPV Lemma 4.12: Bin(n, gamma) is (epsilon, delta, k)-smooth with
 
@@ -106,20 +132,9 @@ def smoothness_of_binomial(n: int, gamma: Number, k: int, alpha: Number) -> tupl
     ValueError
         Where a hypothesis of the lemma fails; it names the hypothesis.
     """
-    gamma, alpha = Fraction(gamma), Fraction(alpha)
-    if not 0 <= gamma <= Fraction(1, 2):
-        raise ValueError(f"GGKPV Lemma 4.12 needs 0 <= gamma <= 1/2, got gamma={float(gamma):g}")
-    if not 0 < alpha < 1:
-        raise ValueError(f"GGKPV Lemma 4.12 needs 0 < alpha < 1 (at 1 its epsilon is infinite), got {float(alpha):g}")
-    if not 1 <= k <= alpha * gamma * n / 2:
-        raise ValueError(
-            f"GGKPV Lemma 4.12 needs 1 <= k <= alpha gamma n / 2 = {float(alpha * gamma * n / 2):g}, got k={k}"
-        )
-    with flint.ctx.workprec(128):
-        epsilon = ball((1 + alpha) / (1 - alpha)).log()
-        square = alpha * alpha * gamma * n
-        delta = (-ball(square / 8)).exp() + (-ball(square / (8 + 2 * alpha))).exp()
-        return Enclosure.of(epsilon, source="GGKPV Lemma 4.12"), Enclosure.of(delta, source="GGKPV Lemma 4.12")
+    found = f"n={n}, gamma={float(gamma):g}, k={k}, alpha={float(alpha):g}"
+    require(_LEMMA, smoothness_hypotheses(n, gamma, k, alpha), found)
+    return lemma_4_12(n, gamma, alpha)
 
 
 def smooth_noise_guarantee(

@@ -13,11 +13,15 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.claim import Hypothesis, require
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number, require_epsilon
 
 _PRECISION = 192
+"""Bits: beyond a float's 53, enough for what the exponentials below lose and for the last digit of their enclosures."""
 _THEOREM = "TrieHH, Theorem 1"
+_COROLLARY = "TrieHH, Corollary 1"
 
 
 def triehh_theorem_1(users: int, batch: int, threshold: int, levels: int) -> tuple[Enclosure, Enclosure]:
@@ -49,20 +53,27 @@ def triehh_theorem_1(users: int, batch: int, threshold: int, levels: int) -> tup
     ValueError
         Where a hypothesis fails; it names the hypothesis.
     """
-    n, m, t = users, batch, threshold
     if levels < 1:
         raise ValueError(f"{_THEOREM} needs at least one level, got {levels}")
-    if not (t >= 4 and t * t <= n):
-        raise ValueError(f"{_THEOREM} needs 4 <= theta <= sqrt(n), got theta={t} with n={n}")
-    if not m * m >= n:
-        raise ValueError(f"{_THEOREM} needs gamma = m / sqrt(n) >= 1, got m={m} with n={n}")
-    if not m * (t + 1) <= n:
-        raise ValueError(f"{_THEOREM} needs gamma <= sqrt(n) / (theta + 1), got m={m}, theta={t} with n={n}")
-    if not m >= t:
-        raise ValueError(f"{_THEOREM} needs m >= theta, got m={m} with theta={t}")
-    with flint.ctx.workprec(_PRECISION):
-        epsilon = -levels * (-ball(Fraction(m * t, n))).log1p()
-        return Enclosure.of(epsilon, source=_THEOREM), Enclosure.of(triehh_delta(t), source=_THEOREM)
+    require(_THEOREM, triehh_hypotheses(users, batch, threshold), f"n={users}, m={batch}, theta={threshold}")
+    return triehh_epsilon(users, batch, threshold, levels), Enclosure.of(triehh_delta(threshold), source=_THEOREM)
+
+
+def triehh_hypotheses(users: int, batch: int, threshold: int) -> tuple[Hypothesis, ...]:
+    """Hypotheses of TrieHH's Theorems 1 and 2, as read from their proof, and whether each holds."""
+    n, m, t = users, batch, threshold
+    return (
+        Hypothesis("4 <= theta <= sqrt(n)", t >= 4 and t * t <= n),
+        Hypothesis("gamma = m / sqrt(n) >= 1", m * m >= n),
+        Hypothesis("gamma <= sqrt(n) / (theta + 1)", m * (t + 1) <= n),
+        Hypothesis("m >= theta", m >= t),
+    )
+
+
+def triehh_epsilon(users: int, batch: int, threshold: int, levels: int) -> Enclosure:
+    """The epsilon of TrieHH's Theorem 1, whether or not its hypotheses hold; for m theta < n."""
+    share = Fraction(batch * threshold, users)
+    return narrow(lambda: -levels * (-ball(share)).log1p(), _THEOREM)
 
 
 def triehh_delta(threshold: int) -> Fraction:
@@ -92,15 +103,26 @@ def triehh_corollary_1(users: int, levels: int) -> tuple[int, Enclosure, Enclosu
     ValueError
         Where n is smaller.
     """
-    if users < 10**4:
-        raise ValueError(f"TrieHH, Corollary 1 needs n >= 10000, got n={users}")
-    # Decimal digits: exact where n is a power of ten, one more otherwise.
-    threshold = len(str(users - 1)) + 6
-    with flint.ctx.workprec(_PRECISION):
-        root = ball(users).sqrt()
-        epsilon = levels * (1 / (root / threshold - 1)).log1p()
-        source = "TrieHH, Corollary 1"
-        return threshold, Enclosure.of(epsilon, source=source), Enclosure.of(Fraction(1, 300 * users), source=source)
+    require(_COROLLARY, [large_enough(users)], f"n={users}")
+    threshold = corollary_1_threshold(users)
+    epsilon = narrow(lambda: levels * (1 / (flint.arb(users).sqrt() / threshold - 1)).log1p(), _COROLLARY)
+    return threshold, epsilon, Enclosure.of(corollary_1_delta(users), source=_COROLLARY)
+
+
+def large_enough(users: int) -> Hypothesis:
+    """The hypothesis of TrieHH's Corollary 1."""
+    return Hypothesis("n >= 10000", users >= 10**4)
+
+
+def corollary_1_threshold(users: int) -> int:
+    """The theta of TrieHH's Corollary 1, the logarithm rounded up."""
+    # Decimal digits of n - 1: log10(n) where n is a power of ten, else one more than its integer part.
+    return len(str(users - 1)) + 6
+
+
+def corollary_1_delta(users: int) -> Fraction:
+    """The delta of TrieHH's Corollary 1."""
+    return Fraction(1, 300 * users)
 
 
 def triehh_corollary_2(users: int, threshold: int, levels: int, epsilon: Number) -> int:

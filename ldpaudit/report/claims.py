@@ -12,26 +12,24 @@ if TYPE_CHECKING:
     from ldpaudit.accountants.claims.sentence import Printed
     from ldpaudit.literature import Measured, Row
 
-_WORDS = {True: "HOLDS", False: "FAILS", None: "OPEN"}
-
 
 def print_claims(command: str, claims: Iterable[Printed], say: Callable[[str], None]) -> None:
     """Every claim at one setting: verdict, what is printed and found, hypotheses that are not met."""
     say(f"$ {command}")
     for each in claims:
-        say(f"{_WORDS[each.holds]:5}  {each.where}: {each.sentence}")
+        say(f"{each.standing.name:5}  {each.where}: {each.sentence}")
         low, high = show_down(each.found.low, 6), show_up(each.found.high, 6)
         what = f"[{low}, {high}]" if each.attained else f"at most {high}"
-        ratio = "" if each.holds is None else _ratio(each.looseness)
-        say(f"       printed {each.claimed:.6g}, found {what} ({each.found.rigour.name}){ratio}")
+        ratio = "" if each.holds is None else _times_found(each)
+        say(f"       printed {float(each.claimed):.6g}, found {what} ({each.found.rigour.name}){ratio}")
         for hypothesis in each.hypotheses:
             if not hypothesis.holds:
                 say(f"       not met: {hypothesis.sentence}")
     say("")
 
 
-def _ratio(looseness: float) -> str:
-    return f", {two_digits(looseness)} times what is found" if 0 < looseness < float("inf") else ""
+def _times_found(each: Printed) -> str:
+    return f", {two_digits(each.looseness)} times what is found" if 0 < each.looseness < float("inf") else ""
 
 
 def print_measured(command: str, measured: Iterable[Measured], say: Callable[[str], None]) -> None:
@@ -39,8 +37,8 @@ def print_measured(command: str, measured: Iterable[Measured], say: Callable[[st
     say(f"$ {command}")
     for each in measured:
         claim = each.claim
-        say(f"{_WORDS[each.holds]:5}  {claim.where}: {claim.sentence}")
-        say(f"       printed: at most {claim.alpha:.6g} but with probability {claim.beta:.3g}")
+        say(f"{each.standing.name:5}  {claim.where}: {claim.sentence}")
+        say(f"       printed: at most {claim.alpha:.6g} except with probability {claim.beta:.3g}")
         interval = f"[{show_down(each.low, 3)}, {show_up(each.high, 3)}] at {each.confidence:g}"
         say(f"       exceeded in {each.failures} of {each.runs} runs, so with probability in {interval}")
         ratio = "" if each.looseness in (0.0, float("inf")) else f", {two_digits(each.looseness)} times less than printed"
@@ -78,7 +76,7 @@ def as_data(stem: str, setting: Any, claim: Printed, command: str) -> dict[str, 
         "setting": {f.name: str(getattr(setting, f.name)) for f in dataclasses.fields(setting)},
         "where": claim.where,
         "sentence": claim.sentence,
-        "claimed": claim.claimed,
+        "claimed": float(claim.claimed),
         "low": claim.found.low,
         "high": claim.found.high,
         "rigour": claim.found.rigour.name,

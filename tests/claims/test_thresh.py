@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ldpaudit import account, audit, judge
-from ldpaudit.accountants import thresh as accountant
-from ldpaudit.accountants import thresh_repaired as repaired_accountant
+from ldpaudit.accountants.claims import thresh as paper
+from ldpaudit.accountants.claims import thresh_repaired as repaired
 from ldpaudit.enclosure import Rigour
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms._thresh import Levels
@@ -50,10 +50,10 @@ def test_assumption_4_2_says_that_a_is_below_epsilon(
     a = Thresh(n, T, length, Fraction(1), Fraction(1, 20), L, m).a
     if a > 0:
         made = Thresh(n, T, length, share * a, Fraction(1, 20), L, m)
-        assert accountant.assumption(made).holds == (a < made.epsilon) == (share > 1)
+        assert paper.assumption(made).holds == (a < made.epsilon) == (share > 1)
 
 
-def judged(m: Thresh, claim_of: Any = accountant.claims) -> Any:
+def judged(m: Thresh, claim_of: Any = paper.claims) -> Any:
     (claim, *_) = claim_of(m)
     return judge(claim, [account(m).epsilon(0)], [], [])
 
@@ -67,7 +67,7 @@ VIOLATIONS = {
 
 @pytest.mark.parametrize("m", VIOLATIONS.values(), ids=VIOLATIONS)
 def test_theorem_4_1_fails_where_assumption_4_2_holds(m: Thresh) -> None:
-    (claim,) = accountant.claims(m)
+    (claim,) = paper.claims(m)
     assert [h.holds for h in claim.hypotheses] == [True, True, False]
     assert account(m).epsilon(0).rigour is Rigour.EXACT
     assert account(m).epsilon(0).low > 2 * m.epsilon
@@ -76,7 +76,7 @@ def test_theorem_4_1_fails_where_assumption_4_2_holds(m: Thresh) -> None:
 
 @pytest.mark.parametrize("m", VIOLATIONS.values(), ids=VIOLATIONS)
 def test_the_attack_shows_it_on_transcripts(m: Thresh) -> None:
-    (claim,) = accountant.claims(m)
+    (claim,) = paper.claims(m)
     exact = account(m).epsilon(0)
     quick = audit(m, epsilon=float(m.epsilon), seed=2)
     assert quick.refutes(claim)
@@ -90,7 +90,7 @@ def test_where_b_is_negative_the_loss_grows_with_the_epochs_though_assumption_4_
     found = []
     for epochs in (2, 4, 8):
         m = Thresh(40_000, epochs, 10**7, epsilon=Fraction(1), delta=Fraction(1, 20), smallest=40_000)
-        assert accountant.assumption(m).holds
+        assert paper.assumption(m).holds
         assert m.b < 0
         found.append(account(m).epsilon(0).low / float(-m.b))
     assert found == pytest.approx([2, 4, 8], rel=0.5)
@@ -113,7 +113,7 @@ def test_with_positive_noise_it_is_three_quarters_of_epsilon_and_one_overshoot_o
     if m.a > 0 and m.b > 0:
         exact = account(m).epsilon(0).high
         assert exact <= 3 * m.epsilon / 4 + 2 * m.a + m.b
-        if all(h.holds for h in accountant.claims(m)[0].hypotheses):
+        if all(h.holds for h in paper.claims(m)[0].hypotheses):
             assert exact <= m.epsilon
 
 
@@ -121,7 +121,7 @@ def test_with_positive_noise_it_is_three_quarters_of_epsilon_and_one_overshoot_o
 def test_the_repaired_one_costs_three_quarters_of_its_claim(seed: int) -> None:
     m = printed(seed, ThreshRepaired)
     assert account(m).epsilon(0).high <= 3 * m.epsilon / 4
-    assert judged(m, repaired_accountant.claims).outcome == "BOUNDED"
+    assert judged(m, repaired.claims).outcome == "BOUNDED"
 
 
 def test_the_repaired_one_can_come_as_close_to_three_quarters_as_one_likes() -> None:
@@ -156,8 +156,8 @@ def test_the_proofs_prove_what_the_accountant_finds(seed: int) -> None:
 
 def test_the_estimates_are_as_accurate_as_theorem_4_3_says() -> None:
     m = Thresh(100_000, epochs=32, rounds=40_000, epsilon=Fraction(2), delta=Fraction(1, 20), smallest=100_000)
-    bound, changes = accountant.error_bound(m), accountant.allowed_changes(m)
-    assert accountant.assumption(m).holds
+    bound, changes = paper.error_bound(m), paper.allowed_changes(m)
+    assert paper.assumption(m).holds
     assert bound < 0.6
     assert changes > 2
     rng = np.random.default_rng(8)

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ldpaudit import account, audit, judge
-from ldpaudit.accountants.claims import bucket_accuracy, bucket_heavy_hitter
+from ldpaudit.accountants.claims import bucket_heavy_hitter
 from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, whatever_the_vectors
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.laplace import OneCoordinate, TwoCoordinates
-from ldpaudit.accountants.pld.product import Bracket
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
@@ -162,7 +162,7 @@ def test_no_trial_names_a_value_where_all_systems_are_infeasible() -> None:
 
 def test_theorem_4_8_is_met_where_its_condition_is() -> None:
     s = Setting(Fraction(9, 10), Fraction(1, 10), Fraction(3, 10), 4, 200_000)
-    assert bucket_accuracy.least_users(s) < s.users
+    assert bucket_heavy_hitter.least_users(s) < s.users
     data, rng = np.full(s.users, 2), np.random.default_rng(3)
     found = [s.mechanism.heavy_hitter(s.mechanism.run_in_law(data, rng), s.users) for _ in range(50)]
     assert found.count(2) == 50
@@ -223,16 +223,16 @@ def test_the_constant_of_lemma_4_5_is_twice_what_it_is_said_to_be_where_it_is_us
 @pytest.mark.parametrize("setting", [SMALL, LARGE, ODD])
 def test_lemmas_4_6_and_4_7_and_theorem_4_8_hold_though_not_as_proved(setting: Setting, squares: Fraction) -> None:
     found = (
-        bucket_accuracy.lemma_4_6(setting, squares, setting.mechanism.rows),
-        bucket_accuracy.lemma_4_7(setting),
-        bucket_accuracy.theorem_4_8(setting, squares),
+        bucket_heavy_hitter.lemma_4_6(setting, squares, setting.mechanism.rows),
+        bucket_heavy_hitter.lemma_4_7(setting),
+        bucket_heavy_hitter.theorem_4_8(setting, squares),
     )
     assert all(printed.holds for printed in found)
 
 
 def test_the_condition_of_theorem_4_8_needs_millions_of_users() -> None:
-    assert bucket_accuracy.least_users(SMALL) == 18_592_880
-    assert "not met" in str(bucket_accuracy.theorem_4_8(replace(SMALL, users=10**6)))
+    assert bucket_heavy_hitter.least_users(SMALL) == 18_592_880
+    assert "not met" in str(bucket_heavy_hitter.theorem_4_8(replace(SMALL, users=10**6)))
 
 
 @pytest.mark.parametrize(("users", "reach"), [(1, 2.0), (1, 9.0), (7, 20.0), (500, 120.0)])
@@ -241,7 +241,7 @@ def test_the_noise_exceeds_chernoffs_bound_no_more_often(users: int, reach: floa
 
     rng = np.random.default_rng(5)
     sums = np.abs(rng.standard_gamma(users, 400_000) - rng.standard_gamma(users, 400_000))
-    bound = float(bucket_accuracy.noise_tail(users, flint.arb(reach)))
+    bound = float(bucket_heavy_hitter.noise_tail(users, flint.arb(reach)))
     seen = int(np.count_nonzero(sums > reach))
     assert stats.binom.sf(seen - 1, 400_000, min(bound, 1)) > LEVEL
 

@@ -17,9 +17,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ldpaudit import account, audit
-from ldpaudit.accountants.claims.shuffled_hadamard import claims, failure, reach, sufficient_rho
+from ldpaudit.accountants.claims.shuffled_hadamard import (
+    Setting,
+    accuracy,
+    claims,
+    examples,
+    failure,
+    printed,
+    reach,
+    sufficient_rho,
+)
 from ldpaudit.accountants.pld.finite import channel_profile
-from ldpaudit.accountants.shuffled_hadamard import Setting, accuracy, examples, known_others, printed
+from ldpaudit.accountants.shuffled_hadamard import known_others
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
 from ldpaudit.attacks.shuffled_hadamard import attack

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ldpaudit import account
+from ldpaudit.accountants.claims import hashtogram as hashtogram_claims
 from ldpaudit.accountants.claims import sign_oracle
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.errors import Unsupported
@@ -195,14 +196,14 @@ def test_queries_are_within_the_error_of_the_theorem() -> None:
     missed = []
     for seed in range(40):
         m = Hashtogram.for_epsilon(1.0, n, 1 << 40, beta, seed)
-        bound = sign_oracle.hashtogram_error(m, n, beta).high
+        bound = hashtogram_claims.query_error(m, n, beta).high
         missed.append(np.abs(m.query(m.run(data, rng), asked) - truth) > bound)
     assert stats.binom.sf(np.sum(missed, axis=0).max() - 1, 40, beta) > LEVEL
 
 
 def test_the_error_of_a_query_grows_like_the_root_of_n() -> None:
     over_root = [
-        sign_oracle.hashtogram_error(Hashtogram.for_epsilon(1.0, n, 1 << 40), n, 0.05).high / math.sqrt(n)
+        hashtogram_claims.query_error(Hashtogram.for_epsilon(1.0, n, 1 << 40), n, 0.05).high / math.sqrt(n)
         for n in (4**9, 4**11, 4**13)
     ]
     assert max(over_root) < 65
@@ -217,12 +218,12 @@ def test_the_error_of_a_query_is_sampling_and_collisions_and_noise() -> None:
     sampling = g * nats / 3 + math.sqrt((g * nats / 3) ** 2 + 2 * g * n * nats)
     collisions, noise = 8 * kappa * (n + sampling), c * math.sqrt(8 * g * (n + sampling))
     by_hand = sampling + (collisions + noise) / (1 - kappa)
-    assert sign_oracle.hashtogram_error(m, n, beta).high == pytest.approx(by_hand, rel=1e-6)  # kappa is a little less
+    assert hashtogram_claims.query_error(m, n, beta).high == pytest.approx(by_hand, rel=1e-6)  # kappa is a little less
 
 
 def test_too_few_groups_bound_nothing() -> None:
     m = replace(Hashtogram.for_epsilon(1.0, 10**4, 1 << 40), groups=1)
-    assert sign_oracle.hashtogram_error(m, 10**4, 0.05).low == math.inf
+    assert hashtogram_claims.query_error(m, 10**4, 0.05).low == math.inf
 
 
 def test_one_hash_function_into_sqrt_n_cells_does_not_bound_the_error_over_all_values() -> None:
@@ -235,7 +236,7 @@ def test_one_hash_function_into_sqrt_n_cells_does_not_bound_the_error_over_all_v
     assert np.median(errors[same != 12_345]) > 0.8 * n
     several = Hashtogram.for_epsilon(1.0, n, 1 << 20)
     answers = several.query(several.run(data, rng), same)
-    assert np.abs(answers - n * (same == 12_345)).max() < sign_oracle.hashtogram_error(several, n, 0.05).high
+    assert np.abs(answers - n * (same == 12_345)).max() < hashtogram_claims.query_error(several, n, 0.05).high
 
 
 def test_the_memory_of_a_run_is_free_of_the_number_of_users() -> None:

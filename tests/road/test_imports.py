@@ -95,18 +95,25 @@ def test_a_proof_imports_the_kernel_only() -> None:
 
 
 def test_only_certify_sees_all_three() -> None:
-    seeing = {f.stem for f in PACKAGE.glob("*.py") if set(OUTER) <= {m.split(".")[0] for m in ours(f)}}
-    assert seeing == {"certify"}
+    def sees(file: Path) -> set[str]:
+        return {module.split(".")[0].replace("derivation", "proofs") for module in ours(file)}
+
+    assert [f.stem for f in files("ldpaudit") if set(OUTER) <= sees(f)] == ["certify"]
+
+
+def test_a_derivation_shares_no_code_with_accountants_or_attacks() -> None:
+    for module in ours(PACKAGE / "derivation.py"):
+        assert module.split(".")[0] in NOUNS | {"mechanisms", "proofs"}, f"derivation.py imports {module}"
 
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys\nfrom ldpaudit.cli import app\ntry: app(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
+        "import sys\nfrom ldpaudit.commands import app\ntry: app(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert "certify" in done.stdout
     loaded = set(done.stdout.split("\n")[-2].split())
-    assert "ldpaudit.cli" in loaded
+    assert "ldpaudit.commands" in loaded
     assert loaded.isdisjoint(HEAVY)
 
 
