@@ -1,4 +1,4 @@
-"""What can be seen of the Bucket mechanism."""
+"""The attack on the Bucket mechanism."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be seen of the count mean sketches."""
+"""The attack on the count mean sketches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 
 def attack(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """Two values that rarely collide, told apart by what their buckets under the view's own hash function show."""
+    """Two values that rarely collide, told apart by their buckets under the hash function that the view names."""
     return _hadamard(m) if isinstance(m, HadamardCountMeanSketch) else _coordinates(m)
 
 

@@ -1,4 +1,4 @@
-"""What can be seen through two-sided geometric noise."""
+"""The attack on two-sided geometric noise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 
 def attack(m: Geometric | TruncatedGeometric, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """The two ends of the range; a view beyond an end speaks for it as much as the end itself."""
+    """The two ends of the range; a view beyond an end speaks for that end as much as the end itself."""
     step = -float(np.log1p(float(m.alpha - 1)))
 
     def score(views: Views) -> NDArray[np.float64]:

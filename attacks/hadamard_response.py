@@ -1,4 +1,4 @@
-"""What can be seen of Hadamard response."""
+"""The attack on Hadamard response."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 
 def attack(m: HadamardResponse, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """Any two values; a column speaks for the one whose row is +1 there, and for neither where both are or none is."""
+    """Any two values; a column speaks for the value whose row alone is +1 there."""
     first, second = 0, m.k - 1
     loss = float(np.log(float(m.p / (1 - m.p))))
 

@@ -1,4 +1,4 @@
-"""What can be seen of the hashtogram."""
+"""The attack on the hashtogram."""
 
 from __future__ import annotations
 

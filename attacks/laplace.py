@@ -1,4 +1,4 @@
-"""What can be seen through Laplace noise."""
+"""The attack on Laplace noise."""
 
 from __future__ import annotations
 

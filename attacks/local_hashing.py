@@ -1,4 +1,4 @@
-"""What can be seen of local hashing."""
+"""The attack on local hashing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 
 def attack(m: LocalHashing, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """Any two values; a view speaks for the one whose hash it names, and for neither where both hashes are the same."""
+    """Any two values; a view speaks for the value whose hash alone it names."""
     first, second = 0, m.domain - 1
     loss = float(np.log(float(m.p / m.lie)))
 

@@ -1,4 +1,4 @@
-"""What can be seen of 1BitMean and dBitFlip."""
+"""The attack on 1BitMean and dBitFlip."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 TIE = 1e-6
-"""What a bit adds to the score by being drawn: nothing in nats, but it splits views of equal likelihood ratio.
+"""What a bit adds to the score by being drawn at all: it only orders views of equal likelihood ratio.
 
-An honest mechanism draws every bit equally often; code that favours the user's own bucket shows here.
+A correct mechanism draws every bit equally often; code that favours the user's own bucket shows here.
 """
 
 

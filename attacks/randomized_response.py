@@ -1,4 +1,4 @@
-"""What can be seen of randomized response."""
+"""The attack on randomized response."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 
 def attack(m: KaryRandomizedResponse, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """Any two values; a view speaks for the one that it names, and every other view for neither."""
+    """Any two values; a view speaks for the value that it names, and every other view for neither."""
     first, second = 0, m.k - 1
     loss = float(np.log(float(m.p / m.lie)))
 

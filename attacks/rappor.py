@@ -1,4 +1,4 @@
-"""What can be seen of RAPPOR."""
+"""The attack on RAPPOR."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 
 def attack(m: Rappor | PermanentRappor, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """Two values whose signatures differ most; every bit that only one of them sets speaks for it or against it."""
+    """Two values whose signatures differ most, told apart by the bits that only one of them sets."""
     memoized = 1 - m.f / 2, m.f / 2
     if isinstance(m, Rappor):
         losses = count_losses(m.reports, memoized, (m.q, m.p))
@@ -35,4 +35,4 @@ def attack(m: Rappor | PermanentRappor, neighbours: Neighbours = REPLACE_ONE) ->
         for_first: NDArray[np.float64] = np.round(speaking - against, 9)
         return for_first
 
-    return Attack((first, second), score, "{the bits that x sets and x' does not are 1, and the other way round 0}")
+    return Attack((first, second), score, "{the bits that x alone sets are 1, those that x' alone sets are 0}")

@@ -1,4 +1,4 @@
-"""What can be seen of shuffled count-min."""
+"""The attack on shuffled count-min."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 _LONG = 1 << 20
-"""Up to so many coins a count's losses are tabled."""
+"""Coins of a count up to which its losses are tabulated: 8 MB."""
 
 Floats = NDArray[np.float64]
 Column = tuple[int, int]
@@ -23,7 +23,7 @@ Column = tuple[int, int]
 
 
 def attack(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """Two sets of values whose cells differ most, or one and nobody; the losses of the counts add."""
+    """Two sets of values whose cells differ most, or one set and an absent user; the losses of the counts add."""
     first, second = m.apart.pair
     pair = (first, None if neighbours == ADD_REMOVE else second)
     columns = zip(m.columns(pair[0]), m.columns(pair[1]), strict=True)
@@ -34,7 +34,7 @@ def attack(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> Attack:
         with np.errstate(invalid="ignore"):
             for i, loss in differ:
                 found += loss(counts[:, i])
-        # Rounded, so that equal sums in another order stay equal; neither input shows what is both infinities.
+        # Rounded, so that equal sums in another order stay equal; inf - inf is a view that neither input shows.
         return np.nan_to_num(np.round(found, 9), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
     return Attack(pair, score, f"{{the {len(differ)} counts that differ are those of the first}}")

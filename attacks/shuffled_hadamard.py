@@ -1,4 +1,4 @@
-"""What can be seen of Hadamard response in the shuffled model."""
+"""The attack on Hadamard response in the shuffled model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 
 def attack(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """Values 0 and 1: which of the two more messages speak for; or an absent user, whom the number of messages tells.
+    """Values 0 and 1, told apart by the messages that speak for either; or an absent user, by the number of messages.
 
-    The others hold value 2, whose row is the sum of the rows of 0 and 1. Of the messages that speak for all three a share
-    is theirs, so that they count only with the share of those for 2 that are not.
+    The others hold value 2, whose row is the sum of the rows of 0 and 1. Of the messages that speak for all three values a
+    share is theirs; the score counts only the rest.
     """
     if neighbours == ADD_REMOVE:
         return Attack((0, None), lambda views: _size_score(m, views), "{all users' messages, or one user's less}")
@@ -28,7 +28,7 @@ def attack(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Attack:
             loss: NDArray[np.float64] = np.log(first + spare * every) - np.log(second + spare * every)
         return np.where(np.isnan(loss), 0.0, loss)
 
-    return Attack((0, 1), score, "{so many more messages speak for 0 than for 1}")
+    return Attack((0, 1), score, "{more messages speak for 0 than for 1}")
 
 
 def _size_score(m: ShuffledHadamard, views: Views) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What can be seen of the sign oracle."""
+"""The attack on the sign oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be seen of subset selection."""
+"""The attack on subset selection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 
 def attack(m: SubsetSelection, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """Any two values; a subset speaks for the one that it contains, and for neither where it contains both or none."""
+    """Any two values; a subset speaks for the value that it contains, if it contains one of the two only."""
     first, second = 0, m.k - 1
     loss = float(np.log(float(m.p * (m.k - m.d) / ((1 - m.p) * m.d))))
 

@@ -1,4 +1,4 @@
-"""What can be seen of THRESH by who plays the other users and the centre."""
+"""The attack on THRESH by an adversary who plays the other users and the centre."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.neighbours import USER_LEVEL, Neighbours
 
 BAIT = 6
-"""Places of the view that are looked at though a correct counter makes them pure noise."""
+"""Places of the view that are used though a correct counter makes them pure noise: wrong counters show there."""
 TIE = 1e-6
-"""Their weight: enough to order views of equal likelihood ratio."""
+"""Their weight in the score: it only orders views of equal likelihood ratio."""
 
 
 def attack(m: Thresh, neighbours: Neighbours = USER_LEVEL) -> Attack:
-    """Streams that vote, and hold estimates, against each other, until the counters stop them and a little beyond.
+    """Two streams that differ in as many votes and estimates as the counters allow, and in a few more.
 
-    The score is the log-likelihood ratio. Among views of the same ratio come first those that a user without counters
-    would publish: should the counters not count, these are the likelier ones.
+    The score is the log-likelihood ratio. Views of equal ratio are ordered by what a user without counters would publish:
+    if the counters do not count, these views are the likelier ones.
     """
     first, second = m.inputs
     chances = list(zip(m.chances(first), m.chances(second), strict=True))

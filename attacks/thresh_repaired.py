@@ -1,4 +1,4 @@
-"""What can be seen of the repaired THRESH: as much as its counters let pass."""
+"""The attack on the repaired THRESH, whose counters stop a user in time."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from ldpaudit.neighbours import USER_LEVEL, Neighbours
 
 
 def attack(m: ThreshRepaired, neighbours: Neighbours = USER_LEVEL) -> Attack:
-    """The attack on `Thresh`: one vote or estimate more than the counters allow is what it looks for first."""
+    """The attack on `Thresh`; it looks first for one vote or estimate more than the counters allow."""
     return thresh.attack(m, neighbours)

@@ -1,4 +1,4 @@
-"""What can be seen of TrieHH by who knows all of the data set but one user."""
+"""The attack on TrieHH by an adversary who knows all of the data set but one user."""
 
 from __future__ import annotations
 
@@ -17,26 +17,30 @@ from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 Atom: TypeAlias = tuple[float, float]
-"""Probability of some views on either data set."""
+"""Probabilities of a set of views on the first and on the second data set."""
 TIE = 1e-6
-"""Score of a trie that neither data set shows as declared: the more of the user's word is in it, the more it speaks for him."""
-MOST_CROWDS, LARGEST_BATCH = 6, 60
-"""Other prefixes, and batches, up to which crowds are tried that leave hardly a sample without a release."""
+"""Score, per prefix of the user's word, of a trie that the declared mechanism never shows on either data set; code that is not
+as declared shows more of the word where the user is present."""
+MOST_GROUPS, LARGEST_BATCH = 6, 60
+"""Other prefixes, and users in a batch, up to which data sets are tried on which hardly any batch releases nothing. Their laws
+are enumerated."""
 LARGEST_COUNT = 20_000
-"""Holders, or users in a batch, up to which common prefixes are tried in front of a rare one."""
+"""Holders, or users in a batch, up to which common prefixes are tried before a rare one: beyond, the law takes long to
+compute, and samples hardly show the event."""
 VIEWS, ERRORS = 5e5, 2.5
-"""A pair is chosen for so many views on either side, less so many standard errors."""
+"""A pair is chosen for this many views on either side: half of the default budget; less this many standard errors."""
 _SIZES = tuple(1.15**i for i in range(40))
+"""Numbers of holders that are tried, as multiples of the threshold less 1: up to 232, in steps of 15 %."""
 _HELP = (0.5, 1.0, 1.5, 2.0, 3.0)
 """Expected votes of the prefixes that lead to a rare one, as multiples of the threshold."""
 
 
 def attack(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta: float = 0.0) -> Attack:
-    """The pair of data sets, of those tried, whose laws are farthest apart at delta.
+    """The pair of data sets, among those tried, whose laws are farthest apart at delta.
 
     The score is the log-likelihood ratio by the law that follows from the pseudocode. Baits are the pairs in which one
-    user, or even two, are missing at the threshold: should less suffice, they tell. With counts, everybody else holds
-    one word and the user another: in no round may a vote be missing.
+    or two users are missing at the threshold: they show a mechanism that releases with fewer votes. With counts, everybody
+    else holds one word and the user another: a missing vote then shows the user in every round.
 
     Parameters
     ----------
@@ -45,7 +49,7 @@ def attack(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta: float
     neighbours : Neighbours
         Add-remove or replace-one.
     delta : float
-        The delta that a bound is wanted for; it only guides the choice.
+        Of the bound; it only guides the choice.
     """
     if m.counts:
         return _missing_vote(m, neighbours)
@@ -63,19 +67,19 @@ def _told_apart(m: TrieHeavyHitter, pair: tuple[Data, Data]) -> Attack:
     def score(views: Views) -> NDArray[np.float64]:
         return np.array([_score(table, view, m.word) for view in views], dtype=np.float64)
 
-    return Attack(pair, score, "{the release of his prefixes}")
+    return Attack(pair, score, "{the release of the user's prefixes}")
 
 
 def _score(table: dict[frozenset[str], float], view: frozenset[str], word: str) -> float:
     known = table.get(view)
     if known is not None:
         return known
-    his = sum(word.startswith(prefix) for prefix in view)
-    return TIE * (his if his else -1)
+    own = sum(word.startswith(prefix) for prefix in view)
+    return TIE * (own if own else -1)
 
 
 def _losses(first: Law, second: Law) -> dict[frozenset[str], float]:
-    """Log-likelihood ratio of everything that either shows."""
+    """Log-likelihood ratio of every view that either law shows."""
     views = dict.fromkeys([*first.views(), *second.views()])
     return {view: _log(first.probability(view)) - _log(second.probability(view)) for view in views}
 
@@ -85,7 +89,7 @@ def _log(p: Any) -> float:
 
 
 def _reach(atoms: list[Atom], delta: float) -> float:
-    """The epsilon that the best event shows at delta in so many views, in the better direction."""
+    """The epsilon that the best event shows at delta in `VIEWS` views, in the better direction."""
     return max(_one_way(atoms, delta), _one_way([(q, p) for p, q in atoms], delta))
 
 
@@ -100,23 +104,23 @@ def _one_way(atoms: list[Atom], delta: float) -> float:
 
 
 def _candidates(m: TrieHeavyHitter, replaced: bool) -> Iterator[tuple[tuple[Data, Data], list[Atom]]]:
-    """Data sets with the user first, and without him or with another word of his; and the chances of what they show."""
+    """Pairs of data sets, the first with the user, the second without or with another word; and the law of what they show."""
     most = m.users - replaced
     for holders in _holders(m, most):
         yield _sharing(m, holders, replaced), _depths(m, holders, replaced)
     if m.batch <= LARGEST_BATCH and m.threshold > 1:
         others = (m.batch - 1) // (m.threshold - 1)
-        for crowds in (g for g in (others, others + 1) if 0 < g <= MOST_CROWDS):
-            for loners in sorted({0, max(0, m.batch - 1 - crowds * (m.threshold - 1))}):
-                if loners + crowds <= most:
-                    pair = _crowd(m, most, crowds, loners, replaced)
+        for groups in (g for g in (others, others + 1) if 0 < g <= MOST_GROUPS):
+            for loners in sorted({0, max(0, m.batch - 1 - groups * (m.threshold - 1))}):
+                if loners + groups <= most:
+                    pair = _few_prefixes(m, most, groups, loners, replaced)
                     first, second = (m.law(x) for x in pair)
                     views = dict.fromkeys([*first.views(), *second.views()])
                     yield pair, [(float(first.probability(y)), float(second.probability(y))) for y in views]
 
 
 def _depths(m: TrieHeavyHitter, holders: tuple[int, ...], replaced: bool) -> list[Atom]:
-    """Chances, with him and without, that exactly 0, 1, 2, ... of his prefixes are released."""
+    """Probabilities, with the user and without, that exactly 0, 1, 2, ... of the user's prefixes are released."""
     atoms, p, q = [], 1.0, 1.0
     for w in holders:
         one_more = released(w + 1, m.users + (not replaced), m.batch, m.threshold)
@@ -127,16 +131,16 @@ def _depths(m: TrieHeavyHitter, holders: tuple[int, ...], replaced: bool) -> lis
 
 
 def _sharing(m: TrieHeavyHitter, holders: tuple[int, ...], replaced: bool) -> tuple[Data, Data]:
-    """So many others share the user's prefixes, and nobody else's votes count."""
+    """Data sets in which others share the user's prefixes, `holders[i]` of them the i-th, and nobody else's votes count."""
     return m.data(holders, m.word, replaced), m.data(holders, "" if replaced else None, replaced)
 
 
 def _holders(m: TrieHeavyHitter, most: int) -> Iterator[tuple[int, ...]]:
-    """How many others share the user's prefixes: all alike, or a rare one behind common ones."""
+    """How many others share each of the user's prefixes: the same number, or fewer for the last one."""
     least = min(m.threshold - 1, most)
     sizes = sorted({min(most, round(max(least, 1) * factor)) for factor in _SIZES} | {least, min(most, least + 1)})
     common = sorted({min(most, max(least, round(x * m.threshold * m.users / m.batch))) for x in _HELP})
-    if min(common[-1], m.batch) > LARGEST_COUNT:  # beyond what is counted in no time, and far beyond what samples show
+    if min(common[-1], m.batch) > LARGEST_COUNT:
         common = []
     for w in sizes:
         yield (w,) * m.levels
@@ -144,14 +148,14 @@ def _holders(m: TrieHeavyHitter, most: int) -> Iterator[tuple[int, ...]]:
             yield from ((h,) * (m.levels - 1) + (w,) for h in common if h > w)
 
 
-def _crowd(m: TrieHeavyHitter, most: int, crowds: int, loners: int, replaced: bool) -> tuple[Data, Data]:
-    """All others share a few prefixes in equal parts, and some hold a word of their own; so does the user."""
-    size, more = divmod(most - loners, crowds)
-    groups = [(("bcdefghijk"[i] * m.unit,), size + (i < more)) for i in range(crowds)]
-    without = {words: n for words, n in [((), loners), *groups] if n}
+def _few_prefixes(m: TrieHeavyHitter, most: int, groups: int, loners: int, replaced: bool) -> tuple[Data, Data]:
+    """All others share a few prefixes in equal parts, but for some who hold a word of their own; so does the user."""
+    size, more = divmod(most - loners, groups)
+    shared = [(("bcdefghijk"[i] * m.unit,), size + (i < more)) for i in range(groups)]
+    without = {words: n for words, n in [((), loners), *shared] if n}
     there = without | {(): loners + 1}
     if replaced:
-        held = groups[0][0]
+        held = shared[0][0]
         without[held] = without.get(held, 0) + 1
     first, second = (tuple(sorted(x.items())) for x in (there, without))
     return first, second

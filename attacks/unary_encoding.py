@@ -1,4 +1,4 @@
-"""What can be seen of unary encoding."""
+"""The attack on unary encoding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 
 def attack(m: UnaryEncoding, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """Any two values, told apart by their two bits; or a value and nobody, told apart by its one."""
+    """Any two values, told apart by their two bits; or a value and an absent user, told apart by one bit."""
     one, zero = log_ratio(m.p, m.q), log_ratio(1 - m.p, 1 - m.q)
     first, second = 0, m.k - 1
 

@@ -217,14 +217,14 @@ def fixed_used(case: Case, epsilon: float, needed: int, seeds: int = 5) -> float
         for seed in range(seeds):
             job = play.Job(Only(case, m), Experiment(trials, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED))
             state = play.begin(job)
-            if state.event not in known:
-                known[state.event] = rates(case, m, epsilon, state.event)
-            if not (fired := sum(known[state.event])):
+            if state.rule not in known:
+                known[state.rule] = rates(case, m, epsilon, state.rule)
+            if not (fired := sum(known[state.rule])):
                 reached.append(0.0)
                 continue
             assert fired > 0
             near = (0.99, 0.995, 1.0, 1.005, 1.01)
-            right, wrong = known[state.event]
+            right, wrong = known[state.rule]
             bounds = [reach(round((trials - state.drawn) * r), right, wrong, epsilon, case.inputs) for r in near]
             reached.append(float(np.mean(bounds)))
         return float(np.mean(reached))
@@ -238,13 +238,13 @@ def sequential_used(case: Case, epsilon: float, needed: float, runs: int = 4_000
     job = play.Job(Only(case, m), Experiment(10**9, 1 - ALPHA, 1, 0.0, RHO * epsilon))
     (choice, _), *_ = play._first(job, play.FIRST)
     seen = play.FIRST
-    while not choice.event.directions or not choice.right + choice.wrong:  # it looks again at twice as many
+    while not choice.rule.directions or not choice.right + choice.wrong:  # it looks again at twice as many
         seen *= 2
         (choice, _), *_ = play._first(replace(job, experiment=replace(job.experiment, seed=seen)), seen)
     tuning = play._bets(job, Only(case, m).games()[0], choice, seen)
     # What is bet stays as it is after the first guess; the event gets better with the views.
     (choice, _), *_ = play._first(job, max(seen, round(needed / 100)))
-    right, wrong = rates(case, m, epsilon, choice.event)
+    right, wrong = rates(case, m, epsilon, choice.rule)
     return stopping(job, seen, tuning, (right, wrong), case.inputs, RHO * epsilon, round(8 * needed), runs) / needed
 
 
@@ -262,7 +262,7 @@ def stopping(
         guesses = rng.binomial(sizes, min(sum(chances), 1.0), (500, len(sizes)))
         right = np.cumsum(rng.binomial(guesses, chances[0] / sum(chances)), axis=1)
         wrong = np.cumsum(guesses, axis=1) - right
-        stops = test.log_wealth(right, wrong, drawn, claimed) >= -math.log(test.alpha)  # type: ignore[attr-defined]
+        stops = test.log_value(right, wrong, drawn, claimed) >= -math.log(test.alpha)  # type: ignore[attr-defined]
         used += np.where(stops.any(axis=1), drawn[stops.argmax(axis=1)] + burnt, end).tolist()
     return float(np.median(used))
 
@@ -279,7 +279,7 @@ def blackbox_used(case: Case, epsilon: float, needed: int, seeds: int = 4) -> fl
             found = target.target(function, list(attack_on(m).pair), whole, ROUNDED)
             job = play.Job(Given(found.target), replace(whole, trials=found.remaining))
             state = play.begin(job)
-            right, wrong = rates_of(job.source.games()[0], state.event, epsilon, case.fires(m))
+            right, wrong = rates_of(job.source.games()[0], state.rule, epsilon, case.fires(m))
             reached.append(reach(found.remaining - state.drawn, right, wrong, epsilon) if right else 0.0)
         return float(np.mean(reached))
 
@@ -346,7 +346,7 @@ def simulated_level(inputs: int, epsilon: float, guesses: int, runs: int) -> tup
     # The share of a mechanism rounds to this epsilon from below; a hair more is what the level must allow.
     bets = tuple(epsilon * ratio for ratio in play.RATIOS)
     early = level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, bets)
-    once, last = (binomial.Binomial(inputs, level * ALPHA) for level in (1.0, play.FINAL))
+    once, last = (binomial.BinomialTest(inputs, level * ALPHA) for level in (1.0, play.FINAL))
     at = np.arange(1, guesses + 1)
     least = np.array([_refuting(early, t, epsilon) for t in at.tolist()])
     fixed = stopped = 0

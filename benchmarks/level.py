@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ldpaudit import account, audit
 from ldpaudit.attacks.bounds import binomial
 from ldpaudit.attacks.bounds.counts import Counts
-from ldpaudit.attacks.bounds.e_process import Wealth
+from ldpaudit.attacks.bounds.e_process import EProcess
 from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Mode
@@ -67,7 +67,7 @@ def engine(m: Mechanism, mode: Mode, delta: float = 0.0) -> Callable[[int, int],
 def every_view(m: Mechanism) -> Callable[[int, int], int]:
     """The engine's test at every single view of a mechanism's, and its last look at the end."""
     claimed, attack = account(m).epsilon(0).high, attack_on(m)
-    last = binomial.Binomial(2, play.FINAL * (1 - CONFIDENCE))
+    last = binomial.BinomialTest(2, play.FINAL * (1 - CONFIDENCE))
 
     def refuted(seed: int) -> bool:
         rng = np.random.default_rng(seed)
@@ -88,9 +88,9 @@ def every_view(m: Mechanism) -> Callable[[int, int], int]:
 def least(claimed: float) -> NDArray[np.int64]:
     """For each number of guesses the fewest right ones that stop a sequential audit; one more than there are if none do."""
     bets = tuple(claimed * ratio for ratio in play.RATIOS)
-    test = Wealth(2, 0.0, (1 - play.FINAL) * (1 - CONFIDENCE), bets)
+    test = EProcess(2, 0.0, (1 - play.FINAL) * (1 - CONFIDENCE), bets)
     guesses, right = np.mgrid[: 4 * VIEWS + 1, : 4 * VIEWS + 1]
-    wealth = test.log_wealth(np.minimum(right, guesses), np.maximum(guesses - right, 0), guesses, claimed)
+    wealth = test.log_value(np.minimum(right, guesses), np.maximum(guesses - right, 0), guesses, claimed)
     stops = (wealth >= -math.log(test.alpha)) & (right <= guesses)
     return np.where(stops.any(axis=1), stops.argmax(axis=1), np.arange(len(stops)) + 1)
 

@@ -14,7 +14,7 @@ class Mode(StrEnum):
     """When an audit looks at its counts, which is what its bound must hold for."""
 
     FIXED = "fixed"
-    """Once, when the budget is spent: the sharpest bound for so many views."""
+    """Once, when the budget is spent: the sharpest bound for this many views."""
     SEQUENTIAL = "sequential"
     """Again and again: it stops as soon as the claim is refuted, and the bound holds whenever that is."""
 

@@ -1,5 +1,5 @@
-"""Code of unknown make: reports to numbers, numbers to scores, scores to a choice of the pair and the event.
+"""Black-box randomizers: reports to numbers, numbers to scores, scores to a choice of the pair and the rule.
 
-Reading order: `encoding`, `canonical`, `features`, `counts`, `public_coins`; the scores `ramps`, `empirical_bayes`,
-`classifier`, together in `scores`; `choosing`, `two_users`, `target`.
+Reading order: `encoding`, `canonical`, `two_users`, `sampler` (reports); `features`, `public_coins`, `counts` (how often each
+input shows what); `ramps`, `empirical_bayes`, `classifier`, together in `scores`; `choosing`, `learning`, `target`.
 """

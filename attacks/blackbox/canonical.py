@@ -1,7 +1,7 @@
-"""What often leaves the device in place of the raw report: order dropped where it says nothing, floats rounded.
+"""The canonical form of a report: order dropped where it says nothing, floats rounded.
 
-A view of a view is no less private than it: whatever is refuted of the canonical form is refuted of the raw one. Where the
-raw form alone is refuted, its leak is in what is dropped here: types, the order of a set, the low bits of a float.
+This is what often leaves the device. By post-processing, whatever is refuted of the canonical form is refuted of the raw one.
+Where the raw form alone is refuted, the leak is in what is dropped here: types, the order of a set, the low bits of a float.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from ldpaudit.adapters.callables import positional
 
 BITS = 20
-"""Significant bits that a float keeps."""
+"""Significant bits that a float keeps: fewer than the 24 of single precision."""
 
 
 def rounded(values: Any) -> NDArray[np.float64]:
-    """Floats to `BITS` significant bits; zeros have no sign, and all that are not numbers are one."""
+    """Floats to `BITS` significant bits; zeros have no sign, and all not-a-numbers are equal."""
     mantissa, exponent = np.frexp(np.asarray(values, dtype=np.float64))
     with np.errstate(over="ignore"):
         near = np.ldexp(np.rint(mantissa * 2.0**BITS), exponent - BITS) + 0.0

@@ -1,4 +1,4 @@
-"""A score that a classifier learns from reports of its own; scikit-learn, extra `ml`, is imported when it is asked for."""
+"""A score that a classifier learns. scikit-learn (extra `ml`) is imported only when a classifier is asked for."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ldpaudit.attacks.blackbox.features import LEAVES
 from ldpaudit.errors import Unsupported
 
 LARGEST = 1e6
-"""Numbers are cut off here: a classifier needs finite ones."""
+"""Numbers are clipped here: a classifier needs finite ones."""
 LEAST = 50
 """Reports on each input that a classifier is trained on, at least."""
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """A fixed function of a report: the log-odds that a classifier gives the first input; 0 for another skeleton."""
+class ClassifierScore:
+    """The log-odds that a classifier gives the first input; 0 for a report of another skeleton."""
 
     skeleton: Skeleton
     model: Any
@@ -40,17 +40,17 @@ class Learned:
         return scores
 
 
-def learned(parts: Sequence[Encoded], skeleton: Skeleton, a: int, b: int, seed: int) -> Learned | None:
-    """Train on the reports of one skeleton; None where there are too few, or where they have no numbers.
+def learned(parts: Sequence[Encoded], skeleton: Skeleton, a: int, b: int, seed: int) -> ClassifierScore | None:
+    """Train on the reports of one skeleton; None where there are too few, or where they hold no numbers.
 
     Parameters
     ----------
     parts : sequence of Encoded
-        Each input's reports, which are used for nothing else.
+        Each input's reports, none of which the bound sees.
     skeleton : Skeleton
-        Whose reports are looked at.
+        Of the reports that are used.
     a, b : int
-        Which two inputs are told apart.
+        Positions of the two inputs.
     seed : int
         Of the classifier.
 
@@ -70,11 +70,11 @@ def learned(parts: Sequence[Encoded], skeleton: Skeleton, a: int, b: int, seed: 
     label = np.concatenate([np.ones(len(first.rows)), np.zeros(len(second.rows))])
     model = HistGradientBoostingClassifier(random_state=seed % (1 << 32), early_stopping=True)
     with _alone():
-        return Learned(skeleton, model.fit(table, label))
+        return ClassifierScore(skeleton, model.fit(table, label))
 
 
 def _alone() -> AbstractContextManager[object]:
-    """One thread: audits already run side by side, and threads that wait for a core wait long."""
+    """One thread: audits already run side by side, and threads that compete for a core wait long."""
     from threadpoolctl import threadpool_limits
 
     limits: AbstractContextManager[object] = threadpool_limits(1, "openmp")

@@ -1,4 +1,4 @@
-"""What each input of a function of unknown make shows how often."""
+"""How often each input shows each cell of each feature."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ldpaudit.attacks.blackbox.features import SKELETONS, Feature, divergence, d
 from ldpaudit.attacks.blackbox.public_coins import with_coins
 
 PAIRS = 6
-"""Pairs of inputs that each family of features proposes, where there are more."""
+"""Pairs of inputs that each family of features proposes, at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Book:
-    """Counts: of skeletons, and of the features of each skeleton."""
+class FeatureCounts:
+    """Counts of skeletons, and of the cells of the features of each skeleton, per input."""
 
     shapes: dict[Skeleton, int]
     shape_counts: NDArray[np.float64]
     features: dict[Skeleton, list[Feature]]
 
     @classmethod
-    def of(cls, parts: Sequence[Encoded]) -> Book:
-        """Choose features and their cells from all inputs' reports, whichever input they are on, and count."""
+    def of(cls, parts: Sequence[Encoded]) -> FeatureCounts:
+        """Choose features and their cells from the pooled reports of all inputs, and count."""
         often = Counter({s: 0 for part in parts for s in part})
         for part in parts:
             often.update({skeleton: len(group.rows) for skeleton, group in part.items()})
@@ -37,28 +37,28 @@ class Book:
         made = {s: [*features(found), *with_coins(found)] for s, found in groups.items()}
         return cls(shapes, _often(shapes, parts), made)
 
-    def counted(self, parts: Sequence[Encoded]) -> Book:
+    def counted(self, parts: Sequence[Encoded]) -> FeatureCounts:
         """The same features of other reports."""
         made = {
             s: [replace(f, counts=f.count([part.get(s) for part in parts])) for f in found]
             for s, found in self.features.items()
         }
-        return Book(self.shapes, _often(self.shapes, parts), made)
+        return FeatureCounts(self.shapes, _often(self.shapes, parts), made)
 
-    def of_pair(self, a: int, b: int) -> Book:
+    def of_pair(self, a: int, b: int) -> FeatureCounts:
         """The counts of two inputs."""
         made = {s: [replace(f, counts=f.counts[[a, b]]) for f in found] for s, found in self.features.items()}
-        return Book(self.shapes, self.shape_counts[[a, b]], made)
+        return FeatureCounts(self.shapes, self.shape_counts[[a, b]], made)
 
-    def __sub__(self, other: Book) -> Book:
+    def __sub__(self, other: FeatureCounts) -> FeatureCounts:
         made = {
             s: [replace(f, counts=f.counts - g.counts) for f, g in zip(found, other.features[s], strict=True)]
             for s, found in self.features.items()
         }
-        return Book(self.shapes, self.shape_counts - other.shape_counts, made)
+        return FeatureCounts(self.shapes, self.shape_counts - other.shape_counts, made)
 
     def pairs(self) -> list[tuple[int, int]]:
-        """Pairs of inputs that some family of features finds the most different."""
+        """The pairs of inputs that differ most, by one family of features or another."""
         families: dict[str, NDArray[np.float64]] = {"shape": divergences(self.shape_counts)}
         for made in (f for per_skeleton in self.features.values() for f in per_skeleton):
             families[made.family] = families.get(made.family, 0) + divergences(made.counts)
@@ -71,7 +71,7 @@ class Book:
         return sorted(family for family in every if family.startswith(prefix))
 
     def ranked(self, skeleton: Skeleton, family: str, a: int, b: int) -> list[Feature]:
-        """The features of a family, those first by which inputs `a` and `b` differ most."""
+        """The features of a family; first those in which inputs `a` and `b` differ most."""
         own = [f for f in self.features[skeleton] if f.family == family]
         return sorted(own, key=lambda f: -divergence(f.counts[a], f.counts[b]))
 

@@ -1,4 +1,4 @@
-"""What many cells have in common: each one's log-likelihood ratio is drawn toward those that are frequent among all."""
+"""Empirical-Bayes estimates: each cell's log-likelihood ratio is shrunk toward ratios that are frequent among all cells."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from numpy.typing import NDArray
 from scipy import special
 
 STEPS = 30
-"""Of expectation and maximization."""
+"""Steps of expectation and maximization."""
 MAGNITUDES = 8
-"""Different ratios beside 0 that a law has, at most."""
+"""Magnitudes of ratios beside 0, at most: most mechanisms show one or two."""
 MOST = 1 << 13
-"""Different pairs of counts that are looked at."""
+"""Different pairs of counts, at most: the table of their likelihoods then takes 7 MB."""
 LEAST = -600.0
-"""Logarithm of the smallest likelihood, relative to the largest: no cell rules anything out."""
+"""Logarithm of the smallest likelihood, relative to the largest: its exponential is still above 0."""
 _POSITIVE = np.geomspace(0.02, 9.0, 50)
+"""Magnitudes of the prior's log-ratios, in nats, 13 % apart."""
 _RATIOS = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])
 
 Floats = NDArray[np.float64]
 
 
 def shared_ratios(firsts: Sequence[Floats], seconds: Sequence[Floats]) -> list[Floats]:
-    r"""Log-ratios of the frequencies of cells, by the law that these ratios have among all cells.
+    r"""Log-ratios of the frequencies of cells, by the prior law that these ratios have among all cells.
 
-    A mechanism shows few different ratios, often three: :math:`\varepsilon`, 0, :math:`-\varepsilon`. A symmetric law of
-    ratios on a grid begins with 0 alone and grows by one magnitude after the other, each the one that makes the counts of
-    all cells likeliest, as long as that is more than its two numbers would bring by luck. What a cell has is the log-odds
-    of the next view in it: where most cells are noise, only what noise hardly does is believed, what is believed is
-    believed whole, and what is doubtful counts as little as it would win.
+    A mechanism shows few different ratios, often three: :math:`\varepsilon`, 0, :math:`-\varepsilon`. The prior is a
+    symmetric law on a grid. It begins at 0 alone and grows by one magnitude at a time, each the one that makes the counts
+    of all cells likeliest, as long as it gains more than two parameters would gain by luck. A cell's estimate is the
+    posterior log-odds of the next view in it: where most cells are noise, a cell is shrunk to 0 unless noise would hardly
+    produce its counts, and then it is hardly shrunk at all.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def shared_ratios(firsts: Sequence[Floats], seconds: Sequence[Floats]) -> list[F
 
 
 def _law(likelihood: Floats, often: Floats, luck: float) -> Floats:
-    """Weights of the ratios, from the likelihood of each cell by each; `luck` is what two more numbers bring a cell."""
+    """Weights of the ratios, from the likelihood of each cell by each; `luck` is what two parameters gain per cell."""
     middle = len(_POSITIVE)
     either = (likelihood[:, middle + 1 :] + likelihood[:, middle - 1 :: -1]) / 2
     columns = np.concatenate([likelihood[:, [middle]], either], axis=1)
@@ -76,7 +77,7 @@ def _law(likelihood: Floats, often: Floats, luck: float) -> Floats:
 
 
 def _one_more(before: Floats, either: Floats, often: Floats) -> tuple[Floats, Floats]:
-    """The likeliest weight of each magnitude if it alone is added, and the log-likelihood that it brings a cell."""
+    """The likeliest weight of each magnitude if it alone is added, and the log-likelihood that it gains per cell."""
     more = either / before[:, None] - 1
     weights = np.full(either.shape[1], 0.5)
     for _ in range(STEPS):
@@ -85,7 +86,7 @@ def _one_more(before: Floats, either: Floats, often: Floats) -> tuple[Floats, Fl
 
 
 def _weights(columns: Floats, weights: Floats, often: Floats) -> Floats:
-    """The likeliest, from those that are nearly so."""
+    """The likeliest weights, from nearly likeliest ones."""
     for _ in range(STEPS):
         share = columns * weights
         weights = often @ (share / share.sum(axis=1, keepdims=True))

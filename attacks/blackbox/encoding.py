@@ -1,4 +1,4 @@
-"""One canonical form of reports: what an adversary can tell apart stays apart, types, lengths and order included."""
+"""Reports as numbers: what an adversary can tell apart stays apart, types, lengths and order included."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ Skeleton: TypeAlias = tuple[Any, ...]
 """A report without its numbers: types, lengths and their order."""
 
 _ARRAY = "array"
-"""What the skeleton of a report begins with that was a row of an array."""
+"""The first entry in the skeleton of a report that was a row of an array."""
 _WORD = 62
-"""Bits of a larger integer that stand in one leaf."""
+"""Bits of a large integer per leaf: an int64 holds them and a sign."""
 _LIMIT = 1 << _WORD
+"""Integers below it in size are one leaf."""
 _DEEPEST = 32
+"""Containers inside each other, at most: well below the limit of recursion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ Encoded: TypeAlias = dict[Skeleton, Group]
 
 
 def split(encoded: Encoded, size: int) -> tuple[Encoded, Encoded]:
-    """The first so many reports, and the rest, counted anew."""
+    """The first `size` reports, and the rest, with places counted from 0 again."""
     parts: tuple[Encoded, Encoded] = {}, {}
     for skeleton, group in encoded.items():
         first = int(np.searchsorted(group.rows, size))
@@ -65,7 +67,7 @@ def split(encoded: Encoded, size: int) -> tuple[Encoded, Encoded]:
 
 
 def join(first: Encoded, size: int, second: Encoded) -> Encoded:
-    """So many reports, and more after them."""
+    """The reports of `first`, `size` in number, and those of `second` after them."""
     joined = dict(first)
     for skeleton, group in second.items():
         rows, leaves = group.rows + size, group.leaves
@@ -118,10 +120,10 @@ def encode(reports: Any, size: int, x: Any) -> Encoded:
 
 
 def require_alike(encoded: Encoded, before: Iterable[Skeleton], x: Any) -> Encoded:
-    """The reports of one call, where all of them being one array says nothing of any.
+    """The reports of one call, checked to be in the same form as those of another call.
 
-    An array has one type and one shape for all its reports. Where these depend on what the reports are, each report tells of
-    all others of its call, and what one shows would be counted for all.
+    An array has one type and one shape for all its reports. Where these depend on what the reports are, each report says
+    something about all others of its call, and what one of them shows would be counted for all.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ def require_alike(encoded: Encoded, before: Iterable[Skeleton], x: Any) -> Encod
 def _column(leaf: NDArray[Any]) -> NDArray[Any]:
     """Integers as int64, floats as float64; not-a-numbers compare equal to each other and above all numbers."""
     if leaf.dtype.kind != "f":
-        return leaf.astype(np.int64)  # of a larger unsigned number the bits are kept
+        return leaf.astype(np.int64)  # a larger unsigned number keeps its bits
     wide = leaf.astype(np.float64)
     return np.where(np.isnan(wide), np.finfo(np.float64).max, wide)
 
@@ -189,7 +191,7 @@ def _flatten(value: Any, bones: list[Any], leaves: list[Any], x: Any, depth: int
 
 
 def _plain(value: Sequence[Any]) -> bool:
-    """Whether it is a row of numbers of one type, each of one leaf: such a report need not be walked through."""
+    """Whether it is a row of numbers of one type, one leaf each: such a report need not be walked through."""
     types = set(map(type, value))
     if types == {int}:
         return bool(-_LIMIT < min(value) <= max(value) < _LIMIT)

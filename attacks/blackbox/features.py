@@ -1,4 +1,4 @@
-"""What a report of unknown make shows: discrete features, how often each input shows them, and scores made of them."""
+"""Discrete features of reports, and the scores that are made of their counts."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
 
 SKELETONS, VALUES, WHOLES, BINS, LEAVES, BAG = 64, 64, 1 << 15, 32, 1024, 256
-"""At most so many skeletons, values of one leaf, whole reports, bins of a leaf with more values, leaves, and values
-whose presence is looked for."""
+"""Most skeletons, values of one leaf, different whole reports, bins of a leaf with more values, leaves, and values whose
+presence is looked for. They bound the memory of the counts: whole reports take the most, 256 kB per skeleton and input."""
 FILLED = 8
-"""Reports that a bin must hold, on all inputs together, if there are to be more than two."""
+"""Reports per bin, on all inputs together, where there are more than two bins."""
 _SMOOTHING = 0.5
+"""Added to each count, as by Jeffreys' prior: the log-ratio of an empty cell is finite."""
 _NO_BIT = -2000
-"""Stands for the lowest bit of what has none: zero, infinity."""
+"""In place of the lowest bit of numbers that have none: zero, infinity."""
 DOUBT = 2.0
-"""Standard errors by which a log-ratio is drawn toward 0: with one, luck in many cells outweighs what a few show."""
+"""Standard errors by which a log-ratio is shrunk toward 0: with one, luck in many cells outweighs what a few cells show."""
 
 Read = Callable[[Group], NDArray[Any]]
 
@@ -64,7 +65,7 @@ class Feature:
 
 
 def log_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Smoothed log-ratio of the frequencies of cells, drawn toward 0 by two standard errors: luck weighs nothing."""
+    """Smoothed log-ratio of the frequencies of cells, shrunk toward 0 by two standard errors."""
     first, second = first + _SMOOTHING, second + _SMOOTHING
     ratio = np.log(first / first.sum()) - np.log(second / second.sum())
     error = np.sqrt(1 / first + 1 / second)
@@ -72,7 +73,7 @@ def log_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArra
 
 
 def monotone_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`log_ratio` of cells in order, pooled until it only rises or only falls: a plateau comes out as one.
+    """`log_ratio` of cells in order, pooled until it only rises or only falls; a plateau becomes one block.
 
     Source: Ayer, Brunk, Ewing, Reid, Silverman 1955, pooling adjacent violators.
     """
@@ -87,7 +88,7 @@ def monotone_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> N
         blocks.append(block)
     table = np.array(blocks)
     drawn = log_ratio(table[:, 0], table[:, 1])
-    # Small blocks are drawn the most toward 0, and with them what is beyond.
+    # Small blocks are shrunk the most, and blocks beyond them at least as much.
     drawn = np.where(drawn < 0, np.maximum.accumulate(drawn), np.minimum.accumulate(drawn[::-1])[::-1])
     pooled = np.repeat(drawn, table[:, 2].astype(np.int64))
     return pooled[::-1] if falls else pooled
@@ -116,7 +117,7 @@ def _places(values: NDArray[Any], cells: NDArray[Any], binned: bool) -> NDArray[
 
 
 def feature(family: str, name: str, read: Read, groups: Sequence[Group | None], most: int) -> Feature:
-    """Choose the cells from all inputs' reports, and count them."""
+    """Choose the cells of one feature from the pooled reports of all inputs, and count."""
     values = [np.empty(0) if group is None else read(group) for group in groups]
     pooled = np.concatenate([v for v, group in zip(values, groups, strict=True) if group is not None])
     cells, often = np.unique(pooled, return_counts=True)
@@ -148,7 +149,7 @@ def features(groups: Sequence[Group | None]) -> Iterable[Feature]:
             for j in range(leaves - 1):
                 yield feature("difference", f"number {j + 1} less number {j}", partial(_difference, j), groups, VALUES)
             values, often = np.unique(np.concatenate([leaf for g in groups if g for leaf in g.leaves]), return_counts=True)
-            if np.count_nonzero(often > 1) <= BAG:  # what is seen once tells nothing
+            if np.count_nonzero(often > 1) <= BAG:  # a value that is seen once says nothing
                 held = values[often > 1].tolist()
                 yield from (feature("bag", f"whether it holds {v}", partial(_holds, v), groups, 2) for v in held)
 
@@ -167,7 +168,7 @@ def _bit(j: int, i: int, group: Group) -> NDArray[Any]:
 
 
 def _lowest_bit(j: int, group: Group) -> NDArray[np.int64]:
-    """The power of 2 that is the lowest bit of each float: what it was rounded to betrays what was added to it.
+    """The exponent of the lowest set bit of each float: the grid of a sum betrays its summands.
 
     Source: Mironov 2012, "On significance of the least significant bits for differential privacy".
     """
@@ -187,7 +188,7 @@ def _sum(group: Group) -> NDArray[np.float64]:
 
 
 def _numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """The values, with what infinities leave undefined above all numbers."""
+    """The values, with undefined differences of infinities placed above all numbers."""
     return np.where(np.isnan(values), np.finfo(np.float64).max, values) if values.dtype.kind == "f" else values
 
 
@@ -200,13 +201,13 @@ def _holds(value: float, group: Group) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A fixed function of a report: by its skeleton a constant, plus a sum over features of a weight for each cell."""
+    """A fixed function of a report: a constant per skeleton, plus a sum over features of a weight per cell."""
 
     name: str
     constants: dict[Skeleton, float]
     terms: dict[Skeleton, list[tuple[Feature, NDArray[np.float64]]]]
     smooth: bool = False
-    """Whether so little is fitted that the views which fit it may choose its thresholds."""
+    """Whether so few parameters are fitted that the same reports may choose its thresholds."""
 
     def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
         """Scores of the reports, in their order."""
@@ -220,8 +221,8 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
-    """A fixed function of a report: one number of it, from the middle up, or down; 0 for another skeleton."""
+class NumberScore:
+    """A fixed function of a report: the signed distance of one number from a middle; 0 for another skeleton."""
 
     name: str
     skeleton: Skeleton

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ldpaudit.attacks.blackbox.choosing import LUCK, Found, Reports, learn
+from ldpaudit.attacks.blackbox.choosing import LUCK, Chosen, Reports, learn
 from ldpaudit.attacks.blackbox.encoding import Encoded, join
 from ldpaudit.attacks.games.two_inputs import CANDIDATES, Prospect
 from ldpaudit.experiment import Experiment
@@ -47,7 +47,7 @@ class Learning:
     classifier: bool
     tell: Callable[[int], None]
 
-    def run(self) -> tuple[Found, int]:
+    def run(self) -> tuple[Chosen, int]:
         """What was chosen, and how many views that took."""
         sizes = self._sizes()
         reports = Reports([{} for _ in range(self.inputs)], 0)
@@ -72,16 +72,16 @@ class Learning:
         joined = [join(reports.drawn[x], reports.size, new) for x, new in zip(places, fresh, strict=True)]
         return Reports(joined, reports.size + size)
 
-    def _learn(self, reports: Reports, drawn: int, looks: int, last: bool = False) -> Found:
+    def _learn(self, reports: Reports, drawn: int, looks: int, last: bool = False) -> Chosen:
         self.tell(drawn)
         e = self.experiment
         prospect = Prospect(e.delta, e.alpha, max(e.trials - drawn, 1), LUCK / CANDIDATES**2 / looks)
         return learn(reports, prospect, e.seed if self.classifier else None, last)
 
-    def _enough(self, found: Found) -> bool:
+    def _enough(self, found: Chosen) -> bool:
         return self.experiment.enough is not None and found.promise > self.experiment.enough
 
-    def _again(self, reports: Reports, found: Found, drawn: int, looks: int) -> tuple[Found, int]:
+    def _again(self, reports: Reports, found: Chosen, drawn: int, looks: int) -> tuple[Chosen, int]:
         """From as many reports again, on the two inputs alone."""
         size = self.budget * (AGAIN - 1) // 2
         drawn += 2 * size

@@ -1,4 +1,4 @@
-"""Reports that name a public coin: what the rest says depends on which, and says nothing where they are mixed."""
+"""Reports that name a public coin, such as the index of a hash function: the rest is to be read given the coin."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from ldpaudit.attacks.blackbox.features import Feature, feature
 from ldpaudit.mechanisms._hadamard import transform
 
 COINS, SIDES = 2, 64
-"""Numbers of a report that may be coins, and values that one may have: of more, each is too rare."""
+"""Numbers of a report that may be coins, and values of a coin: with more, each value is too rare to learn from."""
 PARTS, PAIRS = 256, 1 << 12
-"""Numbers of a report that are looked at, and values of a coin and one of them."""
+"""Numbers of a report that are looked at, and pairs of a value of the coin and a value of one of them."""
 CELLS = 1 << 15
-"""Values of a coin and of all bits of a report whose parities are looked at."""
+"""Patterns of the coin and all bits of a report, at most, where parities are looked at."""
 _WORD = 31
+"""Bits of the numbers that are looked at: a coin and a number fit into one int64."""
 _LARGEST = 1 << _WORD
 _BIASES = np.tanh(np.geomspace(0.05, 9.0, 20) / 2)
+"""Biases of a parity that are tried: those of randomized bits with epsilon from 0.05 to 9."""
 
 Floats = NDArray[np.float64]
 
 
 def with_coins(groups: Sequence[Group | None]) -> Iterator[Feature]:
-    """Each number of a report together with a coin, a family for each coin; and all their bits together."""
+    """Features of each number of a report given a coin, a family for each coin; and of all bits together."""
     leaves = [group.leaves for group in groups if group is not None]
     if not 1 < len(leaves[0]) <= PARTS:
         return
@@ -49,7 +51,7 @@ def _both(coin: int, j: int, group: Group) -> NDArray[np.int64]:
 
 
 def _bits(coin: int | None, values: list[NDArray[np.int64]], groups: Sequence[Group | None]) -> Feature | None:
-    """All bits of a report, those of the coin first; None where there are too many."""
+    """The feature of all bits of a report, those of the coin first; None where there are too many."""
     # Two values are one bit, whatever they are.
     tops = [None if j == coin or len(v) != 2 else int(v[-1]) for j, v in enumerate(values)]
     widths = [0 if j == coin else 1 if len(v) == 2 else int(v.max()).bit_length() for j, v in enumerate(values)]
@@ -67,13 +69,13 @@ def _bits(coin: int | None, values: list[NDArray[np.int64]], groups: Sequence[Gr
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """The place of a report's bits among all patterns, those of the coin first; of what is no pattern, beyond all."""
+    """The index of a report's bits among all patterns, those of the coin first; for what is no pattern, the index after them."""
 
     coin: int | None
     sides: NDArray[np.int64]
     widths: tuple[int, ...]
     tops: tuple[int | None, ...]
-    """Of numbers with two values the larger one."""
+    """Of a number with two values the larger one; None for other numbers."""
 
     def __call__(self, group: Group) -> NDArray[np.int64]:
         index, known = np.zeros(len(group.rows), dtype=np.int64), np.ones(len(group.rows), dtype=np.bool_)
@@ -91,9 +93,9 @@ class _Pattern:
 def parity_ratio(first: Floats, second: Floats, sides: int) -> Floats:
     r"""Log-ratio of the frequencies of bit patterns, where each input biases one parity of the bits.
 
-    For each side of a coin an input makes one set of bits even, or odd, more often than not, and leaves the rest fair:
-    what a noisy coefficient of a Hadamard transform does. The bias is the likeliest; the set is not chosen: the law is the
-    mean over all of them, by their likelihood.
+    For each side of a coin an input makes the sum of one set of bits even, or odd, more often than not, and leaves the rest
+    fair, as a noisy coefficient of a Hadamard transform does. The bias is the likeliest one. The set is not chosen: the
+    law is the mean over all sets, weighted by their likelihood.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ def parity_ratio(first: Floats, second: Floats, sides: int) -> Floats:
     tables = [counts[:-1].reshape(sides, -1) for counts in (first, second)]
     both = np.concatenate(tables)
     shown = both.sum(axis=1, keepdims=True)
-    # How many more views make a set of bits even than odd; and odd than even.
+    # For each set of bits, the views with an even sum less those with an odd one; and the reverse.
     surplus = np.array([transform(row) for row in both])[:, 1:]
     surplus = np.concatenate([surplus, -surplus], axis=1)
 

@@ -1,4 +1,4 @@
-"""A log-likelihood ratio that is flat, then straight, then flat: the mean over all places of the two ends of the slope."""
+"""A log-likelihood ratio that is flat, then straight, then flat, averaged over all places of the two ends of the slope."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scipy import special
 STEPS = 25
 """Newton steps for the heights, at most."""
 NEAR = 1e-6
-"""The height is found where a step is smaller, in nats."""
+"""Precision of the heights, in nats."""
 LARGEST = 1e300
-"""Numbers beyond it have no slope between them: their difference is no float."""
+"""Numbers beyond it have no slope between them: their difference may overflow."""
 _RIDGE = 1e-3
-"""Keeps a height finite where no view of one input lies beyond the slope."""
+"""Weight of a ridge penalty: it keeps a height finite where no view of one input lies beyond the slope."""
 
 Floats = NDArray[np.float64]
 
@@ -23,10 +23,10 @@ Floats = NDArray[np.float64]
 def ramp_ratio(first: Floats, second: Floats, cells: NDArray[Any]) -> Floats:
     r"""Log-ratio of the frequencies of bins in order, as a ramp between two plateaus as high as each other.
 
-    What noise as such a ramp leaves of two inputs is a fall from :math:`h` to :math:`-h` between two ends :math:`u < v`:
-    flat beyond them, since no view may tell more than epsilon. Each two ends get the height that fits best, and a weight
-    as their likelihood; the mean over all is flat where the sample cannot tell where the slope begins, and no luck of a
-    few views makes a peak of it.
+    The ratio falls from :math:`h` to :math:`-h` between two ends :math:`u < v` and is flat beyond them, as under Laplace
+    noise, where no view shows more than epsilon. Each pair of ends gets the height that fits best, and its likelihood as a
+    weight. The mean over all pairs is flat where the sample cannot show where the slope begins, and a few lucky views make
+    no peak.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def ramp_ratio(first: Floats, second: Floats, cells: NDArray[Any]) -> Floats:
 
 
 def _slopes(cells: Floats) -> Floats:
-    """From -1 to 1, for each two ends: the mean over each bin, by its own ends."""
+    """For each pair of ends, the ramp from -1 to 1, averaged over each bin."""
     i, j = np.triu_indices(len(cells), 1)
-    apart = cells[i] < cells[j]  # not, where large integers are one float
+    apart = cells[i] < cells[j]  # false where two large integers are the same float
     low, high = cells[i[apart], None], cells[j[apart], None]
     with np.errstate(over="ignore"):
         at = 2 * np.clip((cells - low) / (high - low), 0.0, 1.0) - 1

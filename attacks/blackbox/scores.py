@@ -1,4 +1,4 @@
-"""Scores that may tell one input of a function of unknown make from another, made of what each shows how often."""
+"""Candidate scores for a black-box randomizer, made of the counts of its features."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.blackbox.classifier import Learned
-from ldpaudit.attacks.blackbox.counts import Book
+from ldpaudit.attacks.blackbox.classifier import ClassifierScore
+from ldpaudit.attacks.blackbox.counts import FeatureCounts
 from ldpaudit.attacks.blackbox.empirical_bayes import shared_ratios
 from ldpaudit.attacks.blackbox.encoding import Skeleton
-from ldpaudit.attacks.blackbox.features import Feature, Score, Threshold, log_ratio, monotone_ratio
+from ldpaudit.attacks.blackbox.features import Feature, NumberScore, Score, log_ratio, monotone_ratio
 from ldpaudit.attacks.blackbox.public_coins import parity_ratio
 from ldpaudit.attacks.blackbox.ramps import ramp_ratio
 
 THRESHOLDS = 4
-"""Numbers of a report whose thresholds are tried."""
+"""Numbers of a report on which thresholds are tried, per family."""
 
-Candidate: TypeAlias = Score | Threshold | Learned
+AnyScore: TypeAlias = Score | NumberScore | ClassifierScore
 Weighted: TypeAlias = list[tuple[Feature, NDArray[np.float64]]]
 _WORDS = {"whole": "whole reports", "leaf": "the report's numbers", "bag": "all values' presence"}
 NOTHING = Score("nothing: all reports are the same", {}, {})
+"""The score that is 0 everywhere."""
 
 
-def ratios(book: Book, a: int, b: int) -> Iterator[Score]:
-    """Likelihood ratios of one family of features or other, cell by cell."""
+def ratios(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
+    """Likelihood ratios of one family of features at a time, cell by cell."""
     constants = _constants(book, a, b)
     if any(constants.values()):
         yield Score("the likelihood ratio of types and lengths", constants, {})
@@ -52,7 +53,7 @@ def ratios(book: Book, a: int, b: int) -> Iterator[Score]:
             yield Score(name, constants, terms)
 
 
-def ramps(book: Book, a: int, b: int) -> Iterator[Score]:
+def ramps(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
     """Scores that rise from one plateau to another, in one number or in two."""
     for most, name in ((1, "a ramp in one number of the report"), (2, "ramps in two numbers of the report, added")):
         terms = {s: _ramps(book, s, most, a, b) for s in book.shapes}
@@ -60,8 +61,8 @@ def ramps(book: Book, a: int, b: int) -> Iterator[Score]:
             yield Score(name, _constants(book, a, b), terms)
 
 
-def posteriors(book: Book, a: int, b: int) -> Iterator[Score]:
-    """Scores by what is likely of many cells together: parities of bits, and ratios that cells have in common."""
+def posteriors(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
+    """Posterior scores of many cells together: parities of bits, and ratios that cells share."""
     for s, f in ((s, f) for s, found in book.features.items() for f in found if f.family.startswith("parity")):
         weights = parity_ratio(f.counts[a], f.counts[b], int(f.family.removeprefix("parity ")))
         yield Score(f.name, {}, {s: [(f, weights)]})
@@ -71,8 +72,8 @@ def posteriors(book: Book, a: int, b: int) -> Iterator[Score]:
             yield Score(f"the likelihood ratios that {_WORDS.get(family, family)} share", _constants(book, a, b), terms)
 
 
-def thresholds(book: Book, a: int, b: int) -> Iterator[Threshold]:
-    """Thresholds on one number of the most frequent skeleton; counts tell no more than the middle and the direction."""
+def thresholds(book: FeatureCounts, a: int, b: int) -> Iterator[NumberScore]:
+    """Thresholds on one number of the most frequent skeleton; only the middle and the direction are fitted."""
     skeleton = next(iter(book.shapes))
     for family in ("leaf", "difference", "sum"):
         for f in [f for f in book.ranked(skeleton, family, a, b) if f.binned][:THRESHOLDS]:
@@ -81,34 +82,34 @@ def thresholds(book: Book, a: int, b: int) -> Iterator[Threshold]:
             shares = np.cumsum(both / np.maximum(both.sum(axis=1, keepdims=True), 1), axis=1)
             sign = 1.0 if shares[0].sum() < shares[1].sum() else -1.0  # the input with the larger values
             end = f.cells[min(max(middle, 0), len(f.cells) - 1)]
-            yield Threshold(f"thresholds on {f.name}", skeleton, f.read, float(end), sign)
+            yield NumberScore(f"thresholds on {f.name}", skeleton, f.read, float(end), sign)
 
 
-def _constants(book: Book, a: int, b: int) -> dict[Skeleton, float]:
+def _constants(book: FeatureCounts, a: int, b: int) -> dict[Skeleton, float]:
     weights = log_ratio(book.shape_counts[a], book.shape_counts[b])
     return {skeleton: float(weights[i]) for skeleton, i in book.shapes.items()}
 
 
-def _terms(book: Book, skeleton: Skeleton, family: str, most: int | None, a: int, b: int) -> Weighted:
+def _terms(book: FeatureCounts, skeleton: Skeleton, family: str, most: int | None, a: int, b: int) -> Weighted:
     """The features of a family that differ most, and the weights of their cells."""
     found = book.ranked(skeleton, family, a, b)[:most]
     return _some([(f, log_ratio(f.counts[a], f.counts[b])) for f in found])
 
 
-def _binned(book: Book, skeleton: Skeleton, most: int, a: int, b: int) -> list[Feature]:
+def _binned(book: FeatureCounts, skeleton: Skeleton, most: int, a: int, b: int) -> list[Feature]:
     """The numbers with bins that differ most."""
     return [f for f in book.ranked(skeleton, "leaf", a, b) if f.binned][:most]
 
 
-def _monotone(book: Book, skeleton: Skeleton, most: int, a: int, b: int) -> Weighted:
+def _monotone(book: FeatureCounts, skeleton: Skeleton, most: int, a: int, b: int) -> Weighted:
     return _some([(f, monotone_ratio(f.counts[a], f.counts[b])) for f in _binned(book, skeleton, most, a, b)])
 
 
-def _ramps(book: Book, skeleton: Skeleton, most: int, a: int, b: int) -> Weighted:
+def _ramps(book: FeatureCounts, skeleton: Skeleton, most: int, a: int, b: int) -> Weighted:
     return _some([(f, ramp_ratio(f.counts[a], f.counts[b], f.cells)) for f in _binned(book, skeleton, most, a, b)])
 
 
-def _shared(book: Book, skeleton: Skeleton, family: str, a: int, b: int) -> Weighted:
+def _shared(book: FeatureCounts, skeleton: Skeleton, family: str, a: int, b: int) -> Weighted:
     found = [f for f in book.features[skeleton] if f.family == family]
     weights = shared_ratios([f.counts[a] for f in found], [f.counts[b] for f in found]) if found else []
     return _some(list(zip(found, weights, strict=True)))

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import probe
-from ldpaudit.attacks.blackbox.choosing import Found
+from ldpaudit.attacks.blackbox.choosing import Chosen
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, require_alike
 from ldpaudit.attacks.blackbox.learning import Learning
 from ldpaudit.attacks.blackbox.sampler import Sampler
-from ldpaudit.attacks.blackbox.scores import Candidate
+from ldpaudit.attacks.blackbox.scores import AnyScore
 from ldpaudit.attacks.blackbox.two_users import neighbouring
 from ldpaudit.attacks.games.game import Target
-from ldpaudit.attacks.games.two_inputs import Event
+from ldpaudit.attacks.games.two_inputs import ThresholdRule
 from ldpaudit.experiment import AS_RETURNED, Experiment, Progress, Reading
 from ldpaudit.pace import LEARNING, LEAST, least_trials
 
@@ -28,7 +28,7 @@ MOST_NUMBERS = 2 * 10**7
 """Numbers in the reports that are learned from, all together: 160 MB of floats."""
 FRESH = 1 << 31
 """Which child of the seed draws what is learned from. The engine's children begin with 0, 1 or 2: its views are none of these."""
-GUESSED = Event(1.0, -1.0)
+GUESSED = ThresholdRule(1.0, -1.0)
 """What the engine counts of guesses, which are scores of 1, -1 and 0."""
 
 
@@ -114,10 +114,10 @@ def _budget(inputs: int, width: int, trials: int) -> int:
 
 
 def _target(
-    sampler: Sampler, given: Sequence[Any], first: Sequence[Encoded], found: Found, reading: Reading, width: int
+    sampler: Sampler, given: Sequence[Any], first: Sequence[Encoded], found: Chosen, reading: Reading, width: int
 ) -> Target:
     (a, b), score = found.pair, found.score
-    guesses = _Guesses(sampler, (given[a], given[b]), (tuple(first[a]), tuple(first[b])), score, found.event)
+    guesses = _Guesses(sampler, (given[a], given[b]), (tuple(first[a]), tuple(first[b])), score, found.rule)
     return Target(
         pair=(given[a], given[b]),
         event=f"{reading.words}extremes of a learned score: {score.name}",
@@ -140,8 +140,8 @@ class _Guesses:
     pair: tuple[Any, Any]
     skeletons: tuple[tuple[Skeleton, ...], tuple[Skeleton, ...]]
     """Of one report on either input."""
-    score: Candidate
-    event: Event
+    score: AnyScore
+    rule: ThresholdRule
 
     def __call__(self, side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         x = self.pair[side]
@@ -155,4 +155,4 @@ class _Guesses:
 
     def _of(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
         scores = self.score(encoded, size)
-        return (scores >= self.event.upper).astype(np.float64) - (scores <= self.event.lower)
+        return (scores >= self.rule.upper).astype(np.float64) - (scores <= self.rule.lower)

@@ -1,7 +1,7 @@
-"""Several users served by one program: what a seed that is fixed, or shared, tells of them.
+"""Two users served by one program: their reports together show a seed that is fixed or shared.
 
-Each user's report may be private, and two together not: noise that both share drops out of their difference. Where the
-reports are independent, all of them together are as private in one user's value as that user's own.
+Each user's report may be private, and the two together not: noise that both share drops out of their difference. Where the
+reports are independent, both together are as private in one user's value as that user's own report.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _compared(first: Any, second: Any) -> Any:
     """Both reports, whether they are equal, and, of numbers, the difference."""
     try:
         same = pickle.dumps(first) == pickle.dumps(second)
-    except Exception:  # whatever a report raises that is none: the encoding will say so
+    except Exception:  # whatever a strange report raises when it is pickled: the encoding will say what it is
         same = False
     try:
         less = np.subtract(np.asarray(second, dtype=np.float64), np.asarray(first, dtype=np.float64))

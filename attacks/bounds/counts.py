@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Right and wrong guesses among so many views."""
+    """Right and wrong guesses, and the number of views, abstentions included."""
 
     right: int = 0
     wrong: int = 0
@@ -26,13 +26,13 @@ class Counts:
 
 
 class LevelTest(Protocol):
-    """A test of (epsilon, delta)-privacy that grows laxer with epsilon, so that it inverts to a bound."""
+    """A test of (epsilon, delta)-privacy. What refutes an epsilon refutes every smaller one, so the test inverts to a bound."""
 
     def epsilon_lower(self, counts: Counts) -> float:
         """Lower confidence bound on epsilon, in nats; 0 where the guesses are no better than chance."""
 
     def p_value(self, counts: Counts, epsilon: float) -> float:
-        """Probability, at most, of counts like these where epsilon is so large; at most 1."""
+        """Upper bound on the probability of counts like these, or better ones, under (epsilon, delta)-privacy."""
 
     def refutes(self, counts: Counts, epsilon: float) -> bool:
         """Whether the bound exceeds epsilon."""

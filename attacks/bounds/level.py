@@ -1,4 +1,4 @@
-"""Which test belongs to an audit, the bound that it gives again, and what it would have detected."""
+"""Which test an audit takes, the bound that its counts give, and what it would have detected."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ POWER = 0.95
 def level_test(
     mode: Mode, inputs: int, delta: float, directions: int, alpha: float, tuning: tuple[float, ...]
 ) -> LevelTest:
-    """The test that belongs to a mode, a game and a delta."""
+    """The test for a mode, a game on k inputs, and a delta; the rule guesses `directions` of the inputs."""
     share = delta * directions / inputs
     if mode is Mode.SEQUENTIAL:
-        return e_process.Wealth(inputs, share, alpha, tuning)
-    return binomial.Binomial(inputs, alpha) if share == 0 else nuisance.Worst(inputs, share, alpha)
+        return e_process.EProcess(inputs, share, alpha, tuning)
+    return binomial.BinomialTest(inputs, alpha) if share == 0 else nuisance.NuisanceTest(inputs, share, alpha)
 
 
 def bound_of(evidence: Evidence) -> float:
-    """The bound that an evidence's counts give: what it must say, whatever it says."""
+    """The bound computed again from the counts of an evidence, whatever bound it states."""
     counts = Counts(evidence.right, evidence.guesses - evidence.right, evidence.measured)
     e, alpha = evidence, evidence.level * (1 - evidence.confidence)
     return level_test(e.mode, e.inputs, e.delta, e.directions, alpha, e.tuning).epsilon_lower(counts)
 
 
 def detectable(test: LevelTest, counts: Counts, inputs: int, share: float, epsilon: float) -> float | None:
-    """An epsilon that so many guesses tell from the claimed one with 95 % power, nearly the smallest; None where none is.
+    """Nearly the smallest epsilon that this many guesses tell from the claimed one with 95 % power; None where there is none.
 
-    Of a sequential test it is what the last look alone would detect: the earlier ones add to the power.
+    For a sequential test it is what the last look alone would detect; the earlier looks add to the power.
     """
     guesses = counts.right + counts.wrong
     if not guesses or not test.refutes(Counts(guesses, 0, counts.trials), epsilon):

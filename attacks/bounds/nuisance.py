@@ -32,31 +32,33 @@ from ldpaudit.attacks.bounds.binomial import MARGIN
 from ldpaudit.attacks.bounds.counts import Counts
 
 NUISANCE = 1e-3
-"""Share of the level that pays for the confidence interval of the nuisance W."""
+"""Share of the level that pays for the confidence interval of the nuisance W. It is lost
+to the test, and a wider interval would cost more. Source: Berger, Boos 1994."""
 EXACT = 512
-"""Wrong guesses up to this number are summed one by one, and the tails of four times as many right ones are exact."""
+"""Up to this many wrong guesses are summed one by one, and tails of up to four times as many right guesses are exact."""
 _BLOCKS, _CELLS, _ROUNDS = 512, 32, 16
-"""Blocks of wrong guesses above that, cells of C to begin with, and how often those that decide are halved."""
+"""Blocks of wrong guesses above that, cells of C to begin with, and rounds in which the cells that decide are halved. More
+of any only narrows the p-value, which is an upper bound at every setting."""
 _TRIED = 16
-"""Points, besides the most promising, at which a cell's worst case is tried."""
+"""Cells, besides the most promising one, in which the worst case is tried at a point."""
 _SHARP = 1.03
-"""The supremum is found, from above, to this factor at levels of a sixth and above, and to its power z below."""
+"""The supremum is found, from above, to within this factor at levels of a sixth and above, and to its power z below."""
 _NEAR, _PRECISION, _STEPS = 0.99, 1e-6, 12
-"""The inversion ends where p is so near the level, or epsilon so precise, or after so many steps."""
+"""The inversion ends where p is at least this share of the level, or epsilon this precise, or after this many steps."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Worst:
+class NuisanceTest:
     """The test; see `ldpaudit.attacks.bounds.counts.LevelTest`.
 
     Parameters
     ----------
     inputs : int
-        How many the game draws from.
+        How many inputs the game draws from.
     share : float
-        The delta times the share of the inputs that are guessed, above 0.
+        The delta times the share of the inputs that are ever guessed, above 0.
     alpha : float
         Failure probability.
     """
@@ -104,7 +106,7 @@ class Worst:
         return max(1.0, -float(special.ndtri(self.alpha)))
 
     def _curve(self, counts: Counts) -> float:
-        """The lambda of the curve that the counts lie on, rounded down; 0 where they lie on none."""
+        """The lambda of the curve through the counts, rounded down; 0 where there is none."""
         wrong, square = counts.wrong, self._z**2
         wide = square * (wrong + 1 + square / 4)
         gained, explained = counts.right - counts.trials * self.share, square * counts.trials * self.share
@@ -114,7 +116,7 @@ class Worst:
         return 2 * c / (b + math.sqrt(b * b - 4 * a * c)) * (1 - 1e-12)
 
     def _worst(self, counts: Counts, epsilon: float, stop: float) -> float:
-        """The p-value from above, to three percent; early, where it is sure to be below or above `stop`."""
+        """Upper bound on the p-value, three percent too large at most; less precise once it is surely above or below `stop`."""
         if epsilon == math.inf or not (curve := self._curve(counts)):
             return 1.0
         odds = math.exp(min(epsilon, 700.0)) / (self.inputs - 1) * (1 + 1e-14)
@@ -134,9 +136,9 @@ class Worst:
             left, right, above = left[decides], right[decides], above[decides]
             if not len(left):
                 return min(1.0, settled + beta)
-            # Where epsilon is large all cells look alike from above: the best of the first may be far below the others.
+            # Where epsilon is large the upper bounds of all cells look alike: the best of the first may be far from the worst case.
             tried = left[np.unique([int(np.argmax(above)), *np.linspace(0, len(left) - 1, _TRIED, dtype=np.int64)])]
-            # In the same blocks, or what these lose would never fall within the factor.
+            # In the same blocks: what blocks lose would never fall within the factor.
             within = self._tail(counts, curve, np.minimum(odds * tried + self.share, 1 - tried), tried, blocks)
             reached = max(reached, float(within.max()))
             if reached > stop - beta > 0:
@@ -146,7 +148,7 @@ class Worst:
         return min(1.0, max(settled, float(above.max())) + beta)
 
     def _blocks(self, n: int, wrong: Floats) -> NDArray[np.int64]:
-        """The first numbers of blocks of wrong guesses, from 0 on; the last block has no end."""
+        """Where the blocks of wrong guesses begin, from 0 on; the last block has no end."""
         most, far = n * float(wrong.max()), 4 + self._z
         last = min(n, math.ceil(most + far * (math.sqrt(most) + far)))
         if last <= EXACT:
@@ -158,7 +160,7 @@ class Worst:
     def _tail(
         self, counts: Counts, curve: float, right: Floats, wrong: Floats, start: NDArray[np.int64]
     ) -> Floats:
-        """P[beyond the curve], from above, where a view is guessed right and wrong with these chances."""
+        """Upper bound on P[counts beyond the curve], for views guessed right and wrong with these probabilities."""
         n, z = counts.trials, self._z
         if start[-1] <= EXACT:
             below = np.cumsum(_mass(start[:-1, None], n, wrong), axis=0)
@@ -173,27 +175,30 @@ class Worst:
 
 
 def _mass(count: NDArray[Any], n: int, p: Floats) -> Floats:
-    """P[Binomial(n, p) = count], from above: the logarithms of the factorials of n cancel."""
+    """Upper bound on P[Binomial(n, p) = count]; the margin covers the cancellation of logarithms of factorials."""
     logs = special.gammaln(n + 1.0) - special.gammaln(count + 1.0) - special.gammaln(n - count + 1.0)
     logs = logs + special.xlogy(count, p) + special.xlog1py(n - count, -p)
     return np.asarray(np.exp(logs) * (1 + 1e-12 + 1e-15 * n * math.log(n + 1)))
 
 
 def _normal(count: NDArray[Any], n: NDArray[Any] | int, p: Floats) -> Floats:
-    """The normal quantile next to ``P[Binomial(n, p) <= count]``, below it for `count` and above for ``count + 1``."""
+    """Signed root of the divergence: its normal tail is below ``P[Binomial(n, p) <= count]``, and above it for ``count + 1``.
+
+    Source: Zubkov, Serov 2013.
+    """
     share = np.clip(count / np.maximum(n, 1), 0.0, 1.0)
     divergence = special.rel_entr(share, p) + special.rel_entr(1 - share, 1 - p)
     return np.asarray(np.sign(share - p) * np.sqrt(2 * np.maximum(n * divergence, 0.0)))
 
 
 def _at_most(count: NDArray[Any], n: int, p: Floats) -> Floats:
-    """P[Binomial(n, p) <= count], from above, for ``0 < count``."""
+    """Upper bound on P[Binomial(n, p) <= count], for ``0 < count``."""
     bound = special.ndtr(_normal(count[:, None] + 1, n, p)) * (1 + 1e-6)
     return np.asarray(np.where(count[:, None] + 1 >= n, 1.0, np.minimum(bound, 1.0)))
 
 
 def _at_least(count: Floats, n: NDArray[Any], p: Floats) -> Floats:
-    """P[Binomial(n, p) >= count], from above; exact where that can matter."""
+    """Upper bound on P[Binomial(n, p) >= count]; exact where that can matter."""
     p = np.minimum(p, 1.0)
     bound = np.minimum(special.ndtr(-_normal(count - 1, n, p)) * (1 + 1e-6), 1.0)
     few = np.broadcast_to((count > 0) & (count <= 4 * EXACT) & (count <= n), bound.shape)

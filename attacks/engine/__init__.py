@@ -1,5 +1,5 @@
 """The engine: units of sampling work whose counts add, on one core, a pool or a cluster, with checkpoints.
 
-Reading order: `work` (a unit, a stream of them, a checkpoint), `play` (choose the event, count, stop), `run` (arguments in,
-evidence out), `reproducible` (which code may be sampled elsewhere).
+Reading order: `work` (a unit, a stream of units, a checkpoint), `play` (choose the rule, count, stop), `run` (an experiment in,
+evidence out), `reproducible` (which code may be sampled in another process or another run).
 """

@@ -1,7 +1,7 @@
-"""Whether all that a code draws comes from the generator that it is given, so that its reports repeat only when they should.
+"""Whether audited code draws from the generator that it is given, and from nothing else.
 
-Copies of any other random state draw the same in several processes; so does one that begins anew when an audit goes on from
-its checkpoint. Reports that are counted twice are not independent, and what is true would be refuted.
+A random state of its own would be copied to several processes, or begin anew when an audit goes on from its checkpoint, and
+draw the same reports twice. Reports that are counted twice are not independent, and a true claim would be refuted.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Plan
 
 VIEWS, SHARE = 1024, 16
-"""So many views are drawn twice to see whether they are the same, or this part of the budget."""
+"""Views that are drawn twice to see whether they are the same, at most; and at most a 16th of the budget."""
 VIEW_BYTES = 1 << 20
-"""Memory of a view, at most, as far as is known: few are asked for at a time."""
+"""Memory that one view is assumed to take, since nothing is known of it: 64 are asked for at a time."""
 
 
 Ask = Callable[[Callable[..., Any], int, np.random.Generator], None]
@@ -34,14 +34,14 @@ Ask = Callable[[Callable[..., Any], int, np.random.Generator], None]
 
 
 def in_one_process(executor: futures.Executor | None) -> bool:
-    """Whether who works shares all state with who asks."""
+    """Whether the executor's workers share all state with this process."""
     # From Python 3.14 on; each of its threads imports anew.
     apart: Any = getattr(futures, "InterpreterPoolExecutor", ())
     return executor is None or (isinstance(executor, futures.ThreadPoolExecutor) and not isinstance(executor, apart))
 
 
 def takes_rng(code: Mechanism | Callable[..., Any]) -> bool:
-    """Whether a code says that it draws from the generator that it is given."""
+    """Whether code declares that it draws from the generator that it is given."""
     return isinstance(code, Mechanism) or (positional(code) >= 3 and getattr(code, "seeded", True))
 
 

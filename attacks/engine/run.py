@@ -1,4 +1,4 @@
-"""An audit from its arguments to its evidence."""
+"""An experiment in, evidence out."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _evidence(job: Job, state: State) -> Evidence:
     game, test, claimed = games(job.source)[state.game], job.test(state, mode, level), asked.epsilon
     share = asked.delta * state.directions / game.inputs
     p_value = None if claimed is None else min(1.0, test.p_value(counts, claimed) / level)
-    if p_value is not None and claimed is not None and bound > claimed:  # some p-values are found from above, to a few percent
+    if p_value is not None and claimed is not None and bound > claimed:  # some p-values are upper bounds, a few percent too large
         p_value = min(p_value, asked.alpha)
     return Evidence(
         epsilon_lower=bound,
@@ -80,10 +80,10 @@ def _evidence(job: Job, state: State) -> Evidence:
 
 
 def _words(event: str, state: State, counts: Counts) -> str:
-    """What was looked for, and where it was seen on one input only, what that is worth."""
-    if not state.event.certain or not counts.right or counts.wrong:
+    """What was looked for; and where it was seen on one input only, that epsilon may be infinite."""
+    if not state.rule.certain or not counts.right or counts.wrong:
         return event
     return (
-        f"{event}, which the declared mechanism shows on one of the two inputs only: seen so {counts.right} times and "
-        "never otherwise, so epsilon is infinite unless the audited code shows it on the other input too"
+        f"{event}, which the declared mechanism shows on one of the two inputs only: seen there {counts.right} times and "
+        "never on the other, so epsilon is infinite unless the audited code shows it on the other input too"
     )

@@ -1,4 +1,7 @@
-"""Units of sampling work, anywhere: (game, seed child, size, event) to counts that add, and a file to go on from."""
+"""Units of sampling work that anybody may do, and the file from which an audit goes on.
+
+A unit is (game, child of the seed, size, rule); its result is a table of counts, and tables add.
+"""
 
 from __future__ import annotations
 
@@ -19,28 +22,29 @@ from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.games import k_inputs, sources, two_inputs
 
 WINDOW = 32
-"""Units that are given to an executor ahead of the one that is waited for."""
+"""Units given to an executor ahead of the one that is waited for: enough to keep 16 workers busy, two units each."""
 LARGEST, SMALLEST = 1 << 20, 1 << 12
-"""Views of a unit where nothing stops before the end."""
-SCHEMA = "ldpaudit.checkpoint/1"
+"""Views of a unit where nothing stops before the end: at least what takes longer to draw than to hand out, at most what
+fits into memory as scores (8 MB)."""
+SCHEMA = "ldpaudit.checkpoint/2"
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Some of the work; what it draws depends on the seed and on its own place alone, never on who does it or when."""
+    """A part of the sampling. What it draws depends on the seed and on its place alone, never on who does it or when."""
 
     source: sources.Source
     game: int
     seed: int
     place: tuple[int, ...]
     size: int
-    event: Any = None
+    rule: Any = None
 
     def __call__(self) -> Any:
-        """Right and wrong guesses; without an event, what one can be chosen from."""
+        """Right and wrong guesses by the rule; without one, a sample from which a rule can be chosen."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=self.place))
         played = sources.games(self.source)[self.game]
-        return played.draw(self.size, rng) if self.event is None else played.measure(self.event, self.size, rng)
+        return played.draw(self.size, rng) if self.rule is None else played.measure(self.rule, self.size, rng)
 
 
 def _do(unit: Unit) -> Any:
@@ -48,7 +52,7 @@ def _do(unit: Unit) -> Any:
 
 
 def stream(units: Iterable[Unit], executor: Executor | None) -> Generator[Any, None, None]:
-    """Results in the order of the units. Some are worked on ahead; what is not asked for is given up.
+    """Results in the order of the units. An executor works ahead; results that nobody asks for are given up.
 
     Raises
     ------
@@ -86,10 +90,28 @@ def _require_pickle(unit: Unit) -> None:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far an audit is, with its event chosen: all that it needs to go on; `since` is what was counted before."""
+    """All that an audit needs to go on once its rule is chosen.
+
+    Parameters
+    ----------
+    game : int
+        Position of the game that is played among those of the source.
+    rule : ThresholdRule or SubsetRule
+        Which views are guessed on.
+    directions : int
+        How many of the inputs the test allows a delta for.
+    tuning : tuple of float
+        What a sequential test bets on.
+    drawn, units : int
+        Views drawn so far, and units counted so far.
+    counts : Counts
+        Right and wrong guesses so far.
+    since : Counts
+        Those of them that were counted before the rule was chosen for the last time.
+    """
 
     game: int
-    event: Any
+    rule: Any
     directions: int
     tuning: tuple[float, ...]
     drawn: int
@@ -99,30 +121,30 @@ class State:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; infinite thresholds as text."""
-        event = {name: [*v] if isinstance(v, tuple) else str(v) for name, v in asdict(self.event).items()}
-        return {**asdict(self), "tuning": [*self.tuning], "event": event}
+        rule = {name: [*v] if isinstance(v, tuple) else str(v) for name, v in asdict(self.rule).items()}
+        return {**asdict(self), "tuning": [*self.tuning], "rule": rule}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> State:
         """Read back."""
-        event = data["event"]
-        made = k_inputs.Guesses(tuple(event["at"])) if "at" in event else two_inputs.Event(
-            float(event["upper"]), float(event["lower"])
+        rule = data["rule"]
+        made = k_inputs.SubsetRule(tuple(rule["at"])) if "at" in rule else two_inputs.ThresholdRule(
+            float(rule["upper"]), float(rule["lower"])
         )
         counts = {name: Counts(**data[name]) for name in ("counts", "since")}
-        return cls(**{**data, **counts, "event": made, "tuning": tuple(data["tuning"])})
+        return cls(**{**data, **counts, "rule": made, "tuning": tuple(data["tuning"])})
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A file that an audit writes, whole, after each unit, and that the same audit goes on from.
+    """A file that an audit writes after each unit, and from which the same audit goes on.
 
     Parameters
     ----------
     path : Path
         Where.
     audit : str
-        Everything that the samples and the bound depend on: another audit's file is refused.
+        All that the samples and the bound depend on: the file of another audit is refused.
     """
 
     path: Path
@@ -134,12 +156,12 @@ class Checkpoint:
         return hashlib.sha256(self.audit.encode()).hexdigest()
 
     def load(self) -> State | None:
-        """Where to go on; None where nothing was written yet.
+        """The state from which to go on; None where nothing was written yet.
 
         Raises
         ------
         ValueError
-            Where the file is another audit's, or no checkpoint, or has no folder to be written in.
+            Where the file is another audit's, or no checkpoint, or its folder does not exist.
         """
         if not self.path.parent.is_dir() or self.path.is_dir():
             raise ValueError(f"{self.path}: needs a file in a folder that is there, for a checkpoint")
@@ -155,7 +177,7 @@ class Checkpoint:
         return State.from_json(state)
 
     def save(self, state: State) -> None:
-        """Write; whoever reads sees the old file or the new one, never half of one."""
+        """Replace the file at once: whoever reads it sees the old state or the new one, never half of one."""
         data = {"schema": SCHEMA, "audit": self.digest, "state": state.to_json()}
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
         fresh.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

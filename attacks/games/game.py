@@ -1,4 +1,4 @@
-"""The games that an engine can play, on two inputs and on k: fresh views in, what was guessed out."""
+"""What the engine plays: the game on two inputs and the game on k. Fresh views in, right and wrong guesses out."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ldpaudit.errors import ImplementationError
 from ldpaudit.mechanism import Views
 
 CHUNK = 1 << 17
-"""Views drawn at a time, where views are small."""
+"""Views drawn at a time, where views are small: 1 MB of scores."""
 CHUNK_BYTES = 1 << 26
-"""Memory that views drawn at a time may take."""
+"""Memory that views drawn at a time may take: 64 MB, so that two workers fit beside anything else."""
 
 Draw = Callable[[int, int, np.random.Generator], NDArray[np.float64]]
-"""(side, size, rng) to scores: side 0 or 1 of the pair, `size` independent views."""
+"""(side, size, rng) to the scores of `size` independent views on side 0 or 1 of the pair."""
 Mixed = Callable[[NDArray[np.int64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
-"""Sides, in the order in which views are drawn, to the scores of the views on either."""
+"""Sides, in the order in which the views are drawn, to the scores of the views on each side."""
 Sampler = Callable[[Any, int, np.random.Generator], Views]
 Sample = Any
-"""What a game keeps of views until an event is chosen; what it is, is the game's own affair."""
+"""What a game keeps of views until a rule is chosen: a pair of arrays of scores, or a table of guesses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something to distinguish: scores of its views on the two inputs of a pair.
+    """Two inputs to tell apart, and a source of scores of their views.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ class Target:
     draw : callable
         Scores of fresh views.
     view_bytes : int
-        Memory of one view, which sets how many are drawn at a time.
+        Memory of one view; it sets how many are drawn at a time.
     calibrated : bool
-        Whether scores are log-likelihood ratios under what is declared; then few views choose the event.
-    chosen : Event or None
-        The event, where it was chosen on views that the engine never draws: it spends none on that.
+        Whether scores are log-likelihood ratios under the declared law; then a few views choose the rule.
+    chosen : ThresholdRule or None
+        The rule, where it was chosen already, on views that the engine never draws.
     mixed : callable or None
-        Draws one view after the other, in place of `draw`. Where a view shows what it has in common with those before it, a
-        counter or the time, a coin must have chosen its side: many of one side after another could be told by their place.
+        Draws one view after the other, in place of `draw`. A view may show a counter or the time; then a coin must have
+        chosen its side, or many views of one side in a row could be told by their place.
     """
 
     pair: tuple[Any, Any]
@@ -57,18 +57,8 @@ class Target:
     draw: Draw
     view_bytes: int = 8
     calibrated: bool = False
-    chosen: two_inputs.Event | None = None
+    chosen: two_inputs.ThresholdRule | None = None
     mixed: Mixed | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """What guesses are chosen for: a bound at this delta and level, from so many views, above the claim if there is one."""
-
-    delta: float
-    alpha: float
-    horizon: int
-    claimed: float | None = None
 
 
 class Game(Protocol):
@@ -76,7 +66,7 @@ class Game(Protocol):
 
     @property
     def inputs(self) -> int:
-        """How many are drawn from."""
+        """How many inputs the game draws from."""
 
     @property
     def pair(self) -> tuple[Any, Any]:
@@ -88,23 +78,23 @@ class Game(Protocol):
 
     @property
     def calibrated(self) -> bool:
-        """Whether what is declared tells beforehand how good the guesses are."""
+        """Whether the declared law tells beforehand how good the guesses are."""
 
     @property
     def chosen(self) -> Any:
-        """The event where it is known beforehand, or None."""
+        """The rule where it is known beforehand, or None."""
 
     def draw(self, size: int, rng: np.random.Generator) -> Sample:
-        """What can be guessed from fresh views, before it is decided which guesses count."""
+        """A sample of fresh views, before a rule decides which of them are guessed on."""
 
-    def count(self, event: Any, sample: Sample) -> tuple[int, int]:
+    def count(self, rule: Any, sample: Sample) -> tuple[int, int]:
         """Right and wrong guesses."""
 
-    def measure(self, event: Any, size: int, rng: np.random.Generator) -> tuple[int, int]:
-        """Right and wrong guesses on the views that `draw` would draw."""
+    def measure(self, rule: Any, size: int, rng: np.random.Generator) -> tuple[int, int]:
+        """Right and wrong guesses on the same views that `draw` would draw."""
 
-    def choose(self, samples: Sequence[Sample], views: int, aim: Aim) -> two_inputs.Choice:
-        """Which guesses to count in further views."""
+    def choose(self, samples: Sequence[Sample], views: int, aim: two_inputs.Aim) -> two_inputs.Choice:
+        """The rule of guessing for further views."""
 
 
 def chunks(size: int, view_bytes: int) -> Iterator[int]:
@@ -114,8 +104,8 @@ def chunks(size: int, view_bytes: int) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two inputs, told apart by a score."""
+class TwoInputs:
+    """The game on two inputs, told apart by a score."""
 
     target: Target
     inputs: int = 2
@@ -136,7 +126,7 @@ class Pair:
         return self.target.calibrated
 
     @property
-    def chosen(self) -> two_inputs.Event | None:
+    def chosen(self) -> two_inputs.ThresholdRule | None:
         """See `Game`."""
         return self.target.chosen
 
@@ -152,22 +142,22 @@ class Pair:
         """Scores on the first and on the second input."""
         return _both(list(self._parts(size, rng)))
 
-    def count(self, event: two_inputs.Event, sample: Sample) -> tuple[int, int]:
+    def count(self, rule: two_inputs.ThresholdRule, sample: Sample) -> tuple[int, int]:
         """See `Game`."""
-        return event.count(*sample)
+        return rule.count(*sample)
 
-    def measure(self, event: two_inputs.Event, size: int, rng: np.random.Generator) -> tuple[int, int]:
+    def measure(self, rule: two_inputs.ThresholdRule, size: int, rng: np.random.Generator) -> tuple[int, int]:
         """See `Game`."""
-        counts = [event.count(*part) for part in self._parts(size, rng)]
+        counts = [rule.count(*part) for part in self._parts(size, rng)]
         return sum(right for right, _ in counts), sum(wrong for _, wrong in counts)
 
-    def choose(self, samples: Sequence[Sample], views: int, aim: Aim) -> two_inputs.Choice:
+    def choose(self, samples: Sequence[Sample], views: int, aim: two_inputs.Aim) -> two_inputs.Choice:
         """See `Game`."""
         first, second = _both(samples)
         if self.chosen is not None:
             right, wrong = (count / max(views, 1) for count in self.chosen.count(first, second))
             return two_inputs.Choice(self.chosen, 0.0, right, wrong, believed=False)
-        return two_inputs.choose(first, second, aim.delta, aim.alpha, aim.horizon, self.calibrated, aim.claimed)
+        return two_inputs.choose_thresholds(first, second, aim, self.calibrated)
 
 
 def _both(samples: Sequence[Sample]) -> Sample:
@@ -175,8 +165,8 @@ def _both(samples: Sequence[Sample]) -> Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Which:
-    """One of k inputs, named by a guess."""
+class KInputs:
+    """The game on k inputs: a guess names one of them."""
 
     many: Many
     sample: Sampler
@@ -184,7 +174,7 @@ class Which:
     calibrated: bool = True
     chosen: None = None
     one: Callable[[Any], Any] | None = None
-    """Makes one view a call, in place of `sample`; see `Target`'s `mixed`."""
+    """Makes one view per call, in place of `sample`; see `mixed` of `Target`."""
 
     @property
     def inputs(self) -> int:
@@ -214,22 +204,22 @@ class Which:
                 table += k_inputs.tabulate(guesses_of(self.many, views, asked, x), position, self.inputs)
         return table
 
-    def count(self, event: k_inputs.Guesses, sample: Sample) -> tuple[int, int]:
+    def count(self, rule: k_inputs.SubsetRule, sample: Sample) -> tuple[int, int]:
         """See `Game`."""
-        return event.count(sample)
+        return rule.count(sample)
 
-    def measure(self, event: k_inputs.Guesses, size: int, rng: np.random.Generator) -> tuple[int, int]:
+    def measure(self, rule: k_inputs.SubsetRule, size: int, rng: np.random.Generator) -> tuple[int, int]:
         """See `Game`."""
-        return event.count(self.draw(size, rng))
+        return rule.count(self.draw(size, rng))
 
-    def choose(self, samples: Sequence[Sample], views: int, aim: Aim) -> two_inputs.Choice:
+    def choose(self, samples: Sequence[Sample], views: int, aim: two_inputs.Aim) -> two_inputs.Choice:
         """See `Game`."""
         table = np.asarray(np.sum([np.zeros((self.inputs, 2), dtype=np.int64), *samples], axis=0, dtype=np.int64))
-        return k_inputs.choose(self.many, table, views, aim.delta, aim.alpha, aim.horizon, aim.claimed)
+        return k_inputs.choose_subset(self.many, table, views, aim)
 
 
 def guesses_of(many: Many, views: Any, size: int, x: Any) -> NDArray[np.int64]:
-    """Guesses at views, which foreign code may have made in another shape than the mechanism's.
+    """Guesses at views; foreign code may have returned what is no view of the mechanism.
 
     Raises
     ------

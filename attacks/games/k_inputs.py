@@ -1,4 +1,4 @@
-"""The game on k inputs: a guess which of them made a view, and which guesses are worth counting."""
+"""The game on k inputs: guess which of them made a view, and choose the inputs at which guesses are worth counting."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from scipy import special
 
 from ldpaudit.attacks.attack import Many
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
-from ldpaudit.attacks.games.two_inputs import BEYOND, Choice, fits
+from ldpaudit.attacks.games.two_inputs import BEYOND, Aim, Choice, fits
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
 
-MOST = 1 << 16
-"""Probabilities that are looked at to find the best guesses under a law."""
+LARGEST_LAW = 1 << 16
+"""Probabilities in all laws together, up to which the best guesses are found by looking at each: under a second."""
 Table = NDArray[np.int64]
 """How often each input was guessed, rightly and wrongly; shape ``(k, 2)``. Tables add."""
 
 
 @dataclass(frozen=True, slots=True)
-class Guesses:
-    """Guess these inputs, by their positions, and abstain where another would be guessed."""
+class SubsetRule:
+    """Guess these inputs, named by their positions, and abstain where another would be guessed."""
 
     at: tuple[int, ...]
 
@@ -33,7 +33,7 @@ class Guesses:
 
     @property
     def certain(self) -> bool:
-        """Whether a view betrays its input; never said of more than two."""
+        """Whether a guess is certain under the declared law; never claimed of more than two inputs."""
         return False
 
     def count(self, table: Table) -> tuple[int, int]:
@@ -43,7 +43,7 @@ class Guesses:
 
 
 def tabulate(guesses: NDArray[np.int64], position: int, inputs: int) -> Table:
-    """The table of guesses at views that were all made of one input."""
+    """The table of guesses at views that all come from one input."""
     counts = np.bincount(guesses[(guesses >= 0) & (guesses < inputs)], minlength=inputs)
     table = np.zeros((inputs, 2), dtype=np.int64)
     table[:, 1] = counts
@@ -51,38 +51,36 @@ def tabulate(guesses: NDArray[np.int64], position: int, inputs: int) -> Table:
     return table
 
 
-def choose(
-    many: Many, table: Table, views: int, delta: float, alpha: float, horizon: int, claimed: float | None = None
-) -> Choice:
-    """The guesses that promise the best bound from `horizon` fresh views; see `two_inputs.choose`.
+def choose_subset(many: Many, table: Table, views: int, aim: Aim) -> Choice:
+    """The inputs at which guesses promise the best bound from fresh views; see `two_inputs.choose_thresholds`.
 
-    All of them where the table fits the declared shares; else those inputs that are guessed best, as many of them as give
-    the best bound on these views.
+    All inputs where the table fits the declared shares; else those that are guessed best, as many of them as give the best
+    bound on these views.
     """
     inputs, right, wrong = len(table), table[:, 0], table[:, 1]
     guesses, seen = right + wrong, max(views, 1)
     expected = np.asarray(many.shares) * guesses
     if fits(right, wrong, expected):
-        hits, total, scale = float(expected.sum()), int(guesses.sum()), horizon / seen
-        promise = float(epsilon_lower(hits * scale, (total - hits) * scale, horizon, delta, alpha, inputs))
+        hits, total, scale = float(expected.sum()), int(guesses.sum()), aim.horizon / seen
+        promise = float(epsilon_lower(hits * scale, (total - hits) * scale, aim.horizon, aim.delta, aim.alpha, inputs))
         declared = special.logit(np.mean(many.shares)) + np.log(inputs - 1)
-        believed = claimed is None or bool(declared > claimed * BEYOND)
-        return Choice(Guesses(tuple(range(inputs))), promise, hits / seen, (total - hits) / seen, believed)
-    alone = epsilon_lower(right, wrong, seen, delta / inputs, alpha, inputs)
+        believed = aim.claimed is None or bool(declared > aim.claimed * BEYOND)
+        return Choice(SubsetRule(tuple(range(inputs))), promise, hits / seen, (total - hits) / seen, believed)
+    alone = epsilon_lower(right, wrong, seen, aim.delta / inputs, aim.alpha, inputs)
     order = np.lexsort((-right, -alone))
     rights, wrongs, guessed = np.cumsum(right[order]), np.cumsum(wrong[order]), np.arange(1, inputs + 1)
-    bounds = epsilon_lower(rights, wrongs, seen, delta * guessed / inputs, alpha, inputs)
+    bounds = epsilon_lower(rights, wrongs, seen, aim.delta * guessed / inputs, aim.alpha, inputs)
     best = int(np.argmax(bounds))
     at = tuple(sorted(order[: best + 1].tolist()))
-    return Choice(Guesses(at), float(bounds[best]), float(rights[best] / seen), float(wrongs[best] / seen), False)
+    return Choice(SubsetRule(at), float(bounds[best]), float(rights[best] / seen), float(wrongs[best] / seen), False)
 
 
 def of_law(m: Mechanism) -> Many | None:
-    """The most likely input for each view; None where the law's views are not few and counted from 0."""
-    inputs = tuple(m.inputs) if len(m.inputs) <= MOST else ()
+    """Guess the likeliest input of each view; None where the views of the law are not 0, 1, 2, ..., or are too many."""
+    inputs = tuple(m.inputs) if len(m.inputs) <= LARGEST_LAW else ()
     try:
         laws = [m.law(inputs[0])] if len(inputs) > 2 else []
-        if not laws or laws[0].size * len(inputs) > MOST or set(laws[0].views()) != set(range(laws[0].size)):
+        if not laws or laws[0].size * len(inputs) > LARGEST_LAW or set(laws[0].views()) != set(range(laws[0].size)):
             return None
         laws += [m.law(x) for x in inputs[1:]]
     except (Unsupported, TypeError):

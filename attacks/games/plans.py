@@ -1,4 +1,4 @@
-"""From a plan to something the engine can distinguish: losses of independent runs add."""
+"""From a plan to a target: the losses of independent runs add."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Implementation = Mechanism | Callable[..., Any] | None
 def target(
     plan: Plan | Mechanism, neighbours: Neighbours | None, implementation: Implementation = None, delta: float = 0.0
 ) -> Target:
-    """What the engine distinguishes; delta only guides the choice of the pair.
+    """The target that a plan makes; delta only guides the choice of the pair.
 
     Raises
     ------
@@ -42,13 +42,13 @@ def target(
 
 
 def played(m: Mechanism, found: Attack, implementation: Implementation) -> Target:
-    """What the engine distinguishes in one run, by this attack."""
+    """The target that one run makes, by this attack."""
     sample = m.sample if implementation is None else as_sampler(implementation)
     size = memory(m.sample(found.pair[0], 1, np.random.default_rng(0)))
 
     def draw(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         x = found.pair[side]
-        # Foreign code need not know what no views look like.
+        # Foreign code is never asked for 0 views.
         return scores_of(found, sample(x, size, rng), size, x) if size else np.zeros(0)
 
     if implementation is None or isinstance(implementation, Mechanism) or not one_by_one(implementation):
@@ -63,7 +63,7 @@ def played(m: Mechanism, found: Attack, implementation: Implementation) -> Targe
 
 
 def scores_of(found: Attack, views: Any, size: int, x: Any) -> NDArray[np.float64]:
-    """Scores of views, which foreign code may have made in another shape than the mechanism's.
+    """Scores of views; foreign code may have returned what is no view of the mechanism.
 
     Raises
     ------

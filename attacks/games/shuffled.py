@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import as_sampler, in_order, one_by_one, stack
 from ldpaudit.attacks.games import plans, two_inputs
-from ldpaudit.attacks.games.game import CHUNK_BYTES, Pair, Target
+from ldpaudit.attacks.games.game import CHUNK_BYTES, Target, TwoInputs
 from ldpaudit.attacks.games.plans import Implementation
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.errors import ImplementationError, Unsupported
@@ -65,7 +65,7 @@ def views_within(plan: Shuffle, implementation: Implementation, trials: int) -> 
 
 def games(
     plan: Shuffle, neighbours: Neighbours | None, implementation: Implementation, delta: float, witness: Witness | None
-) -> tuple[Pair, ...]:
+) -> tuple[TwoInputs, ...]:
     """The witness's two data sets, where it is given and can be played; else data sets on the values of the local attack.
 
     Raises
@@ -78,9 +78,9 @@ def games(
     m = _tabulated(plan)
     if m is None:
         local = plans.target(plan.plan, neighbours, implementation, delta)
-        return tuple(Pair(_of_scores(local, plan.users, side)) for side in (1, 0))
+        return tuple(TwoInputs(_of_scores(local, plan.users, side)) for side in (1, 0))
     tried = [witness] if witness is not None else _own(plan, m, delta)
-    return tuple(Pair(_of_counts(m, each, implementation)) for each in tried)
+    return tuple(TwoInputs(_of_counts(m, each, implementation)) for each in tried)
 
 
 def _tabulated(plan: Shuffle) -> Mechanism | None:
@@ -233,11 +233,11 @@ def _of_counts(m: Mechanism, witness: Witness, implementation: Implementation) -
     return replace(target, draw=draw, view_bytes=bytes_of_view)
 
 
-def _event(epsilon: float, others: Floats, first: Floats, second: Floats) -> two_inputs.Event:
+def _event(epsilon: float, others: Floats, first: Floats, second: Floats) -> two_inputs.ThresholdRule:
     """The witness's event; and its mirror image, where that has the same probabilities for the data sets exchanged."""
     laws = sorted(zip(others, first, second, strict=True))
     mirrored = laws == sorted(zip(others, second, first, strict=True))
-    return two_inputs.Event(epsilon, -epsilon if mirrored else -np.inf)
+    return two_inputs.ThresholdRule(epsilon, -epsilon if mirrored else -np.inf)
 
 
 def _multinomial(kinds: Kinds, data: Mapping[Any, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 
 from ldpaudit.adapters.callables import as_sampler, one_by_one
 from ldpaudit.attacks.games import k_inputs, plans, shuffled
-from ldpaudit.attacks.games.game import Game, Pair, Target, Which
+from ldpaudit.attacks.games.game import Game, KInputs, Target, TwoInputs
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -18,11 +18,11 @@ from ldpaudit.profile import Witness
 
 
 class Source(Protocol):
-    """Where games come from; it travels to the workers, and they are made there."""
+    """Where games come from. A source is sent to the workers, and they make the games."""
 
     @property
     def description(self) -> str:
-        """What is sampled, in words that do not change from one run of the program to the next."""
+        """What is sampled, in words that are the same in every run of the program."""
 
     def games(self) -> tuple[Game, ...]:
         """The games that can be played, the one on two inputs first."""
@@ -30,7 +30,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A target that is at hand; it travels only as far as its `draw` pickles."""
+    """A target that was made already; other processes need its `draw` to pickle."""
 
     target: Target
 
@@ -41,14 +41,25 @@ class Given:
 
     def games(self) -> tuple[Game, ...]:
         """See `Source`."""
-        return (Pair(self.target),)
+        return (TwoInputs(self.target),)
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, the relation, the code that is sampled in place of the plan's mechanism, and the delta that is played for.
+    """The games of a plan.
 
-    A shuffled plan's witness, where there is one, says which two data sets are played.
+    Parameters
+    ----------
+    plan : Plan or Mechanism
+        What is declared.
+    neighbours : Neighbours or None
+        The relation; by default the mechanism's usual one.
+    implementation : Mechanism or callable or None
+        Code that is sampled in place of the plan's mechanism.
+    delta : float
+        Of the bound; it only guides the choice of the pair.
+    witness : Witness or None
+        Of a shuffled plan: which two data sets are played.
     """
 
     plan: Plan | Mechanism
@@ -61,7 +72,7 @@ class Planned:
     def description(self) -> str:
         """See `Source`."""
         code = self.implementation
-        kind: Any = code if hasattr(code, "__qualname__") else type(code)  # other words may tell of an address in memory
+        kind: Any = code if hasattr(code, "__qualname__") else type(code)  # its own words may hold an address in memory
         shown = str(code) if isinstance(code, Mechanism) else f"{kind.__module__}:{kind.__qualname__}"
         played = "" if self.witness is None else f" {self.witness.pair[0]} against {self.witness.pair[1]}"
         return f"{self.plan} {self.neighbours} {shown}{played}"
@@ -74,7 +85,7 @@ class Planned:
         plan = plan.plan if isinstance(plan, Shuffle) else plan
         if not isinstance(plan, Run):
             target = plans.target(plan, self.neighbours, self.implementation, self.delta)
-            return (Pair(replace(target, calibrated=True)),)
+            return (TwoInputs(replace(target, calibrated=True)),)
         m = plan.mechanism
         found = attack_on(m, self.neighbours, self.delta)
         target, *baits = (
@@ -84,10 +95,10 @@ class Planned:
         if many is None and (self.neighbours or m.relations[0]) == REPLACE_ONE:
             many = k_inputs.of_law(m)
         if many is None or len(many.inputs) < 3:
-            return Pair(target), *map(Pair, baits)
+            return TwoInputs(target), *map(TwoInputs, baits)
         code = self.implementation or m
         one = code if not isinstance(code, Mechanism) and one_by_one(code) else None
-        return Pair(target), *map(Pair, baits), Which(many, as_sampler(code), target.view_bytes, one=one)
+        return TwoInputs(target), *map(TwoInputs, baits), KInputs(many, as_sampler(code), target.view_bytes, one=one)
 
 
 @lru_cache(maxsize=8)
@@ -97,7 +108,7 @@ def _kept(source: Any) -> tuple[Game, ...]:
 
 
 def games(source: Source) -> tuple[Game, ...]:
-    """The source's games; made once a process, where the source can be remembered."""
+    """The source's games; made once per process where the source is hashable."""
     try:
         hash(source)
     except TypeError:

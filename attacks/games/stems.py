@@ -13,7 +13,7 @@ from ldpaudit.neighbours import Neighbours
 
 
 def attack_on(m: Mechanism, neighbours: Neighbours | None = None, delta: float = 0.0) -> Attack:
-    """The pair and the score of the mechanism's stem; made for this delta, where the best pair depends on it.
+    """The attack of the mechanism's stem; made for this delta where the best pair depends on it.
 
     Raises
     ------

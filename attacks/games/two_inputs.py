@@ -1,4 +1,4 @@
-"""What an attacker looks for between two inputs, and how the event is chosen on views that the bound never sees."""
+"""The game on two inputs: thresholds on a score, and how they are chosen on views that the bound never sees."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from scipy import special
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
 
 CANDIDATES = 48
-"""Thresholds tried a direction; choosing among so few costs no accuracy and no level."""
+"""Thresholds tried per direction. A finer choice gains nothing: `benchmarks.audit efficiency` finds 1.07 times the needed
+views at most."""
 LARGEST = float(np.finfo(np.float64).max)
-"""Threshold that only infinite scores reach: views that the declared mechanism never shows on the other input."""
+"""Threshold that only infinite scores reach: of views that the declared mechanism never shows on the other input."""
 DOUBT = 1e-3
-"""Scores are not believed where the views that they are tried on would be rarer than this if they were right."""
+"""Level of the test that the views fit the declared scores, all candidate thresholds together (Bonferroni)."""
 HINT = 0.75
-"""An exact test refutes a coin nowhere below so many times the standard errors that a normal law would need."""
+"""An exact test refutes a fair coin nowhere below this many times the standard errors that a normal law would need; by
+enumeration up to 59 guesses, and at 1e4 (tests/attacks/test_scores.py)."""
 BEYOND = 1.001
-"""What is declared to be as private as claimed within a thousandth cannot show that it is not."""
+"""A declared epsilon within a thousandth of the claimed one is not counted on to refute it: at epsilon = 1 binary response
+would need 1e7 views."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """Guess the first input where the score is at least `upper`, the second where it is at most `lower`."""
+class ThresholdRule:
+    """Guess the first input where the score is at least `upper`, the second where it is at most `lower`, else abstain."""
 
     upper: float
     lower: float
@@ -55,18 +58,49 @@ class Event:
         return right, wrong
 
 
-NEVER = Event(np.inf, -np.inf)
+NEVER = ThresholdRule(np.inf, -np.inf)
+"""The rule that never guesses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a rule is chosen for.
+
+    Parameters
+    ----------
+    delta : float
+        Of the bound.
+    alpha : float
+        Failure probability of the bound.
+    horizon : int
+        Fresh views that it will be measured on.
+    claimed : float or None
+        The epsilon to refute.
+    """
+
+    delta: float
+    alpha: float
+    horizon: int
+    claimed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An event, what is expected of it a view, and the bound that this promises.
+    """A rule of guessing, what is expected of it per view, and the bound that this promises.
 
-    `promise` is in nats, and the declared one where the views fit that; `right` and `wrong` are probabilities, the
-    declared ones where these are `believed`.
+    Parameters
+    ----------
+    rule : ThresholdRule or SubsetRule
+        Which views are guessed on.
+    promise : float
+        In nats; by the declared law where the views fit it.
+    right, wrong : float
+        Probabilities of a right and a wrong guess; the declared ones where these are believed.
+    believed : bool
+        Whether the views fit the declared law, and that law would refute the claim if there is one.
     """
 
-    event: Any
+    rule: Any
     promise: float
     right: float
     wrong: float
@@ -75,13 +109,15 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Tails:
-    """Candidate thresholds from far to near, and what lies beyond each: how many of either input, how many expected."""
+    """Candidate thresholds from far to near, and for each of them the guesses beyond it.
+
+    `right` and `wrong` are counts, `expected` the right guesses if the scores are log-likelihood ratios.
+    """
 
     thresholds: Floats
     right: NDArray[np.int64]
     wrong: NDArray[np.int64]
     expected: Floats
-    """Right ones, were the scores log-likelihood ratios."""
 
 
 def _tails(first: Floats, second: Floats) -> _Tails:
@@ -99,7 +135,7 @@ def _tails(first: Floats, second: Floats) -> _Tails:
 
 
 def fits(right: NDArray[np.int64], wrong: NDArray[np.int64], expected: Floats) -> bool:
-    """Whether as many guesses are right as the scores say, candidate by candidate."""
+    """Whether at every candidate threshold as many guesses are right as the scores say, by exact binomial tests."""
     guesses = right + wrong
     share = np.where(guesses > 0, expected / np.maximum(guesses, 1), 0.5)
     more = np.where(right > 0, special.betainc(np.maximum(right, 1), wrong + 1, share), 1.0)
@@ -109,7 +145,7 @@ def fits(right: NDArray[np.int64], wrong: NDArray[np.int64], expected: Floats) -
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What fresh views promise of an event that a sample has shown: luck allowed for, a lower bound.
+    """The bound to expect from fresh views, given what a sample shows of a rule; luck is allowed for.
 
     Parameters
     ----------
@@ -120,7 +156,7 @@ class Prospect:
     horizon : int
         Fresh views that it will be measured on.
     luck : float
-        Failure probability of what the sample has shown: it keeps thin events from winning by luck.
+        Failure probability of what is inferred from the sample: it keeps rare events from winning by luck.
     """
 
     delta: float
@@ -132,7 +168,7 @@ class Prospect:
         """In nats, elementwise; 0 where nothing is promised."""
         right, guesses, share = np.broadcast_arrays(right, guesses, share)
         promised = np.zeros(right.shape)
-        # Elsewhere a coin would do as well by luck, and the exact bound, which takes long, is 0.
+        # Elsewhere the exact bound, which takes long to compute, is 0: a fair coin would do as well.
         better = (2 * right - guesses) > HINT * special.ndtri(1 - self.luck) * np.sqrt(guesses)
         r, g, s = right[better], guesses[better], share[better]
         sure = epsilon_lower(r, g - r, views, s, self.luck)
@@ -144,62 +180,52 @@ class Prospect:
         return promised
 
 
-def choose_event(first: Floats, second: Floats, prospect: Prospect) -> tuple[tuple[float, int], Event]:
-    """The thresholds that promise the best bound on views which are none of these.
+def most_promising(first: Floats, second: Floats, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule]:
+    """The thresholds that promise the best bound from fresh views; nothing declared is believed.
 
     Parameters
     ----------
     first, second : ndarray
         Scores of views on the first and on the second input.
     prospect : Prospect
-        What the bound will be.
+        Of the bound.
 
     Returns
     -------
     pair
-        What it promises, to be compared: the bound and, beyond that, right guesses less wrong ones; and the event. Where
-        nothing is promised it guesses as often as it can.
+        What to compare by, the promised bound and then right guesses less wrong ones; and the rule. Where nothing is
+        promised the rule guesses as often as it can.
     """
     up, low = _tails(first, second), _tails(-second, -first)
     guesses = (up.right + up.wrong)[:, None] + (low.right + low.wrong)[None, :]
     right = (up.right[:, None] + low.right[None, :]).astype(np.float64)
     bounds = prospect.bound(right, guesses, len(first) + len(second), _share(up, low, prospect.delta))
     best = _best(bounds, guesses, guesses)
-    event = Event(float(up.thresholds[best[0]]), float(-low.thresholds[best[1]]))
-    return (float(bounds[best]), int(2 * right[best] - guesses[best])), event
+    rule = ThresholdRule(float(up.thresholds[best[0]]), float(-low.thresholds[best[1]]))
+    return (float(bounds[best]), int(2 * right[best] - guesses[best])), rule
 
 
 def _share(up: _Tails, low: _Tails, delta: float) -> Floats:
-    """The delta times the share of the inputs that are guessed, for each two thresholds."""
+    """The delta times the share of the inputs that are ever guessed, for each pair of thresholds."""
     both = (up.thresholds < np.inf)[:, None] & (low.thresholds < np.inf)[None, :]
     return np.where(both, delta, delta / 2)
 
 
-def choose(
-    first: Floats,
-    second: Floats,
-    delta: float,
-    alpha: float,
-    horizon: int,
-    calibrated: bool = False,
-    claimed: float | None = None,
-) -> Choice:
-    """The thresholds that promise the best bound from `horizon` fresh views.
+def choose_thresholds(first: Floats, second: Floats, aim: Aim, calibrated: bool = False) -> Choice:
+    """The thresholds that promise the best bound from fresh views.
 
-    Where the scores are the declared mechanism's log-likelihood ratios and the views fit them, what they promise is
-    believed, and a few views choose; unless that would not refute the claim: then only what is not as declared can, and
-    events are compared, as where nothing is declared, by their bounds on these views alone.
+    Where the scores are the declared mechanism's log-likelihood ratios and the views fit them, the declared law says what
+    each rule is worth, and a few views suffice. If the declared law would not refute the claim, only code that is not as
+    declared can: then rules are compared, as where nothing is declared, by their bounds on these views alone.
 
     Parameters
     ----------
     first, second : ndarray
         Scores of views on the first and on the second input.
-    delta, alpha, horizon
-        What the bound will be; see `Prospect`.
+    aim : Aim
+        What the rule is for.
     calibrated : bool
         Whether scores are log-likelihood ratios under what is declared.
-    claimed : float or None
-        The epsilon that is to be refuted.
 
     Returns
     -------
@@ -207,35 +233,35 @@ def choose(
     """
     up, low = _tails(first, second), _tails(-second, -first)
     views = len(first) + len(second)
-    share = _share(up, low, delta)
+    share = _share(up, low, aim.delta)
     guesses = (up.right + up.wrong)[:, None] + (low.right + low.wrong)[None, :]
 
     def choice(right: Floats, best: tuple[Any, ...], promise: float, believed: bool) -> Choice:
-        event = Event(float(up.thresholds[best[0]]), float(-low.thresholds[best[1]]))
+        rule = ThresholdRule(float(up.thresholds[best[0]]), float(-low.thresholds[best[1]]))
         hits = float(right[best])
-        return Choice(event, promise, hits / max(views, 1), (float(guesses[best]) - hits) / max(views, 1), believed)
+        return Choice(rule, promise, hits / max(views, 1), (float(guesses[best]) - hits) / max(views, 1), believed)
 
     promise = None
     if calibrated and fits(up.right, up.wrong, up.expected) and fits(low.right, low.wrong, low.expected):
         right = np.minimum(up.expected[:, None] + low.expected[None, :], guesses)
-        scale = horizon / max(views, 1)
-        bounds = epsilon_lower(right * scale, (guesses - right) * scale, horizon, share, alpha)
-        # Where there are too few views for a bound: what promises to deviate most, in standard errors.
+        scale = aim.horizon / max(views, 1)
+        bounds = epsilon_lower(right * scale, (guesses - right) * scale, aim.horizon, share, aim.alpha)
+        # With too few views for any bound: the rule that is expected to deviate most, in standard errors.
         best = _best(bounds, (2 * right - guesses) / np.sqrt(np.maximum(guesses, 1)), guesses)
         promise = float(bounds[best])
         with np.errstate(divide="ignore", invalid="ignore"):
             declared = np.log((right[best] - share[best] * views) / (guesses[best] - right[best]))
-        if claimed is None or declared > claimed * BEYOND:
+        if aim.claimed is None or declared > aim.claimed * BEYOND:
             return choice(right, best, promise, True)
     right = (up.right[:, None] + low.right[None, :]).astype(np.float64)
-    bounds = epsilon_lower(right, guesses - right, views, share, alpha)
-    # Where no guess is better than a coin: all of them; but a direction more costs its share of delta, which then counts.
+    bounds = epsilon_lower(right, guesses - right, views, share, aim.alpha)
+    # Where no rule beats a fair coin: all guesses; but at delta > 0 each direction costs its share of delta.
     deviates = (2 * right - guesses - share * views) / np.sqrt(np.maximum(guesses, 1))
-    best = _best(bounds, deviates if delta else guesses, guesses)
+    best = _best(bounds, deviates if aim.delta else guesses, guesses)
     return choice(right, best, float(bounds[best]) if promise is None else promise, False)
 
 
 def _best(bounds: Floats, else_: NDArray[Any], guesses: NDArray[np.int64]) -> tuple[Any, ...]:
-    """Where the bound is best; of equally good events the most frequent: more guesses, a tighter measurement."""
+    """Position of the best bound; of equally good rules the one that guesses most often, which is measured best."""
     first = np.argmax(else_) if bounds.max() <= 0 else np.lexsort((-guesses.ravel(), -bounds.ravel()))[0]
     return np.unravel_index(int(first), bounds.shape)

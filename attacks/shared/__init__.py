@@ -1,1 +1,1 @@
-"""Scores that several stems share."""
+"""Scores that several stems share: `memoized_bits` (RAPPOR, one bit, sketches), `public_sign` (hashtogram, sign oracle)."""

@@ -1,4 +1,4 @@
-"""What can be seen of one sign of a public column."""
+"""The attack on one sign of a public column."""
 
 from __future__ import annotations
 

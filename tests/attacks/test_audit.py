@@ -11,7 +11,7 @@ import pytest
 from ldpaudit import account, audit
 from ldpaudit.attacks import Execution
 from ldpaudit.attacks.bounds.counts import Counts
-from ldpaudit.attacks.bounds.nuisance import Worst
+from ldpaudit.attacks.bounds.nuisance import NuisanceTest
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.laplace import Laplace
@@ -78,7 +78,7 @@ def test_a_true_claim_is_refuted_no_more_often_than_stated_over_1000_seeds(m: Me
 @pytest.mark.parametrize("wrong", [0, 3])
 def test_a_view_that_hardly_ever_misleads_is_worth_what_it_is_at_once(wrong: int) -> None:
     # Where epsilon is large the worst case hides in a sliver of what is possible: it must be found, not searched.
-    test, counts = Worst(inputs=2, share=0.005, alpha=0.05), Counts(right=14_000, wrong=wrong, trials=10**6)
+    test, counts = NuisanceTest(inputs=2, share=0.005, alpha=0.05), Counts(right=14_000, wrong=wrong, trials=10**6)
     assert [test.p_value(counts, epsilon) for epsilon in (20.0, 50.0, 600.0)] == [1.0] * 3
     bound = test.epsilon_lower(counts)
     assert 6 < bound < np.log(9_000 / max(wrong, 0.5))

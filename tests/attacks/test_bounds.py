@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ldpaudit.attacks.bounds import binomial, nuisance
-from ldpaudit.attacks.bounds.binomial import Binomial
+from ldpaudit.attacks.bounds.binomial import BinomialTest
 from ldpaudit.attacks.bounds.counts import Counts, LevelTest, logit_share
-from ldpaudit.attacks.bounds.e_process import Wealth
+from ldpaudit.attacks.bounds.e_process import EProcess
 from ldpaudit.attacks.bounds.level import POWER, detectable, level_test
-from ldpaudit.attacks.bounds.nuisance import Worst
+from ldpaudit.attacks.bounds.nuisance import NuisanceTest
 from ldpaudit.evidence import Mode
 
 ALPHA = 0.05
@@ -58,7 +58,7 @@ levels = st.sampled_from([0.5, 0.05, 1e-3, 1e-9, 1e-12])
 @given(counts, levels, st.sampled_from([2, 3, 100]))
 @settings(max_examples=100)
 def test_the_fixed_bound_is_the_exact_inversion_and_errs_to_the_safe_side(c: Counts, alpha: float, inputs: int) -> None:
-    bound = Binomial(inputs, alpha).epsilon_lower(c)
+    bound = BinomialTest(inputs, alpha).epsilon_lower(c)
     if bound > 0:
         assert alpha * (1 - CROWDED) <= exact_tail(c.right, c.wrong, bound, inputs) <= alpha
     else:
@@ -69,7 +69,7 @@ def test_the_fixed_bound_is_the_exact_inversion_and_errs_to_the_safe_side(c: Cou
 def test_the_fixed_bound_errs_to_the_safe_side_at_1e9_guesses(right: int, wrong: int) -> None:
     inputs = 100 if right < wrong else 2
     for alpha in (0.05, 1e-12):
-        bound = Binomial(inputs, alpha).epsilon_lower(Counts(right, wrong, 10**9))
+        bound = BinomialTest(inputs, alpha).epsilon_lower(Counts(right, wrong, 10**9))
         assert alpha * (1 - 10 * CROWDED) <= exact_tail(right, wrong, bound, inputs) <= alpha
 
 
@@ -77,7 +77,7 @@ def test_the_fixed_bound_errs_to_the_safe_side_at_1e9_guesses(right: int, wrong:
 @pytest.mark.parametrize("odds", ODDS, ids=str)
 def test_the_fixed_test_is_the_largest_of_its_level_for_every_number_of_guesses(inputs: int, odds: Fraction) -> None:
     p, epsilon, alpha = odds / (odds + inputs - 1), epsilon_of(odds), Fraction(1, 20)
-    refuting = Binomial(inputs, float(alpha))
+    refuting = BinomialTest(inputs, float(alpha))
     for n in range(1, 31):
         law = [math.comb(n, r) * p**r * (1 - p) ** (n - r) for r in range(n + 1)]
         refuted = [r for r in range(n + 1) if refuting.refutes(Counts(r, n - r, n), epsilon)]
@@ -95,7 +95,7 @@ def multinomials(n: int) -> dict[tuple[int, int], int]:
 @pytest.mark.parametrize("odds", [ODDS[0], ODDS[1], ODDS[2]], ids=str)
 def test_the_test_at_positive_delta_holds_whatever_a_wrong_guess_costs(inputs: int, delta: Fraction, odds: Fraction) -> None:
     n, c, alpha = 14, odds / (inputs - 1), Fraction(1, 5)
-    refuting = Worst(inputs, float(delta), float(alpha))
+    refuting = NuisanceTest(inputs, float(delta), float(alpha))
     refuted = {(r, w) for r, w in multinomials(n) if refuting.refutes(Counts(r, w, n), epsilon_of(odds))}
     assert refuted, "a test that never refutes shows nothing"
     sizes = []
@@ -112,7 +112,7 @@ def test_the_test_at_positive_delta_holds_whatever_a_wrong_guess_costs(inputs: i
 @pytest.mark.parametrize("alpha", [ALPHA, 1e-9])
 def test_the_bound_at_positive_delta_is_the_pure_one_as_delta_vanishes(scale: int, alpha: float) -> None:
     c = Counts(round(0.3 * scale), round(0.1 * scale), scale)
-    pure, small = Binomial(2, alpha).epsilon_lower(c), Worst(2, 1e-13, alpha).epsilon_lower(c)
+    pure, small = BinomialTest(2, alpha).epsilon_lower(c), NuisanceTest(2, 1e-13, alpha).epsilon_lower(c)
     slack = 0.05 * (math.log(3) - pure)
     assert pure - slack <= small <= pure + slack
 
@@ -143,9 +143,9 @@ def test_the_wealth_is_a_supermartingale_after_every_short_history(inputs: int, 
     r, w, a = np.array(list(itertools.product(range(6), repeat=3))).T
     odds = math.exp(epsilon) / (inputs - 1)
     for own in bets:
-        test = Wealth(inputs, delta, ALPHA, own)
-        now = np.exp(test.log_wealth(r, w, r + w + a, epsilon))
-        after = [np.exp(test.log_wealth(r + x, w + y, r + w + a + 1, epsilon)) for x, y in ((1, 0), (0, 1), (0, 0))]
+        test = EProcess(inputs, delta, ALPHA, own)
+        now = np.exp(test.log_value(r, w, r + w + a, epsilon))
+        after = [np.exp(test.log_value(r + x, w + y, r + w + a + 1, epsilon)) for x, y in ((1, 0), (0, 1), (0, 0))]
         for wrong in np.linspace(0, (1 - delta) / (1 + odds), 7):
             right = odds * wrong + delta
             mean = right * after[0] + wrong * after[1] + (1 - right - wrong) * after[2]
@@ -156,12 +156,12 @@ def test_the_wealth_is_a_supermartingale_after_every_short_history(inputs: int, 
 @pytest.mark.parametrize("inputs", INPUTS)
 def test_a_true_claim_is_ever_refuted_with_probability_alpha_at_most(inputs: int) -> None:
     epsilon, alpha, horizon = 1.0, 0.2, 300
-    test, p = Wealth(inputs, 0.0, alpha, (1.5, 1.0)), share(epsilon, inputs)
+    test, p = EProcess(inputs, 0.0, alpha, (1.5, 1.0)), share(epsilon, inputs)
     alive, refuted = np.array([1.0]), 0.0
     for guesses in range(1, horizon + 1):
         alive = np.append(alive, 0) * (1 - p) + np.append(0, alive) * p
         right = np.arange(guesses + 1)
-        out = test.log_wealth(right, guesses - right, guesses, epsilon) >= -math.log(alpha)
+        out = test.log_value(right, guesses - right, guesses, epsilon) >= -math.log(alpha)
         refuted += float(alive[out].sum())
         alive = np.where(out, 0.0, alive)
     assert 0.02 < refuted <= alpha
@@ -171,7 +171,7 @@ def test_a_true_claim_is_ever_refuted_with_probability_alpha_at_most(inputs: int
 def test_at_positive_delta_too_whatever_a_wrong_guess_costs(wrong: float) -> None:
     epsilon, delta, alpha, horizon = 1.0, 0.05, 0.5, 60
     right = math.e * wrong + delta
-    test, alive, refuted = Wealth(2, delta, alpha, (0.3,)), np.zeros((horizon + 2, horizon + 2)), 0.0
+    test, alive, refuted = EProcess(2, delta, alpha, (0.3,)), np.zeros((horizon + 2, horizon + 2)), 0.0
     alive[0, 0] = 1.0
     r, w = np.indices(alive.shape)
     for views in range(1, horizon + 1):
@@ -179,7 +179,7 @@ def test_at_positive_delta_too_whatever_a_wrong_guess_costs(wrong: float) -> Non
         moved[1:] += alive[:-1] * right
         moved[:, 1:] += alive[:, :-1] * wrong
         seen = r + w <= views
-        wealth = test.log_wealth(np.where(seen, r, 0), np.where(seen, w, 0), views, epsilon)
+        wealth = test.log_value(np.where(seen, r, 0), np.where(seen, w, 0), views, epsilon)
         out = seen & (wealth >= -math.log(alpha))
         refuted += float(moved[out].sum())
         alive = np.where(out, 0.0, moved)
@@ -194,8 +194,8 @@ def test_the_p_value_is_at_most_alpha_where_the_bound_exceeds_epsilon_and_only_t
     c = replace(c, trials=c.trials + abstained)
     test = level_test(mode, inputs, delta, inputs, ALPHA, () if delta else (1.0,))
     bound = test.epsilon_lower(c)
-    # Worst finds a p-value to 5 % or so, from above: what that costs is a small part of a standard error.
-    coarse = isinstance(test, Worst)
+    # NuisanceTest finds a p-value to 5 % or so, from above: what that costs is a small part of a standard error.
+    coarse = isinstance(test, NuisanceTest)
     below = bound * (1 - 1e-6) - (0.1 / math.sqrt(1 + min(c.right, c.wrong)) if coarse else 0)
     if below > 0:
         assert test.p_value(c, below) <= ALPHA * (1 + CROWDED)
@@ -211,7 +211,7 @@ def test_the_bound_grows_with_right_guesses_and_falls_with_wrong_ones(
 ) -> None:
     c = replace(c, trials=c.trials + 2000)
     test = level_test(mode, inputs, delta, inputs, ALPHA, () if delta else (1.0,))
-    slack = 0.02 if isinstance(test, Worst) else 1e-7  # what it leaves on the table
+    slack = 0.02 if isinstance(test, NuisanceTest) else 1e-7  # what it leaves on the table
     bound = test.epsilon_lower(c)
     assert test.epsilon_lower(replace(c, right=c.right + more)) >= bound * (1 - slack)
     if mode is Mode.FIXED:  # a mixture may learn from a wrong guess that it bet too high
@@ -235,7 +235,7 @@ def refuting(test: LevelTest, guesses: int, trials: int, claimed: float) -> NDAr
 @pytest.mark.parametrize("sequential", [False, True])
 def test_what_is_detectable_is_detected_with_the_stated_power(inputs: int, sequential: bool) -> None:
     c, claimed = Counts(880, 320, 2_000), 1.0
-    test: LevelTest = Wealth(inputs, 0.0, ALPHA, (1.1,)) if sequential else Binomial(inputs, ALPHA)
+    test: LevelTest = EProcess(inputs, 0.0, ALPHA, (1.1,)) if sequential else BinomialTest(inputs, ALPHA)
     found = detectable(test, c, inputs, 0.0, claimed)
     assert found is not None
     least = int(np.argmax(refuting(test, 1_200, 2_000, claimed)))
@@ -248,5 +248,5 @@ def test_what_is_detectable_is_detected_with_the_stated_power(inputs: int, seque
 def test_the_fast_bound_at_positive_delta_only_compares_but_holds(right: int, wrong: int, delta: float, inputs: int) -> None:
     c = Counts(right, wrong, 1_000)
     fast = float(binomial.epsilon_lower(right, wrong, 1_000, delta, ALPHA, inputs))
-    slow = Worst(inputs, delta, ALPHA).epsilon_lower(c)
+    slow = NuisanceTest(inputs, delta, ALPHA).epsilon_lower(c)
     assert fast <= slow * 1.02 + 0.02

@@ -127,15 +127,15 @@ def test_the_p_value_and_the_bound_agree_on_what_is_refuted(mode: Mode, delta: f
 
 def test_a_p_value_found_from_above_does_not_contradict_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     source = Planned(KaryRandomizedResponse.for_epsilon(1.0, k=5))
-    state = State(1, k_inputs.Guesses(tuple(range(5))), 5, (), 120_000, 1, Counts(53_649, 53_652, 107_658))
+    state = State(1, k_inputs.SubsetRule(tuple(range(5))), 5, (), 120_000, 1, Counts(53_649, 53_652, 107_658))
     job = play.Job(source, Experiment(120_000, 1 - ALPHA, 0, 0.001, None, Mode.FIXED))
     bound = engine._evidence(job, state).epsilon_lower
 
     def claiming(epsilon: float) -> play.Job:
         return replace(job, experiment=replace(job.experiment, epsilon=epsilon))
 
-    monkeypatch.setattr(nuisance.Worst, "p_value", lambda *_: 1.02 * job.experiment.alpha)
-    monkeypatch.setattr(nuisance.Worst, "epsilon_lower", lambda *_: bound)
+    monkeypatch.setattr(nuisance.NuisanceTest, "p_value", lambda *_: 1.02 * job.experiment.alpha)
+    monkeypatch.setattr(nuisance.NuisanceTest, "epsilon_lower", lambda *_: bound)
     assert engine._evidence(claiming(bound * (1 - 1e-6)), state).p_value == job.experiment.alpha
     assert engine._evidence(claiming(bound), state).p_value == 1.02 * job.experiment.alpha
 
@@ -196,7 +196,7 @@ def test_a_view_of_one_input_only_is_said_to_be_so(mode: Mode) -> None:
 def test_infinite_scores_are_guessed_on_in_their_own_direction_only() -> None:
     scores = np.array([np.inf, 1.0, -np.inf])
     assert two_inputs.NEVER.count(scores, scores) == (0, 0)
-    assert two_inputs.Event(two_inputs.LARGEST, -np.inf).count(scores, -scores[:2]) == (1, 0)
+    assert two_inputs.ThresholdRule(two_inputs.LARGEST, -np.inf).count(scores, -scores[:2]) == (1, 0)
 
 
 def one_way(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -371,7 +371,7 @@ def test_another_seed_draws_other_views_and_the_same_seed_the_same() -> None:
     assert (first.guesses, first.right) != (other.guesses, other.right)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": "ldpaudit.checkpoint/1"}'])
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": "ldpaudit.checkpoint/2"}'])
 def test_what_is_no_checkpoint_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "audit.json"
     file.write_text(text, encoding="utf-8")

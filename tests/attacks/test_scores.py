@@ -13,14 +13,14 @@ import pytest
 
 from ldpaudit import audit
 from ldpaudit.attacks.blackbox import target
-from ldpaudit.attacks.blackbox.choosing import Trial, _moved
+from ldpaudit.attacks.blackbox.choosing import Candidate, _moved
 from ldpaudit.attacks.blackbox.empirical_bayes import shared_ratios
 from ldpaudit.attacks.blackbox.encoding import encode, join, split
 from ldpaudit.attacks.blackbox.public_coins import parity_ratio
 from ldpaudit.attacks.blackbox.ramps import ramp_ratio
 from ldpaudit.attacks.blackbox.scores import NOTHING
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
-from ldpaudit.attacks.games.two_inputs import Event, Prospect
+from ldpaudit.attacks.games.two_inputs import Prospect, ThresholdRule
 from ldpaudit.evidence import Form, Mode
 from ldpaudit.experiment import Experiment, Reading
 from ldpaudit.mechanisms._hadamard import parity
@@ -95,10 +95,10 @@ def test_a_doubtful_cell_counts_as_little_as_it_would_win() -> None:
 
 def test_an_event_moves_with_the_scores_and_takes_in_what_they_have_become_sure_of() -> None:
     first, second = np.array([3.0, 3, 3, 1, 0]), np.array([-3.0, -3, 0, 0, 0])
-    trial = Trial((0, 1), NOTHING, first, second, refitted=True)
-    event = Event(2.0, -2.0)
-    assert _moved(event, trial, first / 2, second / 2) == Event(1.0, -0.75)
-    assert _moved(event, trial, first, np.array([-3.0, -3, -2.5, 0, 0])) == Event(2.0, -2.0)
+    trial = Candidate((0, 1), NOTHING, first, second, refitted=True)
+    event = ThresholdRule(2.0, -2.0)
+    assert _moved(event, trial, first / 2, second / 2) == ThresholdRule(1.0, -0.75)
+    assert _moved(event, trial, first, np.array([-3.0, -3, -2.5, 0, 0])) == ThresholdRule(2.0, -2.0)
     assert _moved(event, trial, np.zeros(5), np.zeros(5)) == event
 
 
