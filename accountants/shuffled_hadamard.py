@@ -10,7 +10,8 @@ from ldpaudit.accountants.claims.shuffled_hadamard import examples as examples
 from ldpaudit.accountants.claims.shuffled_hadamard import printed as printed
 from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
 from ldpaudit.accountants.pld.product import Bracket
-from ldpaudit.accountants.shuffling.hidden_message import Best, Chain, HiddenTuple, Searched, Seen
+from ldpaudit.accountants.pld.profiles import LargestProfile, SearchedProfile
+from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
@@ -66,10 +67,10 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     low: tuple[PrivacyProfile, ...] = tuple(seen)
     if (together := min(m.k, (m.bits - 1) // 2)) > 1:
         low += (SeveralTuples(m.users * m.rho + m.users * m.k - together, m.hit, together),)
-    return Bracket(Best(low), known_others(m))
+    return Bracket(LargestProfile(low), known_others(m))
 
 
-def known_others(m: ShuffledHadamard) -> Searched:
+def known_others(m: ShuffledHadamard) -> SearchedProfile:
     """Profile where the adversary is also given the others' messages of their own elements, for replace-one.
 
     EXACT for k = 1; else an upper bound.
