@@ -35,8 +35,8 @@ class Format(StrEnum):
 
 
 AUDITED = (
-    "MODULE:CALLABLE, called as callable(x) -> report; exec:COMMAND, a program that answers each line of JSON with "
-    "one; or log:FILE, with columns input and report."
+    "MODULE:CALLABLE, called as callable(x) -> report; MODULE:PLAN, a plan or mechanism of ldpaudit's; exec:COMMAND, a "
+    "program that answers each line of JSON with one; or log:FILE, with columns input and report."
 )
 FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed on standard output.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of all samples.", min=0)]
@@ -263,13 +263,15 @@ def audit(
     import time
 
     import ldpaudit
-    from ldpaudit.adapters.callables import resolve
+    from ldpaudit.adapters.callables import resolve_audited
     from ldpaudit.adapters.logs import read_log
     from ldpaudit.adapters.programs import Program
     from ldpaudit.enclosure import round_up, show_down, show_up
     from ldpaudit.evidence import Form, Mode
     from ldpaudit.expression import parse
+    from ldpaudit.mechanism import Mechanism
     from ldpaudit.pace import least_trials, seconds, trials_within
+    from ldpaudit.plan import Plan
 
     if budget is not None and trials is not None:
         raise ValueError("an audit needs --trials or --budget, got both")
@@ -294,7 +296,8 @@ def audit(
         elif kind == "exec":
             function = stack.enter_context(Program(rest))
         else:
-            function = resolve(target)
+            function = resolve_audited(target)
+        ours = isinstance(function, Plan | Mechanism)
         options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta))}
         options |= {"confidence": confidence, "seed": seed, "users": users, "learned": learned}
         if allowed is not None:
@@ -306,7 +309,8 @@ def audit(
         options |= {"progress": lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}")}
         evidence = ldpaudit.audit(function, **options)
         refuted = evidence.refutes(claimed)
-        if refuted and kind != "log":  # a log's reports are used once; and what raw reports do not refute, no form does
+        # A log's reports are used once, and our plans have one form; what raw reports do not refute, no form does.
+        if refuted and kind != "log" and not ours:
             rounded = ldpaudit.audit(function, form=Form.CANONICAL, **options)
     if format is Format.json:
         from ldpaudit.certificate import EvidenceRecord
