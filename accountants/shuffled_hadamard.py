@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.accountants.pld.profiles import Bracket
-from ldpaudit.accountants.shuffling.hidden_message import Best, Chain, HiddenTuple, Searched, Seen
+from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
+from ldpaudit.accountants.pld.searched import SearchedProfile
+from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
@@ -63,10 +64,10 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     low: tuple[PrivacyProfile, ...] = tuple(seen)
     if (together := min(m.k, (m.bits - 1) // 2)) > 1:
         low += (SeveralTuples(m.users * m.rho + m.users * m.k - together, m.hit, together),)
-    return Bracket(Best(low), known_others(m))
+    return Bracket(LargestProfile(low), known_others(m))
 
 
-def known_others(m: ShuffledHadamard) -> Searched:
+def known_others(m: ShuffledHadamard) -> SearchedProfile:
     """Profile where the adversary is also given the others' messages of their own elements, for replace-one.
 
     EXACT for k = 1; else an upper bound.

@@ -1,15 +1,18 @@
-r"""Amplification by shuffling: n users run one randomizer each, and the multiset of their reports is seen.
+r"""Amplification by shuffling: n users run one randomizer R each, and the multiset of their reports is seen.
 
-With R the randomizer, b a density that is part of every input's law (the *privacy blanket*) and
-:math:`w(y) = (R_1(y) - e^\varepsilon R_2(y))/b(y)`,
+User 1 holds x1 or x2. Let b be a density that is part of the law of every other user's report, and
+:math:`w(y) = (R_{x_1}(y) - e^\varepsilon R_{x_2}(y))/b(y)`. Then (Balle, Bell, Gascon, Nissim 2019, Lemma 5.3)
 
 .. math:: \delta(\varepsilon) \le \frac1n\, E\Bigl[\Bigl(\sum_{i \le n} w(Y_i)\Bigr)_+\Bigr], \qquad Y_i \sim b
 
-with equality where b is the law of all other users' reports: so data sets give lower bounds by the same formula.
+with equality where b is the law itself of all other users' reports. So one formula gives upper bounds, with the
+*blanket* :math:`b = \min_x R_x` or with the *clones* :math:`b = e^{-\varepsilon_0}(R_{x_1} + R_{x_2})/2` (Feldman,
+McMillan, Talwar 2021, Theorem 3.1), and lower bounds, with explicit data sets: the witnesses that an attack plays.
 
-Theorems: Balle, Bell, Gascon, Nissim 2019, Lemma 5.3 (blanket); Feldman, McMillan, Talwar 2021, Theorem 3.1 (clones).
-
-Reading order: `plan`, `bounds`, `blanket`, `two_answers`, `estimate`, `randomizers`, `bloom`, `clones`; binary randomized
-response is exact: `binary`, `binary_data_set`, `binary_sieve`; `few_users`; many messages: `hidden_message`,
-`several_messages`; then `theorems` (what papers print) and `calibrate` (the inverse problems).
+Reading order, for k-ary response with n = 10**6: ``accountants/randomized_response.py`` (`shuffled`: its laws), `plan`
+(the search for epsilon), `bounds`, `randomizers` (laws to bounds), `blanket` (the formula), `estimate` (floats that
+guide), and below them, in ``numerics``, `positive_part`, `saddle`, `fourier_nodes`, `fourier_tail`, `certified_search`.
+Then `two_answers`, `clones`, `bloom` (RAPPOR), `few_users`; binary response, where the worst data set is found:
+`binary`, `binary_data_set`, `binary_sieve`; many messages per user: `hidden_message`, `several_messages`; what papers
+print: `theorems`; the inverse problems: `calibrate`.
 """

@@ -179,7 +179,7 @@ class _Search:
     def _bound(self, first: int, last: int) -> flint.arb:
         bound = flint.arb(1)
         if self.tilt.c > _STEEP:
-            # User 1 hides no better where those who may hold either value are taken away: t = first, and fewer others.
+            # Delta does not fall where the users who may hold either value are taken away: t = first, and fewer others.
             bound = self.tilt.value(first, self.others - (last - first)).abs_upper()
             self.evaluations += 1
         if bound > self.best.lower():

@@ -24,7 +24,7 @@ _SHIFTS = (-1, 0, 1, 2)
 _UNIT = 2.0**-51
 """Relative; two roundings of a float, real and imaginary."""
 _WORK = 1 << 20
-"""Terms that are worth the time of a few values of D_t."""
+"""Terms of sums in floats; as many take the time of a few values of D_t."""
 
 
 def survivors(tilt: TiltedResponse, ts: range, others: int, most: flint.arb) -> NDArray[np.int64] | None:

@@ -1,4 +1,4 @@
-r"""One message that hides among messages of others: the law behind every shuffle bound of ours.
+r"""One message among the messages of other users: the divergence behind every shuffle bound of ours.
 
 One user's message y has law :math:`R_1` or :math:`R_2`. Each of n - 1 others sends, independently, a message whose
 law has density b(y) there, and nothing with probability :math:`1 - \sum_y b(y)`; b is 0 only where said below. The

@@ -23,7 +23,7 @@ Group: TypeAlias = tuple[int, tuple[int, int, int]]
 """A number of bits, and whether user 1's first value, their second value, and the other users' value set them."""
 
 MOST_CELLS = 300
-"""Kinds of messages; a blanket with more takes a second and more to evaluate."""
+"""Kinds of messages; one of 36 kinds took 0.16 s to evaluate, so that one of 300 takes a second and more."""
 
 
 def blanket(groups: Sequence[Group], laws: tuple[BitLaw, BitLaw], share: Fraction = Fraction(1)) -> Blanket | None:

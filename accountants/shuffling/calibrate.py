@@ -1,4 +1,4 @@
-"""What shuffling asks for: how many users, or how much local privacy, reach a goal; for any local randomizer."""
+"""Inverse problems: the number of users, or the local epsilon, that reaches a goal, for any local randomizer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ldpaudit.plan import Guarantee, Shuffle
 from ldpaudit.profile import Number, require_delta, require_epsilon
 
 _LARGEST = 1024.0
-"""Local epsilons beyond this are not asked about: nobody hides at e**-1024."""
+"""Nats. Larger local epsilons are not considered: a clone of probability e**-1024 is none."""
 _MOST_USERS = 1 << 50
 
 
@@ -67,7 +67,7 @@ def users_needed(local_epsilon: Number, epsilon: Number, delta: Number) -> int:
     Returns
     -------
     int
-        Certified: the upper bound with so many users is at most delta, with one less it is not shown to be.
+        Certified: the upper bound with this number of users is at most delta; with one user less it is not shown to be.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-r"""Blanket among the clones: what shuffling buys for any epsilon0-LDP randomizer.
+r"""The clones: what shuffling does for any epsilon0-LDP randomizer.
 
 Every output law of an :math:`\varepsilon_0`-LDP randomizer R has :math:`R(x) \ge e^{-\varepsilon_0} R(x_1)` and
 :math:`R(x) \ge e^{-\varepsilon_0} R(x_2)` pointwise, so it contains

@@ -21,8 +21,8 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 
 _MOST_ENTRIES = 10_000
-"""Data sets times multisets of reports that are evaluated, over all tables: a tenth of a second to build them, some 10
-milliseconds for a query. It lets k-ary response have 9 users."""
+"""Data sets times multisets of reports that are evaluated, over all tables: as many as 9 users of k-ary response have, whose
+tables took a second on a busy core, and a query a tenth of one."""
 _PRECISION = 256
 """Bits. Sums of at most `_MOST_ENTRIES` products of probabilities lose 20 of them."""
 

@@ -17,9 +17,7 @@ Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, proof of Lemma 4.4, where 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
@@ -27,23 +25,19 @@ from functools import lru_cache
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between
-from ldpaudit.accountants.numerics.certified_search import close_in, depth
 from ldpaudit.accountants.numerics.two_counts import TwoCounts
+from ldpaudit.accountants.pld.searched import EXACT, SearchedProfile
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, require_epsilon
 
-_NARROW = 1e-9
-"""Relative width below which an enclosure is called exact."""
 _FEW_TERMS, _MOST_TERMS = 8_000, 60_000
-"""Sums with fewer terms take less time than the integral; those with more are left to it, for it is narrow where they are."""
-_NEAR = 0.01
-"""How far from a guess the search looks next, relative to it."""
+"""Numbers of terms. Up to the first the sum is preferred, for it is the narrower one (measured: 2,000 terms take as long as the
+integral, 0.05 s, and 7,000 terms eight times that); beyond the second it takes seconds, and the integral is narrow."""
 _FAINT = 700.0
-"""Nats below which a delta is no float, or nearly none."""
+"""Nats; e**-700 is about the smallest normal float, 2**-1022. A delta below needs no relative accuracy."""
 _INVISIBLE = flint.arb(2) ** -1100
-_LARGEST = 1e4
-"""Epsilons beyond this are not looked for."""
+"""Below the smallest float that is not 0, 2**-1074."""
 
 
 class Seen(Enum):
@@ -54,88 +48,8 @@ class Seen(Enum):
     SECOND = "how many are in the second power, and in the first and not in it"
 
 
-class Searched(PrivacyProfile):
-    """A profile whose delta is a ball, and whose inverse is looked for with few evaluations."""
-
-    level: Rigour
-    source: str
-
-    @abstractmethod
-    def value(self, epsilon: Fraction) -> flint.arb:
-        """Delta, certified."""
-
-    @abstractmethod
-    def forever(self) -> flint.arb:
-        """What delta stays above, or at, however large epsilon is."""
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """Relative width below 1e-9, but where delta underflows, or next to it; INTERVAL where it is wider."""
-        if math.isinf(require_epsilon(epsilon)):
-            found = Enclosure.of(self.forever(), rigour=self.level, source=self.source)
-        else:
-            found = Enclosure.of(self.value(Fraction(epsilon)), rigour=self.level, source=self.source)
-        return self._graded(found.clamp(0.0, 1.0))
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """Relative width below 1e-9; infinite up to the probability that one input alone explains the view."""
-        goal = Fraction(require_delta(delta))
-        with flint.ctx.workprec(256):
-            limit = self.forever()
-            if ball(goal) < limit:
-                return Enclosure(math.inf, math.inf, self.level, self.source)
-
-            def upper(epsilon: float) -> flint.arb:
-                return self.value(Fraction(epsilon)).upper()
-
-            if upper(0.0) <= ball(goal):
-                return Enclosure(0.0, 0.0, self.level, self.source)
-            bad, good = self._closed_in(upper, goal)
-            return self._graded(Enclosure(min(self._low(bad, goal), good), good, self.level, self.source))
-
-    def _closed_in(self, upper: Callable[[float], flint.arb], goal: Fraction) -> tuple[float, float]:
-        """Two epsilons: at the first delta is not shown to be at most the goal, at the second it is."""
-        target = depth(ball(goal))
-
-        def look(epsilon: float) -> tuple[bool, float]:
-            found = upper(epsilon)
-            return bool(found <= ball(goal)), target - depth(found)
-
-        guess = self.guess(goal)
-        low, high, step = 0.0, guess * (1 + _NEAR), _NEAR
-        known = (guess, (near := look(guess))[1])
-        if near[0]:
-            low, high = guess * (1 - _NEAR), guess
-            while low > 0 and look(low)[0]:
-                step *= 4
-                low, high = max(0.0, low - step * guess), low
-        else:
-            low = guess
-            while not look(high)[0]:
-                if high > _LARGEST:
-                    return high, math.inf
-                step *= 4
-                low, high = high, high + step * guess
-        good, bad = close_in(look, high, low, None, known)
-        return bad, good
-
-    @abstractmethod
-    def guess(self, goal: Fraction) -> float:
-        """An epsilon above 0 next to which delta may be the goal: it only saves looks."""
-
-    def _low(self, near: float, goal: Fraction) -> float:
-        """An epsilon, from a little below `near` down, at which delta is certainly not below the goal; or 0."""
-        step = 2.0**-36
-        while near > 0 and not self.value(Fraction(near)) >= ball(goal):
-            near, step = (near * (1 - step), 4 * step) if step < 1 else (0.0, step)
-        return near
-
-    def _graded(self, found: Enclosure) -> Enclosure:
-        narrow = found.high == found.low or found.relative_width <= _NARROW
-        return found if narrow else replace(found, rigour=min(found.rigour, Rigour.INTERVAL))
-
-
 @dataclass(frozen=True)
-class HiddenTuple(Searched):
+class HiddenTuple(SearchedProfile):
     """One message among M random ones.
 
     Parameters
@@ -162,7 +76,7 @@ class HiddenTuple(Searched):
         """Two routes: an integral whose cost is free of M, and a sum that is narrower where it has few terms."""
         return _value(self, epsilon)
 
-    def forever(self) -> flint.arb:
+    def infinite_loss_mass(self) -> flint.arb:
         """Where nothing speaks for the other input, the first is certain."""
         with flint.ctx.workprec(precision(self.messages + 1)):
             p = ball(self.hit)
@@ -182,7 +96,7 @@ class HiddenTuple(Searched):
             case Seen.SECOND:
                 cells += [(p, Fraction(1), p), (zero, zero, (1 - p) ** 2)]
         with flint.ctx.workprec(precision(self.messages + 1)):
-            return Blanket.of(cells).delta(ball(epsilon).exp(), self.messages + 1, _NARROW / 4)
+            return Blanket.of(cells).delta(ball(epsilon).exp(), self.messages + 1, EXACT / 4)
 
     def total(self, epsilon: Fraction) -> flint.arb:
         """By `numerics.two_counts`."""
@@ -203,7 +117,7 @@ class HiddenTuple(Searched):
         likely = epsilon / (1 + math.exp(min(epsilon, 700.0)))
         return -self.messages * float(self.hit) * (math.expm1(likely) + math.expm1(likely - epsilon))
 
-    def guess(self, goal: Fraction) -> float:
+    def estimate(self, goal: Fraction) -> float:
         """Of two normal variables."""
         return _normal_epsilon(math.sqrt(2 / max(self.messages * float(self.hit), 0.05)), float(goal))
 
@@ -233,7 +147,7 @@ def _value(profile: HiddenTuple, epsilon: Fraction) -> flint.arb:
     found = profile.integral(epsilon)
     if found < _INVISIBLE:
         return between(0, found.upper())
-    narrow = found > 0 and found.rad() < found.mid() * _NARROW / 4
+    narrow = found > 0 and found.rad() < found.mid() * EXACT / 4
     return found if narrow or faint or profile.terms > _MOST_TERMS else profile.total(epsilon)
 
 
@@ -252,7 +166,7 @@ def _normal_epsilon(spread: float, goal: float) -> float:
 
 
 @dataclass(frozen=True)
-class Chain(Searched):
+class Chain(SearchedProfile):
     r"""Several messages, replaced one by one.
 
     .. math:: \delta_k(\varepsilon) \le \sum_{i<k} e^{i \varepsilon/k}\, \delta_1(\varepsilon/k)
@@ -280,37 +194,16 @@ class Chain(Searched):
         steps = ball(epsilon).expm1() / ball(epsilon / self.k).expm1() if epsilon else flint.arb(self.k)
         return (steps * self.single.value(epsilon / self.k)).min(flint.arb(1))
 
-    def forever(self) -> flint.arb:
+    def infinite_loss_mass(self) -> flint.arb:
         """Below this, no epsilon is known to be enough."""
-        return self.single.forever()
+        return self.single.infinite_loss_mass()
 
-    def guess(self, goal: Fraction) -> float:
+    def estimate(self, goal: Fraction) -> float:
         """Where a single message has about that delta, less what its multiples add."""
-        return self.k * self.single.guess(goal / (2 * self.k))
+        return self.k * self.single.estimate(goal / (2 * self.k))
 
     def delta(self, epsilon: Number) -> Enclosure:
         """An upper bound; from below it is 0."""
         known = not math.isinf(require_epsilon(epsilon))
         high = self.value(Fraction(epsilon)).upper() if known else flint.arb(1)
         return Enclosure.of(0, high, rigour=self.level, source=self.source).clamp(0.0, 1.0)
-
-
-@dataclass(frozen=True)
-class Best(PrivacyProfile):
-    """The largest of several profiles, each of which is attained: a lower bound.
-
-    Parameters
-    ----------
-    profiles : tuple of PrivacyProfile
-        At least one.
-    """
-
-    profiles: tuple[PrivacyProfile, ...]
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """The one with the largest lower end."""
-        return max((each.delta(epsilon) for each in self.profiles), key=lambda found: found.low)
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """The one with the largest lower end."""
-        return max((each.epsilon(delta) for each in self.profiles), key=lambda found: found.low)

@@ -1,6 +1,6 @@
 r"""Shuffled plans: every user runs the same plan once, and the adversary sees the multiset of their views.
 
-Upper ends, the least of what applies:
+Upper bounds, the least of those that apply:
 
 - binary randomized response: the worst data set itself, by branch and bound (`binary`);
 - a mechanism whose laws are matched or small enough to list: its blanket (`randomizers`);
@@ -8,9 +8,9 @@ Upper ends, the least of what applies:
   that of the whole and whose view is everything that one user sends; the shuffler does not separate it;
 - the unshuffled plan, for shuffling is post-processing.
 
-Lower ends are attained by data sets, never by a bound's own construction; where no law is known they are 0, and the
-source says so. For delta = 0 shuffling buys nothing: where all n views are the one at which the local ratio is largest
-and all others hold user 1's first value, that view has the local ratio.
+Lower bounds are attained by data sets, never by an upper bound's own construction; where no law is known they are 0, and
+the source says so. At delta = 0 shuffling changes nothing: where all n views are the one at which the local ratio is largest
+and all others hold user 1's first value, that view has the local ratio. Which bound belongs to a mechanism its stem says: `bounds`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Value: TypeAlias = Callable[[Fraction, float], flint.arb]
 """Epsilon and tolerance to a bound of delta."""
 
 _ATTEMPTS = 3
-"""Guesses at the worst data set before the search is left to the upper bound alone."""
+"""Data sets tried as the worst one before the upper bound is searched by itself; each is the worst at the last epsilon found."""
 _EXACT = 1e-9
 """Relative width up to which the two ends of a worst data set count as one number."""
 

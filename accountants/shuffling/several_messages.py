@@ -29,7 +29,7 @@ from ldpaudit.enclosure import Enclosure, Rigour, round_down
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _NATS = (400.0, 100.0, 30.0)
-"""Events rarer than e to minus that are not looked at: the first of these that leaves no more than so many."""
+"""Events rarer than e to minus this are left out: the first of the three that leaves at most `_MOST_EVENTS`."""
 _MOST_EVENTS = 6_000
 
 
@@ -58,7 +58,7 @@ class SeveralTuples(PrivacyProfile):
 
     @property
     def own(self) -> Fraction:
-        """Probability that a message of user 1 speaks for none of the values that she does not hold."""
+        """Probability that a message of user 1 speaks for none of the values that they do not hold."""
         return (1 - self.hit) ** self.replaced
 
     def delta(self, epsilon: Number) -> Enclosure:

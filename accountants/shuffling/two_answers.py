@@ -1,4 +1,4 @@
-r"""Blanket where only two answers matter, summed over how many others answer: exact to the last digits.
+r"""The blanket divergence where only two answers matter, summed over how many others answer: exact to the last digits.
 
 With C of the n - 1 others answering, A of them with the first of the two answers,
 
@@ -25,7 +25,8 @@ Answer = tuple[flint.arb, flint.arb]
 """(gain g, density b of the others)."""
 
 _FEW_STEPS, _MOST_STEPS = 4_000, 120_000
-"""Some microseconds each: up to the first the contour is not worth a try, beyond the second it must do."""
+"""Steps of some microseconds each. Up to the first number the walk is faster than the contour, and is taken; beyond the second
+it would take most of a second, and the contour's value is returned however wide."""
 _MARKOV_LOSS = 10.0
 _ACCURATE = 80
 """Bits; a tail that subtractions have left with fewer is computed anew."""
@@ -70,7 +71,7 @@ def two_answers(high: Answer, low: Answer, silence: Probability, users: int, tol
 
 
 def _first(others: int, rate: float, nats: float) -> int:
-    """Where to start: Chernoff says that less than e**-nats lies below. A guess that only costs width or time."""
+    """Where to start: by Chernoff's bound less than e**-nats lies below. In floats: an error costs width or time only."""
     low, high = 0, int(others * rate)
     while low < high:
         c = (low + high + 1) // 2

@@ -12,6 +12,7 @@ import numpy as np
 
 from ldpaudit.errors import ImplementationError
 from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.plan import Plan
 
 PATIENCE = 20.0
 """Seconds that a single report may take before the callable is said to hang."""
@@ -44,6 +45,27 @@ def resolve(name: str) -> Callable[..., Any]:
     ImplementationError
         Where it cannot be imported, or is not callable.
     """
+    found: Callable[..., Any] = _imported(name)
+    if not callable(found):
+        raise ImplementationError(f"needs a callable, got {type(found).__name__} at {name}")
+    return found
+
+
+def resolve_audited(name: str) -> Callable[..., Any] | Plan | Mechanism:
+    """What ``module:attribute`` names, where it can be audited: a callable, or a plan or mechanism of ours.
+
+    Raises
+    ------
+    ImplementationError
+        Where it cannot be imported, or is none of these.
+    """
+    found: Callable[..., Any] | Plan | Mechanism = _imported(name)
+    if not callable(found) and not isinstance(found, Plan | Mechanism):
+        raise ImplementationError(f"needs a callable, a plan or a mechanism, got {type(found).__name__} at {name}")
+    return found
+
+
+def _imported(name: str) -> Any:
     module, _, attribute = name.partition(":")
     if "/" in module or module.endswith(".py"):
         raise ImplementationError(f"needs MODULE:CALLABLE with a module's name as in an import, got the path {module!r}")
@@ -55,8 +77,6 @@ def resolve(name: str) -> Callable[..., Any]:
             found = getattr(found, part)
     except (Exception, SystemExit) as error:  # whatever the user's module raises while it is imported
         raise ImplementationError(f"cannot import {name}: {type(error).__name__}: {error}") from error
-    if not callable(found):
-        raise ImplementationError(f"needs a callable, got {type(found).__name__} at {name}")
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
@@ -16,12 +15,11 @@ from ldpaudit.commands.options import Format, FormatOption, SeedOption
 from ldpaudit.commands.output import note, progress, say, say_json
 
 if TYPE_CHECKING:
-    from ldpaudit.adapters.programs import Program
     from ldpaudit.evidence import Evidence
 
 AUDITED = (
-    "MODULE:CALLABLE, called as callable(x) -> report; exec:COMMAND, a program that answers each line of JSON with "
-    "one; or log:FILE, with columns input and report."
+    "MODULE:CALLABLE, called as callable(x) -> report; MODULE:PLAN, a plan or mechanism of ldpaudit's; exec:COMMAND, a "
+    "program that answers each line of JSON with one; or log:FILE, with columns input and report."
 )
 TRIALS = 1_000_000
 
@@ -45,7 +43,9 @@ def audit(
     from ldpaudit.evidence import Form
     from ldpaudit.experiment import Execution, Reading
     from ldpaudit.expression import parse
+    from ldpaudit.mechanism import Mechanism
     from ldpaudit.pace import seconds
+    from ldpaudit.plan import Plan
 
     if budget is not None and trials is not None:
         raise ValueError("an audit needs --trials or --budget, got both")
@@ -69,7 +69,8 @@ def audit(
         options["execution"] = told
         evidence = ldpaudit.audit(function, **options)
         refuted = evidence.refutes(claimed)
-        if refuted and kind != "log":  # a log's reports are used once; and what raw reports do not refute, no form does
+        # A log's reports are used once, and our plans have one form; what raw reports do not refute, no form does.
+        if refuted and kind != "log" and not isinstance(function, Plan | Mechanism):
             rounded = ldpaudit.audit(function, **{**options, "reading": Reading(Form.CANONICAL, users, learned)})
     if format is Format.json:
         _say_data(target, claimed, evidence, rounded)
@@ -96,14 +97,14 @@ def _log(
     return function, values, min(wanted, held)
 
 
-def _callable(target: str, stack: ExitStack) -> Program | Callable[..., Any]:
-    """What is called: a program that runs until the stack ends, or a function of the user's."""
-    from ldpaudit.adapters.callables import resolve
+def _callable(target: str, stack: ExitStack) -> Any:
+    """What is audited: a program that runs until the stack ends, or a function or plan of the user's."""
+    from ldpaudit.adapters.callables import resolve_audited
     from ldpaudit.adapters.programs import Program
 
     sys.path.insert(0, str(Path.cwd()))
     kind, _, rest = target.partition(":")
-    return stack.enter_context(Program(rest)) if kind == "exec" else resolve(target)
+    return stack.enter_context(Program(rest)) if kind == "exec" else resolve_audited(target)
 
 
 def _trials_within(allowed: float, function: Any, options: dict[str, Any]) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from fractions import Fraction
 from typing import Any
@@ -192,6 +194,17 @@ def test_a_shuffled_deployment_is_measured_within_a_tenth_and_its_certificate_sh
     assert verify(certificate) == []
     other = question.model_copy(update={"witness": claim.witness.model_copy(update={"first": (("0", 10_000),)})})  # type: ignore[union-attr]
     assert any("witness is" in each for each in verify(certificate.model_copy(update={"claims": (other, claim)})))
+
+
+DECLARED = Shuffle(KaryRandomizedResponse.for_epsilon(2, k=3), 6)
+
+
+@pytest.mark.parametrize(("epsilon", "code"), [("2", 0), ("1/100", 1)])
+def test_the_command_audits_a_shuffled_plan(epsilon: str, code: int) -> None:
+    command = [sys.executable, "-m", "ldpaudit", "audit", f"{__name__}:DECLARED", "--epsilon", epsilon, "--delta", "1/100"]
+    done = subprocess.run([*command, "--trials", "20000"], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == code, done.stderr
+    assert shuffled.EVENT in done.stdout
 
 
 def test_a_certificate_without_a_witness_is_written_as_before_there_were_any() -> None:

@@ -1,0 +1,103 @@
+"""Profiles whose delta is a certified function of epsilon, and whose epsilon is searched for."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.certified_search import close_in, depth
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+
+EXACT = 1e-9
+"""Relative width up to which an enclosure is called exact: the slack to which claims are read."""
+_NEAR = 0.01
+"""First step away from an estimate, relative to it; estimates are within some percent where delta is not extreme."""
+_LARGEST = 1e4
+"""Nats. A larger epsilon is reported as infinite: e**1e4 exceeds the ratio of any two positive floats."""
+
+
+class SearchedProfile(PrivacyProfile):
+    """A profile whose delta is a ball, and whose epsilon is the root of an expensive function, found with few evaluations."""
+
+    level: Rigour
+    source: str
+
+    @abstractmethod
+    def value(self, epsilon: Fraction) -> flint.arb:
+        """Delta, certified."""
+
+    @abstractmethod
+    def infinite_loss_mass(self) -> flint.arb:
+        """Limit of delta(epsilon) as epsilon grows."""
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Relative width below 1e-9, except where delta underflows or nearly does; INTERVAL where it is wider."""
+        if math.isinf(require_epsilon(epsilon)):
+            found = Enclosure.of(self.infinite_loss_mass(), rigour=self.level, source=self.source)
+        else:
+            found = Enclosure.of(self.value(Fraction(epsilon)), rigour=self.level, source=self.source)
+        return self._graded(found.clamp(0.0, 1.0))
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """Relative width below 1e-9; infinite where delta is below the infinite-loss mass."""
+        goal = Fraction(require_delta(delta))
+        with flint.ctx.workprec(256):
+            limit = self.infinite_loss_mass()
+            if ball(goal) < limit:
+                return Enclosure(math.inf, math.inf, self.level, self.source)
+
+            def upper(epsilon: float) -> flint.arb:
+                return self.value(Fraction(epsilon)).upper()
+
+            if upper(0.0) <= ball(goal):
+                return Enclosure(0.0, 0.0, self.level, self.source)
+            bad, good = self._closed_in(upper, goal)
+            return self._graded(Enclosure(min(self._low(bad, goal), good), good, self.level, self.source))
+
+    def _closed_in(self, upper: Callable[[float], flint.arb], goal: Fraction) -> tuple[float, float]:
+        """Two epsilons: at the first delta is not shown to be at most the goal, at the second it is."""
+        target = depth(ball(goal))
+
+        def look(epsilon: float) -> tuple[bool, float]:
+            found = upper(epsilon)
+            return bool(found <= ball(goal)), target - depth(found)
+
+        guess = self.estimate(goal)
+        low, high, step = 0.0, guess * (1 + _NEAR), _NEAR
+        known = (guess, (near := look(guess))[1])
+        if near[0]:
+            low, high = guess * (1 - _NEAR), guess
+            while low > 0 and look(low)[0]:
+                step *= 4
+                low, high = max(0.0, low - step * guess), low
+        else:
+            low = guess
+            while not look(high)[0]:
+                if high > _LARGEST:
+                    return high, math.inf
+                step *= 4
+                low, high = high, high + step * guess
+        good, bad = close_in(look, high, low, None, known)
+        return bad, good
+
+    @abstractmethod
+    def estimate(self, goal: Fraction) -> float:
+        """Float estimate of epsilon(goal), above 0; it reduces the number of evaluations only."""
+
+    def _low(self, near: float, goal: Fraction) -> float:
+        """An epsilon, from a little below `near` down, at which delta is certainly not below the goal; or 0."""
+        step = 2.0**-36
+        while near > 0 and not self.value(Fraction(near)) >= ball(goal):
+            near, step = (near * (1 - step), 4 * step) if step < 1 else (0.0, step)
+        return near
+
+    def _graded(self, found: Enclosure) -> Enclosure:
+        narrow = found.high == found.low or found.relative_width <= EXACT
+        return found if narrow else replace(found, rigour=min(found.rigour, Rigour.INTERVAL))
