@@ -45,7 +45,7 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
         case Run(mechanism):
             profile = _mechanism_profile(mechanism, neighbours)
         case PostProcess(inner):
-            profile = import_module(f"{__name__}.pld.finite").post_processed(account(inner, neighbours))
+            profile = import_module(f"{__name__}.pld.profiles").PostProcessedProfile(account(inner, neighbours))
         case Guarantee() | Repeat() | Compose():
             profile = import_module(f"{__name__}.composition.plan").profile(plan, neighbours)
         case Shuffle():

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ldpaudit.accountants.pld.finite import Atom, FiniteProfile, both_ways
-from ldpaudit.accountants.pld.product import Bracket
+from ldpaudit.accountants.pld.exact import Atom, both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -53,4 +54,4 @@ def profile(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbours
 
 def _mixed(atoms: Sequence[Atom], collisions: Fraction, source: str) -> FiniteProfile:
     apart = 1 - collisions
-    return FiniteProfile(both_ways([*((apart * p, apart * q) for p, q in atoms), (collisions, collisions)]), source)
+    return FiniteProfile(both_directions([*((apart * p, apart * q) for p, q in atoms), (collisions, collisions)]), source)

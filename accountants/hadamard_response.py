@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -32,4 +33,4 @@ def profile(m: HadamardResponse, neighbours: Neighbours = REPLACE_ONE) -> Privac
     """
     # The half of the columns on which the two rows agree has likelihood ratio 1 and never counts.
     atoms = [(m.p / 2, (1 - m.p) / 2), ((1 - m.p) / 2, m.p / 2)]
-    return FiniteProfile(both_ways(atoms), "Hadamard response: log(p/(1-p)), attained where the two rows differ")
+    return FiniteProfile(both_directions(atoms), "Hadamard response: log(p/(1-p)), attained where the two rows differ")

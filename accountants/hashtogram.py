@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -31,4 +32,4 @@ def profile(m: Hashtogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
         In nats. Rigour EXACT at every epsilon.
     """
     atoms = [(m.p, 1 - m.p), (1 - m.p, m.p)]
-    return FiniteProfile(both_ways(atoms), "hashtogram: log(p/(1-p)), attained at y = H[h(x), r]")
+    return FiniteProfile(both_directions(atoms), "hashtogram: log(p/(1-p)), attained at y = H[h(x), r]")

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import ClassVar
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -28,13 +28,11 @@ _MAX_PRECISION = 1 << 16
 
 
 @dataclass(frozen=True)
-class _LaplaceProfile(PrivacyProfile):
+class _LaplaceProfile(OnePairProfile):
     """A profile that reaches 0 at `pure` and is a function of ``u = (pure - epsilon) / 2`` before."""
 
     pure: Fraction
     source: str
-    one_pair: ClassVar[bool] = True
-    """One pair of inputs attains it at every epsilon, either way round: what composition may build on from below."""
 
     @abstractmethod
     def of_excess(self, u: flint.arb) -> flint.arb:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -34,4 +35,4 @@ def profile(m: LocalHashing, neighbours: Neighbours = REPLACE_ONE) -> PrivacyPro
     # Functions that hash the two values alike, and hash values that are neither's, have likelihood ratio 1.
     apart = 1 - m.collision
     atoms = [(apart * m.p, apart * m.lie), (apart * m.lie, apart * m.p)]
-    return FiniteProfile(both_ways(atoms), "local hashing: log(p(g-1)/(1-p)), attained at y = h(x) != h(x')")
+    return FiniteProfile(both_directions(atoms), "local hashing: log(p(g-1)/(1-p)), attained at y = h(x) != h(x')")

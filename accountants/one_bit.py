@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways, law_atoms
-from ldpaudit.accountants.pld.product import Bracket, exact_reports
+from ldpaudit.accountants.composition.product import exact_reports
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -43,7 +45,7 @@ def mean_profile(m: OneBitMean) -> PrivacyProfile:
         # Fewer reports are a part of these; the kept bit is all that any number of reports can show.
         return Bracket(mean_profile(replace(m, reports=most)), mean_profile(m.lifetime()))
     atoms = law_atoms(m.law(1), m.law(0))
-    return FiniteProfile(both_ways(atoms), "1BitMean: the inputs 0 and 1, attained where all reports are alike")
+    return FiniteProfile(both_directions(atoms), "1BitMean: the inputs 0 and 1, attained where all reports are alike")
 
 
 def histogram_profile(m: DBitFlip) -> PrivacyProfile:
@@ -78,4 +80,4 @@ def histogram_profile(m: DBitFlip) -> PrivacyProfile:
         (one * q, one * p),
         (neither + 2 * both * p * q, neither + 2 * both * p * q),
     ]
-    return FiniteProfile(both_ways(atoms), "dBitFlip: min(d, 2) log(p/(1-p)), attained at bits 1 and 0")
+    return FiniteProfile(both_directions(atoms), "dBitFlip: min(d, 2) log(p/(1-p)), attained at bits 1 and 0")

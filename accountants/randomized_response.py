@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -31,4 +32,4 @@ def profile(m: KaryRandomizedResponse, neighbours: Neighbours = REPLACE_ONE) -> 
     """
     # The k - 2 views that are a lie on both inputs have likelihood ratio 1 and never count.
     atoms = [(m.p, m.lie), (m.lie, m.p)]
-    return FiniteProfile(both_ways(atoms), "k-ary randomized response: log(p(k-1)/(1-p)), attained at y = x")
+    return FiniteProfile(both_directions(atoms), "k-ary randomized response: log(p(k-1)/(1-p)), attained at y = x")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ldpaudit.accountants.pld.product import Bracket, exact_reports, product_profile
+from ldpaudit.accountants.composition.product import exact_reports, product_profile
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.mechanisms.rappor import SEARCHED, Difference, PermanentRappor, Rappor
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile

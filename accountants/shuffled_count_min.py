@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from ldpaudit.accountants.counting.count_min import added, profile_of, replaced, whatever_the_hashes
-from ldpaudit.accountants.pld.product import Bracket
+from ldpaudit.accountants.counting.count_min import added, largest, replaced, worst_added, worst_replaced
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -22,13 +22,13 @@ def profile(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> Privac
 
     with the number d_c of messages that the first set sends more (for a negative d_c, count the silent users). A single
     value moves one count of each row up and one down; the two values are those whose hashes differ in most rows. Of
-    two sets of up to k values no hash functions make more than `whatever_the_hashes`.
+    two sets of up to k values no hash functions make more than `worst_replaced`.
 
     Where a user is added or removed, so is the user's blanket, and all ``rows * buckets`` counts differ in law:
     Bin(n, gamma) against Bin(n - 1, gamma), plus the user's messages in the cells of the user's values.
 
     Tight: the pairs occur. The estimates cost nothing more. Source: Algorithm 2 of Ghazi, Golowich, Kumar, Pagh,
-    Velingker 2021; their Lemma 4.10 is an upper bound. Proof: proofs/shuffled_count_min.py, of what whatever_the_hashes
+    Velingker 2021; their Lemma 4.10 is an upper bound. Proof: proofs/shuffled_count_min.py, of what worst_replaced
     rests on.
 
     Parameters
@@ -44,11 +44,13 @@ def profile(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> Privac
         In nats. Infinite at delta = 0. EXACT where the joint outcomes are few; else INTERVAL, within about 3e-4 where
         a user holds one value or all sets are listed; for larger sets up to what the worst hash functions cost.
     """
+    counts = m.rows * m.buckets
     if neighbours == ADD_REMOVE:
         first, _ = m.apart.pair
-        found = profile_of(m, added(m, m.shifts(first, None)))
-        return found if m.held == 1 else Bracket(found, whatever_the_hashes(m, neighbours))
+        found = largest(m.users, m.gamma, added(m.users, m.gamma, m.shifts(first, None), counts))
+        return found if m.held == 1 else Bracket(found, worst_added(m.users, m.gamma, m.held, m.rows, counts))
     if m.held > 1 and m.apart.certain:
-        return profile_of(m, (pair for x, y in combinations(m.inputs, 2) for pair in replaced(m, m.shifts(x, y))))
-    found = profile_of(m, replaced(m, m.shifts(*m.apart.pair)))
-    return found if m.apart.certain else Bracket(found, whatever_the_hashes(m))
+        shifts = (m.shifts(x, y) for x, y in combinations(m.inputs, 2))
+        return largest(m.users, m.gamma, (pair for each in shifts for pair in replaced(m.users, m.gamma, each)))
+    found = largest(m.users, m.gamma, replaced(m.users, m.gamma, m.shifts(*m.apart.pair)))
+    return found if m.apart.certain else Bracket(found, worst_replaced(m.users, m.gamma, m.held, m.rows))

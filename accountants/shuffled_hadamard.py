@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
-from ldpaudit.accountants.pld.product import Bracket
+from ldpaudit.accountants.pld.exact import ExactPLD
+from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling.hidden_message import Best, Chain, HiddenTuple, Searched, Seen
 from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
@@ -54,7 +55,7 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
         In nats. INTERVAL; for one user with one element, and for add-remove, EXACT.
     """
     if neighbours == ADD_REMOVE:
-        return FiniteProfile((Atoms.of([(Fraction(1), Fraction(0))]),), "the number of messages reveals that a user is absent")
+        return FiniteProfile((ExactPLD.of([(Fraction(1), Fraction(0))]),), "the number of messages reveals that a user is absent")
     if m.users == m.k == 1:
         return known_others(m)
     like = m.messages(0)[0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -36,4 +37,4 @@ def profile(m: SignOracle, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
         In nats. Rigour EXACT at every epsilon.
     """
     atoms = [(m.p, 1 - m.p), (1 - m.p, m.p)]
-    return FiniteProfile(both_ways(atoms), "sign oracle: log(p/(1-p)), attained at y = Z[x, i]")
+    return FiniteProfile(both_directions(atoms), "sign oracle: log(p/(1-p)), attained at y = Z[x, i]")

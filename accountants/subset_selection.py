@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -32,5 +33,5 @@ def profile(m: SubsetSelection, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     # Subsets with both inputs, or with neither, have likelihood ratio 1 and never count.
     own, wrong = m.p * (m.k - m.d) / (m.k - 1), (1 - m.p) * m.d / (m.k - 1)
     return FiniteProfile(
-        both_ways([(own, wrong), (wrong, own)]), "subset selection: log(p(k-d)/((1-p)d)), attained at x in, x' out"
+        both_directions([(own, wrong), (wrong, own)]), "subset selection: log(p(k-d)/((1-p)d)), attained at x in, x' out"
     )

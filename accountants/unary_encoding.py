@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways
-from ldpaudit.accountants.pld.product import product_profile
+from ldpaudit.accountants.composition.product import product_profile
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -33,7 +34,7 @@ def profile(m: UnaryEncoding, neighbours: Neighbours = REPLACE_ONE) -> PrivacyPr
     """
     one = [(m.p, m.q), (1 - m.p, 1 - m.q)]
     if neighbours == ADD_REMOVE:
-        return FiniteProfile(both_ways(one), "unary encoding, one bit: log max(p/q, (1-q)/(1-p)), attained at it")
+        return FiniteProfile(both_directions(one), "unary encoding, one bit: log max(p/q, (1-q)/(1-p)), attained at it")
     zero = [(q, p) for p, q in one]
     # Exchanging the two bits maps one order of the pair onto the other.
     return product_profile([[(one, 1), (zero, 1)]], "unary encoding: log(p(1-q)/(q(1-p))), attained at bits 1 and 0")

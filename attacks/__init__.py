@@ -1,16 +1,18 @@
-"""What can be seen: samples to evidence."""
+"""The attacks: samples of real code in, evidence out.
+
+Reading order: a stem (`randomized_response`) and the noun that it makes (`attack`); then `bounds`, `games`, `engine`, and
+`blackbox` for code that nothing is known of.
+"""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-from ldpaudit.evidence import Evidence, Form, Mode
+from ldpaudit.evidence import Evidence, Mode
+from ldpaudit.experiment import AS_RETURNED, HERE, Execution, Experiment, Reading
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan
@@ -33,12 +35,8 @@ def audit(
     neighbours: Neighbours | None = None,
     implementation: Mechanism | Callable[..., Any] | None = None,
     mode: Mode = Mode.SEQUENTIAL,
-    form: Form = Form.RAW,
-    users: int = 1,
-    learned: bool = False,
-    executor: Executor | None = None,
-    checkpoint: str | Path | None = None,
-    progress: Callable[[int, float], None] | None = None,
+    reading: Reading = AS_RETURNED,
+    execution: Execution = HERE,
 ) -> Evidence:
     """Play the adversary on samples, and bound epsilon from below.
 
@@ -49,7 +47,7 @@ def audit(
         object that has a method ``privatise`` or ``randomise``, nothing is known: the score is learned, from samples
         of its own.
     inputs : sequence or None
-        For a callable: the inputs among which two that are told apart are looked for; at least two.
+        For a callable: at least two inputs, among which the audit finds two that it tells apart.
     epsilon : float or None
         The claimed epsilon in nats: gives the p-value and what the audit could have detected.
     delta : float
@@ -59,7 +57,7 @@ def audit(
     confidence : float
         Of the bound.
     seed : int
-        Of all samples; a callable that draws from a source of its own is not reproduced by it.
+        Of all samples; it does not reproduce those of a callable that draws from a source of its own.
     neighbours : Neighbours or None
         The relation; by default the mechanism's usual one.
     implementation : Mechanism or callable or None
@@ -67,20 +65,10 @@ def audit(
     mode : Mode
         ``sequential``, the default: the bound holds at every stopping time, and the audit stops as soon as the claim is
         refuted. ``fixed``: the whole budget, and the sharpest bound that it gives.
-    form : Form
-        Of a callable's reports: ``raw``, or ``canonical``, without types, the order of sets and the low bits of floats.
-        Where only the raw form is refuted, the leak is in these.
-    users : int
-        2: a callable serves two users by consecutive calls, and one of them has another value. Finds a seed that is fixed
-        or shared, where one report alone shows nothing.
-    learned : bool
-        Whether a classifier of scikit-learn's (extra ``ml``) is trained too on a callable's reports.
-    executor : concurrent.futures.Executor or None
-        Who samples: a thread or process pool, a Dask client's ``get_executor()``. The evidence does not depend on it.
-    checkpoint : path or None
-        A file that is written as the audit goes; where it exists, the same audit goes on from it.
-    progress : callable or None
-        Called with the views drawn so far and the bound as it stands, 0 while a score is learned.
+    reading : Reading
+        How a callable's reports are read: raw or canonical, of one user or of two, with a classifier or without.
+    execution : Execution
+        Who samples, where the state is kept, and who is told. The evidence does not depend on it.
 
     Returns
     -------
@@ -93,8 +81,8 @@ def audit(
     Unsupported
         Where no attack on the plan is known, or scikit-learn is asked for and missing.
     TypeError
-        Where an argument is not of its type; where other processes are to sample what draws from a source of its own, or what
-        does not pickle; or where an audit of such a code is to go on from a checkpoint.
+        Where an argument is not of its type; where other processes are to sample code that draws from a source of its own, or
+        that does not pickle; or where an audit of such code is to go on from a checkpoint.
     ValueError
         Where an argument lies outside its domain, or all inputs are one.
 
@@ -105,50 +93,64 @@ def audit(
     >>> 0.95 < audit(m, epsilon=1.0, trials=100_000, seed=7).epsilon_lower < 1
     True
     """
-    from ldpaudit.attacks.engine import reproducible, run
-    from ldpaudit.attacks.games import game
-
-    trials = run.whole(trials)
-    # What learns takes its time before the engine is asked.
-    run.require(trials, confidence, delta, epsilon, seed)
-    _require_helpers(executor, progress)
-    given = None if inputs is None else list(inputs)
-    code = reproducible.require(target, given, implementation, neighbours, delta, trials, executor, checkpoint)
-    options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "seed": seed}
-    options |= {"mode": Mode(mode), "executor": executor, "checkpoint": checkpoint, "progress": progress, "code": code}
+    asked = Experiment(trials, confidence, seed, delta, epsilon, mode)
+    for name, value, kind in (("reading", reading, Reading), ("execution", execution, Execution)):
+        if not isinstance(value, kind):
+            raise TypeError(f"an audit needs {name} to be a value of {kind.__name__}, got {value!r:.60}")
     if isinstance(target, Plan | Mechanism):
-        if (Form(form), users, learned) != (Form.RAW, 1, False):
-            raise ValueError("form, users and learned are for a callable: the score of a mechanism is known")
-        found = run.run(game.Planned(target, neighbours, implementation, delta), trials=trials, **options)
-        return found if implementation is None or reproducible.takes_rng(implementation) else replace(found, seed=None)
-    function = import_module("ldpaudit.adapters.objects").as_callable(target)
+        if reading != AS_RETURNED:
+            raise ValueError(f"reading is for a callable, and the score of a mechanism is known; got {reading}")
+        return _of_plan(target, neighbours, implementation, asked, execution)
+    return _of_callable(target, inputs, asked, reading, execution)
+
+
+def _of_plan(
+    plan: Plan | Mechanism,
+    neighbours: Neighbours | None,
+    implementation: Mechanism | Callable[..., Any] | None,
+    asked: Experiment,
+    execution: Execution,
+) -> Evidence:
+    from ldpaudit.attacks.engine import reproducible, run
+    from ldpaudit.attacks.games.sources import Planned
+
+    source = Planned(plan, neighbours, implementation, asked.delta)
+    code = plan if implementation is None else implementation
+    digest = reproducible.require(code, reproducible.as_planned(source), asked.trials, execution)
+    found = run.run(source, asked, execution, digest)
+    return found if implementation is None or reproducible.takes_rng(implementation) else replace(found, seed=None)
+
+
+def _of_callable(
+    target: object, inputs: Sequence[Any] | None, asked: Experiment, reading: Reading, execution: Execution
+) -> Evidence:
+    from ldpaudit.adapters.objects import as_callable
+    from ldpaudit.attacks.blackbox import target as blackbox
+    from ldpaudit.attacks.engine import reproducible, run
+
+    given, function = None if inputs is None else list(inputs), as_callable(target)
     _require_different(given)
-    blackbox = import_module(f"{__name__}.blackbox.target")
-    look = blackbox.Look(Form(form), users, learned)
-    refutable = epsilon if Mode(mode) is Mode.SEQUENTIAL else None
-    box = blackbox.target(function, given, delta, trials, 1 - confidence, seed, look, refutable, progress)
-    learned_from = trials - box.remaining
+    digest = reproducible.require(target, reproducible.on_inputs(given or []), asked.trials, execution)
+    progress = execution.progress
+    box = blackbox.target(function, given, asked, reading, progress)
+    learned_from = asked.trials - box.remaining
     if progress is not None:
-        options["progress"] = lambda drawn, bound: progress(learned_from + drawn, bound)
-    found = run.run(box.target, trials=box.remaining, **options)
-    shown = seed if reproducible.takes_rng(function) else None
-    return replace(found, trials=learned_from + found.trials, seed=shown)
-
-
-def _require_helpers(executor: Any, progress: Any) -> None:
-    if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise TypeError(f"an audit needs an executor of concurrent.futures, got {executor!r:.60}")
-    if progress is not None and not callable(progress):
-        raise TypeError(f"an audit needs progress to be callable, got {progress!r:.60}")
+        execution = replace(execution, progress=lambda drawn, bound: progress(learned_from + drawn, bound))
+    found = run.run(box.target, replace(asked, trials=box.remaining), execution, digest)
+    seed = asked.seed if reproducible.takes_rng(function) else None
+    return replace(found, trials=learned_from + found.trials, seed=seed)
 
 
 def _require_different(inputs: list[Any] | None) -> None:
-    """Nobody tells an input from itself, and an audit that tries would pass whatever the code does."""
+    """Nobody can tell an input from itself: an audit that tries would pass whatever the code does."""
     if inputs is None or len(inputs) < 2:
-        return  # which is said where they are used
+        return  # an error that the callable's target raises
     try:
         kinds = {pickle.dumps(x) for x in inputs}
     except Exception:  # whatever an input raises when it is pickled
         return
     if len(kinds) == 1:
         raise ValueError(f"an audit needs two different inputs, got {len(inputs)} times {inputs[0]!r:.60}")
+
+
+__all__ = ["Execution", "Reading", "audit"]

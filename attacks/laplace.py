@@ -7,7 +7,7 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.attack import Attack
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared.memoized_bits import count_losses, look_up
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor

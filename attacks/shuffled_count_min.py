@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.attack import Attack
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours

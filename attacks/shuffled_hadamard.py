@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.attack import Attack
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours

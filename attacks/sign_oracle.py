@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared import public_sign
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours

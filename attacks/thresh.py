@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.attack import Attack
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.neighbours import USER_LEVEL, Neighbours

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldpaudit.attacks import thresh
-from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.attack import Attack
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import USER_LEVEL, Neighbours
 

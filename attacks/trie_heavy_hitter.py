@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.attack import Attack
 from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms._trie import Data, released
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter

@@ -26,10 +26,14 @@ from scipy import special
 from ldpaudit import account, audit
 from ldpaudit.attacks.blackbox import target
 from ldpaudit.attacks.bounds import binomial
+from ldpaudit.attacks.bounds.counts import Counts, LevelTest
+from ldpaudit.attacks.bounds.level import level_test
 from ldpaudit.attacks.engine import play
-from ldpaudit.attacks.games.game import Game, Given, Planned
-from ldpaudit.attacks.games.plans import attack
+from ldpaudit.attacks.games.game import Game
+from ldpaudit.attacks.games.sources import Given, Planned
+from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Form, Mode
+from ldpaudit.experiment import Experiment, Reading
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
@@ -69,7 +73,7 @@ def _subset(m: SubsetSelection) -> float:
 
 def _atoms(m: Mechanism) -> float:
     """Probability of the views with the largest loss, by enumeration."""
-    first, second = (m.law(x) for x in attack(m).pair)
+    first, second = (m.law(x) for x in attack_on(m).pair)
     chances = [(first.probability(y), second.probability(y)) for y in first.views()]
     losses = [abs(math.log(a / b)) if a and b else 0.0 for a, b in chances]
     return float(sum((a + b) / 2 for (a, b), loss in zip(chances, losses, strict=True) if loss > max(losses) * (1 - 1e-9)))
@@ -104,7 +108,7 @@ CASES = (
 )
 UNKNOWABLE = ("local hashing",)
 """A view is the seed of a public hash function: who does not know the family cannot learn what it says of an input."""
-ROUNDED = target.Look(Form.CANONICAL)
+ROUNDED = Reading(Form.CANONICAL)
 """Raw floats leak more than the mechanism does: the grid that they lie on."""
 RATIOS = tuple((np.arange(12, 31) / 10).tolist())
 """Multiples of the needed views that a black box is given; it learns from so many that no less can do."""
@@ -211,7 +215,7 @@ def fixed_used(case: Case, epsilon: float, needed: int, seeds: int = 5) -> float
     def power(ratio: float) -> float:
         trials, reached = round(ratio * needed), []
         for seed in range(seeds):
-            job = play.Job(Only(case, m), trials, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
+            job = play.Job(Only(case, m), Experiment(trials, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED))
             state = play.begin(job)
             if state.event not in known:
                 known[state.event] = rates(case, m, epsilon, state.event)
@@ -231,12 +235,12 @@ def fixed_used(case: Case, epsilon: float, needed: int, seeds: int = 5) -> float
 def sequential_used(case: Case, epsilon: float, needed: float, runs: int = 4_000) -> float:
     """Median of the views at which the engine stops, claim ``RHO * epsilon``, over the needed; its looks and its bets."""
     m = case.make(epsilon)
-    job = play.Job(Only(case, m), 10**9, 1 - ALPHA, 1, 0.0, RHO * epsilon, Mode.SEQUENTIAL)
+    job = play.Job(Only(case, m), Experiment(10**9, 1 - ALPHA, 1, 0.0, RHO * epsilon))
     (choice, _), *_ = play._first(job, play.FIRST)
     seen = play.FIRST
     while not choice.event.directions or not choice.right + choice.wrong:  # it looks again at twice as many
         seen *= 2
-        (choice, _), *_ = play._first(replace(job, seed=seen), seen)
+        (choice, _), *_ = play._first(replace(job, experiment=replace(job.experiment, seed=seen)), seen)
     tuning = play._bets(job, Only(case, m).games()[0], choice, seen)
     # What is bet stays as it is after the first guess; the event gets better with the views.
     (choice, _), *_ = play._first(job, max(seen, round(needed / 100)))
@@ -251,7 +255,7 @@ def stopping(
     """Median stopping time of the engine's test at the engine's looks."""
     sizes = np.array(list(play._sizes(job, burnt, end)))
     drawn = np.cumsum(sizes)
-    test = binomial.level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, tuning)
+    test = level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, tuning)
     rng = np.random.default_rng(1)
     used = []
     for _ in range(runs // 500):
@@ -271,8 +275,9 @@ def blackbox_used(case: Case, epsilon: float, needed: int, seeds: int = 4) -> fl
     def power(ratio: float) -> float:
         reached = []
         for seed in range(seeds):
-            found = target.target(function, list(attack(m).pair), 0.0, round(ratio * needed), ALPHA, seed, ROUNDED)
-            job = play.Job(Given(found.target), found.remaining, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
+            whole = Experiment(round(ratio * needed), 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
+            found = target.target(function, list(attack_on(m).pair), whole, ROUNDED)
+            job = play.Job(Given(found.target), replace(whole, trials=found.remaining))
             state = play.begin(job)
             right, wrong = rates_of(job.source.games()[0], state.event, epsilon, case.fires(m))
             reached.append(reach(found.remaining - state.drawn, right, wrong, epsilon) if right else 0.0)
@@ -340,7 +345,7 @@ def simulated_level(inputs: int, epsilon: float, guesses: int, runs: int) -> tup
     rng, null = np.random.default_rng(2), share(epsilon, inputs)
     # The share of a mechanism rounds to this epsilon from below; a hair more is what the level must allow.
     bets = tuple(epsilon * ratio for ratio in play.RATIOS)
-    early = binomial.level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, bets)
+    early = level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, bets)
     once, last = (binomial.Binomial(inputs, level * ALPHA) for level in (1.0, play.FINAL))
     at = np.arange(1, guesses + 1)
     least = np.array([_refuting(early, t, epsilon) for t in at.tolist()])
@@ -348,19 +353,19 @@ def simulated_level(inputs: int, epsilon: float, guesses: int, runs: int) -> tup
     for _ in range(runs // 500):
         right = np.cumsum(rng.random((500, guesses)) < null, axis=1)
         ends = right[:, -1]
-        bounds = {r: [t.epsilon_lower(binomial.Counts(r, guesses - r, guesses)) for t in (once, last)] for r in set(ends.tolist())}
+        bounds = {r: [t.epsilon_lower(Counts(r, guesses - r, guesses)) for t in (once, last)] for r in set(ends.tolist())}
         whole, part = np.array([bounds[r] for r in ends.tolist()]).T
         fixed += int(np.count_nonzero(whole > epsilon))
         stopped += int(np.count_nonzero((right >= least).any(axis=1) | (part > epsilon)))
     return fixed / runs, stopped / runs
 
 
-def _refuting(test: binomial.LevelTest, guesses: int, epsilon: float) -> int:
+def _refuting(test: LevelTest, guesses: int, epsilon: float) -> int:
     """Fewest right guesses that refute; one more than there are where none do."""
     low, high = -1, guesses + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if test.refutes(binomial.Counts(middle, guesses - middle, guesses), epsilon) else (middle, high)
+        low, high = (low, middle) if test.refutes(Counts(middle, guesses - middle, guesses), epsilon) else (middle, high)
     return high
 
 

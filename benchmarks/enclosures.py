@@ -18,6 +18,7 @@ from typing import Any
 
 import ldpaudit as ldp
 from ldpaudit.mechanisms import stem
+from ldpaudit.mechanisms.rappor import Rappor
 from ldpaudit.plan import Compose, Plan, Repeat, Run, Shuffle, Subsample
 from tests.zoo import STEMS, zoo
 
@@ -28,7 +29,12 @@ SAME = 1e-9
 
 
 def plans() -> Iterator[tuple[str, Plan]]:
-    """What is asked about: every animal of the zoo, alone and in plans."""
+    """What is asked about: the bundled deployments, and every animal of the zoo, alone and in plans."""
+    for file in sorted((Path(__file__).parent.parent / "deployments").glob("*.toml")):
+        for claim in ldp.load(file).claims:
+            yield file.stem, claim.plan
+    yield "rappor", Run(Rappor(128, 2, Fraction(1, 2), Fraction(1, 2), Fraction(3, 4), reports=32))
+    yield "rappor", Repeat(Rappor(64, 4, Fraction(1, 4), Fraction(1, 4), Fraction(3, 4), reports=8), 20)
     seen: set[str] = set()
     for name in STEMS:
         found = zoo(name)

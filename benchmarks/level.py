@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from ldpaudit import account, audit
 from ldpaudit.attacks.bounds import binomial
+from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.e_process import Wealth
 from ldpaudit.attacks.engine import play
-from ldpaudit.attacks.games import plans
+from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.laplace import Laplace
@@ -65,7 +66,7 @@ def engine(m: Mechanism, mode: Mode, delta: float = 0.0) -> Callable[[int, int],
 
 def every_view(m: Mechanism) -> Callable[[int, int], int]:
     """The engine's test at every single view of a mechanism's, and its last look at the end."""
-    claimed, attack = account(m).epsilon(0).high, plans.attack(m)
+    claimed, attack = account(m).epsilon(0).high, attack_on(m)
     last = binomial.Binomial(2, play.FINAL * (1 - CONFIDENCE))
 
     def refuted(seed: int) -> bool:
@@ -77,7 +78,7 @@ def every_view(m: Mechanism) -> Callable[[int, int], int]:
             scores[here] = attack.score(m.sample(attack.pair[side], int(here.sum()), rng))
         guesses = np.cumsum(np.abs(scores) >= claimed * (1 - 1e-9))
         right = np.cumsum(np.where(sides == 0, scores, -scores) >= claimed * (1 - 1e-9))
-        ends = binomial.Counts(int(right[-1]), int(guesses[-1] - right[-1]), len(sides))
+        ends = Counts(int(right[-1]), int(guesses[-1] - right[-1]), len(sides))
         return bool(np.any(right >= least(claimed)[guesses])) or last.refutes(ends, claimed)
 
     return lambda first, runs: sum(map(refuted, range(first, first + runs)))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
-from ldpaudit.accountants.counting.binomial_vector import VectorShiftProfile
+from ldpaudit.accountants.counting.count_min import largest, replaced
 from ldpaudit.accountants.sampling.theorems import triehh_theorem_1
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch, Sampling
 from ldpaudit.accountants.sampling.trie import ThresholdProfile, largest_batch
@@ -44,7 +44,7 @@ def vectors() -> None:
     print("# tau counters up and tau down: delta(epsilon), 5 normal standard deviations out")
     for n, gamma, tau in ((10**4, Fraction(1, 10), 10), (10**6, Fraction(1, 2), 20), (10**9, Fraction(1, 1000), 20)):
         epsilon = 5 * math.sqrt(2 * tau / (n * gamma * (1 - gamma)))
-        profile = VectorShiftProfile(n, gamma, ((1, tau), (-1, tau)))
+        profile = largest(n, gamma, replaced(n, gamma, ((1, tau), (-1, tau))))
         line(f"n={n:g} gamma={float(gamma):g} tau={tau} delta({epsilon:.4g})", lambda: profile.delta(epsilon))  # noqa: B023
 
 

@@ -19,6 +19,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from ldpaudit import audit
+from ldpaudit.attacks import Execution
 from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 
@@ -32,7 +33,7 @@ BINARY = KaryRandomizedResponse.for_epsilon(1, k=2)
 def measured(executor: Executor | None, views: int, progress: Callable[[int, float], None] | None = None) -> Evidence:
     """The audit that all of this is about."""
     options: dict[str, Any] = {"epsilon": 1.0, "confidence": CONFIDENCE, "mode": Mode.FIXED, "seed": 1}
-    return audit(BINARY, trials=views, executor=executor, progress=progress, **options)
+    return audit(BINARY, trials=views, execution=Execution(executor, progress=progress), **options)
 
 
 @contextmanager

@@ -19,9 +19,10 @@ import numpy as np
 
 import ldpaudit as ldp
 from ldpaudit.adapters.objects import as_callable
+from ldpaudit.attacks import Reading
 from ldpaudit.enclosure import show_down
 from ldpaudit.errors import LdpauditError
-from ldpaudit.evidence import Form
+from ldpaudit.evidence import Evidence, Form
 
 EPSILON = 1.0
 K = 5
@@ -123,20 +124,20 @@ def row(case: Case) -> str:
     start = f"| {case.package} | {case.name} | {case.epsilon:.4g} |"
     try:
         raw = measured(case, Form.RAW)
-        if raw <= case.epsilon * (1 + 1e-9):
-            return f"{start} {show_down(raw, 4)} | | not refuted |"
+        if not raw.refutes(case.epsilon):
+            return f"{start} {show_down(raw.epsilon_lower, 4)} | | not refuted |"
         rounded = measured(case, Form.CANONICAL)
     except LdpauditError as error:
         return f"{start} - | | error: {error} |"
-    both = rounded > case.epsilon * (1 + 1e-9)
+    both = rounded.refutes(case.epsilon)
     outcome = "**refuted**" if both else "**refuted** by types, order or low bits of floats only"
-    return f"{start} {show_down(raw, 4)} | {show_down(rounded, 4)} | {outcome} |"
+    return f"{start} {show_down(raw.epsilon_lower, 4)} | {show_down(rounded.epsilon_lower, 4)} | {outcome} |"
 
 
-def measured(case: Case, form: Form) -> float:
-    """The lower bound of one audit."""
-    options: dict[str, Any] = {"trials": TRIALS, "confidence": CONFIDENCE, "seed": 1, "mode": "fixed", "form": form}
-    return ldp.audit(as_callable(case.target), inputs=case.inputs, epsilon=case.epsilon, **options).epsilon_lower
+def measured(case: Case, form: Form) -> Evidence:
+    """One audit."""
+    options: dict[str, Any] = {"trials": TRIALS, "confidence": CONFIDENCE, "seed": 1, "mode": "fixed", "reading": Reading(form)}
+    return ldp.audit(as_callable(case.target), inputs=case.inputs, epsilon=case.epsilon, **options)
 
 
 def main() -> None:

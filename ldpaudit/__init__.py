@@ -7,6 +7,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ldpaudit.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from ldpaudit import mechanisms as mechanisms
     from ldpaudit.accountants import account as account
@@ -52,7 +54,6 @@ _HOMES = {
 }
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
-__version__ = "0.1.0"
 __all__ = ["mechanisms", *_HOME]
 
 

@@ -1,6 +1,6 @@
 """``python -m ldpaudit``."""
 
-from ldpaudit.cli import main
+from ldpaudit.commands import main
 
 if __name__ == "__main__":
     main()

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ldpaudit.attacks import audit
-from ldpaudit.claim import SLACK
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.laplace import Laplace
@@ -58,8 +57,7 @@ def measure(*, runs: int, trials: int, confidence: float, seed: int) -> Iterator
 
     for name, mechanism, mode in CASES:
         refuted = sum(
-            audit(mechanism, epsilon=EPSILON, trials=trials, confidence=confidence, seed=seed + run, mode=mode).epsilon_lower
-            > EPSILON * (1 + SLACK)
+            audit(mechanism, epsilon=EPSILON, trials=trials, confidence=confidence, seed=seed + run, mode=mode).refutes(EPSILON)
             for run in range(runs)
         )
         rate = binomtest(refuted, runs).proportion_ci(INTERVAL)

@@ -4,44 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
-import ldpaudit
+from ldpaudit.accountants import account
+from ldpaudit.attacks import audit
 from ldpaudit.certificate import Certificate, ClaimRecord, EnclosureRecord, EvidenceRecord, ProofRecord
 from ldpaudit.claim import Claim
 from ldpaudit.deployment import Deployment, load, loads
+from ldpaudit.derivation import Derivation, derive
 from ldpaudit.enclosure import Enclosure, round_up
-from ldpaudit.errors import ImplementationError, ProofError, Unsupported
+from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence
-from ldpaudit.mechanisms import stem
-from ldpaudit.plan import Compose, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.verdict import Outcome, Verdict, judge
+from ldpaudit.version import __version__
 
 TRIALS = 200_000
 """Default views a claim."""
 CONFIDENCE = 0.999
 """Default confidence a claim: a certificate has several, and a false refutation is a scandal."""
-
-
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """Checked proofs put together along a plan: what they imply for its epsilon."""
-
-    theorem: str
-    epsilon: Enclosure
-    steps: int
-    assumes: tuple[str, ...]
-    admissions: tuple[str, ...]
-
-    def covers(self, claim: Claim) -> bool:
-        """Whether the proved epsilon is within the claim; a pure bound implies every delta's."""
-        return claim.ceiling is not None and self.epsilon.high <= claim.ceiling
 
 
 def certify(
@@ -113,8 +99,8 @@ def _attempt(stage: Callable[[], Any]) -> Any:
 def _evidence(claim: Claim, implementation: Any, seed: int, trials: int, confidence: float) -> Evidence:
     asked = claim.epsilon is None
     if asked:
-        claim = replace(claim, epsilon=_answer(ldpaudit.account(claim.plan, claim.neighbours).epsilon(claim.delta)))
-    found: Evidence = ldpaudit.audit(
+        claim = replace(claim, epsilon=_answer(account(claim.plan, claim.neighbours).epsilon(claim.delta)))
+    found: Evidence = audit(
         claim.plan,
         epsilon=float(claim.epsilon or 0),
         # A delta below the claim's would say nothing of it.
@@ -136,7 +122,7 @@ def _answer(e: Enclosure) -> Fraction:
 
 
 def _record(claim: Claim, evidence: Evidence | Unsupported | None) -> ClaimRecord:
-    enclosure = _attempt(lambda: ldpaudit.account(claim.plan, claim.neighbours).epsilon(claim.delta))
+    enclosure = _attempt(lambda: account(claim.plan, claim.neighbours).epsilon(claim.delta))
     proof = _attempt(lambda: derive(claim.plan, claim.neighbours.kind))
     limits = [str(x) for x in (enclosure, evidence, proof) if isinstance(x, Unsupported)]
     enclosures = [enclosure] if isinstance(enclosure, Enclosure) else []
@@ -178,61 +164,6 @@ def _verdict(
     return judge(claim, enclosures, evidence, proofs)
 
 
-def derive(plan: Plan, relation: str) -> Derivation:
-    """Check the proofs that bear on a plan, and put them together.
-
-    Raises
-    ------
-    Unsupported
-        Where no theorem covers a node at its parameters.
-    """
-    terms, used = _terms(plan, relation)
-    total = import_module("ldpaudit.accountants.pld.finite").sum_of_terms(terms)
-    return Derivation(
-        theorem=" and ".join(dict.fromkeys(p.statement for p in used)),
-        epsilon=total,
-        steps=sum(len(p.steps) for p in used),
-        assumes=tuple(dict.fromkeys(a for p in used for a in p.assumes)),
-        admissions=tuple(dict.fromkeys(a for p in used for a in p.admissions)),
-    )
-
-
-Terms = list[tuple[Fraction, Fraction, bool]]
-
-
-def _terms(plan: Plan, relation: str) -> tuple[Terms, list[Any]]:
-    composed, post_processed = (p for p in _checked("_composition"))
-    match plan:
-        case Run(mechanism):
-            for proof in _checked(stem(mechanism)):
-                if proof.relation == relation and (found := proof.at(mechanism)) is not None:
-                    return found, [proof]
-            raise Unsupported(plan, f"no theorem of proofs/{stem(mechanism)}.py covers {relation} neighbours here")
-        case Repeat(inner, times):
-            terms, used = _terms(inner, relation)
-            return [(times * n, value, nats) for n, value, nats in terms], [*used, composed]
-        case Compose(parts):
-            several = [_terms(part, relation) for part in parts]
-            return [t for terms, _ in several for t in terms], [*(p for _, used in several for p in used), composed]
-        case PostProcess(inner) | Shuffle(inner):
-            terms, used = _terms(inner, relation)
-            return terms, [*used, post_processed]
-    raise Unsupported(plan, f"no theorem covers {type(plan).__name__}")
-
-
-_CHECKED: dict[str, tuple[Any, ...]] = {}
-
-
-def _checked(name: str) -> Iterable[Any]:
-    """The proofs of a stem; checking one means running it, and once a process is enough."""
-    if name not in _CHECKED:
-        try:
-            _CHECKED[name] = import_module(f"ldpaudit.proofs.{name}").prove()
-        except ProofError as error:
-            raise Unsupported(name, f"its proof fails: {error}") from error
-    return _CHECKED[name]
-
-
 def _certificate(
     whole: Deployment, records: tuple[ClaimRecord, ...], seed: int, trials: int, confidence: float
 ) -> Certificate:
@@ -253,7 +184,7 @@ def _certificate(
 def versions() -> dict[str, str]:
     """Of everything that numbers depend on."""
     libraries = {name: metadata.version(name) for name in ("numpy", "scipy", "sympy", "python-flint")}
-    return {"ldpaudit": ldpaudit.__version__, "python": platform.python_version(), **libraries}
+    return {"ldpaudit": __version__, "python": platform.python_version(), **libraries}
 
 
 def verify(certificate: Certificate) -> list[str]:
@@ -262,7 +193,7 @@ def verify(certificate: Certificate) -> list[str]:
     The deployment is parsed again, its plans accounted and proved again, the evidence's bound computed again from its
     counts, and every claim judged again.
     """
-    bound = import_module("ldpaudit.attacks.bounds.binomial").bound_of
+    bound = import_module("ldpaudit.attacks.bounds.level").bound_of
     whole = loads(certificate.deployment, f"{certificate.id} (inside the certificate)")
     differences = []
     if [c.id for c in whole.claims] != [c.id for c in certificate.claims]:
@@ -277,6 +208,3 @@ def verify(certificate: Certificate) -> list[str]:
             if (ours := getattr(again, field)) != (theirs := getattr(written, field)):
                 differences.append(f"{claim.id}: {field} is {ours}, not {theirs}")
     return differences
-
-
-__all__ = ["Derivation", "ImplementationError", "certify", "derive", "verify"]

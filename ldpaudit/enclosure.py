@@ -163,6 +163,12 @@ class Enclosure:
             return 0.0
         return self.high / self.low - 1 if self.low > 0 else math.inf
 
+    def at_most(self, value: Fraction | float) -> bool | None:
+        """Whether the truth is at most `value`; None where the enclosure does not tell, or is not certified."""
+        if self.rigour is Rigour.FLOAT or self.low <= value < self.high:
+            return None
+        return self.high <= value
+
     def clamp(self, low: float, high: float) -> Enclosure:
         """The same enclosure, cut to where the value is known to lie."""
         return Enclosure(min(max(self.low, low), high), max(min(self.high, high), low), self.rigour, self.source)

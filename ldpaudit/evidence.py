@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import Any
 
-if TYPE_CHECKING:
-    from ldpaudit.claim import Claim
+from ldpaudit.claim import SLACK, Claim
 
 
 class Mode(StrEnum):
@@ -91,6 +91,14 @@ class Evidence:
     level: float = 1.0
     tuning: tuple[float, ...] = ()
 
-    def refutes(self, claim: Claim) -> bool:
-        """Whether the bound exceeds the claim, read to its slack."""
-        return claim.ceiling is not None and claim.delta <= self.delta and self.epsilon_lower > claim.ceiling
+    def refutes(self, claim: Claim | Fraction | float) -> bool:
+        """Whether the bound exceeds the claimed epsilon, read to its slack.
+
+        Parameters
+        ----------
+        claim : Claim, Fraction or float
+            A claim; or an epsilon, in nats, that is claimed at the evidence's delta or a smaller one.
+        """
+        if isinstance(claim, Claim):
+            return claim.ceiling is not None and claim.delta <= self.delta and self.epsilon_lower > claim.ceiling
+        return self.epsilon_lower > claim * (1 + SLACK)

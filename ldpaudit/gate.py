@@ -244,7 +244,7 @@ def _target(target: TargetTable, config: Config, path: Path, line: int | None) -
         confidence=config.confidence,
         seed=claim_seed(config.seed, "target", target.id),
     )
-    refuted = evidence.epsilon_lower > target.epsilon * (1 + SLACK)
+    refuted = evidence.refutes(target.epsilon)
     given = " ".join(shlex.quote(json.dumps(x)) for x in target.inputs)
     command = (
         f"{_there(path.parent)}ldpaudit audit {target.callable} --inputs {given} --epsilon {float(target.epsilon)!r}"

@@ -78,7 +78,6 @@ def assert_ldp(
     """
     __tracebackhide__ = True
     import ldpaudit
-    from ldpaudit.claim import SLACK
     from ldpaudit.enclosure import show_down
 
     ours = isinstance(target, ldpaudit.Mechanism | ldpaudit.Plan)
@@ -92,7 +91,7 @@ def assert_ldp(
         confidence=confidence,
         seed=seed,
     )
-    if evidence.epsilon_lower > epsilon * (1 + SLACK):
+    if evidence.refutes(epsilon):
         name = getattr(target, "__qualname__", str(target))
         given = _on_the_command_line(target, inputs)
         options = f"--epsilon {float(epsilon)!r} --delta {float(delta)!r} --trials {budget} --confidence {confidence}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from ldpaudit import mechanisms
 from ldpaudit.expression import parse
@@ -55,12 +55,18 @@ def build(kind: str, variant: str, parameters: Mapping[str, Any]) -> Mechanism:
 def constructors(owner: type[T]) -> dict[str, Callable[..., T]]:
     """The class itself and its public class methods that make one."""
     named = inspect.getmembers(owner, inspect.ismethod)
-    made = {name: m for name, m in named if not name.startswith("_") and _returns_self(m)}
+    made = {name: m for name, m in named if not name.startswith("_") and _makes(owner, m)}
     return {owner.__name__: owner, **made}
 
 
-def _returns_self(method: Callable[..., Any]) -> bool:
-    return str(inspect.signature(method).return_annotation) == "Self"
+def parameters_of(make: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Parameters of a constructor or function by name, their annotations as types."""
+    return dict(inspect.signature(make, eval_str=True).parameters)
+
+
+def _makes(owner: type, method: Callable[..., Any]) -> bool:
+    returned = inspect.signature(method, eval_str=True).return_annotation
+    return returned is Self or (isinstance(returned, type) and issubclass(owner, returned))
 
 
 def construct(owner: type[T], parameters: Mapping[str, Any]) -> T:
@@ -77,7 +83,7 @@ def construct(owner: type[T], parameters: Mapping[str, Any]) -> T:
         if named not in ways:
             raise ParameterError(f"needs one of {', '.join(ways)}, got {named!r}", CONSTRUCTOR)
         ways = {named: ways[named]}
-    wanted = {name: inspect.signature(make).parameters for name, make in ways.items()}
+    wanted = {name: parameters_of(make) for name, make in ways.items()}
     fitting = [name for name, parts in wanted.items() if _required(parts) <= set(given) <= set(parts)]
     if len(fitting) > 1:
         raise ParameterError(f"needs {CONSTRUCTOR} = one of {', '.join(fitting)}: ({', '.join(given)}) fit them all")
@@ -101,7 +107,7 @@ def call(function: Callable[..., T], parameters: Mapping[str, Any]) -> T:
     ParameterError
         Where these are not its parameters, or a value lies outside its domain.
     """
-    wanted = inspect.signature(function).parameters
+    wanted = parameters_of(function)
     if not _required(wanted) <= set(parameters) <= set(wanted):
         raise ParameterError(f"needs ({', '.join(wanted)}), got ({', '.join(parameters)})")
     values = {key: _value(key, value, wanted[key]) for key, value in parameters.items()}
@@ -123,7 +129,7 @@ def _value(key: str, value: Any, parameter: inspect.Parameter) -> Any:
         raise ParameterError(str(error), key) from None
     if isinstance(number, bool) or not isinstance(number, int | float | Fraction):
         raise ParameterError(f"needs a number or an expression in quotes, got {value!r}", key)
-    if parameter.annotation != "int":
+    if parameter.annotation is not int:
         try:
             return Fraction(number)
         except (ValueError, OverflowError):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ldpaudit import mechanisms as known
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.registry import constructors
+from ldpaudit.registry import constructors, parameters_of
 
 LARGEST = 6
 """Of integer parameters, so that laws stay small."""
@@ -34,7 +34,7 @@ def mechanisms(draw: st.DrawFn, stem: str | None = None) -> Mechanism:
     name = stem if stem is not None else draw(st.sampled_from(known.stems()))
     owner = draw(st.sampled_from(list(known.classes(name).values())))
     make: Callable[..., Mechanism] = draw(st.sampled_from(list(constructors(owner).values())))
-    values = {p.name: draw(_values(p)) for p in inspect.signature(make).parameters.values()}
+    values = {p.name: draw(_values(p)) for p in parameters_of(make).values()}
     try:
         return make(**values)
     except (ValueError, TypeError):
@@ -42,7 +42,7 @@ def mechanisms(draw: st.DrawFn, stem: str | None = None) -> Mechanism:
 
 
 def _values(parameter: inspect.Parameter) -> st.SearchStrategy[Any]:
-    if parameter.annotation == "int":
+    if parameter.annotation is int:
         return st.integers(1, LARGEST)
     if parameter.name in ("epsilon", "scale"):
         return st.fractions(Fraction(1, 8), 3, max_denominator=16)

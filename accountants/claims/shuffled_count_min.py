@@ -7,7 +7,6 @@ Lemma 4.10 and 1/3 of the Chernoff bounds are reconstructed from its proof; the 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Printed
-from ldpaudit.accountants.counting.count_min import whatever_the_hashes
+from ldpaudit.accountants.counting.count_min import worst_added, worst_replaced
 from ldpaudit.accountants.counting.smoothness import (
     lemma_4_12,
     smooth_delta,
@@ -33,7 +32,6 @@ from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
-from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.profile import Number, PrivacyProfile
 
 DELTA = Fraction(1, 10**6)
@@ -89,10 +87,12 @@ def printed(m: ShuffledCountMin, delta: Number = DELTA) -> tuple[Printed, ...]:
 def _privacy(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
     epsilon = printed_epsilon(m, delta).high
     conditions = hypotheses(m, epsilon)
-    profiles: dict[str, PrivacyProfile] = {"a set replaced, any hash functions": whatever_the_hashes(m)}
+    worst = worst_replaced(m.users, m.gamma, m.held, m.rows)
+    profiles: dict[str, PrivacyProfile] = {"a set replaced, any hash functions": worst}
     if m.held > 1:
         profiles["a set replaced, these hash functions"] = account(m)
-    profiles["a user added or removed (not the paper's relation)"] = whatever_the_hashes(m, ADD_REMOVE)
+    other = worst_added(m.users, m.gamma, m.held, m.rows, m.rows * m.buckets)
+    profiles["a user added or removed (not the paper's relation)"] = other
     where = "GGKPV Lemma 4.10, Theorem 4.7" if _is_theorem(m) else "GGKPV Lemma 4.10"
     claims = [
         Printed(
@@ -131,7 +131,7 @@ def _tools(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
     exact = smooth_delta(m.users, m.gamma, m.held, step.high)
     words = f"delta of the blanket's smoothness to k={m.held} at alpha={float(alpha):.4g}"
     claims = [Printed("GGKPV Lemma 4.12", words, formula.high, exact, conditions)]
-    profile = whatever_the_hashes(m)
+    profile = worst_replaced(m.users, m.gamma, m.held, m.rows)
     for sensitivity, whose in ((2 * cells, "its sensitivity 2 k tau"), (cells, "the k tau of Lemma 4.10's proof")):
         at, promised = smooth_noise_guarantee(step, exact, sensitivity, m.held, m.held)
         claims.append(Printed(
@@ -242,7 +242,7 @@ def sufficient_gamma(m: ShuffledCountMin, epsilon: Number, delta: Number) -> Fra
     """
 
     def cost(gamma: float) -> float:
-        return whatever_the_hashes(replace(m, gamma=Fraction(min(gamma, 0.5)))).epsilon(delta).high
+        return worst_replaced(m.users, Fraction(min(gamma, 0.5)), m.held, m.rows).epsilon(delta).high
 
     if cost(0.5) > epsilon:
         raise ValueError(f"({float(epsilon):g}, {float(delta):g}) is out of reach: gamma = 1/2 does not keep it")

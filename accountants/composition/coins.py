@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -28,7 +27,7 @@ from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import first
 from ldpaudit.accountants.numerics.trinomial import Masses, beyond, descending, reach
-from ldpaudit.accountants.pld.distribution import Kind
+from ldpaudit.accountants.pld.distribution import PrivacyLossDistribution, infinite_mass
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
@@ -52,7 +51,7 @@ class Coins(PrivacyProfile):
 
     Parameters
     ----------
-    kind : Kind
+    law : PrivacyLossDistribution
         With ``is_coin``.
     times : int
         Number of runs, at least 1.
@@ -60,7 +59,7 @@ class Coins(PrivacyProfile):
         What the numbers rest on.
     """
 
-    kind: Kind
+    law: PrivacyLossDistribution
     times: int
     source: str
 
@@ -76,30 +75,37 @@ class Coins(PrivacyProfile):
     def around(self, delta: flint.arb) -> list[Head] | None:
         """The heads among which is the one that attains epsilon(delta); None where this precision cannot tell."""
 
+    @property
+    def _infinite(self) -> Fraction:
+        """Infinite-loss mass of one run; a coin's losses are exact, and so is this."""
+        if isinstance(self.law.infinite, flint.arb):
+            raise TypeError("a coin's infinite-loss mass is a rational")
+        return Fraction(self.law.infinite)
+
     def finite(self) -> tuple[flint.arb, ...]:
         """Probabilities of e, 0 (where it occurs) and -e, given that the loss is finite."""
-        masses = self.kind.masses()
+        masses = self.law.masses()
         total = sum(masses, flint.arb(0))
         return tuple(mass / total for mass in masses)
 
-    def lost(self) -> flint.arb:
-        """Probability that some loss is infinite, narrow even where it is small."""
-        return -(self.times * ball(-self.kind.escape).log1p()).expm1()
+    def infinite(self) -> flint.arb:
+        """Infinite-loss mass, narrow even where it is small."""
+        return infinite_mass(((self.law, self.times),))
 
     def delta(self, epsilon: Number) -> Enclosure:
         """EXACT; relative width below 1e-15, but for where delta underflows."""
         require_epsilon(epsilon)
         if math.isinf(epsilon):
-            return narrow(self.lost, self.source).clamp(0.0, 1.0)
+            return narrow(self.infinite, self.source).clamp(0.0, 1.0)
         exact = Fraction(epsilon)
-        return narrow(lambda: self._with_lost(self.finite_delta(exact)), self.source).clamp(0.0, 1.0)
+        return narrow(lambda: self._with_infinite(self.finite_delta(exact)), self.source).clamp(0.0, 1.0)
 
-    def _with_lost(self, finite: flint.arb) -> flint.arb:
-        return finite + self.lost() * (1 - finite)
+    def _with_infinite(self, finite: flint.arb) -> flint.arb:
+        return finite + self.infinite() * (1 - finite)
 
     def finite_delta(self, epsilon: Fraction) -> flint.arb:
         """Delta of the finite losses alone."""
-        place = self.position(ball(epsilon) / self.kind.losses[0].ball())
+        place = self.position(ball(epsilon) / self.law.loss_balls()[0])
         first, last = (min(floor(end), self.times) for end in (place.lower(), place.upper()))
         factor = ball(epsilon).exp()
         best = flint.arb(0)
@@ -112,7 +118,7 @@ class Coins(PrivacyProfile):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """EXACT; infinite below the probability of an infinite loss."""
         require_delta(delta)
-        if delta == 0 and not self.kind.escape:
+        if delta == 0 and not self._infinite:
             return narrow(self.pure, self.source)
         side = self._against_escape(Fraction(delta))
         if side < 0:
@@ -125,19 +131,19 @@ class Coins(PrivacyProfile):
 
     def pure(self) -> flint.arb:
         """The largest finite loss."""
-        return self.times * self.kind.losses[0].ball()
+        return self.times * self.law.loss_balls()[0]
 
     def _against_escape(self, delta: Fraction) -> int:
         """Sign of delta less the probability of an infinite loss; -1, too, where it cannot be told."""
-        rest, size = 1 - self.kind.escape, self.kind.escape.denominator.bit_length()
+        rest, size = 1 - self._infinite, self._infinite.denominator.bit_length()
         if self.times * size <= _EXACT_BITS:
             exact = delta - 1 + rest**self.times
             return (exact > 0) - (exact < 0)
         with flint.ctx.workprec(_EXACT_BITS):
-            return 1 if ball(delta) > self.lost() else -1
+            return 1 if ball(delta) > self.infinite() else -1
 
     def _epsilon_ball(self, delta: Fraction) -> flint.arb:
-        finite = (ball(delta) - self.lost()) / (1 - self.lost())
+        finite = (ball(delta) - self.infinite()) / (1 - self.infinite())
         heads = self.around(finite)
         if heads is None:
             return between(0, self.pure())
@@ -168,7 +174,7 @@ class BinomialCoins(Coins):
             with flint.ctx.workprec(bits):
                 if self._within(nowhere, delta):
                     return []
-                low = _last(lambda index: self._exceeds(index, delta), nowhere, self.times)
+                low = first(lambda index: not self._exceeds(index, delta), nowhere + 1, nowhere + 1, self.times + 1) - 1
                 high = first(lambda index: self._within(index, delta), low + 1, low + 1, self.times + 1)
             if high - low <= _CANDIDATES:
                 return [self.head(index) for index in range(low + 1, min(high, self.times) + 1)]
@@ -176,18 +182,13 @@ class BinomialCoins(Coins):
 
     def _at_breakpoint(self, index: int) -> flint.arb:
         p, q = self.head(index)
-        return p - ((2 * index - self.times) * self.kind.losses[0].ball()).exp() * q
+        return p - ((2 * index - self.times) * self.law.loss_balls()[0]).exp() * q
 
     def _exceeds(self, index: int, delta: flint.arb) -> bool:
         return bool(self._at_breakpoint(index) > delta)
 
     def _within(self, index: int, delta: flint.arb) -> bool:
         return bool(self._at_breakpoint(index) <= delta)
-
-
-def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The last index, from `low`, at which it is taken to hold, to `high`, at which a falling predicate does."""
-    return low + bisect_left(range(low + 1, high + 1), True, key=lambda index: not holds(index))
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.accountants.pld.distribution import Kind, RationalKind
-from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
+from ldpaudit.accountants.numerics.search import step_down, step_up
+from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
+from ldpaudit.accountants.pld.exact import ExactPLD
+from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.lattice import Point
 from ldpaudit.accountants.pld.points import Tilted, summed
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -25,41 +27,32 @@ _FEW_LOSSES, _FEW_BITS = 1 << 9, 1 << 13
 _FEW_POINTS = 1 << 11
 """So few are enumerated in balls."""
 
-Groups = tuple[tuple[Kind, int], ...]
-
 
 def enumerated(groups: Groups, source: str) -> PrivacyProfile | None:
     """Profile of these pairs, each run so many times; None where there are too many losses."""
-    rational = [(kind, times) for kind, times in groups if isinstance(kind, RationalKind)]
-    count = math.prod(math.comb(times + len(kind.losses) - 1, times) for kind, times in groups)
-    bits = sum(times * kind.bits for kind, times in rational)
+    rational = [(law, times) for law, times in groups if isinstance(law, ExactPLD)]
+    count = math.prod(math.comb(times + law.size - 1, times) for law, times in groups)
+    bits = sum(times * law.bits for law, times in rational)
     if len(rational) == len(groups) and count <= _FEW_LOSSES and bits <= _FEW_BITS:
         return _in_rationals(rational, source)
     return FewLosses(groups, source) if count <= _FEW_POINTS else None
 
 
-def _in_rationals(groups: list[tuple[RationalKind, int]], source: str) -> FiniteProfile:
-    law, kept = {Fraction(1): Fraction(1)}, Fraction(1)
-    for kind, times in groups:
-        kept *= (1 - kind.escape) ** times
+def _in_rationals(groups: list[tuple[ExactPLD, int]], source: str) -> FiniteProfile:
+    masses, kept = {Fraction(1): Fraction(1)}, Fraction(1)
+    for law, times in groups:
+        kept *= (1 - law.infinite) ** times
         for _ in range(times):
-            law = _convolved(law, kind)
-    atoms = [(mass, mass / ratio) for ratio, mass in law.items()]
-    return FiniteProfile((Atoms.of([*atoms, (1 - kept, Fraction(0))]),), source)
+            masses = _convolved(masses, law)
+    return FiniteProfile((ExactPLD(tuple(sorted(masses.items(), reverse=True)), 1 - kept),), source)
 
 
-def _convolved(law: dict[Fraction, Fraction], kind: RationalKind) -> dict[Fraction, Fraction]:
+def _convolved(masses: dict[Fraction, Fraction], law: ExactPLD) -> dict[Fraction, Fraction]:
     found: dict[Fraction, Fraction] = {}
-    for a, p in law.items():
-        for b, q in kind.atoms:
+    for a, p in masses.items():
+        for b, q in law.atoms:
             found[a * b] = found.get(a * b, Fraction(0)) + p * q
     return found
-
-
-def lost(groups: Groups) -> flint.arb:
-    """Probability that some loss is infinite, narrow even where it is small."""
-    logs = (times * ball(-kind.escape).log1p() for kind, times in groups)
-    return -sum(logs, flint.arb(0)).expm1()
 
 
 @dataclass(frozen=True)
@@ -68,8 +61,8 @@ class FewLosses(PrivacyProfile):
 
     Parameters
     ----------
-    groups : tuple of (Kind, int)
-        Different kinds with how often each runs.
+    groups : tuple of (PrivacyLossDistribution, int)
+        Different laws, with the number of runs of each.
     source : str
         What is composed.
     """
@@ -81,19 +74,19 @@ class FewLosses(PrivacyProfile):
         """Relative width below 1e-15, but for where delta underflows."""
         require_epsilon(epsilon)
         if math.isinf(epsilon):
-            return narrow(lambda: lost(self.groups), self.source).clamp(0.0, 1.0)
+            return narrow(lambda: infinite_mass(self.groups), self.source).clamp(0.0, 1.0)
         return narrow(lambda: self._delta_ball(Fraction(epsilon)), self.source).clamp(0.0, 1.0)
 
     def _delta_ball(self, epsilon: Fraction) -> flint.arb:
         at, zero = ball(epsilon), flint.arb(0)
         gains = ((mass * -(at - loss).expm1()).max(zero) for loss, mass in self._points())
-        return lost(self.groups) + sum(gains, zero)
+        return infinite_mass(self.groups) + sum(gains, zero)
 
     def _points(self) -> list[Point]:
         """All finite losses with their probabilities, at the current precision."""
         points = [(flint.arb(0), flint.arb(1))]
-        for kind, times in self.groups:
-            tilted = Tilted(kind, Fraction(0))
+        for law, times in self.groups:
+            tilted = Tilted(law, Fraction(0))
             whole = tilted.total**times
             points = summed(points, [(loss, mass * whole) for loss, mass in tilted.points(times)])
         return points
@@ -106,26 +99,22 @@ class FewLosses(PrivacyProfile):
         top = narrow(self._top, self.source).high
         if self.delta(0.0).high <= delta:
             return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
-        guess, gap = min(self._guess(float(delta)), top), RESOLUTION
-        high = guess
-        while high < top and self.delta(high).high > delta:
-            high, gap = min(top, guess + gap * top), 8 * gap
-        low, gap = high, RESOLUTION
-        while low > 0 and self.delta(low).low <= delta:
-            low, gap = max(0.0, guess - gap * top), 8 * gap
+        guess, gap = min(self._guess(float(delta)), top), RESOLUTION * top
+        high = step_up(lambda e: self.delta(e).high <= delta, guess, gap, top)
+        low = step_down(lambda e: self.delta(e).low > delta, high, guess, gap)
         # Nothing above the largest loss is needed, unless an infinite one may be more likely than delta.
         reached = high < top or self.delta(math.inf).high <= delta
         return Enclosure(low, high if reached else math.inf, Rigour.EXACT, self.source)
 
     def _top(self) -> flint.arb:
-        return sum((times * kind.losses[0].ball() for kind, times in self.groups), flint.arb(0))
+        return sum((times * law.loss_balls()[0] for law, times in self.groups), flint.arb(0))
 
     @cached_property
     def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Losses, decreasing, and the sums of P and of Q over all losses no smaller."""
         with flint.ctx.workprec(64):
             points = sorted(((float(loss), float(mass)) for loss, mass in self._points()), reverse=True)
-            infinite = float(lost(self.groups))
+            infinite = float(infinite_mass(self.groups))
         losses, masses = (np.array(column) for column in zip(*points, strict=True))
         return losses, infinite + np.cumsum(masses), np.cumsum(masses * np.exp(-losses))
 

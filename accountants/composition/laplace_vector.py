@@ -30,6 +30,7 @@ from scipy import optimize
 
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.search import step_down, step_up
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
@@ -92,12 +93,8 @@ def _inverse(profile: LaplaceCoordinates, delta: Number) -> tuple[float, float]:
     target = math.log(delta)
     most = round_up(profile.pure)
     guess = optimize.brentq(lambda e: _log(profile, e) - target, 0.0, most, xtol=1e-300, rtol=1e-14)
-    width = _FIRST_WIDTH
-    while True:
-        low, high = max(0.0, guess * (1 - width)), guess * (1 + width)
-        if profile.delta(high).high <= delta and (low == 0 or profile.delta(low).low >= delta):
-            return low, high
-        width *= 16
+    high = step_up(lambda e: profile.delta(e).high <= delta, guess, guess * _FIRST_WIDTH)
+    return step_down(lambda e: profile.delta(e).low >= delta, high, guess, guess * _FIRST_WIDTH), high
 
 
 def _log(profile: LaplaceCoordinates, epsilon: float) -> float:

@@ -19,16 +19,16 @@ from fractions import Fraction
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition.compose import compose
-from ldpaudit.accountants.pld.curve import lower_kind, upper_kind
-from ldpaudit.accountants.pld.distribution import Kind, envelope_kind, guarantee_kind, pair_kind
-from ldpaudit.accountants.pld.finite import FiniteProfile, PostProcessedProfile
+from ldpaudit.accountants.composition.product import ProductProfile
+from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
+from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistribution, infinite_mass
+from ldpaudit.accountants.pld.exact import dominating_pair, guarantee
+from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.profiles import Bracket, OnePairProfile, PostProcessedProfile
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
 from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
-
-Group = tuple[Kind, int]
-"""So many of a kind."""
 
 
 @dataclass(frozen=True)
@@ -43,22 +43,22 @@ class Part:
         Number of runs, at least 1.
     profile : PrivacyProfile
         Of one run.
-    uppers : tuple of Group
+    upper : Groups
         Laws whose composition dominates one run.
-    lowers : tuple of Kind
-        Laws of pairs of neighbours that occur.
+    lowers : tuple of Groups
+        Pairs of neighbours that occur, each as laws whose composition is one run.
     """
 
     plan: Plan
     times: int
     profile: PrivacyProfile
-    uppers: tuple[Group, ...]
-    lowers: tuple[Kind, ...]
+    upper: Groups
+    lowers: tuple[Groups, ...]
 
     @property
     def is_exact(self) -> bool:
         """Whether what dominates one run occurs."""
-        return len(self.uppers) == 1 and self.uppers[0][1] == 1 and self.uppers[0][0] in self.lowers
+        return self.upper in self.lowers
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,9 @@ def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
         if times == 1 and not isinstance(only, Guarantee):
             return account(only, _relation(only, neighbours))
     parts = tuple(_part(leaf, times, neighbours) for leaf, times in leaves.items())
-    uppers: Counter[Kind] = Counter()
+    uppers: Counter[PrivacyLossDistribution] = Counter()
     for part in parts:
-        for kind, times in part.uppers:
-            uppers[kind] += times * part.times
+        _add(uppers, part.upper, part.times)
     lowers = {tuple(chosen.items()) for chosen in _choices(parts)} - {()}
     source = _source(leaves.total())
     return ComposedProfile(
@@ -191,59 +190,74 @@ def _relation(leaf: Plan, neighbours: Neighbours | None) -> Neighbours | None:
 
 def _part(leaf: Plan, times: int, neighbours: Neighbours | None) -> Part:
     if isinstance(leaf, Guarantee):
-        kind = guarantee_kind(leaf.epsilon, leaf.delta)
-        worst = compose(((kind, 1),), f"the worst map with {leaf}")
-        return Part(leaf, times, PostProcessedProfile(worst), ((kind, 1),), ())
+        worst: Groups = ((guarantee(leaf.epsilon, leaf.delta), 1),)
+        return Part(leaf, times, PostProcessedProfile(compose(worst, f"the worst map with {leaf}")), worst, ())
     found = account(leaf, _relation(leaf, neighbours))
-    return Part(leaf, times, found, _uppers(found), _lowers(found))
+    return Part(leaf, times, found, _upper(found), _lowers(found))
 
 
-def _uppers(profile: PrivacyProfile) -> tuple[Group, ...]:
+def _upper(profile: PrivacyProfile) -> Groups:
+    """Laws whose composition dominates every neighbouring pair of a plan with this profile."""
     match profile:
         case PostProcessedProfile(inner):
-            return _uppers(inner)
+            return _upper(inner)
+        case Bracket(_, high):
+            return _upper(high)
         case ComposedProfile(parts):
-            return tuple((kind, n * part.times) for part in parts for kind, n in part.uppers)
+            return tuple((law, n * part.times) for part in parts for law, n in part.upper)
+        case ProductProfile(pairs=(only,)):
+            return only
         case FiniteProfile(pairs):
-            return ((envelope_kind(pairs), 1),)
-    above = getattr(profile, "high", None)  # a profile between two others
-    return _uppers(above) if isinstance(above, PrivacyProfile) else ((upper_kind(profile), 1),)
+            return ((dominating_pair(pairs), 1),)
+    return ((dominating_curve(profile), 1),)
 
 
-def _lowers(profile: PrivacyProfile) -> tuple[Kind, ...]:
+def _lowers(profile: PrivacyProfile) -> tuple[Groups, ...]:
+    """Pairs of neighbours that occur in a plan with this profile."""
     match profile:
+        case Bracket(low, _):
+            return _lowers(low)
+        case ProductProfile(pairs):
+            return pairs
         case FiniteProfile(pairs, level=Rigour.EXACT):
-            return tuple(kind for kind in map(pair_kind, pairs) if kind is not None)
-        case _ if getattr(profile, "one_pair", False):
-            return (lower_kind(profile),)
-    below = getattr(profile, "low", None)
-    return _lowers(below) if isinstance(below, PrivacyProfile) else ()
+            return tuple(((pair.complete(), 1),) for pair in pairs)
+        case OnePairProfile():
+            return (((dominated_curve(profile), 1),),)
+    return ()
 
 
-def _choices(parts: tuple[Part, ...]) -> Iterator[Counter[Kind]]:
+def _choices(parts: tuple[Part, ...]) -> Iterator[Counter[PrivacyLossDistribution]]:
     """A few choices of pairs that occur, one for every run: each is a valid lower bound."""
     yield _chosen(parts, _information)
     yield _chosen(parts, _reach)
-    # A pair and its mirror, half and half: where the two differ, often worse than either all the time.
-    halves: Counter[Kind] = Counter()
+    # A pair and its reversed pair, half and half: where the two differ, often worse than either all the time.
+    halves: Counter[PrivacyLossDistribution] = Counter()
     for part in parts:
-        for kind in part.lowers[:2]:
-            halves[kind] += part.times // len(part.lowers[:2])
+        for pair in part.lowers[:2]:
+            _add(halves, pair, part.times // len(part.lowers[:2]))
     yield +halves
 
 
-def _chosen(parts: tuple[Part, ...], rank: Callable[[Kind], tuple[float, float]]) -> Counter[Kind]:
+def _chosen(
+    parts: tuple[Part, ...], rank: Callable[[Groups], tuple[float, float]]
+) -> Counter[PrivacyLossDistribution]:
     """The same pair in all runs of a part, the first by rank."""
-    chosen: Counter[Kind] = Counter()
+    chosen: Counter[PrivacyLossDistribution] = Counter()
     for part in parts:
         if part.lowers:
-            chosen[max(part.lowers, key=rank)] += part.times
+            _add(chosen, max(part.lowers, key=rank), part.times)
     return chosen
 
 
-def _information(kind: Kind) -> tuple[float, float]:
-    return kind.mean(), 0.0
+def _add(counts: Counter[PrivacyLossDistribution], groups: Groups, times: int) -> None:
+    for law, n in groups:
+        counts[law] += n * times
 
 
-def _reach(kind: Kind) -> tuple[float, float]:
-    return float(kind.escape), float(kind.losses[0].ball()) if kind.losses else 0.0
+def _information(pair: Groups) -> tuple[float, float]:
+    return sum(n * law.mean() for law, n in pair), 0.0
+
+
+def _reach(pair: Groups) -> tuple[float, float]:
+    largest = sum(n * float(law.loss_balls()[0]) for law, n in pair if law.size)
+    return float(infinite_mass(pair)), largest

@@ -14,23 +14,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.search import step_up
 from ldpaudit.accountants.pld.distribution import Loss
+from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
-from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import RESOLUTION, Number, require_delta, require_epsilon
 
 _BITS = 160
 """Of the search for epsilon: tails to 1e-16 relative to delta's own digits are not needed there."""
 
 
 @dataclass(frozen=True)
-class TwoCoins(PrivacyProfile):
+class TwoCoins(OnePairProfile):
     """Profile of M bits that are right with probability p and N that are right with probability q.
 
     Tight for two inputs that differ in all bits: attained on the event {loss > epsilon}.
@@ -48,8 +49,6 @@ class TwoCoins(PrivacyProfile):
     source : str
         What the numbers rest on.
     """
-
-    one_pair: ClassVar[bool] = True
 
     p: Fraction
     m: int
@@ -72,9 +71,7 @@ class TwoCoins(PrivacyProfile):
         # Newton's steps on a convex function, from the left: each is a lower bound by itself.
         while reached > low * (1 + RESOLUTION):
             low, reached = reached, self._reached(reached, Fraction(delta))
-        high, step = low, RESOLUTION
-        while self.delta(high).high > delta:
-            high, step = max(high, RESOLUTION) * (1 + step), 2 * step
+        high = step_up(lambda e: self.delta(e).high <= delta, low, max(low, RESOLUTION) * RESOLUTION)
         return Enclosure(low, high, Rigour.EXACT, self.source)
 
     def pure(self) -> flint.arb:

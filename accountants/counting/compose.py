@@ -3,7 +3,7 @@ r"""Many noisy counters at once: the profile of independent losses, enclosed at 
 Losses are put on a lattice under an exponential tilt that is made for the question (`pld.lattice`), so that a delta of 1e-300
 costs what one of 1e-3 does.
 
-- The upper end is the profile of laws that dominate, their losses spread once more, over the points of the lattice.
+- The upper end is the profile of pairs that dominate, their losses spread once more, over the points of the lattice.
 - The lower end is an event: every counter shows some cell, and their losses, rounded to the lattice, sum to a threshold at
   least. Its two probabilities are exact but for the rounding of integers, and the rounding of losses only makes it less
   than best.
@@ -13,33 +13,28 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias
 
 import flint
-import numpy as np
-from numpy.typing import NDArray
 
-from ldpaudit.accountants.counting.counter import Losses, Shown
+from ldpaudit.accountants.counting.counter import ShownCells
 from ldpaudit.accountants.counting.totals import Remainder
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.search import crossing
-from ldpaudit.accountants.pld.distribution import Loss
-from ldpaudit.accountants.pld.hockey_stick import Tail
-from ldpaudit.accountants.pld.lattice import BITS, LatticeLaw, exactly, place
+from ldpaudit.accountants.numerics.search import crossing, last_before
+from ldpaudit.accountants.pld.distribution import Groups, Loss
+from ldpaudit.accountants.pld.lattice import BITS, LatticePLD, exactly
 from ldpaudit.accountants.pld.points import DEPTH
-from ldpaudit.accountants.pld.tilt import Moments, lattice_step
-from ldpaudit.accountants.pld.total import product
+from ldpaudit.accountants.pld.tilt import lattice_step
+from ldpaudit.accountants.pld.total import TotalLoss, product
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _POINTS, _EVENT_POINTS = 1 << 13, 1 << 15
 """Points of a lattice, from above and from below: rounding costs more than spreading."""
 PRECISION = 192
-_KEPT = 4
+"""Bits: those of a lattice's masses, and what tilts cancel."""
 _WIDTH, _NEAREST = 2.0**-40, 2.0**-20
 """Relative precision of the search for an epsilon, and where the search for a lower one begins."""
 _SPARE, _DEEPEST = 24.0, 720.0
@@ -47,65 +42,26 @@ _SPARE, _DEEPEST = 24.0, 720.0
 _THRESHOLDS = 2
 """Thresholds that are tried on either side of the best without rounding."""
 
-Column: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], int]
-"""Losses, decreasing, with logarithms of their probabilities, and how many there are of the kind."""
-
 
 @dataclass(frozen=True)
-class _Cumulants(Moments):
-    """Cumulants of losses that are given as floats."""
-
-    groups: tuple[()] = ()
-    columns: tuple[Column, ...] = ()
-
-    @cached_property
-    def _arrays(self) -> list[Column]:
-        return list(self.columns)
-
-    def log_delta(self, tilt: float) -> float:
-        """About the logarithm of delta at the epsilon that the tilt is for."""
-        return self._log_delta(tilt)
-
-
-def _column(losses: Sequence[float], masses: Sequence[flint.arb], times: int) -> Column:
-    kept = sorted(((x, float(p.log())) for x, p in zip(losses, masses, strict=True) if p > 0), reverse=True)
-    found, logs = (np.array(each) for each in zip(*kept, strict=True))
-    return found, logs, times
-
-
-def _lost(parts: Sequence[tuple[flint.arb, int]]) -> flint.arb:
-    """Probability that one of so many at least escapes."""
-    return -sum((times * (-escape).log1p() for escape, times in parts), flint.arb(0)).expm1()
-
-
-def _step(exponent: int) -> Loss:
-    return Loss(nats=Fraction(2) ** exponent)
-
-
-def _tilted(
-    losses: Sequence[flint.arb], masses: Sequence[flint.arb], tilt: Fraction
-) -> tuple[list[flint.arb], flint.arb]:
-    """Masses under the tilt, which sum to 1, and what they were divided by."""
-    rate = ball(tilt)
-    weights = [mass * (rate * loss).exp() for loss, mass in zip(losses, masses, strict=True)]
-    total = sum(weights, flint.arb(0))
-    return [weight / total for weight in weights], total
-
-
-@dataclass(frozen=True)
-class Above:
-    """The sum of so many losses of each kind, each of which dominates.
+class UpperTotal:
+    """The sum of independent losses, each of a pair that dominates.
 
     Parameters
     ----------
-    parts : tuple of (Losses, int)
-        Kinds and how many.
+    groups : tuple of (PrivacyLossDistribution, int)
+        Laws, with the number of counters of each.
     remainder : Remainder or None
         By how much the loss may exceed this sum.
     """
 
-    parts: tuple[tuple[Losses, int], ...]
+    groups: Groups
     remainder: Remainder | None = None
+
+    @cached_property
+    def total(self) -> TotalLoss:
+        """On a coarser lattice than losses that are known exactly."""
+        return TotalLoss(self.groups, _POINTS)
 
     def beyond(self, nats: float) -> tuple[flint.arb, flint.arb]:
         """(eta, p): the loss exceeds the sum by eta at most, except with a probability p of about e**-nats."""
@@ -113,45 +69,21 @@ class Above:
             return flint.arb(0), flint.arb(0)
         return self.remainder.at(nats) or (flint.arb(0), flint.arb(1))
 
-    @cached_property
-    def escape(self) -> flint.arb:
-        """Probability of an infinite loss."""
-        return _lost([(law.escape, times) for law, times in self.parts])
-
-    @cached_property
-    def moments(self) -> _Cumulants:
-        """In floats."""
-        columns = (([float(x) for x, _ in law.points], [p for _, p in law.points], n) for law, n in self.parts)
-        return _Cumulants(columns=tuple(_column(*each) for each in columns))
-
-    def at(self, tilt: Fraction) -> Tail:
-        """Delta of the finite losses."""
-        exponent = lattice_step(self.moments.width(float(tilt), DEPTH), _POINTS)
-        laws, log_total = [], flint.arb(0)
-        for (law, times), column in zip(self.parts, self.moments.columns, strict=True):
-            losses = [loss for loss, _ in law.points]
-            masses, total = _tilted(losses, [mass for _, mass in law.points], tilt)
-            log_total += times * total.log()
-            own = lattice_step(_Cumulants(columns=((*column[:2], 1),)).width(float(tilt), DEPTH), _POINTS)
-            one = place(list(zip(losses, masses, strict=True)), _step(min(own, exponent)), tilt, flint.arb(0))
-            laws.append(one.power(times, _POINTS).on(_step(exponent)))
-        return Tail(product(laws), log_total)
-
 
 @dataclass(frozen=True)
-class Event:
+class SumEvent:
     """Probabilities of the events that rounded losses sum to a threshold at least, under one law and under the other.
 
     Parameters
     ----------
-    ours, theirs : LatticeLaw
+    ours, theirs : LatticePLD
         Tilted laws of the sum.
     our_log, their_log : flint.arb
         Logarithms of what their masses were divided by.
     """
 
-    ours: LatticeLaw
-    theirs: LatticeLaw
+    ours: LatticePLD
+    theirs: LatticePLD
     our_log: flint.arb
     their_log: flint.arb
 
@@ -177,7 +109,7 @@ def _unit(masses: int) -> flint.arb:
     return ball(Fraction(masses, 1 << BITS))
 
 
-def _heads(law: LatticeLaw, error: int) -> list[flint.arb]:
+def _heads(law: LatticePLD, error: int) -> list[flint.arb]:
     """Sums of all masses from an index on, falling at the rate of the tilt from there; the last index first."""
     fall, unit, total = (-ball(law.tilt) * law.step.ball()).exp(), _unit(1), flint.arb(0)
     found = [total]
@@ -187,7 +119,7 @@ def _heads(law: LatticeLaw, error: int) -> list[flint.arb]:
     return found
 
 
-def _head(heads: list[flint.arb], law: LatticeLaw, threshold: int) -> flint.arb:
+def _head(heads: list[flint.arb], law: LatticePLD, threshold: int) -> flint.arb:
     """The sum from a threshold on."""
     left = law.start + len(heads) - 1 - threshold
     if left < len(heads):
@@ -197,50 +129,44 @@ def _head(heads: list[flint.arb], law: LatticeLaw, threshold: int) -> flint.arb:
 
 
 @dataclass(frozen=True)
-class Below:
-    """The sum of so many losses of each kind, from what is shown of each.
+class LowerTotal:
+    """The sum of independent losses, from what is shown of each counter.
 
     Parameters
     ----------
-    parts : tuple of (Shown, int)
-        Kinds and how many.
+    parts : tuple of (ShownCells, int)
+        What is shown, with the number of counters of each.
     """
 
-    parts: tuple[tuple[Shown, int], ...]
+    parts: tuple[tuple[ShownCells, int], ...]
 
     @cached_property
-    def escape(self) -> flint.arb:
-        """Probability of an infinite loss."""
-        return _lost([(law.escape, times) for law, times in self.parts])
+    def total(self) -> TotalLoss:
+        """Float estimates of the sum, and its infinite-loss mass."""
+        return TotalLoss(tuple((shown.estimated(), times) for shown, times in self.parts))
 
-    @cached_property
-    def moments(self) -> _Cumulants:
-        """In floats."""
-        return _Cumulants(columns=tuple(_column(law.losses, law.ours, times) for law, times in self.parts))
-
-    def at(self, tilt: Fraction) -> Event:
+    def at(self, tilt: float) -> SumEvent:
         """The events, with the other law tilted once more, so that both lie at the same losses."""
-        exponent = lattice_step(self.moments.width(float(tilt), DEPTH), _EVENT_POINTS)
-        step = Fraction(2) ** exponent
-        sides = []
-        for extra in (0, 1):
-            laws, log_total = [], flint.arb(0)
-            for law, times in self.parts:
-                indices = [round(loss / float(step)) for loss in law.losses]
-                losses = [ball(index * step) for index in indices]
-                masses, total = _tilted(losses, law.theirs if extra else law.ours, tilt + extra)
-                log_total += times * total.log()
-                found: dict[int, flint.arb] = defaultdict(flint.arb)
-                light, outside = flint.arb(2) ** -BITS, flint.arb(0)
-                for index, mass in zip(indices, masses, strict=True):
-                    if mass < light:
-                        outside += mass
-                    else:
-                        found[index] += mass
-                laws.append(exactly(found, _step(exponent), tilt + extra, outside).power(times))
-            sides.append((product(laws), log_total))
-        (ours, our_log), (theirs, their_log) = sides
-        return Event(ours, theirs, our_log, their_log)
+        rate = Fraction(float(f"{tilt:.3g}"))
+        exponent = lattice_step(self.total.moments.width(float(rate), DEPTH), _EVENT_POINTS)
+        (ours, our_log), (theirs, their_log) = (self._law(rate + extra, exponent, theirs=extra > 0) for extra in (0, 1))
+        return SumEvent(ours, theirs, our_log, their_log)
+
+    def _law(self, tilt: Fraction, exponent: int, *, theirs: bool) -> tuple[LatticePLD, flint.arb]:
+        """The law of the rounded sum under one of the two laws, and the logarithm of what its masses were divided by."""
+        step, laws, log_total = Fraction(2) ** exponent, [], flint.arb(0)
+        for shown, times in self.parts:
+            weights: dict[int, flint.arb] = defaultdict(flint.arb)
+            for loss, mass in zip(shown.losses, shown.theirs if theirs else shown.ours, strict=True):
+                index = round(loss / float(step))
+                weights[index] += mass * (ball(tilt) * ball(index * step)).exp()
+            whole = sum(weights.values(), flint.arb(0))
+            log_total += times * whole.log()
+            masses = {index: weight / whole for index, weight in weights.items()}
+            light = {index: mass for index, mass in masses.items() if mass < flint.arb(2) ** -BITS}
+            kept = {index: mass for index, mass in masses.items() if index not in light}
+            laws.append(exactly(kept, Loss(nats=step), tilt, sum(light.values(), flint.arb(0))).power(times))
+        return product(laws), log_total
 
 
 @dataclass(frozen=True)
@@ -251,13 +177,13 @@ class CountersProfile(PrivacyProfile):
 
     Parameters
     ----------
-    pairs : tuple of (Below, Above)
-        Every pair that could be the worst, in both orders where these differ.
+    pairs : tuple of (LowerTotal, UpperTotal)
+        Every pair that could be the worst, in both directions where these differ.
     source : str
         What is composed.
     """
 
-    pairs: tuple[tuple[Below, Above], ...]
+    pairs: tuple[tuple[LowerTotal, UpperTotal], ...]
     source: str
 
     def delta(self, epsilon: Number) -> Enclosure:
@@ -265,14 +191,13 @@ class CountersProfile(PrivacyProfile):
         require_epsilon(epsilon)
         found = []
         with flint.ctx.workprec(PRECISION):
-            for below, above in self.pairs:
-                low, high = below.escape, above.escape
+            for lower, upper in self.pairs:
+                low, high = lower.total.infinite, upper.total.infinite
                 if not math.isinf(epsilon):
-                    rate = above.moments.for_epsilon(float(epsilon))
-                    tilt, at = _rate(rate), ball(Fraction(epsilon))
-                    low += below.at(tilt).delta(at)
-                    more, failure = above.beyond(_SPARE - above.moments.log_delta(rate))
-                    high += above.at(tilt).high(at - more) + failure
+                    tilt, at = upper.total.moments.for_epsilon(float(epsilon)), ball(Fraction(epsilon))
+                    low += lower.at(tilt).delta(at)
+                    more, failure = upper.beyond(_SPARE - upper.total.moments.log_delta(tilt))
+                    high += upper.total.at(tilt).high(at - more) + failure
                 found.append((round_down(low), round_up(high)))
         low_end, high_end = max(low for low, _ in found), max(high for _, high in found)
         return Enclosure(low_end, high_end, Rigour.INTERVAL, self.source).clamp(0.0, 1.0)
@@ -281,50 +206,39 @@ class CountersProfile(PrivacyProfile):
         """By a search at tilts made for this delta."""
         require_delta(delta)
         with flint.ctx.workprec(PRECISION):
-            highs = [_enough(above, Fraction(delta)) for _, above in self.pairs]
-            low = max(_reached(b, Fraction(delta), high) for (b, _), high in zip(self.pairs, highs, strict=True))
+            highs = [_enough(upper, Fraction(delta)) for _, upper in self.pairs]
+            low = max(_refused(lower, Fraction(delta), high) for (lower, _), high in zip(self.pairs, highs, strict=True))
             high = max(highs)
         return Enclosure(low, high, Rigour.INTERVAL, self.source)
 
 
-def _rate(tilt: float) -> Fraction:
-    return Fraction(float(f"{tilt:.3g}"))
-
-
-def _enough(above: Above, delta: Fraction) -> float:
-    """An epsilon at which delta is enough."""
-    more, failure = above.beyond(_SPARE - (math.log(delta) if delta else -_DEEPEST))
-    if not (rest := ball(delta) - above.escape - failure) > 0:
+def _enough(upper: UpperTotal, delta: Fraction) -> float:
+    """Smallest epsilon found with delta(epsilon) <= delta."""
+    more, failure = upper.beyond(_SPARE - (math.log(delta) if delta else -_DEEPEST))
+    infinite = upper.total.infinite
+    if not (rest := ball(delta) - infinite - failure) > 0:
         return math.inf
-    tail = above.at(_rate(above.moments.for_delta(float(rest.log()))))
+    divergence = upper.total.at(upper.total.moments.for_delta(float(rest.log())))
 
     def cost(epsilon: float) -> float:
-        return round_up(above.escape + failure + tail.high(ball(Fraction(epsilon)) - more))
+        return round_up(infinite + failure + divergence.high(ball(Fraction(epsilon)) - more))
 
     return 0.0 if cost(0.0) <= delta else crossing(cost, delta, 1.0, 16.0, _WIDTH)[1]
 
 
-def _reached(below: Below, delta: Fraction, high: float) -> float:
-    """An epsilon at which delta is not enough, near one at which it is; 0 where none is known."""
-    rest = ball(delta) - below.escape
+def _refused(lower: LowerTotal, delta: Fraction, high: float) -> float:
+    """Largest epsilon found with delta(epsilon) > delta, near one at which it is not; 0 where none is known."""
+    infinite, moments = lower.total.infinite, lower.total.moments
+    rest = ball(delta) - infinite
     if rest < 0:
         return math.inf
     if not rest > 0 or high == 0:
         return 0.0
-    tilt = below.moments.for_delta(float(rest.log()))
-    event, start = below.at(_rate(tilt)), high if math.isfinite(high) else 2 * below.moments.at(tilt)[1]
+    tilt = moments.for_delta(float(rest.log()))
+    event, end = lower.at(tilt), high if math.isfinite(high) else 2 * moments.at(tilt)[1]
 
     def holds(epsilon: float) -> bool:
-        return round_down(below.escape + event.delta(ball(Fraction(epsilon)))) > delta
+        return round_down(infinite + event.delta(ball(Fraction(epsilon)))) > delta
 
     # Far from where the tilt belongs the bound is poor, so the search begins at the other end.
-    gap = start * _NEAREST
-    while not holds(start - gap):
-        gap *= 2
-        if gap >= start:
-            return 0.0
-    low, end = start - gap, start - gap / 2
-    while end - low > _WIDTH * end:
-        middle = (low + end) / 2
-        low, end = (middle, end) if holds(middle) else (low, middle)
-    return low
+    return last_before(holds, end, _NEAREST, _WIDTH)

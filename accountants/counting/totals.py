@@ -31,14 +31,14 @@ class Remainder:
         In (0, 1).
     counters : int
         N, at least 1.
-    mirrored : bool
+    reversed_pair : bool
         Whether counts are those under Q, and the losses Q's against P.
     """
 
     n: int
     gamma: Fraction
     counters: int
-    mirrored: bool = False
+    reversed_pair: bool = False
 
     def at(self, nats: float) -> tuple[flint.arb, flint.arb] | None:
         r"""(eta, p) such that the loss exceeds the total's by eta at most, except with probability p of about e**-nats.
@@ -46,7 +46,7 @@ class Remainder:
         None where the counts may be so far from their means that this says nothing.
         """
         n, size, t = self.n, self.counters, flint.arb(nats)
-        coins, gamma = n - self.mirrored, ball(self.gamma)
+        coins, gamma = n - self.reversed_pair, ball(self.gamma)
         lost, scale = (n - coins) * gamma, n * (1 - gamma)
         variance = coins * gamma * (1 - gamma)
         # All counts, and their total, around their own means: Bernstein's inequality, each side.
@@ -66,7 +66,7 @@ class Remainder:
         drift *= between(flint.arb(1) / (2 * n), flint.arb(1) / (2 * (n - 1)))
         bent = size * v**2 / (2 * (1 - v))
         rest = squares / 2 - drift + between(-cubes, cubes) - between(0, bent)
-        return (-rest if self.mirrored else rest).max(flint.arb(0)).upper(), (5 * (-t).exp()).upper()
+        return (-rest if self.reversed_pair else rest).max(flint.arb(0)).upper(), (5 * (-t).exp()).upper()
 
 
 def _bernstein(variance: flint.arb, nats: flint.arb) -> flint.arb:

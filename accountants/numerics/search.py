@@ -1,4 +1,8 @@
-"""Where a decreasing cost crosses a goal: few, dear evaluations."""
+"""Searches that floats guide: roots of decreasing functions that are expensive to evaluate, and monotone predicates.
+
+A search returns points at which the caller's own certified predicate was asked and answered; how it got there never counts.
+Where a float estimate of a certified function is known, see `certified_search`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,12 @@ from collections.abc import Callable
 
 from ldpaudit.profile import Number
 
-_CAP, _NEAR = 1e4, 1.1
+_CAP = 1e4
+"""Nats that a logarithm counts for at most: a cost may be 0, or infinite."""
+_NEAR = 1.1
+"""Factor of the first step where a good guess was not as good as that."""
+_GROWTH = 8
+"""Factor from one step to the next, away from a guess."""
 
 
 def crossing(
@@ -89,3 +98,51 @@ def first(holds: Callable[[int], bool], guess: int, low: int, high: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
     return high
+
+
+def last_before(holds: Callable[[float], bool], end: float, nearest: float, width: float) -> float:
+    """About the last point below `end` at which a predicate holds that fails from some point on; 0 where none is found.
+
+    Parameters
+    ----------
+    holds : callable
+        Far below the end it may fail again: the search steps away from the end, and then halves.
+    end : float
+        Above 0.
+    nearest, width : float
+        Distance of the first step, and of the two points in the end; relative.
+    """
+    gap = end * nearest
+    while gap < end and not holds(end - gap):
+        gap *= 2
+    if gap >= end:
+        return 0.0
+    low, high = end - gap, end - gap / 2
+    while high - low > width * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def bisect(low_side: Callable[[float], bool], low: float, high: float) -> float:
+    """The upper end of 60 halvings between a point on the low side and one that is not, as floats tell."""
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if low_side(middle) else (low, middle)
+    return high
+
+
+def step_up(enough: Callable[[float], bool], guess: float, gap: float, top: float = math.inf) -> float:
+    """A point from the guess on, in growing steps, at which a predicate holds; the top, unasked, where none does before."""
+    high = guess
+    while high < top and not enough(high):
+        high, gap = min(top, guess + gap), _GROWTH * gap
+    return high
+
+
+def step_down(refused: Callable[[float], bool], start: float, guess: float, gap: float) -> float:
+    """A point from `start` down, in growing steps below the guess, at which a predicate holds; 0, unasked, where none does."""
+    low = start
+    while low > 0 and not refused(low):
+        low, gap = max(0.0, guess - gap), _GROWTH * gap
+    return low

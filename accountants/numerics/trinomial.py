@@ -13,6 +13,7 @@ from typing import TypeAlias
 import flint
 
 from ldpaudit.accountants.numerics.log_concave import series_factor
+from ldpaudit.accountants.numerics.search import bisect
 
 Masses: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
 """p, w and q, above 0, with sum 1."""
@@ -80,12 +81,12 @@ def beyond(total: int, masses: Masses, index: int) -> flint.arb:
 def _tilt(total: int, masses: Masses, index: int) -> float:
     """A theta >= 0 that makes the index about the mean; the bound holds for every one."""
     p, w, q = (float(mass) for mass in masses)
-    low, high = 0.0, 700.0
-    for _ in range(60):
-        theta = (low + high) / 2
+
+    def falls_short(theta: float) -> bool:
         up, down = p * math.exp(theta), q * math.exp(-theta)
-        low, high = (theta, high) if (up - down) * total < index * (up + w + down) else (low, theta)
-    return low
+        return (up - down) * total < index * (up + w + down)
+
+    return bisect(falls_short, 0.0, 700.0)
 
 
 def reach(total: int, masses: Masses, nats: float) -> int:

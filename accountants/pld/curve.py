@@ -16,13 +16,13 @@ from typing import TypeAlias
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, ceil, floor
-from ldpaudit.accountants.pld.distribution import Line, RationalKind, symmetric_kind
+from ldpaudit.accountants.pld.exact import ExactPLD, Line, symmetric_pair
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.profile import PrivacyProfile
 
 POINTS = 256
-"""How often a curve is asked for."""
+"""Points at which a curve is asked for; the gap that is left is quadratic in their distance."""
 _SMALL = Fraction(1, 1 << 200)
 """Where epsilon has no upper end, the curve is followed down to this delta; the rest counts as an infinite loss."""
 _FINE = 1 << 100
@@ -32,8 +32,8 @@ Vertex: TypeAlias = tuple[Fraction, Fraction]
 """(alpha, delta)."""
 
 
-def upper_kind(profile: PrivacyProfile) -> RationalKind:
-    """A law whose divergence is at least the profile's upper end everywhere, and its own mirror.
+def dominating_curve(profile: PrivacyProfile) -> ExactPLD:
+    """A pair whose divergence is at least the profile's upper end everywhere, and which is its own reversed pair.
 
     Raises
     ------
@@ -49,21 +49,21 @@ def upper_kind(profile: PrivacyProfile) -> RationalKind:
         if len(convex) > 1:
             delta = max(delta, _at(alpha, convex[-1], convex[-2]))
         convex.append((alpha, delta))
-    return symmetric_kind(_lines(convex[::-1]))
+    return symmetric_pair(_lines(convex[::-1]))
 
 
-def lower_kind(profile: PrivacyProfile) -> RationalKind:
-    """A law whose divergence is at most the profile's lower end everywhere, and its own mirror.
+def dominated_curve(profile: PrivacyProfile) -> ExactPLD:
+    """A pair whose divergence is at most the profile's lower end everywhere, and which is its own reversed pair.
 
     Only a lower bound in composition where one pair, in both directions, attains the profile at every epsilon.
     """
     alphas = sorted({_above(e) for e in _grid(profile)})
     lows, highs = zip(*(_ends(profile, alpha) for alpha in alphas), strict=True)
     hull = _lower_hull(_bottoms(alphas, lows, highs))
-    kind = symmetric_kind(_lines(hull))
-    total = sum((mass for _, mass in kind.atoms), kind.escape)
+    pair = symmetric_pair(_lines(hull))
+    total = sum((mass for _, mass in pair.atoms), pair.infinite)
     # Less mass is less divergence.
-    return kind if total <= 1 else RationalKind(tuple((r, mass / total) for r, mass in kind.atoms), kind.escape / total)
+    return pair if total <= 1 else ExactPLD(tuple((r, mass / total) for r, mass in pair.atoms), pair.infinite / total)
 
 
 def _grid(profile: PrivacyProfile) -> list[float]:

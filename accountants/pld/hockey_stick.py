@@ -28,7 +28,7 @@ from functools import cached_property
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, floor
-from ldpaudit.accountants.pld.lattice import BITS, LatticeLaw
+from ldpaudit.accountants.pld.lattice import BITS, LatticePLD
 
 _WIDTH, _GROWTH = 4.5, 3.0
 """w, and the first B, in units of the square root of V: about where the gap is least."""
@@ -36,18 +36,18 @@ _LEVELS = 8
 
 
 @dataclass(frozen=True)
-class Tail:
+class HockeyStick:
     r"""Delta of the finite losses; with u = L - epsilon, the sum of :math:`P_\lambda e^{-\lambda u}(1 - e^{-u})_+`.
 
     Parameters
     ----------
-    law : LatticeLaw
+    law : LatticePLD
         Tilted.
     log_total : flint.arb
         Logarithm of what the tilted masses were divided by.
     """
 
-    law: LatticeLaw
+    law: LatticePLD
     log_total: flint.arb
 
     def high(self, epsilon: flint.arb) -> flint.arb:

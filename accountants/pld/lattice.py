@@ -33,7 +33,7 @@ Point: TypeAlias = tuple[flint.arb, flint.arb]
 
 
 @dataclass(frozen=True)
-class LatticeLaw:
+class LatticePLD:
     """Tilted masses at the losses ``(start + i) * step``.
 
     Parameters
@@ -62,7 +62,7 @@ class LatticeLaw:
     outside: int
     variance: flint.arb
 
-    def __mul__(self, other: LatticeLaw) -> LatticeLaw:
+    def __mul__(self, other: LatticePLD) -> LatticePLD:
         """The law of the sum of two independent losses on the same lattice."""
         product = (self.masses * other.masses) // (1 << BITS)
         ours, theirs = self.most(), other.most()
@@ -79,7 +79,7 @@ class LatticeLaw:
             variance=self.variance + other.variance,
         ).trimmed()
 
-    def power(self, times: int, most: int | None = None) -> LatticeLaw:
+    def power(self, times: int, most: int | None = None) -> LatticePLD:
         """The law of a sum of `times` equal ones, on a lattice so coarse that at most `most` points are kept."""
         square, result = self, None
         while True:
@@ -96,7 +96,7 @@ class LatticeLaw:
         """Total mass on the lattice, at most."""
         return int(self.masses(1)) + self.error * len(self.masses)
 
-    def trimmed(self) -> LatticeLaw:
+    def trimmed(self) -> LatticePLD:
         """The law without its light ends, whose mass goes outside."""
         masses = self.masses.coeffs()
         low, left = _light(masses, self.error)
@@ -105,14 +105,14 @@ class LatticeLaw:
         forgotten = self.error * (len(masses) - high - low - len(kept))
         return replace(self, start=self.start + low, masses=kept, outside=self.outside + left + right + forgotten)
 
-    def on(self, step: Loss) -> LatticeLaw:
+    def on(self, step: Loss) -> LatticePLD:
         """The law on a lattice whose step is a power of two times this one's."""
         law = self
         while law.step.nats < step.nats:
             law = law.coarser()
         return law
 
-    def coarser(self) -> LatticeLaw:
+    def coarser(self) -> LatticePLD:
         """The law on a lattice of twice the step: what is at odd points is spread."""
         odd = self.start % 2
         masses = [0] * odd + self.masses.coeffs()
@@ -154,7 +154,7 @@ def _light(masses: Sequence[flint.fmpz], error: int) -> tuple[int, int]:
     return max(len(masses) - 1, 0), total
 
 
-def place(points: Sequence[Point], step: Loss, tilt: Fraction, outside: flint.arb) -> LatticeLaw:
+def place(points: Sequence[Point], step: Loss, tilt: Fraction, outside: flint.arb) -> LatticePLD:
     """The law of finitely many losses, spread.
 
     Parameters
@@ -170,7 +170,7 @@ def place(points: Sequence[Point], step: Loss, tilt: Fraction, outside: flint.ar
 
     Returns
     -------
-    LatticeLaw
+    LatticePLD
     """
     with flint.ctx.workprec(BITS + 40):
         width, rate = step.ball(), ball(tilt)
@@ -190,14 +190,14 @@ def place(points: Sequence[Point], step: Loss, tilt: Fraction, outside: flint.ar
         return _law(found, step, tilt, outside, (width / 2).expm1() ** 2)
 
 
-def exactly(masses: dict[int, flint.arb], step: Loss, tilt: Fraction, outside: flint.arb) -> LatticeLaw:
+def exactly(masses: dict[int, flint.arb], step: Loss, tilt: Fraction, outside: flint.arb) -> LatticePLD:
     """The law of losses that are multiples of the step; parameters as for `place`."""
     return _law(masses, step, tilt, outside, flint.arb(0))
 
 
 def _law(
     found: dict[int, flint.arb], step: Loss, tilt: Fraction, outside: flint.arb, variance: flint.arb
-) -> LatticeLaw:
+) -> LatticePLD:
     start = min(found)
     masses, error = [0] * (max(found) - start + 1), 1
     unit = flint.arb(2) ** BITS
@@ -208,4 +208,4 @@ def _law(
         error = max(error, ceil(scaled) - low)
     kept = flint.fmpz_poly(masses)
     beyond = ceil(outside * unit) + error * (len(masses) - len(kept))
-    return LatticeLaw(step, tilt, start, kept, error, beyond, variance).trimmed()
+    return LatticePLD(step, tilt, start, kept, error, beyond, variance).trimmed()

@@ -1,4 +1,4 @@
-"""All losses of some runs of one kind with their tilted masses: there are few values, or few that count."""
+"""The losses of some runs of one law with their tilted masses, where the values are few, or few count."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_window
 from ldpaudit.accountants.numerics.trinomial import beyond, descending, reach
-from ldpaudit.accountants.pld.distribution import Kind
+from ldpaudit.accountants.pld.distribution import PrivacyLossDistribution
 from ldpaudit.accountants.pld.lattice import Point
 
 MOST_POINTS = 1 << 13
@@ -25,28 +25,28 @@ DEPTH = 54
 
 @dataclass(frozen=True)
 class Tilted:
-    r"""A kind's finite losses under the tilt :math:`e^{\lambda L}`, at the precision of its making.
+    r"""Finite losses under the tilt :math:`e^{\lambda L}`, at the precision of its making.
 
     Parameters
     ----------
-    kind : Kind
+    law : PrivacyLossDistribution
         With at least one loss that is not 0.
     tilt : Fraction
         Lambda, at least 0.
     """
 
-    kind: Kind
+    law: PrivacyLossDistribution
     tilt: Fraction
 
     @cached_property
     def losses(self) -> tuple[flint.arb, ...]:
         """Finite losses, decreasing."""
-        return tuple(loss.ball() for loss in self.kind.losses)
+        return self.law.loss_balls()
 
     @cached_property
     def _weights(self) -> tuple[flint.arb, ...]:
         rate = ball(self.tilt)
-        pairs = zip(self.kind.masses(), self.losses, strict=True)
+        pairs = zip(self.law.masses(), self.losses, strict=True)
         return tuple(mass * (rate * loss).exp() for mass, loss in pairs)
 
     @cached_property
@@ -60,20 +60,22 @@ class Tilted:
         return tuple(weight / self.total for weight in self._weights)
 
     def values(self, times: int) -> int:
-        """How many different losses so many runs have, at most."""
-        kinds = len(self.losses)
-        return math.comb(times + kinds - 1, kinds - 1)
+        """How many different losses this number of runs has, at most."""
+        size = len(self.losses)
+        return math.comb(times + size - 1, size - 1)
 
     def runs(self, times: int) -> int:
-        """The largest part of so many runs whose losses are enumerated; 1 at least."""
+        """The largest part of the runs whose losses are enumerated; 1 at least."""
         return max(1, bisect_right(range(1, times + 1), MOST_POINTS, key=self.values))
 
     def points(self, times: int) -> list[Point]:
-        """Every loss of so many runs: the multinomial law."""
+        """Every loss of this number of runs: the multinomial law."""
+        if times == 1:  # of which there may be thousands
+            return list(zip(self.losses, self.masses, strict=True))
         return [(loss, mass * math.factorial(times)) for loss, mass in self._spent(times, 0)]
 
     def _spent(self, times: int, first: int) -> list[Point]:
-        """So many runs among the losses from `first` on; masses lack the factor ``times!``."""
+        """The runs spent on the losses from `first` on; masses lack the factor ``times!``."""
         loss, mass = self.losses[first], self.masses[first]
         if first == len(self.losses) - 1:
             return [(loss * times, mass**times / math.factorial(times))]
@@ -85,7 +87,7 @@ class Tilted:
 
 
 def coin_indices(tilted: Tilted, times: int) -> tuple[dict[int, flint.arb], flint.arb]:
-    """For a kind that is a coin: tilted masses of the total loss in units of its loss, and the mass of all else."""
+    """For a law that is a coin: tilted masses of the total loss in units of its loss, and the mass of all else."""
     masses = tilted.masses
     if len(masses) == 2:
         window, low, outside = binomial_window(times, masses[0], masses[1], DEPTH)

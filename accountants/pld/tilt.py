@@ -1,4 +1,4 @@
-"""Where to look: guesses in floats of the tilt and of the width of a composition. They cost accuracy, never truth."""
+"""Float estimates of the tilt and of the width of a composition; they cost accuracy, never truth."""
 
 from __future__ import annotations
 
@@ -10,31 +10,34 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.pld.distribution import Kind
+from ldpaudit.accountants.numerics.search import bisect
+from ldpaudit.accountants.pld.distribution import Groups
 
 _SPARE = 8.0
+"""Bits, beside those asked for, below which a loss of one run does not widen the lattice."""
 _FAR, _CLOSE = 60.0, 1e-6
 """Nats by which the largest loss may outweigh the next, and a part of the widest range that counts as none."""
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Cumulants of the total loss of some groups under a tilt.
+    """Cumulants of the total loss of independent runs under a tilt.
 
     Parameters
     ----------
-    groups : tuple of (Kind, int)
-        Kinds with how often each runs.
+    groups : tuple of (PrivacyLossDistribution, int)
+        Laws of the loss, with the number of runs of each.
     """
 
-    groups: tuple[tuple[Kind, int], ...]
+    groups: Groups
 
     @cached_property
     def _arrays(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64], int]]:
+        """Losses, decreasing, logarithms of their masses, and the number of runs."""
         found = []
-        for kind, times in self.groups:
-            losses = np.array([float(loss.ball()) for loss in kind.losses])
-            logs = np.array([float(mass.log()) for mass in kind.masses()])
+        for law, times in self.groups:
+            pairs = [(float(x), float(p.log())) for x, p in zip(law.loss_balls(), law.masses(), strict=True) if p > 0]
+            losses, logs = (np.array(column) for column in zip(*pairs, strict=True))
             found.append((losses, logs, times))
         return found
 
@@ -60,7 +63,7 @@ class Moments:
         return max(min(2 * reach, bound), 1 / (1 + tilt))
 
     def largest_tilt(self) -> float:
-        """Where the largest loss of every kind has nearly all the mass."""
+        """Where the largest loss of every law has nearly all the mass."""
         close = _CLOSE * max((x[0] - x[-1] for x, _, _ in self._arrays), default=0.0)
         gaps = [max(x[0] - x[1], close) for x, _, _ in self._arrays if len(x) > 1]
         return _FAR / float(min(gaps, default=_FAR))
@@ -71,20 +74,15 @@ class Moments:
 
     def for_delta(self, log_delta: float) -> float:
         """The tilt under whose mean the saddle point puts so small a delta."""
-        return self._bisect(lambda tilt: self._log_delta(tilt) > log_delta)
+        return self._bisect(lambda tilt: self.log_delta(tilt) > log_delta)
 
-    def _log_delta(self, tilt: float) -> float:
+    def log_delta(self, tilt: float) -> float:
+        """About the logarithm of delta at the epsilon for which the tilt is made, by the saddle point."""
         value, mean, variance = self.at(tilt)
         return value - tilt * mean - math.log1p(tilt) - math.log1p(tilt * math.sqrt(2 * math.pi * variance))
 
     def _bisect(self, too_small: Callable[[float], bool]) -> float:
-        low, high = 0.0, self.largest_tilt()
-        if not too_small(low):
-            return 0.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if too_small(middle) else (low, middle)
-        return high
+        return bisect(too_small, 0.0, self.largest_tilt()) if too_small(0.0) else 0.0
 
 
 def _cumulants(losses: NDArray[np.float64], logs: NDArray[np.float64], tilt: float) -> tuple[float, float, float]:

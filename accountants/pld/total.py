@@ -1,16 +1,18 @@
-"""The law of the total loss of some groups, on one lattice."""
+"""The total loss of independent runs, on one lattice that is made for each tilt."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import floor
-from ldpaudit.accountants.pld.distribution import ZERO, Kind, Loss
-from ldpaudit.accountants.pld.lattice import LatticeLaw, Point, exactly, place
+from ldpaudit.accountants.pld.distribution import ZERO, Groups, Loss, infinite_mass
+from ldpaudit.accountants.pld.hockey_stick import HockeyStick
+from ldpaudit.accountants.pld.lattice import LatticePLD, Point, exactly, place
 from ldpaudit.accountants.pld.points import DEPTH, MOST_POINTS, Tilted, coin_indices, summed
 from ldpaudit.accountants.pld.tilt import Moments, lattice_step
 
@@ -20,10 +22,53 @@ POWER_POINTS = 1 << 15
 """The same for laws that are squared again and again."""
 EXACT_POINTS = 1 << 17
 """Points of a total's lattice at most, where all losses are multiples of one."""
-
 _MOST_MULTIPLE = 1 << 12
+"""Longest quotient in Euclid's algorithm on losses: a smaller common step would need too many points."""
+_KEPT = 4
+"""Lattices that are kept: a search for an epsilon asks for one tilt, a few queries in turn for a few."""
 
-Groups = tuple[tuple[Kind, int], ...]
+
+@dataclass(frozen=True)
+class TotalLoss:
+    """The sum of independent losses.
+
+    Parameters
+    ----------
+    groups : tuple of (PrivacyLossDistribution, int)
+        Different laws, with the number of runs of each.
+    points : int or None
+        Points of the lattice where losses are rounded to it; by default those of the module.
+    """
+
+    groups: Groups
+    points: int | None = None
+
+    @cached_property
+    def infinite(self) -> flint.arb:
+        """Infinite-loss mass, at the precision of the first call."""
+        return infinite_mass(self.groups)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Float estimates; of the laws that have a loss."""
+        return Moments(tuple((law, times) for law, times in self.groups if law.has_loss))
+
+    @cached_property
+    def _made(self) -> dict[Fraction, HockeyStick]:
+        return {}
+
+    def at(self, tilt: float) -> HockeyStick:
+        """Delta of the finite losses, read off a lattice at a tilt, which is rounded."""
+        rate = Fraction(float(f"{tilt:.3g}"))
+        if rate not in self._made:
+            while len(self._made) >= _KEPT:
+                del self._made[next(iter(self._made))]
+            groups = self.moments.groups
+            # Laws without a loss count, too: they may show nothing, or everything.
+            log_total = sum((n * Tilted(law, rate).total.log() for law, n in self.groups), flint.arb(0))
+            law = exact_law(groups, rate, self.moments) or spread_law(groups, rate, self.moments, self.points)
+            self._made[rate] = HockeyStick(law, log_total)
+        return self._made[rate]
 
 
 def common_step(losses: Iterable[Loss]) -> Loss | None:
@@ -68,57 +113,59 @@ def multiple(loss: Loss, step: Loss) -> int:
     return floor(loss.ball() / step.ball() + flint.arb(0.5))
 
 
-def exact_law(groups: Groups, tilt: Fraction, moments: Moments) -> LatticeLaw | None:
+def exact_law(groups: Groups, tilt: Fraction, moments: Moments) -> LatticePLD | None:
     """The law on the lattice of all multiples of a common step; None where there is none, or it is too small."""
-    step = common_step(loss for kind, _ in groups for loss in kind.losses)
+    found = [law.losses for law, _ in groups]
+    step = None if None in found else common_step(loss for losses in found for loss in losses or ())
     if step is None:
         return None
     if moments.width(float(tilt), DEPTH) / float(step.ball()) > EXACT_POINTS:
         return None
-    laws = [_exact_group(Tilted(kind, tilt), times, step) for kind, times in groups]
+    laws = [_exact_group(Tilted(law, tilt), times, step) for law, times in groups]
     return product(laws)
 
 
-def _exact_group(tilted: Tilted, times: int, step: Loss) -> LatticeLaw:
-    if tilted.kind.is_coin:
-        unit = multiple(tilted.kind.losses[0], step)
+def _exact_group(tilted: Tilted, times: int, step: Loss) -> LatticePLD:
+    losses = tilted.law.losses or ()
+    if tilted.law.is_coin:
+        unit = multiple(losses[0], step)
         indices, outside = coin_indices(tilted, times)
         return exactly({unit * index: mass for index, mass in indices.items()}, step, tilted.tilt, outside)
     masses: dict[int, flint.arb] = {}
-    for loss, mass in zip(tilted.kind.losses, tilted.masses, strict=True):
+    for loss, mass in zip(losses, tilted.masses, strict=True):
         masses[multiple(loss, step)] = mass
     return exactly(masses, step, tilted.tilt, flint.arb(0)).power(times)
 
 
-def spread_law(groups: Groups, tilt: Fraction, moments: Moments) -> LatticeLaw:
+def spread_law(groups: Groups, tilt: Fraction, moments: Moments, points: int | None = None) -> LatticePLD:
     """The law with every loss spread over two points of a lattice."""
-    exponent = lattice_step(moments.width(float(tilt), DEPTH), LATTICE_POINTS)
+    exponent = lattice_step(moments.width(float(tilt), DEPTH), points or LATTICE_POINTS)
     few: list[list[Point]] = []
-    laws: list[LatticeLaw] = []
-    for kind, times in groups:
-        tilted = Tilted(kind, tilt)
-        if kind.is_coin:
+    laws: list[LatticePLD] = []
+    for law, times in groups:
+        tilted = Tilted(law, tilt)
+        if law.is_coin:
             indices, outside = coin_indices(tilted, times)
-            points = [(tilted.losses[0] * index, mass) for index, mass in indices.items()]
+            sums = [(tilted.losses[0] * index, mass) for index, mass in indices.items()]
             if outside == 0:
-                few.append(points)
+                few.append(sums)
             else:
-                laws.append(place(points, _step(exponent), tilt, outside))
+                laws.append(place(sums, _step(exponent), tilt, outside))
             continue
         runs = tilted.runs(times)
         if runs < times:
-            laws.append(_powered(tilted, runs, times // runs, exponent))
+            laws.append(_powered(tilted, runs, times // runs, exponent, points or POWER_POINTS))
         if times % runs or runs == times:
             few.append(tilted.points(times % runs or runs))
-    laws += [place(points, _step(exponent), tilt, flint.arb(0)) for points in _together(few)]
+    laws += [place(sums, _step(exponent), tilt, flint.arb(0)) for sums in _together(few)]
     return product(laws)
 
 
-def _powered(tilted: Tilted, runs: int, power: int, exponent: int) -> LatticeLaw:
+def _powered(tilted: Tilted, runs: int, power: int, exponent: int, points: int) -> LatticePLD:
     """The law of ``runs * power`` runs: squared on lattices that grow coarser as the law grows wider."""
-    own = lattice_step(Moments(((tilted.kind, runs),)).width(float(tilted.tilt), DEPTH), POWER_POINTS)
+    own = lattice_step(Moments(((tilted.law, runs),)).width(float(tilted.tilt), DEPTH), points)
     law = place(tilted.points(runs), _step(min(own, exponent)), tilted.tilt, flint.arb(0))
-    return law.power(power, POWER_POINTS).on(_step(exponent))
+    return law.power(power, points).on(_step(exponent))
 
 
 def _step(exponent: int) -> Loss:
@@ -136,7 +183,7 @@ def _together(few: list[list[Point]]) -> list[list[Point]]:
     return found
 
 
-def product(laws: list[LatticeLaw]) -> LatticeLaw:
+def product(laws: list[LatticePLD]) -> LatticePLD:
     """The law of the sum of independent losses, short laws first; on the coarsest of their lattices."""
     if laws[0].variance > 0:
         step = max((law.step for law in laws), key=lambda step: step.nats)

@@ -14,55 +14,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ldpaudit.evidence import Evidence, Mode
+from ldpaudit.attacks.bounds.counts import Counts, logit_share
 
-POWER = 0.95
-"""Power at which the detectable epsilon is stated."""
 MARGIN = 1e-8
 """Relative error allowed for in a tail of scipy's; at 1e9 guesses it is 1e-11, and 2e-9 in its quantiles (tests)."""
 ROUNDING = 1e-14
 """Relative and absolute error allowed for in a few logarithms."""
 GRANTED = 0.1
 """Share of the level that pays, where events are compared, for the right guesses that delta explains."""
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Right and wrong guesses among so many views."""
-
-    right: int = 0
-    wrong: int = 0
-    trials: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.right + other.right, self.wrong + other.wrong, self.trials + other.trials)
-
-    def __sub__(self, other: Counts) -> Counts:
-        return Counts(self.right - other.right, self.wrong - other.wrong, self.trials - other.trials)
-
-
-class LevelTest(Protocol):
-    """A test of (epsilon, delta)-privacy that grows laxer with epsilon, so that it inverts to a bound."""
-
-    def epsilon_lower(self, counts: Counts) -> float:
-        """Lower confidence bound on epsilon, in nats; 0 where the guesses are no better than chance."""
-
-    def p_value(self, counts: Counts, epsilon: float) -> float:
-        """Probability, at most, of counts like these where epsilon is so large; at most 1."""
-
-    def refutes(self, counts: Counts, epsilon: float) -> bool:
-        """Whether the bound exceeds epsilon."""
-
-
-def logit_share(epsilon: ArrayLike, inputs: int) -> NDArray[np.float64]:
-    """Log-odds of the largest probability of a right guess: ``epsilon - log(k - 1)``."""
-    return np.asarray(epsilon, dtype=np.float64) - math.log(inputs - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,52 +116,3 @@ def epsilon_lower(
         odds = np.where(share < 0.5, np.log(share) - np.log1p(-share), np.log1p(-rest) - np.log(rest))
     bound = np.where(valid, odds + math.log(inputs - 1), 0.0)
     return np.asarray(np.maximum(bound * (1 - ROUNDING) - ROUNDING, 0.0), dtype=np.float64)
-
-
-def level_test(
-    mode: Mode, inputs: int, delta: float, directions: int, alpha: float, tuning: tuple[float, ...]
-) -> LevelTest:
-    """The test that belongs to a mode, a game and a delta."""
-    from ldpaudit.attacks.bounds import e_process, nuisance
-
-    share = delta * directions / inputs
-    if mode is Mode.SEQUENTIAL:
-        return e_process.Wealth(inputs, share, alpha, tuning)
-    return Binomial(inputs, alpha) if share == 0 else nuisance.Worst(inputs, share, alpha)
-
-
-def bound_of(evidence: Evidence) -> float:
-    """The bound that an evidence's counts give: what it must say, whatever it says."""
-    counts = Counts(evidence.right, evidence.guesses - evidence.right, evidence.measured)
-    e, alpha = evidence, evidence.level * (1 - evidence.confidence)
-    return level_test(e.mode, e.inputs, e.delta, e.directions, alpha, e.tuning).epsilon_lower(counts)
-
-
-def detectable(test: LevelTest, counts: Counts, inputs: int, share: float, epsilon: float) -> float | None:
-    """An epsilon that so many guesses tell from the claimed one with 95 % power, nearly the smallest; None where none is.
-
-    Of a sequential test it is what the last look alone would detect: the earlier ones add to the power.
-    """
-    guesses = counts.right + counts.wrong
-    if not guesses or not test.refutes(Counts(guesses, 0, counts.trials), epsilon):
-        return None
-    # Fewer right guesses than the claim allows on average refute nothing.
-    null = float(special.expit(logit_share(epsilon, inputs)))
-    few, enough = int(guesses * null), guesses
-    step = int(2 * math.sqrt(guesses * null * (1 - null))) + 1
-    while few + step < enough:
-        if test.refutes(Counts(few + step, guesses - few - step, counts.trials), epsilon):
-            enough = few + step
-            break
-        few, step = few + step, 2 * step
-    while enough - few > max(1, step // 32):
-        middle = (few + enough) // 2
-        if test.refutes(Counts(middle, guesses - middle, counts.trials), epsilon):
-            enough = middle
-        else:
-            few = middle
-    odds = float(special.betaincinv(enough, guesses - enough + 1, POWER))
-    explained = share * counts.trials / guesses  # of the right guesses, delta explains this share
-    if odds <= explained or odds >= 1:
-        return None
-    return math.log((odds - explained) / (1 - odds)) + math.log(inputs - 1)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ldpaudit.attacks.bounds.binomial import Counts, logit_share
+from ldpaudit.attacks.bounds.counts import Counts, logit_share
 
 DIFFUSE = 0.15
 """Share of the wealth that bets on nothing in particular."""
@@ -43,7 +43,7 @@ _PRECISION = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Wealth:
-    """The test; see `ldpaudit.attacks.bounds.binomial.LevelTest`.
+    """The test; see `ldpaudit.attacks.bounds.counts.LevelTest`.
 
     Parameters
     ----------

@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ldpaudit.attacks.bounds.binomial import MARGIN, Counts
+from ldpaudit.attacks.bounds.binomial import MARGIN
+from ldpaudit.attacks.bounds.counts import Counts
 
 NUISANCE = 1e-3
 """Share of the level that pays for the confidence interval of the nuisance W."""
@@ -48,7 +49,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """The test; see `ldpaudit.attacks.bounds.binomial.LevelTest`.
+    """The test; see `ldpaudit.attacks.bounds.counts.LevelTest`.
 
     Parameters
     ----------

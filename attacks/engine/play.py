@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,12 +16,15 @@ import numpy as np
 from scipy import special
 
 from ldpaudit.attacks.bounds import binomial
-from ldpaudit.attacks.bounds.binomial import Counts
-from ldpaudit.attacks.engine.work import LARGEST, SMALLEST, Checkpoint, Progress, State, Unit, stream
-from ldpaudit.attacks.games.game import Aim, Game, Source, games
+from ldpaudit.attacks.bounds.counts import Counts, LevelTest
+from ldpaudit.attacks.bounds.level import level_test
+from ldpaudit.attacks.engine.work import LARGEST, SMALLEST, Checkpoint, State, Unit, stream
+from ldpaudit.attacks.games.game import Aim, Game
+from ldpaudit.attacks.games.sources import Source, games
 from ldpaudit.attacks.games.two_inputs import Choice
 from ldpaudit.claim import SLACK
 from ldpaudit.evidence import Mode
+from ldpaudit.experiment import HERE, Execution, Experiment
 
 CHOOSING, CHOOSING_BLIND = 0.05, 0.15
 """Share of a fixed sample that chooses the event: where what is declared is believed, and where not."""
@@ -50,73 +52,61 @@ class Job:
     """An audit, all that it depends on, and how it is carried out."""
 
     source: Source
-    trials: int
-    confidence: float
-    seed: int
-    delta: float
-    epsilon: float | None
-    mode: Mode
-    executor: Executor | None = None
-    progress: Progress | None = None
+    experiment: Experiment
+    execution: Execution = HERE
 
     @property
     def description(self) -> str:
         """Everything that the samples and the bound depend on."""
-        given = (self.trials, self.confidence, self.seed, self.delta, self.epsilon, str(self.mode))
-        return f"{self.source.description} {given}"
-
-    @property
-    def alpha(self) -> float:
-        """Failure probability."""
-        return 1 - self.confidence
+        return f"{self.source.description} {self.experiment}"
 
     def aim(self, horizon: int) -> Aim:
         """What events are chosen for."""
-        return Aim(self.delta, self.alpha, horizon, self.epsilon)
+        return Aim(self.experiment.delta, self.experiment.alpha, horizon, self.experiment.epsilon)
 
     def units(self, game: int, phase: int, start: int, sizes: Iterator[int], event: Any = None) -> Iterator[Unit]:
         """Units of one phase of the work, from the one with this index on."""
         for index, size in enumerate(sizes, start):
-            yield Unit(self.source, game, self.seed, (phase, game, index), size, event)
+            yield Unit(self.source, game, self.experiment.seed, (phase, game, index), size, event)
 
     def looks(self, state: State) -> list[tuple[Mode, float, Counts]]:
         """When to look, with which share of the level, at which counts."""
-        if self.mode is Mode.FIXED:
+        if self.experiment.mode is Mode.FIXED:
             return [(Mode.FIXED, 1.0, state.counts)]
         looks = [(Mode.SEQUENTIAL, 1 - FINAL, state.counts)]
-        return [*looks, (Mode.FIXED, FINAL, state.counts - state.since)] if state.drawn == self.trials else looks
+        return [*looks, (Mode.FIXED, FINAL, state.counts - state.since)] if state.drawn == self.experiment.trials else looks
 
-    def test(self, state: State, mode: Mode, level: float) -> binomial.LevelTest:
+    def test(self, state: State, mode: Mode, level: float) -> LevelTest:
         """The test that counts are put to."""
         inputs = games(self.source)[state.game].inputs
-        return binomial.level_test(mode, inputs, self.delta, state.directions, level * self.alpha, state.tuning)
+        return level_test(mode, inputs, self.experiment.delta, state.directions, level * self.experiment.alpha, state.tuning)
 
     def refuted(self, state: State) -> bool:
         """Whether a sequential audit knows enough."""
-        if self.mode is Mode.FIXED or self.epsilon is None or not state.counts.right:
+        if self.experiment.mode is Mode.FIXED or self.experiment.epsilon is None or not state.counts.right:
             return False
         # Past the slack to which a claim is read, and past the precision of the bound.
         test = self.test(state, Mode.SEQUENTIAL, 1 - FINAL)
-        return test.refutes(state.counts, self.epsilon * (1 + 10 * float(SLACK)) + 1e-12)
+        return test.refutes(state.counts, self.experiment.epsilon * (1 + 10 * float(SLACK)) + 1e-12)
 
     def tell(self, state: State) -> None:
         """Report the bound as it stands."""
-        if self.progress is None:
+        if self.execution.progress is None:
             return
         k, c = games(self.source)[state.game].inputs, state.counts
-        if self.mode is Mode.SEQUENTIAL:
+        if self.experiment.mode is Mode.SEQUENTIAL:
             bound = self.test(state, Mode.SEQUENTIAL, 1 - FINAL).epsilon_lower(c)
         else:
-            share = self.delta * state.directions / k
-            bound = float(binomial.epsilon_lower(c.right, c.wrong, max(c.trials, 1), share, self.alpha, k))
-        self.progress(state.drawn, bound)
+            share = self.experiment.delta * state.directions / k
+            bound = float(binomial.epsilon_lower(c.right, c.wrong, max(c.trials, 1), share, self.experiment.alpha, k))
+        self.execution.progress(state.drawn, bound)
 
 
 def _sizes(job: Job, drawn: int, end: int) -> Iterator[int]:
     """Sizes of the units from `drawn` views on: a function of nothing but that and the budget."""
-    even = min(max(-(-job.trials // 64), SMALLEST), LARGEST)
+    even = min(max(-(-job.experiment.trials // 64), SMALLEST), LARGEST)
     while drawn < end:
-        size = even if job.mode is Mode.FIXED else min(max(LEAST, drawn // STEP), LARGEST)
+        size = even if job.experiment.mode is Mode.FIXED else min(max(LEAST, drawn // STEP), LARGEST)
         yield min(size, end - drawn)
         drawn += min(size, end - drawn)
 
@@ -128,14 +118,14 @@ def _first(
     found = []
     for index, game in enumerate(games(job.source)):
         units = job.units(index, 0, start, _sizes(job, start, views))
-        samples = [*(known[index] if known else []), *stream(units, job.executor)]
-        found.append((game.choose(samples, views, job.aim(max(job.trials - views, 1))), samples))
+        samples = [*(known[index] if known else []), *stream(units, job.execution.executor)]
+        found.append((game.choose(samples, views, job.aim(max(job.experiment.trials - views, 1))), samples))
     return found
 
 
 def begin(job: Job) -> State:
     """Choose the game and its event; a sequential audit counts meanwhile."""
-    return _learn(job) if job.mode is Mode.SEQUENTIAL else _choose(job)
+    return _learn(job) if job.experiment.mode is Mode.SEQUENTIAL else _choose(job)
 
 
 def _choose(job: Job) -> State:
@@ -143,7 +133,7 @@ def _choose(job: Job) -> State:
     played = games(job.source)
     if (known := played[0].chosen) is not None and len(played) == 1:
         return State(0, known, known.directions, (), 0, 0)
-    few, more = (min(int(job.trials * part), LEARNING) // len(played) for part in (CHOOSING, CHOOSING_BLIND))
+    few, more = (min(int(job.experiment.trials * part), LEARNING) // len(played) for part in (CHOOSING, CHOOSING_BLIND))
     found = _first(job, few)
     if not all(choice.believed for choice, _ in found):
         found, few = _first(job, more, few, [samples for _, samples in found]), more
@@ -155,7 +145,7 @@ def _choose(job: Job) -> State:
 def _learn(job: Job) -> State:
     """Sequential: the game by a few views of its own, and then events that get better as views are counted."""
     played = games(job.source)
-    views = max(1, min(job.trials // 16, FIRST_DELTA if job.delta else FIRST) // len(played))
+    views = max(1, min(job.experiment.trials // 16, FIRST_DELTA if job.experiment.delta else FIRST) // len(played))
     found = _first(job, views)
     best = max(range(len(played)), key=lambda i: found[i][0].promise)
     (choice, samples), game = found[best], played[best]
@@ -163,10 +153,10 @@ def _learn(job: Job) -> State:
     state = replace(state, tuning=_bets(job, game, choice, views))
     if game.chosen is not None:
         return state
-    early, late = (min(job.trials // part, LEARNING) for part in (LEARNING_BELIEVED, LEARNING_ELSE))
+    early, late = (min(job.experiment.trials // part, LEARNING) for part in (LEARNING_BELIEVED, LEARNING_ELSE))
     seen, look = views, 2 * views
     sizes = list(_sizes(job, state.drawn, late))
-    results = stream(job.units(best, 1, 0, iter(sizes)), job.executor)
+    results = stream(job.units(best, 1, 0, iter(sizes)), job.execution.executor)
     for size, sample in zip(sizes, results, strict=True):
         state = _count(state, size, game.count(state.event, sample))
         samples, seen = [*samples, sample], seen + size
@@ -175,7 +165,7 @@ def _learn(job: Job) -> State:
             break
         done = state.drawn >= (early if choice.believed else late)
         if seen >= look or done:
-            choice = game.choose(samples, seen, job.aim(min(4 * seen, job.trials)))
+            choice = game.choose(samples, seen, job.aim(min(4 * seen, job.experiment.trials)))
             state, look = _again(job, game, state, choice, seen), 2 * look
         if done and (choice.believed or state.drawn >= late):
             break
@@ -190,9 +180,9 @@ def _again(job: Job, game: Game, state: State, choice: Choice, seen: int) -> Sta
     a guess does, else every view.
     """
     c, directions = state.counts, choice.event.directions
-    if not (c.trials if job.delta else c.right + c.wrong):
+    if not (c.trials if job.experiment.delta else c.right + c.wrong):
         return replace(state, event=choice.event, directions=directions, tuning=_bets(job, game, choice, seen))
-    if not directions or (job.delta and directions > state.directions):
+    if not directions or (job.experiment.delta and directions > state.directions):
         return state
     return replace(state, event=choice.event, directions=max(directions, state.directions))
 
@@ -206,16 +196,17 @@ def _bets(job: Job, game: Game, choice: Choice, seen: int) -> tuple[float, ...]:
     """What a sequential test bets on: what the event promises, and multiples of the claim."""
     if not choice.event.directions:
         return ()
-    share = job.delta * choice.event.directions / game.inputs
+    claimed = job.experiment.epsilon
+    share = job.experiment.delta * choice.event.directions / game.inputs
     right, wrong = choice.right - share, choice.wrong if choice.believed else max(choice.wrong, 0.5 / seen)
     expected = CERTAIN if wrong == 0 else math.log(max(right, 1e-9) / wrong) + math.log(game.inputs - 1)
     expected = min(max(expected, 0.0), CERTAIN)
-    if job.delta:
-        null = job.epsilon if job.epsilon is not None and job.epsilon < expected else 0.95 * expected
+    if job.experiment.delta:
+        null = claimed if claimed is not None and claimed < expected else 0.95 * expected
         return _stakes(choice, share, math.exp(null) / (game.inputs - 1))
-    if job.epsilon is None:
+    if claimed is None:
         return (expected,) if expected > 0 else ()
-    bets = [job.epsilon * ratio for ratio in RATIOS if 0 < job.epsilon < math.inf]
+    bets = [claimed * ratio for ratio in RATIOS if 0 < claimed < math.inf]
     return (expected, *bets) if choice.believed and expected > 0 else tuple(bets)
 
 
@@ -235,9 +226,9 @@ def measure(job: Job, state: State, checkpoint: Checkpoint | None = None) -> Sta
         checkpoint.save(state)
     if job.refuted(state):
         return state
-    sizes = list(_sizes(job, state.drawn, job.trials))
+    sizes = list(_sizes(job, state.drawn, job.experiment.trials))
     units = job.units(state.game, 2, state.units, iter(sizes), state.event)
-    results = stream(units, job.executor)
+    results = stream(units, job.execution.executor)
     for size, counted in zip(sizes, results, strict=True):
         state = _count(state, size, counted)
         if checkpoint:

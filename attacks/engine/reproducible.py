@@ -8,24 +8,29 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent import futures
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ldpaudit.adapters.callables import call, positional
 from ldpaudit.adapters.objects import as_callable
-from ldpaudit.attacks.games.game import Planned, chunks
+from ldpaudit.attacks.games.game import chunks
+from ldpaudit.attacks.games.sources import Planned
+from ldpaudit.experiment import Execution
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan
 
 VIEWS, SHARE = 1024, 16
 """So many views are drawn twice to see whether they are the same, or this part of the budget."""
 VIEW_BYTES = 1 << 20
 """Memory of a view, at most, as far as is known: few are asked for at a time."""
+
+
+Ask = Callable[[Callable[..., Any], int, np.random.Generator], None]
+"""(code, size, rng): asks the code for about as many views."""
 
 
 def in_one_process(executor: futures.Executor | None) -> bool:
@@ -40,15 +45,37 @@ def takes_rng(code: Mechanism | Callable[..., Any]) -> bool:
     return isinstance(code, Mechanism) or (positional(code) >= 3 and getattr(code, "seeded", True))
 
 
-def fingerprint(code: Callable[..., Any], draw: Callable[[Callable[..., Any], np.random.Generator], object]) -> str | None:
-    """What views a generator of one seed gives, the same in each run of the program; None where it gives others again.
+def on_inputs(inputs: Sequence[Any]) -> Ask:
+    """Ask a callable for a few views on each of its inputs."""
+
+    def ask(recorded: Callable[..., Any], size: int, rng: np.random.Generator) -> None:
+        for part in chunks(max(1, size // max(len(inputs), 1)), VIEW_BYTES):
+            for x in inputs:
+                recorded(x, part, rng)
+
+    return ask
+
+
+def as_planned(source: Planned) -> Ask:
+    """Ask an implementation for a few views as the game of its plan does."""
+
+    def ask(recorded: Callable[..., Any], size: int, rng: np.random.Generator) -> None:
+        replace(source, implementation=recorded).games()[0].draw(size, rng)
+
+    return ask
+
+
+def fingerprint(code: Callable[..., Any], ask: Ask, size: int) -> str | None:
+    """Digest of the views that a generator of one seed gives, the same in each run of the program; None where they differ.
 
     Parameters
     ----------
     code : callable
         ``(x, size, rng) -> views``.
-    draw : callable
-        Given such a callable and a generator, asks it for a few views.
+    ask : callable
+        From `on_inputs` or `as_planned`.
+    size : int
+        Views, about.
     """
 
     def seen() -> str:
@@ -59,56 +86,42 @@ def fingerprint(code: Callable[..., Any], draw: Callable[[Callable[..., Any], np
             digest.update(pickle.dumps(views, protocol=4))
             return views
 
-        draw(recorded, np.random.default_rng(0))
+        ask(recorded, size, np.random.default_rng(0))
         return digest.hexdigest()
 
     first = seen()
     return first if seen() == first else None
 
 
-def require(
-    target: Any,
-    inputs: list[Any] | None,
-    implementation: Any,
-    neighbours: Neighbours | None,
-    delta: float,
-    trials: int,
-    executor: futures.Executor | None,
-    checkpoint: str | Path | None,
-) -> str:
-    """What the audited code draws from one seed, where other processes are to draw it or another run of the program.
+def require(code: Any, ask: Ask, trials: int, execution: Execution) -> str:
+    """Digest of what the audited code draws from one seed, where another process, or another run, is to draw it too.
 
     Parameters
     ----------
-    target, inputs, implementation, neighbours, delta, trials, executor, checkpoint
-        As `ldpaudit.audit` has them.
+    code : Mechanism, callable or object
+        What is sampled.
+    ask : callable
+        From `on_inputs` or `as_planned`.
+    trials : int
+        Budget of views.
+    execution : Execution
+        Who samples, and where the state is kept.
 
     Returns
     -------
     str
-        Nothing where this process alone draws it, or where it is a mechanism of ours.
+        Empty where this process alone draws it, or where it is a mechanism of ours.
 
     Raises
     ------
     TypeError
         Where it draws from a source of its own.
     """
-    code = target if implementation is None else implementation
-    apart = not in_one_process(executor)
-    if isinstance(code, Plan | Mechanism) or not (apart or checkpoint is not None):
+    apart = not in_one_process(execution.executor)
+    if isinstance(code, Plan | Mechanism) or not (apart or execution.checkpoint is not None):
         return ""
-    code, given = as_callable(code), inputs or []
-    size = max(1, min(VIEWS, trials // SHARE))
-
-    def draw(recorded: Callable[..., Any], rng: np.random.Generator) -> object:
-        if implementation is None:
-            for part in chunks(max(1, size // max(len(given), 1)), VIEW_BYTES):
-                for x in given:
-                    recorded(x, part, rng)
-            return None
-        return Planned(target, neighbours, recorded, delta).games()[0].draw(size, rng)
-
-    drawn = fingerprint(code, draw) if takes_rng(code) else None
+    code = as_callable(code)
+    drawn = fingerprint(code, ask, max(1, min(VIEWS, trials // SHARE))) if takes_rng(code) else None
     if drawn is None:
         wanted = "other processes may sample" if apart else "an audit may go on from a checkpoint that samples"
         raise TypeError(

@@ -7,7 +7,7 @@ import json
 import os
 import pickle
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.attacks.bounds.binomial import Counts
-from ldpaudit.attacks.games import game, k_inputs, two_inputs
+from ldpaudit.attacks.bounds.counts import Counts
+from ldpaudit.attacks.games import k_inputs, sources, two_inputs
 
 WINDOW = 32
 """Units that are given to an executor ahead of the one that is waited for."""
@@ -29,7 +29,7 @@ SCHEMA = "ldpaudit.checkpoint/1"
 class Unit:
     """Some of the work; what it draws depends on the seed and on its own place alone, never on who does it or when."""
 
-    source: game.Source
+    source: sources.Source
     game: int
     seed: int
     place: tuple[int, ...]
@@ -39,7 +39,7 @@ class Unit:
     def __call__(self) -> Any:
         """Right and wrong guesses; without an event, what one can be chosen from."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=self.place))
-        played = game.games(self.source)[self.game]
+        played = sources.games(self.source)[self.game]
         return played.draw(self.size, rng) if self.event is None else played.measure(self.event, self.size, rng)
 
 
@@ -161,6 +161,3 @@ class Checkpoint:
         fresh.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         fresh.replace(self.path)
 
-
-Progress = Callable[[int, float], None]
-"""(views drawn, bound as it stands)."""

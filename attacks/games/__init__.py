@@ -1,5 +1,6 @@
 """Games: fresh views in, guesses out.
 
-`two_inputs` is the game on a pair of inputs, with a score and the thresholds that are chosen on it; `k_inputs` that on k
-inputs; `game` what the engine plays; `plans` how a plan becomes a game.
+Reading order: `two_inputs` (which thresholds on a score to guess by), `k_inputs` (which of k inputs to guess), `game` (what the
+engine plays), `plans` (from a plan to scores that add), `sources` (where games come from). `stems` alone looks up: it finds
+the attack of a mechanism's stem.
 """

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from importlib import import_module
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import as_sampler, in_order, one_by_one, stack
+from ldpaudit.adapters.callables import in_order, stack
+from ldpaudit.attacks.attack import Many
 from ldpaudit.attacks.games import k_inputs, two_inputs
 from ldpaudit.errors import ImplementationError
-from ldpaudit.mechanism import Mechanism, Views
-from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Plan, Run, as_plan
+from ldpaudit.mechanism import Views
 
 CHUNK = 1 << 17
 """Views drawn at a time, where views are small."""
@@ -181,7 +178,7 @@ def _both(samples: Sequence[Sample]) -> Sample:
 class Which:
     """One of k inputs, named by a guess."""
 
-    many: k_inputs.Many
+    many: Many
     sample: Sampler
     view_bytes: int = 8
     calibrated: bool = True
@@ -231,7 +228,7 @@ class Which:
         return k_inputs.choose(self.many, table, views, aim.delta, aim.alpha, aim.horizon, aim.claimed)
 
 
-def guesses_of(many: k_inputs.Many, views: Any, size: int, x: Any) -> NDArray[np.int64]:
+def guesses_of(many: Many, views: Any, size: int, x: Any) -> NDArray[np.int64]:
     """Guesses at views, which foreign code may have made in another shape than the mechanism's.
 
     Raises
@@ -246,84 +243,3 @@ def guesses_of(many: k_inputs.Many, views: Any, size: int, x: Any) -> NDArray[np
     if guesses.shape != (size,) or not np.issubdtype(guesses.dtype, np.integer):
         raise ImplementationError(f"needs {size} views of the declared mechanism, got {guesses.shape}", x)
     return guesses
-
-
-class Source(Protocol):
-    """Where games come from; it travels to the workers, and they are made there."""
-
-    @property
-    def description(self) -> str:
-        """What is sampled, in words that do not change from one run of the program to the next."""
-
-    def games(self) -> tuple[Game, ...]:
-        """The games that can be played, the one on two inputs first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A target that is at hand; it travels only as far as its `draw` pickles."""
-
-    target: Target
-
-    @property
-    def description(self) -> str:
-        """See `Source`."""
-        return f"{self.target.pair} {self.target.event}"
-
-    def games(self) -> tuple[Game, ...]:
-        """See `Source`."""
-        return (Pair(self.target),)
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A plan, the relation, the code that is sampled in place of the plan's mechanism, and the delta that is played for."""
-
-    plan: Plan | Mechanism
-    neighbours: Neighbours | None = None
-    implementation: Mechanism | Callable[..., Any] | None = None
-    delta: float = 0.0
-
-    @property
-    def description(self) -> str:
-        """See `Source`."""
-        code = self.implementation
-        kind: Any = code if hasattr(code, "__qualname__") else type(code)  # other words may tell of an address in memory
-        shown = str(code) if isinstance(code, Mechanism) else f"{kind.__module__}:{kind.__qualname__}"
-        return f"{self.plan} {self.neighbours} {shown}"
-
-    def games(self) -> tuple[Game, ...]:
-        """See `Source`."""
-        plans = import_module("ldpaudit.attacks.games.plans")
-        plan = as_plan(self.plan)
-        if not isinstance(plan, Run):
-            target = plans.target(plan, self.neighbours, self.implementation, self.delta)
-            return (Pair(replace(target, calibrated=True)),)
-        m = plan.mechanism
-        found = plans.attack(m, self.neighbours, self.delta)
-        target, *baits = (
-            replace(plans.played(m, each, self.implementation), calibrated=True) for each in (found, *found.baits)
-        )
-        many = found.many
-        if many is None and (self.neighbours or m.relations[0]) == REPLACE_ONE:
-            many = k_inputs.of_law(m)
-        if many is None or len(many.inputs) < 3:
-            return Pair(target), *map(Pair, baits)
-        code = self.implementation or m
-        one = code if not isinstance(code, Mechanism) and one_by_one(code) else None
-        return Pair(target), *map(Pair, baits), Which(many, as_sampler(code), target.view_bytes, one=one)
-
-
-@lru_cache(maxsize=8)
-def _kept(source: Any) -> tuple[Game, ...]:
-    found: tuple[Game, ...] = source.games()
-    return found
-
-
-def games(source: Source) -> tuple[Game, ...]:
-    """The source's games; made once a process, where the source can be remembered."""
-    try:
-        hash(source)
-    except TypeError:
-        return source.games()
-    return _kept(cast(Hashable, source))

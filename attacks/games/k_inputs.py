@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from ldpaudit.attacks.attack import Many
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
 from ldpaudit.attacks.games.two_inputs import BEYOND, Choice, fits
 from ldpaudit.errors import Unsupported
@@ -19,28 +18,6 @@ MOST = 1 << 16
 """Probabilities that are looked at to find the best guesses under a law."""
 Table = NDArray[np.int64]
 """How often each input was guessed, rightly and wrongly; shape ``(k, 2)``. Tables add."""
-
-
-@dataclass(frozen=True, slots=True)
-class Many:
-    """Inputs, any two of them neighbours, and a guess which of them made a view.
-
-    Parameters
-    ----------
-    inputs : tuple
-        At least two.
-    guess : callable
-        Views to positions in `inputs`, shape ``(size,)``; -1 abstains.
-    shares : sequence of float
-        For each input the declared probability that a guess at it is right, inputs being equally likely.
-    event : str
-        The guess, in words.
-    """
-
-    inputs: tuple[Any, ...]
-    guess: Callable[[Views], NDArray[np.int64]]
-    shares: Sequence[float]
-    event: str
 
 
 @dataclass(frozen=True, slots=True)

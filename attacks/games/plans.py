@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from inspect import signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import as_sampler, in_order, one_by_one, stack
-from ldpaudit.attacks.engine.run import Target
-from ldpaudit.attacks.games.two_inputs import Attack
+from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.games.game import Target
+from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms import stem
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Compose, Plan, Repeat, Run, as_plan
 
 Implementation = Mechanism | Callable[..., Any] | None
-
-
-def attack(m: Mechanism, neighbours: Neighbours | None = None, delta: float = 0.0) -> Attack:
-    """The pair and the score of the mechanism's stem; made for this delta, where the best pair depends on it.
-
-    Raises
-    ------
-    Unsupported
-        Where its inputs do not have the relation.
-    """
-    relation = neighbours or m.relations[0]
-    if relation not in m.relations:
-        raise Unsupported(m, f"its inputs have the relations {', '.join(map(str, m.relations))}, not {relation}")
-    make = import_module(f"ldpaudit.attacks.{stem(m)}").attack
-    found: Attack = make(m, relation, delta) if "delta" in signature(make).parameters else make(m, relation)
-    return found
 
 
 def target(
@@ -51,7 +33,7 @@ def target(
     plan = as_plan(plan)
     match plan:
         case Run(mechanism):
-            return played(mechanism, attack(mechanism, neighbours, delta), implementation)
+            return played(mechanism, attack_on(mechanism, neighbours, delta), implementation)
         case Repeat(inner, times):
             return _sum([(target(inner, neighbours, implementation, delta), times)])
         case Compose(parts):

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
-from ldpaudit.mechanism import Views
-
-if TYPE_CHECKING:
-    from ldpaudit.attacks.games.k_inputs import Many
 
 CANDIDATES = 48
 """Thresholds tried a direction; choosing among so few costs no accuracy and no level."""
@@ -28,33 +23,6 @@ BEYOND = 1.001
 """What is declared to be as private as claimed within a thousandth cannot show that it is not."""
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Attack:
-    """Two inputs and a score that tells them apart.
-
-    Parameters
-    ----------
-    pair : tuple
-        Two neighbouring inputs.
-    score : callable
-        Views to an array of log-likelihood ratios under the declared mechanism, shape ``(size,)``: the larger, the more
-        the view speaks for the first input; 0 where it speaks for neither, an infinity where the other input never
-        shows it. Scores of repeated runs are added.
-    event : str
-        What the extreme scores are, in words.
-    many : Many or None
-        The k-input form, where the mechanism has one.
-    baits : tuple of Attack
-        Other pairs, which tell little if the code is as declared, and much if it is wrong in a way that is likely.
-    """
-
-    pair: tuple[Any, Any]
-    score: Callable[[Views], Floats]
-    event: str
-    many: Many | None = None
-    baits: tuple[Attack, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,7 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
-
-Number = int | float | Fraction
-"""A float is the dyadic rational that it is."""
+from ldpaudit.profile import Number
 
 _GUARD_BITS = 64
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import flint
 import numpy as np
@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms._parameters import ball
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
-
-if TYPE_CHECKING:
-    from ldpaudit.mechanisms.thresh import Thresh
 
 _GUARD_BITS = 64
 
@@ -111,10 +108,10 @@ class Users:
     sent: int = 0
 
     @classmethod
-    def fresh(cls, protocol: Thresh, number: int, votes: int, estimates: int) -> Users:
-        """Nothing spent, and no update yet."""
-        reference = np.full(number, protocol.start * protocol.rounds, dtype=np.int64)
-        return cls(protocol.changes, votes, estimates, reference, np.zeros(number, dtype=np.int64))
+    def fresh(cls, changes: NDArray[np.int64], start: int, number: int, votes: int, estimates: int) -> Users:
+        """Nothing spent, and no update yet: every user compares with the count `start`."""
+        reference = np.full(number, start, dtype=np.int64)
+        return cls(changes, votes, estimates, reference, np.zeros(number, dtype=np.int64))
 
     def vote(self, counts: NDArray[np.int64], epoch: int) -> NDArray[np.bool_]:
         """Algorithm 2: who votes yes in an epoch, counted from 0."""

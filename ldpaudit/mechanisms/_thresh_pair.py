@@ -6,15 +6,53 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, cycle, groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from ldpaudit.mechanisms.thresh import Thresh
+from numpy.typing import NDArray
 
 BAIT = 2
 """Votes that the two streams want to cast after their last: only the counter holds them back."""
+
+
+class CountedUser(Protocol):
+    """What the worst pair depends on; see `Thresh`, which has it all."""
+
+    @property
+    def epochs(self) -> int:
+        """T."""
+
+    @property
+    def rounds(self) -> int:
+        """Bits per epoch."""
+
+    @property
+    def start(self) -> int:
+        """What a user compares with before the first update."""
+
+    @property
+    def changes(self) -> NDArray[np.int64]:
+        """For every epoch, by how many ones a count must change for a yes-vote."""
+
+    @property
+    def votes(self) -> int:
+        """Most yes-votes of one user."""
+
+    @property
+    def estimates(self) -> int:
+        """Most estimates of one user."""
+
+    @property
+    def differing_votes(self) -> int:
+        """Most epochs in which one of two streams votes yes and the other no."""
+
+    @property
+    def a(self) -> Fraction:
+        """Noise level of a vote, in nats."""
+
+    @property
+    def b(self) -> Fraction:
+        """Noise level of an estimate, in nats."""
 
 
 class Play(NamedTuple):
@@ -52,7 +90,7 @@ class _Plan(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def worst_pair(m: Thresh) -> tuple[Play, Play]:
+def worst_pair(m: CountedUser) -> tuple[Play, Play]:
     r"""Two streams of epochs of only ones and only zeros, and when the adversary makes updates.
 
     An epoch tells the two apart by a vote (one stream changes, the other does not) or by an estimate (one holds ones,
@@ -75,7 +113,7 @@ def worst_pair(m: Thresh) -> tuple[Play, Play]:
     return Play(first, tuple(updates)), Play(second, tuple(updates))
 
 
-def _starts(m: Thresh) -> Iterator[_Start]:
+def _starts(m: CountedUser) -> Iterator[_Start]:
     near, far = -m.start * m.rounds, (1 - m.start) * m.rounds
     left = [m.votes, m.votes]
     for needed in m.changes.tolist():
@@ -87,7 +125,7 @@ def _starts(m: Thresh) -> Iterator[_Start]:
         yield _Start(voters[0] if len(voters) == 1 else None, (left[0], left[1]))
 
 
-def _plans(m: Thresh, starts: list[_Start]) -> Iterator[_Plan]:
+def _plans(m: CountedUser, starts: list[_Start]) -> Iterator[_Plan]:
     """For each epoch of the first update: votes before estimates, estimates before votes, or overlap."""
     votable = np.append(np.cumsum((m.changes <= m.rounds)[::-1])[::-1], 0).tolist()
     a, b, spent = abs(m.a), abs(m.b), 0
@@ -105,7 +143,7 @@ def _plans(m: Thresh, starts: list[_Start]) -> Iterator[_Plan]:
                 return
 
 
-def _voters_after(m: Thresh, plan: _Plan, left: tuple[int, int]) -> Iterator[int | None]:
+def _voters_after(m: CountedUser, plan: _Plan, left: tuple[int, int]) -> Iterator[int | None]:
     """Who votes in each epoch after the first update, None where there is nothing but another update."""
     epochs = range(plan.first + 1, m.epochs)
     spare = 0 if plan.overlap else max(0, len(epochs) - plan.voting - max(0, m.estimates - 1))

@@ -22,9 +22,10 @@ from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms._codewords import heaviest
 from ldpaudit.mechanisms._gf2 import BITS, nonzero, solve
 from ldpaudit.mechanisms._hadamard import parity
-from ldpaudit.mechanisms._parameters import Number, ball, exact, integer, positive
+from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.profile import Number
 
 _CHUNK = 1 << 22
 """Noises that `run` draws at a time."""

@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._hadamard import parity, transform
 from ldpaudit.mechanisms._hashing import PRIME, buckets, coefficients, hashed
-from ldpaudit.mechanisms._parameters import Number, integer, odds, probability
+from ldpaudit.mechanisms._parameters import integer, odds, probability
 from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.profile import Number
 
 DOMAIN = 1 << 12
 """Default number of values: Apple's emoji are about 2,600."""

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._hadamard import parity, transform
-from ldpaudit.mechanisms._parameters import Number, exact, integer, odds
+from ldpaudit.mechanisms._parameters import exact, integer, odds
 from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._gf2 import BITS, images, independent, span, words
 from ldpaudit.mechanisms._hadamard import transform
-from ldpaudit.mechanisms._parameters import Number, integer, odds, positive, probability
+from ldpaudit.mechanisms._parameters import integer, odds, positive, probability
 from ldpaudit.mechanisms._public_sign import PublicSign
+from ldpaudit.profile import Number
 
 _CHUNK = 1 << 18
 """Users whose reports `run` holds at a time."""

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms._parameters import Number, exact, integer, odds, positive
+from ldpaudit.mechanisms._parameters import exact, integer, odds, positive
 from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.profile import Number
 
 MERSENNE = (1 << 31) - 1
 """A prime below 2**31, so that a product of two residues fits into 64 bits."""

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._bits import binomial_law, reported
-from ldpaudit.mechanisms._parameters import Number, exact, integer, odds, probability
+from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
 from ldpaudit.mechanisms._sampling import bernoulli, uniform_subset
+from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._bits import binomial_law, product_law, reported
 from ldpaudit.mechanisms._hashing import PRIME, buckets
-from ldpaudit.mechanisms._parameters import Number, exact, integer, odds, probability
+from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
 from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.profile import Number
 
 DOMAIN = 1 << 16
 """Default number of values."""

@@ -22,9 +22,10 @@ from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._gf2 import words
-from ldpaudit.mechanisms._parameters import Number, ball, exact, integer, positive, probability
+from ldpaudit.mechanisms._parameters import ball, exact, integer, positive, probability
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.profile import Number
 
 NOTHING = -1
 """In a table of users' values: a place that holds none."""

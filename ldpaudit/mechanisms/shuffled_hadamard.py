@@ -26,8 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms._kernels import members, random_members, random_members_with
-from ldpaudit.mechanisms._parameters import Number, ball, exact, integer, positive
+from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.profile import Number
 
 LARGEST_DOMAIN = 1 << 40
 _ALL_COUNTS = 1 << 24

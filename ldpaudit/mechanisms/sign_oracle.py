@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._gf2 import BITS, nonzero
-from ldpaudit.mechanisms._parameters import Number, exact, integer, odds, probability
+from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
 from ldpaudit.mechanisms._public_sign import PublicSign
+from ldpaudit.profile import Number
 
 _BLOCK = 1 << 20
 """Signs that `query` computes at a time."""

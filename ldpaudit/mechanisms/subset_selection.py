@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms._parameters import Number, exact, integer, odds
+from ldpaudit.mechanisms._parameters import exact, integer, odds
 from ldpaudit.mechanisms._sampling import bernoulli, uniform_subset
+from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)

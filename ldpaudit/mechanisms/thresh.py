@@ -184,11 +184,14 @@ class Thresh(Mechanism):
 
     def chances(self, x: Play) -> list[Fraction]:
         """Probability of a 1 in each place of the view, given which epochs have a global update."""
-        return list(self._chances(x, Users.fresh(self, 1, self.votes, self.estimates)))
+        return list(self._chances(x, self._users(1, self.votes, self.estimates)))
 
     def uncounted(self, x: Play) -> list[Fraction]:
         """The same for a user whose counters never stop him: what is hidden by them alone."""
-        return list(self._chances(x, Users.fresh(self, 1, self.epochs, self.epochs)))
+        return list(self._chances(x, self._users(1, self.epochs, self.epochs)))
+
+    def _users(self, number: int, votes: int, estimates: int) -> Users:
+        return Users.fresh(self.changes, self.start * self.rounds, number, votes, estimates)
 
     def _chances(self, x: Play, user: Users) -> Iterator[Fraction]:
         self.require_input(x)
@@ -250,7 +253,7 @@ class Thresh(Mechanism):
             The global estimate after each epoch; -1 before the first update.
         """
         counts = self._counts(data)
-        users = Users.fresh(self, self.users, self.votes, self.estimates)
+        users = self._users(self.users, self.votes, self.estimates)
         published, current = np.empty(self.epochs), -1.0
         for start in range(0, self.epochs, _BLOCK):
             block = np.ascontiguousarray(counts[:, start : start + _BLOCK].T)

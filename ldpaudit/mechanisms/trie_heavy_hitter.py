@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, View, Views
-from ldpaudit.mechanisms._parameters import Number, integer, positive
+from ldpaudit.mechanisms._parameters import integer, positive
 from ldpaudit.mechanisms._trie import Data, Round, Words, alike
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.profile import Number
 
 _MOST_SAMPLED = 10**9 - 1
 """Where numpy's hypergeometric numbers end, for one user less than the neighbour has."""

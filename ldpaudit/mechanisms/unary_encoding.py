@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._bits import product_law
-from ldpaudit.mechanisms._parameters import Number, exact, integer, odds, probability
+from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
 from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)

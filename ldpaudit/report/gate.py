@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from dataclasses import asdict
+from enum import Enum
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from ldpaudit.gate import Finding, Gate
+if TYPE_CHECKING:  # only the types: the command line reads the list of formats, and must start fast
+    from ldpaudit.gate import Finding, Gate
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RULES = {
@@ -38,8 +41,7 @@ def _count(gate: Gate) -> str:
 
 def as_json(gate: Gate) -> str:
     """All findings as data."""
-    names = Finding.__slots__
-    rows = [{name: getattr(f, name) for name in names} for f in gate.findings]
+    rows = [asdict(f) for f in gate.findings]
     for row in rows:
         row["high"] = None if row["high"] is None else str(row["high"])
     return json.dumps({"exit_code": gate.exit_code, "findings": rows}, indent=2, ensure_ascii=False) + "\n"
@@ -114,11 +116,21 @@ def _cell(value: str) -> str:
     return value.replace("|", "\\|").replace("\n", " ")
 
 
-FORMATS: dict[str, Callable[[Gate], str]] = {
-    "text": text,
-    "json": as_json,
-    "junit": junit,
-    "sarif": sarif,
-    "github": github,
-    "markdown": markdown,
-}
+class GateFormat(Enum):
+    """How the gate's findings are printed: each format's name, and the function that writes it."""
+
+    def __new__(cls, name: str, write: Callable[[Gate], str]) -> GateFormat:
+        """Known by its name; the function is its `write`."""
+        member = object.__new__(cls)
+        member._value_ = name
+        member.write = write
+        return member
+
+    write: Callable[[Gate], str]
+
+    text = "text", text
+    json = "json", as_json
+    junit = "junit", junit
+    sarif = "sarif", sarif
+    github = "github", github
+    markdown = "markdown", markdown

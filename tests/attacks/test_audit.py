@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ldpaudit import account, audit
-from ldpaudit.attacks.bounds.binomial import Counts
+from ldpaudit.attacks import Execution
+from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.nuisance import Worst
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
@@ -94,8 +95,8 @@ def test_a_view_that_hardly_ever_misleads_is_worth_what_it_is_at_once(wrong: int
         ({"trials": 1000.5}, ValueError, "whole number of trials, got 1000.5"),
         ({"seed": None}, TypeError, "seed to be an integer, got None"),
         ({"seed": -1}, ValueError, "seed >= 0, got -1"),
-        ({"executor": 2}, TypeError, "an executor of concurrent.futures, got 2"),
-        ({"progress": 5}, TypeError, "progress to be callable, got 5"),
+        ({"reading": "raw"}, TypeError, "reading to be a value of Reading, got 'raw'"),
+        ({"execution": 2}, TypeError, "execution to be a value of Execution, got 2"),
         ({"delta": 2}, ValueError, "0 <= delta < 1, got 2"),
         ({"confidence": 95}, ValueError, "0 < confidence < 1, got 95"),
         ({"epsilon": -1}, ValueError, "epsilon >= 0, got -1"),
@@ -112,6 +113,13 @@ def test_what_an_audit_cannot_use_is_an_error_before_anything_is_called(
         audit(never, **{"inputs": [0, 1], "epsilon": 1, "trials": 10_000, **options})
 
 
+def test_who_works_and_who_is_told_are_of_the_right_kind() -> None:
+    with pytest.raises(TypeError, match=r"an executor of concurrent\.futures, got 2"):
+        Execution(2)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="progress to be callable, got 5"):
+        Execution(progress=5)  # type: ignore[arg-type]
+
+
 def test_equal_inputs_of_other_types_are_different_inputs() -> None:
     assert audit(lambda x: repr(x), inputs=[1, True, 1.0], epsilon=1, trials=2000).epsilon_lower > 1
 
@@ -120,4 +128,4 @@ def test_equal_inputs_of_other_types_are_different_inputs() -> None:
 def test_a_checkpoint_needs_a_file_in_a_folder(tmp_path: Path, place: str) -> None:
     m = KaryRandomizedResponse.for_epsilon(1, k=2)
     with pytest.raises(ValueError, match="needs a file in a folder that is there"):
-        audit(m, epsilon=1, trials=1000, checkpoint=tmp_path / place)
+        audit(m, epsilon=1, trials=1000, execution=Execution(checkpoint=tmp_path / place))

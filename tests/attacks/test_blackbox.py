@@ -15,6 +15,7 @@ import pytest
 from benchmarks.audit import CASES, blackbox_used, guess_game
 from ldpaudit import audit
 from ldpaudit.adapters import callables
+from ldpaudit.attacks import Execution, Reading
 from ldpaudit.attacks.blackbox.encoding import encode
 from ldpaudit.attacks.blackbox.features import monotone_ratio
 from ldpaudit.certificate import EvidenceRecord
@@ -61,7 +62,7 @@ def test_randomized_response_as_a_plain_function_shows_its_epsilon(trials: int, 
 
 def test_laplace_noise_as_a_plain_function_shows_its_epsilon_where_floats_are_rounded() -> None:
     rng = np.random.default_rng(2)
-    options: dict[str, Any] = {"trials": 200_000, "confidence": SURE, "form": Form.CANONICAL}
+    options: dict[str, Any] = {"trials": 200_000, "confidence": SURE, "reading": Reading(Form.CANONICAL)}
     evidence = audit(lambda x: x + rng.laplace(), inputs=[0.0, 1.0], **options)
     assert 0.85 <= evidence.epsilon_lower <= 1
 
@@ -69,7 +70,7 @@ def test_laplace_noise_as_a_plain_function_shows_its_epsilon_where_floats_are_ro
 def test_thresholds_show_epsilon_at_a_delta() -> None:
     exact = 1 + 2 * math.log1p(-0.05)
     function: Callable[..., Any] = Laplace.for_epsilon(1).sample
-    options: dict[str, Any] = {"trials": 60_000, "confidence": SURE, "form": Form.CANONICAL}
+    options: dict[str, Any] = {"trials": 60_000, "confidence": SURE, "reading": Reading(Form.CANONICAL)}
     found = audit(function, inputs=[0.0, 1.0], delta=0.05, **options)
     assert 0.75 * exact <= found.epsilon_lower <= exact
 
@@ -83,7 +84,7 @@ SAMPLERS = [
 @pytest.mark.parametrize("m", SAMPLERS, ids=str)
 def test_functions_that_make_many_reports_at_once_show_their_epsilon(m: Mechanism) -> None:
     function: Callable[..., Any] = m.sample
-    options: dict[str, Any] = {"trials": 600_000, "seed": 1, "confidence": SURE, "form": Form.CANONICAL}
+    options: dict[str, Any] = {"trials": 600_000, "seed": 1, "confidence": SURE, "reading": Reading(Form.CANONICAL)}
     evidence = audit(function, inputs=list(m.inputs)[:6], **options)
     assert 0.9 <= evidence.epsilon_lower <= 1
 
@@ -217,9 +218,8 @@ def test_a_gross_leak_is_refuted_long_before_the_budget_is_learned_from(inputs: 
 @pytest.mark.parametrize("mode", Mode)
 def test_progress_is_told_from_the_first_reports_on_and_never_goes_back(mode: Mode) -> None:
     m, told = KaryRandomizedResponse.for_epsilon(1, k=2), list[tuple[int, float]]()
-    evidence = audit(
-        m.sample, inputs=[0, 1], epsilon=1, trials=20_000, mode=mode, progress=lambda drawn, bound: told.append((drawn, bound))
-    )
+    execution = Execution(progress=lambda drawn, bound: told.append((drawn, bound)))
+    evidence = audit(m.sample, inputs=[0, 1], epsilon=1, trials=20_000, mode=mode, execution=execution)
     drawn = [views for views, _ in told]
     assert drawn == sorted(drawn)
     assert drawn[0] < 0.16 * 20_000
@@ -366,7 +366,8 @@ def test_inputs_may_be_the_rows_of_an_array(inputs: Any, tmp_path: Path) -> None
         return np.full(size, np.ravel(x)[-1])
 
     many: Callable[..., Any] = function
-    options: dict[str, Any] = {"inputs": inputs, "epsilon": 1.0, "trials": 2_000, "checkpoint": tmp_path / "audit.json"}
+    options: dict[str, Any] = {"inputs": inputs, "epsilon": 1.0, "trials": 2_000}
+    options["execution"] = Execution(checkpoint=tmp_path / "audit.json")
     found = [EvidenceRecord.of(audit(many, **options)) for _ in range(2)]
     assert found[0].epsilon_lower > 1
     assert found[0].model_dump_json() == found[1].model_dump_json()

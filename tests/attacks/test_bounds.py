@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ldpaudit.attacks.bounds import binomial, nuisance
-from ldpaudit.attacks.bounds.binomial import POWER, Binomial, Counts, LevelTest, detectable, level_test, logit_share
+from ldpaudit.attacks.bounds.binomial import Binomial
+from ldpaudit.attacks.bounds.counts import Counts, LevelTest, logit_share
 from ldpaudit.attacks.bounds.e_process import Wealth
+from ldpaudit.attacks.bounds.level import POWER, detectable, level_test
 from ldpaudit.attacks.bounds.nuisance import Worst
 from ldpaudit.evidence import Mode
 

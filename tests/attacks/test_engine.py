@@ -23,16 +23,20 @@ from benchmarks.audit import CASES, RHO, any_time, fixed_used, guess_game, seque
 from ldpaudit import account, audit
 from ldpaudit.adapters.logs import Log
 from ldpaudit.adapters.programs import Program
+from ldpaudit.attacks import Execution
 from ldpaudit.attacks.bounds import nuisance
-from ldpaudit.attacks.bounds.binomial import Counts, bound_of, level_test
+from ldpaudit.attacks.bounds.counts import Counts
+from ldpaudit.attacks.bounds.level import bound_of, level_test
 from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.engine import run as engine
-from ldpaudit.attacks.engine.run import Target, run
+from ldpaudit.attacks.engine.run import run
 from ldpaudit.attacks.engine.work import State
 from ldpaudit.attacks.games import k_inputs, two_inputs
-from ldpaudit.attacks.games.game import Given, Planned
+from ldpaudit.attacks.games.game import Target
+from ldpaudit.attacks.games.sources import Given, Planned
 from ldpaudit.certificate import EvidenceRecord
 from ldpaudit.evidence import Mode
+from ldpaudit.experiment import Experiment
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests.zoo.randomized_response import TWENTY, the_lie_leaves_out_the_last_value
@@ -58,7 +62,7 @@ def noise(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]
 def test_an_event_chosen_among_thousands_does_not_refute_what_leaks_nothing(mode: Mode) -> None:
     # Were the event chosen on the views that the bound sees, one of its 2,401 candidates would nearly always refute.
     runs = 150
-    found = [run(Target((0, 1), "noise", noise), trials=400, confidence=0.95, seed=s, mode=mode) for s in range(runs)]
+    found = [run(Target((0, 1), "noise", noise), Experiment(400, seed=s, mode=mode)) for s in range(runs)]
     refuted = sum(e.epsilon_lower > 0 for e in found)
     assert refuted <= runs * ALPHA + 3 * math.sqrt(runs * ALPHA * (1 - ALPHA))
 
@@ -124,16 +128,20 @@ def test_the_p_value_and_the_bound_agree_on_what_is_refuted(mode: Mode, delta: f
 def test_a_p_value_found_from_above_does_not_contradict_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     source = Planned(KaryRandomizedResponse.for_epsilon(1.0, k=5))
     state = State(1, k_inputs.Guesses(tuple(range(5))), 5, (), 120_000, 1, Counts(53_649, 53_652, 107_658))
-    job = play.Job(source, 120_000, 1 - ALPHA, 0, 0.001, None, Mode.FIXED)
+    job = play.Job(source, Experiment(120_000, 1 - ALPHA, 0, 0.001, None, Mode.FIXED))
     bound = engine._evidence(job, state).epsilon_lower
-    monkeypatch.setattr(nuisance.Worst, "p_value", lambda *_: 1.02 * job.alpha)
+
+    def claiming(epsilon: float) -> play.Job:
+        return replace(job, experiment=replace(job.experiment, epsilon=epsilon))
+
+    monkeypatch.setattr(nuisance.Worst, "p_value", lambda *_: 1.02 * job.experiment.alpha)
     monkeypatch.setattr(nuisance.Worst, "epsilon_lower", lambda *_: bound)
-    assert engine._evidence(replace(job, epsilon=bound * (1 - 1e-6)), state).p_value == job.alpha
-    assert engine._evidence(replace(job, epsilon=bound), state).p_value == 1.02 * job.alpha
+    assert engine._evidence(claiming(bound * (1 - 1e-6)), state).p_value == job.experiment.alpha
+    assert engine._evidence(claiming(bound), state).p_value == 1.02 * job.experiment.alpha
 
 
 def test_the_last_look_sees_only_what_followed_the_last_choice_of_an_event() -> None:
-    job = play.Job(Given(Target((0, 1), "noise", noise)), 4_000, 1 - ALPHA, 0, 0.0, None, Mode.SEQUENTIAL)
+    job = play.Job(Given(Target((0, 1), "noise", noise)), Experiment(4_000, 1 - ALPHA))
     begun = play.begin(job)
     ended = play.measure(job, begun)
     (ever, _, all_counts), (once, share, last) = job.looks(ended)
@@ -144,7 +152,7 @@ def test_the_last_look_sees_only_what_followed_the_last_choice_of_an_event() -> 
 
 def test_the_k_input_game_is_played_where_it_is_the_stronger() -> None:
     many = audit(HUNDRED, epsilon=None, trials=200_000, mode=Mode.FIXED)
-    two = run(replace(Planned(HUNDRED).games()[0].target, calibrated=True), trials=200_000, confidence=0.95, seed=0)  # type: ignore[attr-defined]
+    two = run(replace(Planned(HUNDRED).games()[0].target, calibrated=True), Experiment(200_000))  # type: ignore[attr-defined]
     assert (many.inputs, many.directions, two.inputs) == (100, 100, 2)
     assert two.epsilon_lower < many.epsilon_lower
     assert audit(BINARY, trials=1_000).inputs == 2
@@ -175,13 +183,13 @@ def hardly(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64
 @pytest.mark.parametrize("mode", MODES)
 def test_a_view_of_one_input_only_is_said_to_be_so(mode: Mode) -> None:
     target = Target((0, 1), "{y = 7}", betrayed, calibrated=True)
-    evidence = run(target, trials=40_000, confidence=0.95, seed=0, mode=mode)
+    evidence = run(target, Experiment(40_000, mode=mode))
     assert "epsilon is infinite unless" in evidence.event
     assert evidence.guesses == evidence.right > 100
     # What the counts alone show is finite: (1 - alpha) confidence that a guess is right with probability alpha**(1/right).
     assert 3 < evidence.epsilon_lower < math.inf
-    assert "infinite" not in run(Target((0, 1), "{y = 7}", hardly, calibrated=True), trials=40_000, confidence=0.95, seed=0).event
-    silent = run(Target((0, 1), "{y = 7}", noise), trials=2_000, confidence=0.95, seed=0, mode=mode)
+    assert "infinite" not in run(Target((0, 1), "{y = 7}", hardly, calibrated=True), Experiment(40_000)).event
+    silent = run(Target((0, 1), "{y = 7}", noise), Experiment(2_000, mode=mode))
     assert silent.event == "{y = 7}"
 
 
@@ -198,7 +206,7 @@ def one_way(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float6
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_leak_in_one_direction_is_found(mode: Mode) -> None:
-    evidence = run(Target((0, 1), "{y = 1}", one_way, calibrated=True), trials=50_000, confidence=0.95, seed=0, mode=mode)
+    evidence = run(Target((0, 1), "{y = 1}", one_way, calibrated=True), Experiment(50_000, mode=mode))
     assert 0.9 * math.log(10) < evidence.epsilon_lower < math.log(10)
     assert evidence.directions == 1
 
@@ -236,7 +244,7 @@ def test_any_number_of_workers_gives_the_same_evidence(mode: Mode) -> None:
     executors: list[Executor] = [ThreadPoolExecutor(3), ProcessPoolExecutor(2, mp_context=get_context("spawn"))]
     for executor in executors:
         with executor:
-            assert audit(TWENTY, executor=executor, **options) == alone
+            assert audit(TWENTY, execution=Execution(executor), **options) == alone
 
 
 def test_nor_does_the_evidence_on_a_callable_depend_on_them() -> None:
@@ -245,7 +253,7 @@ def test_nor_does_the_evidence_on_a_callable_depend_on_them() -> None:
     executors: list[Executor] = [ThreadPoolExecutor(3), ProcessPoolExecutor(2, mp_context=get_context("spawn"))]
     for executor in executors:
         with executor:
-            assert audit(BINARY.sample, executor=executor, **options) == alone
+            assert audit(BINARY.sample, execution=Execution(executor), **options) == alone
 
 
 @pytest.mark.parametrize(
@@ -253,9 +261,9 @@ def test_nor_does_the_evidence_on_a_callable_depend_on_them() -> None:
 )
 def test_what_draws_from_a_source_of_its_own_is_not_copied_to_other_processes(options: dict[str, Any]) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(TypeError, match="use threads"):
-        audit(**options, trials=1_000, executor=pool)
+        audit(**options, trials=1_000, execution=Execution(pool))
     with ThreadPoolExecutor(2) as threads:
-        assert audit(**options, trials=1_000, executor=threads).epsilon_lower < 1
+        assert audit(**options, trials=1_000, execution=Execution(threads)).epsilon_lower < 1
 
 
 def ignores(x: int, size: int, rng: np.random.Generator) -> Any:
@@ -266,25 +274,25 @@ def ignores(x: int, size: int, rng: np.random.Generator) -> Any:
 @pytest.mark.parametrize("options", [{"target": ignores, "inputs": [0, 1]}, {"target": BINARY, "implementation": ignores}])
 def test_nor_is_what_only_says_that_it_draws_from_the_generator(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(TypeError, match="use threads"):
-        audit(**options, trials=1_000, executor=pool)
+        audit(**options, trials=1_000, execution=Execution(pool))
     # As from Python 3.14 on: threads that share nothing.
     monkeypatch.setattr(futures, "InterpreterPoolExecutor", ThreadPoolExecutor, raising=False)
     with ThreadPoolExecutor(1) as apart, pytest.raises(TypeError, match="use threads"):
-        audit(**options, trials=1_000, executor=apart)
+        audit(**options, trials=1_000, execution=Execution(apart))
 
 
 @pytest.mark.parametrize("code", [callable_of_one, ignores, Log({x: [x] * 900 for x in (0, 1)}), Program("cat")])
 def test_what_may_repeat_itself_does_not_go_on_from_a_checkpoint(code: Any, tmp_path: Path) -> None:
     for options in ({"target": code, "inputs": [0, 1]}, {"target": BINARY, "implementation": code}):
         with pytest.raises(TypeError, match="use no checkpoint"):
-            audit(**options, trials=1_000, checkpoint=tmp_path / "audit.json")
+            audit(**options, trials=1_000, execution=Execution(checkpoint=tmp_path / "audit.json"))
 
 
 def test_a_checkpoint_is_for_one_function_alone_though_another_has_its_name(tmp_path: Path) -> None:
     def options(p: float, declared: bool) -> dict[str, Any]:
         function = partial(lambda p, x, size, rng: np.where(rng.random(size) < p, x, 1 - x), p)
         target = {"target": BINARY, "implementation": function} if declared else {"target": function, "inputs": [0, 1]}
-        return {**target, "checkpoint": tmp_path / str(declared), "trials": 4_000, "mode": Mode.FIXED}
+        return {**target, "execution": Execution(checkpoint=tmp_path / str(declared)), "trials": 4_000, "mode": Mode.FIXED}
 
     for declared in (True, False):
         assert audit(**options(0.99, declared)) == audit(**options(0.99, declared))
@@ -296,7 +304,7 @@ def test_a_checkpoint_is_for_one_function_alone_though_another_has_its_name(tmp_
 def test_results_may_come_in_any_order(mode: Mode) -> None:
     options: dict[str, Any] = {"epsilon": 0.8, "trials": 30_000, "mode": mode, "seed": 3}
     with Backwards() as executor:
-        evidence = audit(TWENTY, executor=executor, **options)
+        evidence = audit(TWENTY, execution=Execution(executor), **options)
     assert evidence == audit(TWENTY, **options)
     assert evidence.epsilon_lower > 0.8  # a sequential audit stops on the way: the order matters to it
     assert executor.handed_in > 1
@@ -326,7 +334,7 @@ def test_1e9_views_of_binary_randomized_response_take_a_minute_at_most() -> None
 
 def test_what_does_not_pickle_is_refused_by_a_process_pool_in_words() -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(TypeError, match="importable"):
-        audit(BINARY, implementation=lambda x, size, rng: BINARY.sample(x, size, rng), trials=1_000, executor=pool)
+        audit(BINARY, implementation=lambda x, size, rng: BINARY.sample(x, size, rng), trials=1_000, execution=Execution(pool))
 
 
 class UnpluggedError(Exception):
@@ -348,13 +356,13 @@ def test_an_audit_goes_on_wherever_it_was_stopped(m: KaryRandomizedResponse, mod
     evidence = None
     while evidence is None:
         try:
-            evidence = audit(m, checkpoint=file, progress=unplug, **options)
+            evidence = audit(m, execution=Execution(checkpoint=file, progress=unplug), **options)
         except UnpluggedError:
             stops += 1
     assert evidence == alone
     assert stops >= 8
     with pytest.raises(ValueError, match="another's"):
-        audit(m, checkpoint=file, **{**options, "seed": 4})
+        audit(m, execution=Execution(checkpoint=file), **{**options, "seed": 4})
 
 
 def test_another_seed_draws_other_views_and_the_same_seed_the_same() -> None:
@@ -368,12 +376,12 @@ def test_what_is_no_checkpoint_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "audit.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match="needs a checkpoint of schema"):
-        audit(BINARY, checkpoint=file, trials=1_000)
+        audit(BINARY, execution=Execution(checkpoint=file), trials=1_000)
 
 
 def test_progress_shows_the_bound_as_it_tightens() -> None:
     told: list[tuple[int, float]] = []
-    evidence = audit(BINARY, trials=50_000, progress=lambda views, bound: told.append((views, bound)))
+    evidence = audit(BINARY, trials=50_000, execution=Execution(progress=lambda views, bound: told.append((views, bound))))
     views, bounds = zip(*told, strict=True)
     assert list(views) == sorted(views)
     assert views[-1] == evidence.trials

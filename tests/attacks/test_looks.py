@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ldpaudit import audit
+from ldpaudit.attacks import Reading
 from ldpaudit.attacks.blackbox.canonical import BITS, canonical, rounded
 from ldpaudit.attacks.blackbox.encoding import encode
 from ldpaudit.attacks.blackbox.features import _NO_BIT, _lowest_bit
@@ -37,7 +38,7 @@ def table(x: int, size: int, rng: np.random.Generator) -> Any:
 def test_the_low_bits_of_laplace_noise_betray_the_input_and_nothing_is_left_of_it_in_rounded_ones(
     function: Callable[..., Any], inputs: list[Any]
 ) -> None:
-    raw, canonical_ = (audit(function, inputs=inputs, trials=40_000, form=form, confidence=0.999) for form in Form)
+    raw, canonical_ = (audit(function, inputs=inputs, trials=40_000, reading=Reading(form), confidence=0.999) for form in Form)
     assert raw.epsilon_lower > CERTAIN
     assert "grid" in raw.event
     assert 0.4 < canonical_.epsilon_lower <= 1
@@ -69,7 +70,7 @@ ONLY_RAW = _only_raw()
 
 @pytest.mark.parametrize("leak", ONLY_RAW)
 def test_what_is_in_order_types_or_low_bits_alone_is_refuted_raw_and_not_canonical(leak: str) -> None:
-    raw, canonical_ = (audit(ONLY_RAW[leak], inputs=[0, 1], epsilon=1.0, trials=3_000, form=form) for form in Form)
+    raw, canonical_ = (audit(ONLY_RAW[leak], inputs=[0, 1], epsilon=1.0, trials=3_000, reading=Reading(form)) for form in Form)
     assert raw.epsilon_lower > 1
     assert canonical_.epsilon_lower == 0
 
@@ -111,7 +112,7 @@ def shared_coins(x: int, size: int, rng: np.random.Generator) -> Any:
 
 def test_noise_that_two_users_share_is_found_by_both_together_and_not_by_one() -> None:
     alone = audit(shared_noise(), inputs=[0.0, 1.0], trials=8_000, confidence=0.999)
-    both = audit(shared_noise(), inputs=[0.0, 1.0], trials=8_000, users=2, confidence=0.999)
+    both = audit(shared_noise(), inputs=[0.0, 1.0], trials=8_000, reading=Reading(users=2), confidence=0.999)
     assert alone.epsilon_lower <= 1
     assert both.epsilon_lower > CERTAIN
     assert both.pair == ((0.0, 0.0), (1.0, 0.0))
@@ -119,14 +120,14 @@ def test_noise_that_two_users_share_is_found_by_both_together_and_not_by_one() -
 
 @pytest.mark.parametrize(("function", "inputs"), [(same_seed, [0.0, 1.0]), (shared_coins, [0, 1])])
 def test_a_seed_that_is_fixed_inside_is_found(function: Callable[..., Any], inputs: list[Any]) -> None:
-    assert audit(function, inputs=inputs, trials=5_000, users=2).epsilon_lower > CERTAIN
+    assert audit(function, inputs=inputs, trials=5_000, reading=Reading(users=2)).epsilon_lower > CERTAIN
 
 
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("users", [1, 2])
-def test_a_sound_function_is_refuted_no_more_often_than_stated_in_any_look(form: Form, users: int) -> None:
+def test_a_sound_function_is_refuted_no_more_often_than_stated_however_it_is_read(form: Form, users: int) -> None:
     function: Callable[..., Any] = BINARY.sample
-    options: dict[str, Any] = {"inputs": [0, 1], "epsilon": 1.0, "trials": 600, "form": form, "users": users}
+    options: dict[str, Any] = {"inputs": [0, 1], "epsilon": 1.0, "trials": 600, "reading": Reading(form, users)}
     assert sum(audit(function, seed=s, **options).epsilon_lower > 1 for s in range(RUNS)) <= MOST_FALSE
 
 
@@ -151,19 +152,19 @@ def test_a_seed_that_two_calls_share_is_found_whatever_reports_are_made_of(write
     report = _same_seed_in(write)
     assert audit(report, inputs=[0, 1], trials=4_000, confidence=0.999, epsilon=0.1).epsilon_lower == 0
     report = _same_seed_in(write)
-    assert audit(report, inputs=[0, 1], trials=4_000, users=2).epsilon_lower > CERTAIN
+    assert audit(report, inputs=[0, 1], trials=4_000, reading=Reading(users=2)).epsilon_lower > CERTAIN
 
 
 def test_two_users_who_are_told_nothing_are_an_error() -> None:
     with pytest.raises(ImplementationError, match="got None"):
-        audit(lambda x: None, inputs=[0, 1], trials=1_000, users=2)
+        audit(lambda x: None, inputs=[0, 1], trials=1_000, reading=Reading(users=2))
     big: Callable[[int], int] = lambda x: 10**400 + x  # noqa: E731
-    assert audit(big, inputs=[0, 1], trials=3_000, users=2).epsilon_lower > CERTAIN
+    assert audit(big, inputs=[0, 1], trials=3_000, reading=Reading(users=2)).epsilon_lower > CERTAIN
 
 
 def test_two_users_show_the_epsilon_of_one() -> None:
     function: Callable[..., Any] = BINARY.sample
-    found = audit(function, inputs=[0, 1], trials=40_000, users=2, confidence=0.999)
+    found = audit(function, inputs=[0, 1], trials=40_000, reading=Reading(users=2), confidence=0.999)
     assert 0.85 < found.epsilon_lower <= 1
 
 
@@ -180,7 +181,7 @@ def test_a_classifier_finds_what_no_single_number_shows() -> None:
     pytest.importorskip("sklearn")
     function: Callable[..., Any] = of_signs
     without, with_ = (
-        audit(function, inputs=[0, 1], trials=40_000, learned=learned, form=Form.CANONICAL) for learned in (False, True)
+        audit(function, inputs=[0, 1], trials=40_000, reading=Reading(Form.CANONICAL, learned=learned)) for learned in (False, True)
     )
     assert without.epsilon_lower < 1 < 3 < with_.epsilon_lower
     assert "classifier" in with_.event
@@ -193,7 +194,7 @@ def test_a_classifier_refutes_what_is_sound_no_more_often_than_stated() -> None:
         return rng.normal(size=(size, 3))
 
     function: Callable[..., Any] = noise
-    found = [audit(function, inputs=[0, 1], epsilon=0.0, trials=1_500, seed=s, learned=True) for s in range(10)]
+    found = [audit(function, inputs=[0, 1], epsilon=0.0, trials=1_500, seed=s, reading=Reading(learned=True)) for s in range(10)]
     assert sum(e.epsilon_lower > 0 for e in found) <= 10 * ALPHA + 3 * math.sqrt(10 * ALPHA)
 
 
@@ -201,16 +202,14 @@ def test_a_learned_score_without_scikit_learn_is_refused_in_words(monkeypatch: p
     function: Callable[..., Any] = BINARY.sample
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     with pytest.raises(Unsupported, match=r"install ldpaudit\[ml\]"):
-        audit(function, inputs=[0, 1], trials=5_000, learned=True)
+        audit(function, inputs=[0, 1], trials=5_000, reading=Reading(learned=True))
 
 
-def test_looks_are_for_callables_and_users_are_one_or_two() -> None:
-    function: Callable[..., Any] = BINARY.sample
-    options: list[dict[str, Any]] = [{"form": Form.CANONICAL}, {"users": 2}, {"learned": True}]
-    for option in options:
+def test_a_reading_is_for_callables_and_users_are_one_or_two() -> None:
+    for reading in (Reading(Form.CANONICAL), Reading(users=2), Reading(learned=True)):
         with pytest.raises(ValueError, match="for a callable"):
-            audit(BINARY, **option)
+            audit(BINARY, reading=reading)
     with pytest.raises(ValueError, match="users to be 1 or 2, got 3"):
-        audit(function, inputs=[0, 1], users=3)
+        Reading(users=3)
     with pytest.raises(ValueError, match="'round'"):
-        audit(function, inputs=[0, 1], form="round")  # type: ignore[arg-type]
+        Reading("round")  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from ldpaudit.attacks.blackbox.scores import NOTHING
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
 from ldpaudit.attacks.games.two_inputs import Event, Prospect
 from ldpaudit.evidence import Form, Mode
+from ldpaudit.experiment import Experiment, Reading
 from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
@@ -138,7 +139,7 @@ SAMPLERS: dict[str, tuple[float, Callable[[float], Any], tuple[Any, Any], int, f
 def test_a_function_of_unknown_make_shows_most_of_its_epsilon_on_few_views(kind: str) -> None:
     exact, make, pair, trials, share = SAMPLERS[kind]
     function: Callable[..., Any] = make(exact).sample
-    options: dict[str, Any] = {"trials": trials, "confidence": SURE, "form": Form.CANONICAL, "mode": Mode.FIXED}
+    options: dict[str, Any] = {"trials": trials, "confidence": SURE, "reading": Reading(Form.CANONICAL), "mode": Mode.FIXED}
     assert share * exact <= audit(function, inputs=list(pair), **options).epsilon_lower <= exact
 
 
@@ -146,8 +147,8 @@ def test_a_function_of_unknown_make_shows_most_of_its_epsilon_on_few_views(kind:
 @pytest.mark.parametrize("users", [1, 2])
 def test_what_is_learned_is_the_same_in_another_process(kind: str, users: int) -> None:
     exact, make, pair, _, _ = SAMPLERS[kind]
-    look = target.Look(Form.CANONICAL, users)
-    learned = target.target(make(exact).sample, list(pair), 0.0, 4_000, 0.05, 1, look).target
+    experiment = Experiment(4_000, 0.95, seed=1)
+    learned = target.target(make(exact).sample, list(pair), experiment, Reading(Form.CANONICAL, users)).target
     drawn = [t.draw(0, 200, np.random.default_rng(2)) for t in (learned, pickle.loads(pickle.dumps(learned)))]
     assert drawn[0].tolist() == drawn[1].tolist()
     assert drawn[0].any()
@@ -155,7 +156,7 @@ def test_what_is_learned_is_the_same_in_another_process(kind: str, users: int) -
 
 def test_more_is_learned_where_more_tells_more() -> None:
     def remaining(function: Callable[..., Any], inputs: list[int]) -> int:
-        return target.target(function, inputs, 0.0, VIEWS, 0.05, 1).remaining
+        return target.target(function, inputs, Experiment(VIEWS, 0.95, seed=1)).remaining
 
     sketch = HadamardCountMeanSketch.for_epsilon(1, width=16, hashes=32, domain=100)
     sigma = math.e / (1 + math.e)
@@ -165,5 +166,5 @@ def test_more_is_learned_where_more_tells_more() -> None:
 
 def test_more_is_learned_where_a_score_told_nothing_yet() -> None:
     sketch = CountMeanSketch.for_epsilon(0.5, width=8, hashes=8, domain=50)
-    left = [target.target(sketch.sample, [0, 3], 0.0, VIEWS, 0.05, seed).remaining for seed in range(3)]
+    left = [target.target(sketch.sample, [0, 3], Experiment(VIEWS, 0.95, seed)).remaining for seed in range(3)]
     assert max(left) <= 0.71 * VIEWS

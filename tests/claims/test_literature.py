@@ -18,8 +18,7 @@ from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.report import claims as report
-from tests.helpers import ROOT
-from tests.road.test_cli import run
+from tests.helpers import ROOT, run
 
 SETTINGS = [(stem, setting) for stem in literature.stems() for setting in literature.settings(stem)]
 README = (ROOT / "README.md").read_text()

@@ -17,8 +17,8 @@ from ldpaudit.accountants.composition import plan as composition
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
 from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.composition.plan import ComposedProfile
-from ldpaudit.accountants.pld.distribution import RationalKind, envelope_kind, guarantee_kind, pair_kind
-from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile, both_ways, law_atoms
+from ldpaudit.accountants.pld.exact import ExactPLD, both_directions, dominating_pair, guarantee
+from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
@@ -43,16 +43,16 @@ def rr(ratio: Fraction | int, k: int = 2) -> KaryRandomizedResponse:
     return KaryRandomizedResponse(k, Fraction(ratio) / (Fraction(ratio) + k - 1))
 
 
-def enumerated(kinds: list[RationalKind]) -> FiniteProfile:
+def enumerated(kinds: list[ExactPLD]) -> FiniteProfile:
     """The obvious oracle: every sum of losses, in rationals."""
     law, kept = {Fraction(1): Fraction(1)}, Fraction(1)
     for kind in kinds:
         after: dict[Fraction, Fraction] = {}
         for (a, p), (b, q) in product(law.items(), kind.atoms):
             after[a * b] = after.get(a * b, Fraction(0)) + p * q
-        law, kept = after, kept * (1 - kind.escape)
+        law, kept = after, kept * (1 - kind.infinite)
     atoms = [(mass, mass / ratio) for ratio, mass in law.items()]
-    return FiniteProfile((Atoms.of([*atoms, (1 - kept, Fraction(0))]),), "enumeration")
+    return FiniteProfile((ExactPLD.of([*atoms, (1 - kept, Fraction(0))]),), "enumeration")
 
 
 def assert_meets(found: Enclosure, truth: Enclosure) -> None:
@@ -69,7 +69,7 @@ def worst_of_all_pairs(mechanisms: list[Mechanism]) -> FiniteProfile:
             (math.prod((p for p, _ in views), start=Fraction(1)), math.prod((q for _, q in views), start=Fraction(1)))
             for views in product(*laws)
         ]
-        pairs.append(Atoms.of(atoms))
+        pairs.append(ExactPLD.of(atoms))
     return FiniteProfile(tuple(set(pairs)), "all pairs of streams")
 
 
@@ -95,10 +95,10 @@ def test_composition_encloses_the_worst_of_all_pairs_of_streams(mechanisms: list
 
 
 def test_composition_encloses_the_worst_streams_of_a_channel_that_is_not_symmetric() -> None:
-    pair = both_ways([(Fraction(1, 2), Fraction(1, 10)), (Fraction(1, 2), Fraction(9, 10))])
+    pair = both_directions([(Fraction(1, 2), Fraction(1, 10)), (Fraction(1, 2), Fraction(9, 10))])
     assert len(pair) == 2
-    there = [kind for kind in map(pair_kind, pair) if kind is not None]
-    upper = compose(((envelope_kind(pair), 3),), "x")
+    there = [each.complete() for each in pair]
+    upper = compose(((dominating_pair(pair), 3),), "x")
     for epsilon in (0.0, 0.2, 1.0, 2.0, 4.0):
         truth = max(enumerated(list(kinds)).delta(epsilon).high for kinds in product(there, repeat=3))
         assert upper.delta(epsilon).high >= truth
@@ -109,8 +109,8 @@ def test_equal_runs_of_randomized_response_are_their_enumeration(
     ratio: Fraction, k: int, times: int, epsilon: float, delta: Number
 ) -> None:
     m = rr(ratio, k)
-    found, truth = account(Repeat(m, times)), enumerated([envelope_kind(FINITE(m))] * times)
-    coins = (BinomialCoins if k == 2 else TrinomialCoins)(envelope_kind(FINITE(m)), times, "by formula")
+    found, truth = account(Repeat(m, times)), enumerated([dominating_pair(FINITE(m))] * times)
+    coins = (BinomialCoins if k == 2 else TrinomialCoins)(dominating_pair(FINITE(m)), times, "by formula")
     for ours in (found, coins):
         for mine, theirs in ((ours.delta(epsilon), truth.delta(epsilon)), (ours.epsilon(delta), truth.epsilon(delta))):
             assert_meets(mine, theirs)
@@ -118,7 +118,7 @@ def test_equal_runs_of_randomized_response_are_their_enumeration(
             assert mine.high - mine.low <= NARROW * mine.high + 1e-300
 
 
-def FINITE(m: Mechanism) -> tuple[Atoms, ...]:
+def FINITE(m: Mechanism) -> tuple[ExactPLD, ...]:
     found = account(m)
     assert isinstance(found, FiniteProfile)
     return found.pairs
@@ -138,7 +138,7 @@ def test_ten_thousand_coins_are_what_mpmath_sums_at_60_digits(times: int, epsilo
                 break
         truth = Fraction(str(mpmath.nstr(total, 45)))
     found = account(Repeat(Guarantee(epsilon), times)).delta(at)
-    exact = BinomialCoins(guarantee_kind(epsilon, Fraction(0)), times, "by formula").delta(at)
+    exact = BinomialCoins(guarantee(epsilon, Fraction(0)), times, "by formula").delta(at)
     assert truth in exact
     assert exact.relative_width < NARROW
     assert (found.low, found.high) == (0.0, exact.high)
@@ -146,7 +146,7 @@ def test_ten_thousand_coins_are_what_mpmath_sums_at_60_digits(times: int, epsilo
 
 @pytest.mark.parametrize("delta", [1e-6, 1e-30, 1e-300])
 def test_a_billion_runs_are_exact_down_to_deltas_of_1e_300(delta: float) -> None:
-    coins = BinomialCoins(guarantee_kind(Fraction(1, 10**5), Fraction(0)), 10**9, "by formula")
+    coins = BinomialCoins(guarantee(Fraction(1, 10**5), Fraction(0)), 10**9, "by formula")
     epsilon = coins.epsilon(delta)
     assert epsilon.relative_width < NARROW
     # 1e-9 is what a float step of epsilon, times its slope, changes in delta.

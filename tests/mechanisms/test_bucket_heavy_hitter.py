@@ -18,7 +18,7 @@ from ldpaudit.accountants.claims import bucket_heavy_hitter
 from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, whatever_the_vectors
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.laplace import OneCoordinate, TwoCoordinates
-from ldpaudit.accountants.pld.product import Bracket
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours

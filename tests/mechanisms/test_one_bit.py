@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ldpaudit import account
-from ldpaudit.accountants.pld import product as accounting
+from ldpaudit.accountants.composition import product as accounting
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from ldpaudit import account, audit
-from ldpaudit.accountants.pld import product as accounting
-from ldpaudit.accountants.pld.finite import sum_of_terms
+from ldpaudit.accountants.composition import product as accounting
 from ldpaudit.accountants.rappor import largest_differences
+from ldpaudit.derivation import sum_of_terms
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms import rappor
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor

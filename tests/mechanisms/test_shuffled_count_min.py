@@ -26,10 +26,11 @@ from ldpaudit.accountants.claims.shuffled_count_min import (
     printed_epsilon,
     sufficient_gamma,
 )
-from ldpaudit.accountants.counting.count_min import added, profile_of, replaced, whatever_the_hashes
+from ldpaudit.accountants.counting.count_min import added, largest, replaced, worst_added, worst_replaced
 from ldpaudit.accountants.counting.counter import NoisyCounter
-from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
-from ldpaudit.attacks.games.plans import attack
+from ldpaudit.accountants.pld.exact import ExactPLD
+from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Mode
@@ -63,8 +64,8 @@ def played(m: ShuffledCountMin, data: tuple[Held | None, ...]) -> Table:
     return law
 
 
-def pair_of(there: Table, back: Table) -> Atoms:
-    return Atoms.of((there.get(y, F(0)), back.get(y, F(0))) for y in there.keys() | back.keys())
+def pair_of(there: Table, back: Table) -> ExactPLD:
+    return ExactPLD.of((there.get(y, F(0)), back.get(y, F(0))) for y in there.keys() | back.keys())
 
 
 TINY = (
@@ -112,17 +113,16 @@ def splits(total: int, parts: int) -> Iterator[tuple[int, ...]]:
 @pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE], ids=str)
 @pytest.mark.parametrize(("n", "gamma"), [(3, F(1, 5)), (4, F(1, 2)), (3, F(9, 10))])
 def test_no_hash_functions_cost_more_than_those_that_collide(n: int, gamma: Fraction, relation: Neighbours) -> None:
-    m = ShuffledCountMin(n, 8, 1, 4, gamma, held=3)
-    worst = whatever_the_hashes(m, relation)
+    worst = worst_replaced(n, gamma, 3, 1) if relation == REPLACE_ONE else worst_added(n, gamma, 3, 1, 4)
     for up, down in product(splits(3, 2), repeat=2):
         moves = Counter([*up, *(-d for d in down)])
         if relation == ADD_REMOVE:
             moves = Counter(up)
         shifts = tuple((shift, times) for shift, times in moves.items() if shift)
-        pairs = replaced(m, shifts) if relation == REPLACE_ONE else added(m, shifts)
+        pairs = replaced(n, gamma, shifts) if relation == REPLACE_ONE else added(n, gamma, shifts, 4)
         if not shifts:
             continue
-        found = profile_of(m, pairs)
+        found = largest(n, gamma, pairs)
         for epsilon in EPSILONS:
             assert found.delta(epsilon).low <= worst.delta(epsilon).high * (1 + 1e-12)
 
@@ -213,7 +213,7 @@ def test_a_million_users_run_in_ten_seconds() -> None:
 @pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE], ids=str)
 def test_the_score_is_the_log_likelihood_ratio(relation: Neighbours) -> None:
     m = ShuffledCountMin(3, 6, 2, 2, F(2, 5))
-    found = attack(m, relation)
+    found = attack_on(m, relation)
     laws = [m.law(x) for x in found.pair]
     views = [y for y, p in laws[0].items() if p or laws[1].probability(y)]
     for view, score in zip(views, found.score(np.array(views)), strict=True):
@@ -316,8 +316,8 @@ def test_the_printed_noise_is_hundreds_of_times_what_is_enough(
 ) -> None:
     m = ShuffledCountMin.as_printed(epsilon, delta, users, domain, held)
     enough = sufficient_gamma(m, epsilon, delta)
-    assert whatever_the_hashes(replace(m, gamma=enough)).epsilon(delta).high <= epsilon
-    assert whatever_the_hashes(replace(m, gamma=enough * F(99, 100))).epsilon(delta).low > epsilon
+    assert worst_replaced(users, enough, held, m.rows).epsilon(delta).high <= epsilon
+    assert worst_replaced(users, enough * F(99, 100), held, m.rows).epsilon(delta).low > epsilon
     assert ratio[0] < m.gamma / enough < ratio[1]
 
 

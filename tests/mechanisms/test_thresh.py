@@ -16,8 +16,9 @@ from scipy import stats
 
 from ldpaudit import account
 from ldpaudit.accountants.composition.two_coins import TwoCoins
-from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
-from ldpaudit.accountants.pld.product import product as enumerated
+from ldpaudit.accountants.pld.exact import ExactPLD
+from ldpaudit.accountants.pld.exact import product as enumerated
+from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms._thresh import Levels
@@ -249,7 +250,7 @@ COINS = [(0, 0), (0, 3), (2, 0), (1, 1), (3, 4), (6, 5)]
 def test_two_coins_are_their_enumeration(m: int, n: int, first: float, second: float) -> None:
     p, q = Fraction(first), Fraction(second)
     atoms = enumerated([([(p, 1 - p), (1 - p, p)], m), ([(q, 1 - q), (1 - q, q)], n)])
-    ours, oracle = TwoCoins(p, m, q, n, ""), FiniteProfile((Atoms.of(atoms),), "")
+    ours, oracle = TwoCoins(p, m, q, n, ""), FiniteProfile((ExactPLD.of(atoms),), "")
     queries = [(ours.delta(e), oracle.delta(e)) for e in (0, 0.1, 0.5, 1.0, 3.0, math.inf)]
     queries += [(ours.epsilon(d), oracle.epsilon(d)) for d in (0, 1e-300, 1e-9, 0.01, 0.3, 0.9)]
     for found, truth in queries:

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpaudit import account, audit
-from ldpaudit.accountants.pld.finite import FiniteProfile, both_ways, law_atoms, sum_of_terms
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
+from ldpaudit.derivation import sum_of_terms
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, USER_LEVEL
@@ -28,7 +30,7 @@ MECHANISMS = [
 @pytest.mark.parametrize("m", MECHANISMS, ids=str)
 @given(epsilon=st.floats(0, 3), delta=st.fractions(0, Fraction(99, 100)))
 def test_a_users_presence_costs_what_enumeration_says(m: UnaryEncoding, epsilon: float, delta: Fraction) -> None:
-    oracle = FiniteProfile(both_ways(law_atoms(m.law(m.k - 1), m.law(None))), "enumeration")
+    oracle = FiniteProfile(both_directions(law_atoms(m.law(m.k - 1), m.law(None))), "enumeration")
     ours = account(m, ADD_REMOVE)
     for e, truth in ((ours.delta(epsilon), oracle.delta(epsilon)), (ours.epsilon(delta), oracle.epsilon(delta))):
         assert e.low <= truth.high

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
-from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
+from ldpaudit.accountants.pld.exact import ExactPLD
+from ldpaudit.accountants.pld.finite import FiniteProfile
 
 Multiset = tuple[int, ...]
 """How many messages there are of each tuple of indices."""
@@ -52,7 +53,7 @@ class Oracle:
             laws.append(found)
         views = set(laws[0]) | set(laws[1])
         atoms = [(laws[0].get(v, Fraction(0)), laws[1].get(v, Fraction(0))) for v in views]
-        return FiniteProfile((Atoms.of(atoms), Atoms.of((q, p) for p, q in atoms)), "all multisets")
+        return FiniteProfile((ExactPLD.of(atoms), ExactPLD.of((q, p) for p, q in atoms)), "all multisets")
 
 
 def compositions(total: int, parts: int) -> Iterator[Multiset]:

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
-from typing import ClassVar
 
 import flint
 import pytest
@@ -20,9 +19,11 @@ from ldpaudit.accountants.laplace import OneCoordinate
 from ldpaudit.accountants.pld import curve as curve_of
 from ldpaudit.accountants.pld import points as points_of
 from ldpaudit.accountants.pld import total as total_law
-from ldpaudit.accountants.pld.curve import lower_kind, upper_kind
-from ldpaudit.accountants.pld.distribution import Loss, RationalKind, envelope_kind, pair_kind
-from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
+from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
+from ldpaudit.accountants.pld.distribution import Loss
+from ldpaudit.accountants.pld.exact import ExactPLD, dominating_pair
+from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.pld.total import common_step
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
@@ -32,16 +33,14 @@ from tests.composition.test_plan import assert_meets, enumerated, rr
 
 
 @st.composite
-def rational_kinds(draw: st.DrawFn) -> RationalKind:
+def rational_kinds(draw: st.DrawFn) -> ExactPLD:
     """A pair of laws on two to four views, which may show one view that the other law never shows."""
     size = draw(st.integers(2, 4))
     weights = st.lists(st.integers(1, 20), min_size=size, max_size=size)
     ps, qs = draw(weights), draw(weights)
     if draw(st.booleans()):
         qs[0] = 0
-    kind = pair_kind(Atoms.of((Fraction(p, sum(ps)), Fraction(q, sum(qs))) for p, q in zip(ps, qs, strict=True)))
-    assert kind is not None
-    return kind
+    return ExactPLD.of((Fraction(p, sum(ps)), Fraction(q, sum(qs))) for p, q in zip(ps, qs, strict=True)).complete()
 
 
 @settings(max_examples=40, deadline=None)
@@ -53,7 +52,7 @@ def rational_kinds(draw: st.DrawFn) -> RationalKind:
     delta=st.sampled_from([0.3, 1e-3, 1e-9]),
 )
 def test_however_coarse_the_lattice_it_encloses_the_enumeration(
-    groups: dict[RationalKind, int], points: int, few: int, share: list[float], delta: float
+    groups: dict[ExactPLD, int], points: int, few: int, share: list[float], delta: float
 ) -> None:
     kinds = [kind for kind, times in groups.items() for _ in range(times)]
     if math.prod(len(kind.atoms) for kind in kinds) > 20_000:
@@ -74,10 +73,9 @@ def test_however_coarse_the_lattice_it_encloses_the_enumeration(
 def test_only_mirrored_opposite_losses_are_coins() -> None:
     """Symmetric with four losses; with two opposite losses, but not symmetric; symmetric, with two and 0."""
     half = Fraction(1, 2)
-    four = envelope_kind([Atoms.of([(half, half / 4), (Fraction(1, 8), Fraction(1, 16)), (Fraction(3, 8), half)])])
-    skew = pair_kind(Atoms.of([(half, half / 3), (half / 2, half * 3 / 2), (half / 2, half * 0)]))
-    coin = envelope_kind([Atoms.of([(half, half / 4), (half / 4, half), (half * 3 / 4, half * 3 / 4)])])
-    assert skew is not None
+    four = dominating_pair([ExactPLD.of([(half, half / 4), (Fraction(1, 8), Fraction(1, 16)), (Fraction(3, 8), half)])])
+    skew = ExactPLD.of([(half, half / 3), (half / 2, half * 3 / 2), (half / 2, half * 0)]).complete()
+    coin = dominating_pair([ExactPLD.of([(half, half / 4), (half / 4, half), (half * 3 / 4, half * 3 / 4)])])
     assert skew.losses[0] == -skew.losses[-1]
     assert [len(kind.losses) for kind in (four, skew, coin)] == [5, 2, 3]
     assert [kind.is_coin for kind in (four, skew, coin)] == [False, False, True]
@@ -108,7 +106,7 @@ def test_multiples_of_one_loss_are_composed_exactly() -> None:
         one = flint.fmpz_poly([1] + [0] * (j - 1) + [rest] + [0] * (j - 1) + [ratio])
         law, scale = law * one**30, scale * (ratio + rest + 1) ** 30
     atoms = [(Fraction(int(law[i]), scale), Fraction(int(law[i]), scale * 2 ** (i - 300))) for i in range(300, 601)]
-    assert_meets(delta, FiniteProfile((Atoms.of(atoms),), "integers").delta(30.0))
+    assert_meets(delta, FiniteProfile((ExactPLD.of(atoms),), "integers").delta(30.0))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +139,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_two_laplace_coordinates_are_the_histogram_with_two() -> None:
     truth = account(LaplaceHistogram(k=3, scale=Fraction(2)))
     curve = OneCoordinate(Fraction(1, 2), "one coordinate")
-    upper, lower = compose(((upper_kind(curve), 2),), "two"), compose(((lower_kind(curve), 2),), "two")
+    upper, lower = compose(((dominating_curve(curve), 2),), "two"), compose(((dominated_curve(curve), 2),), "two")
     composed = account(Repeat(Laplace(scale=Fraction(2)), 2))
     assert composed.delta(0.3).low <= truth.delta(0.3).low
     assert composed.delta(0.3).high == upper.delta(0.3).high
@@ -151,32 +149,15 @@ def test_two_laplace_coordinates_are_the_histogram_with_two() -> None:
         assert exact.low * 0.98 <= lower.delta(epsilon).low <= exact.low
 
 
-class _OnePair(OneCoordinate):
-    """One coordinate's profile, said to be attained by one pair."""
-
-    one_pair: ClassVar[bool] = True
-
-
-@dataclass(frozen=True)
-class _Between(PrivacyProfile):
-    """Between the profiles of two coins."""
-
-    low: PrivacyProfile
-    high: PrivacyProfile
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        return Enclosure(self.low.delta(epsilon).low, self.high.delta(epsilon).high, Rigour.INTERVAL, "between")
-
-
 @pytest.mark.usefixtures("_quick")
 def test_what_is_known_of_the_pairs_that_occur_bounds_their_composition_from_below(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plan = Repeat(rr(3), 2)
-    monkeypatch.setattr(composition, "account", lambda *_: _OnePair(Fraction(1, 2), "one coordinate"))
+    monkeypatch.setattr(composition, "account", lambda *_: OneCoordinate(Fraction(1, 2), "one coordinate"))
     found, truth = composition.profile(plan).delta(0.3), account(LaplaceHistogram(k=3, scale=Fraction(2))).delta(0.3)
     assert truth.low * 0.98 <= found.low <= truth.low <= found.high <= truth.low * 1.01
-    monkeypatch.setattr(composition, "account", lambda *_: _Between(account(rr(3)), account(rr(4))))
+    monkeypatch.setattr(composition, "account", lambda *_: Bracket(account(rr(3)), account(rr(4))))
     found = composition.profile(plan).delta(0.3)
     assert found.low == account(Repeat(rr(3), 2)).delta(0.3).low
     assert found.high == account(Repeat(rr(4), 2)).delta(0.3).high
@@ -187,8 +168,8 @@ def test_what_is_known_of_the_pairs_that_occur_bounds_their_composition_from_bel
 def test_a_curve_lies_between_its_two_laws(pure: Fraction, share: float) -> None:
     curve, epsilon = OneCoordinate(pure, "one coordinate"), share * float(pure)
     truth = curve.delta(epsilon)
-    assert compose(((upper_kind(curve), 1),), "upper").delta(epsilon).high >= truth.low
-    assert compose(((lower_kind(curve), 1),), "lower").delta(epsilon).low <= truth.high
+    assert compose(((dominating_curve(curve), 1),), "upper").delta(epsilon).high >= truth.low
+    assert compose(((dominated_curve(curve), 1),), "lower").delta(epsilon).low <= truth.high
 
 
 @dataclass(frozen=True)
@@ -202,7 +183,7 @@ class _Noisy(PrivacyProfile):
 
 
 def test_upper_ends_that_are_not_convex_are_raised_until_they_are() -> None:
-    kind = upper_kind(_Noisy())
+    kind = dominating_curve(_Noisy())
     assert all(mass > 0 for _, mass in kind.atoms)
     for i in range(100):
         assert compose(((kind, 1),), "x").delta(i / 100).high >= 0.5 * (1 - i / 100) ** 2 * 0.99
@@ -214,11 +195,11 @@ def test_an_envelope_is_the_largest_of_its_pairs_and_their_mirrors(data: st.Data
     weights = st.lists(st.integers(1, 20), min_size=size, max_size=size)
     laws = [data.draw(weights) for _ in range(3)]
     pairs = {
-        Atoms.of((Fraction(a, sum(x)), Fraction(b, sum(y))) for a, b in zip(x, y, strict=True))
+        ExactPLD.of((Fraction(a, sum(x)), Fraction(b, sum(y))) for a, b in zip(x, y, strict=True))
         for x, y in permutations(laws, 2)
     }
-    kind, whole = envelope_kind(list(pairs)), FiniteProfile(tuple(pairs), "all")
-    assert sum((mass for _, mass in kind.atoms), kind.escape) == 1
-    assert sum((mass / ratio for ratio, mass in kind.atoms), kind.escape) == 1
+    kind, whole = dominating_pair(list(pairs)), FiniteProfile(tuple(pairs), "all")
+    assert sum((mass for _, mass in kind.atoms), kind.infinite) == 1
+    assert sum((mass / ratio for ratio, mass in kind.atoms), kind.infinite) == 1
     for epsilon in (0.0, 0.1, 0.5, 1.0, 2.0):
         assert enumerated([kind]).delta(epsilon).high == whole.delta(epsilon).high

@@ -21,6 +21,7 @@ from ldpaudit.adapters.callables import as_sampler, probe, resolve
 from ldpaudit.adapters.logs import Log, read_log
 from ldpaudit.adapters.objects import as_callable, claimed_epsilon
 from ldpaudit.adapters.programs import Program
+from ldpaudit.attacks import Reading
 from ldpaudit.errors import DeploymentError, ImplementationError
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -204,7 +205,7 @@ def test_a_log_does_not_run_out_whichever_of_its_inputs_are_given(given: tuple[i
     rng, rows = np.random.default_rng(4), {0: 4_000, 1: 4_000, 2: 1_000}
     log = Log({x: [x if rng.random() < 0.5 else int(y) for y in rng.integers(0, 3, size)] for x, size in rows.items()})
     function: Callable[..., Any] = log
-    found = audit(function, inputs=given, trials=log.trials_on(given, users), users=users)
+    found = audit(function, inputs=given, trials=log.trials_on(given, users), reading=Reading(users=users))
     assert found.trials == log.trials_on(given, users) > 400
 
 

@@ -12,8 +12,9 @@ import pytest
 
 import ldpaudit as ldp
 from ldpaudit.certificate import Certificate
-from ldpaudit.certify import claim_seed, derive, verify
+from ldpaudit.certify import claim_seed, verify
 from ldpaudit.deployment import loads
+from ldpaudit.derivation import derive
 from ldpaudit.errors import DeploymentError
 from ldpaudit.parallel import certify_all
 from ldpaudit.report import html

@@ -14,7 +14,7 @@ import pytest
 
 from ldpaudit import gate
 from ldpaudit.errors import DeploymentError
-from ldpaudit.report.gate import FORMATS
+from ldpaudit.report.gate import GateFormat
 from tests.helpers import ROOT
 
 DEPLOYMENT = """\
@@ -138,13 +138,13 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> gate.Gate:
 
 
 def test_junit_counts_a_failure(failed: gate.Gate) -> None:
-    root = ElementTree.fromstring(FORMATS["junit"](failed))
+    root = ElementTree.fromstring(GateFormat.junit.write(failed))
     assert (root.get("tests"), root.get("failures")) == ("1", "1")
     assert root.find("testsuite/testcase/failure") is not None
 
 
 def test_sarif_is_valid_against_the_schema_of_2_1_0(failed: gate.Gate) -> None:
-    log = json.loads(FORMATS["sarif"](failed))
+    log = json.loads(GateFormat.sarif.write(failed))
     schema = json.loads((ROOT / "tests/data/sarif-2.1.0.json").read_text())
     jsonschema.Draft4Validator(schema).validate(log)
     assert log["version"] == "2.1.0"
@@ -160,14 +160,14 @@ def test_sarif_is_valid_against_the_schema_of_2_1_0(failed: gate.Gate) -> None:
 
 
 def test_an_annotation_is_one_line(failed: gate.Gate) -> None:
-    line, *_ = FORMATS["github"](failed).splitlines()
+    line, *_ = GateFormat.github.write(failed).splitlines()
     assert line.startswith("::error file=ours.toml,line=8,title=ours/report refuted::")
 
 
 def test_every_format_names_the_claim_and_the_bound(failed: gate.Gate) -> None:
-    for name, write in FORMATS.items():
-        assert "ours/report" in write(failed), name
-        assert "epsilon is at least 1.99999" in write(failed), name
+    for each in GateFormat:
+        assert "ours/report" in each.write(failed), each
+        assert "epsilon is at least 1.99999" in each.write(failed), each
 
 
 LIFE = {
@@ -203,7 +203,7 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 PYTEST = "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
-CHECK = "from ldpaudit.cli import main; main()"
+CHECK = "from ldpaudit.commands import main; main()"
 
 
 def test_a_repositorys_life(tmp_path: Path) -> None:

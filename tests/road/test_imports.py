@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 
+import ldpaudit
 from tests.helpers import ROOT
 
 PACKAGE = ROOT / "ldpaudit"
 HEAVY = ("scipy", "sympy", "matplotlib", "numpy", "flint", "pydantic")
 OUTER = ("accountants", "attacks", "proofs")
 NOUNS = {
-    "mechanism", "neighbours", "plan", "claim", "enclosure", "profile", "evidence", "verdict", "certificate", "errors"
+    "mechanism", "neighbours", "plan", "claim", "enclosure", "profile", "evidence", "experiment", "verdict", "certificate",
+    "errors",
 }  # fmt: skip
 
 
@@ -91,18 +95,25 @@ def test_a_proof_imports_the_kernel_only() -> None:
 
 
 def test_only_certify_sees_all_three() -> None:
-    seeing = {f.stem for f in PACKAGE.glob("*.py") if set(OUTER) <= {m.split(".")[0] for m in ours(f)}}
-    assert seeing == {"certify"}
+    def sees(file: Path) -> set[str]:
+        return {module.split(".")[0].replace("derivation", "proofs") for module in ours(file)}
+
+    assert [f.stem for f in files("ldpaudit") if set(OUTER) <= sees(f)] == ["certify"]
+
+
+def test_a_derivation_shares_no_code_with_accountants_or_attacks() -> None:
+    for module in ours(PACKAGE / "derivation.py"):
+        assert module.split(".")[0] in NOUNS | {"mechanisms", "proofs"}, f"derivation.py imports {module}"
 
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys\nfrom ldpaudit.cli import app\ntry: app(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
+        "import sys\nfrom ldpaudit.commands import app\ntry: app(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert "certify" in done.stdout
     loaded = set(done.stdout.split("\n")[-2].split())
-    assert "ldpaudit.cli" in loaded
+    assert "ldpaudit.commands" in loaded
     assert loaded.isdisjoint(HEAVY)
 
 
@@ -120,8 +131,6 @@ def test_importing_everything_leaves_no_bare_name() -> None:
 
 
 def test_at_most_25_public_names() -> None:
-    import ldpaudit
-
     assert len(ldpaudit.__all__) <= 25
     for name in ldpaudit.__all__:
         assert getattr(ldpaudit, name) is not None
@@ -131,6 +140,11 @@ def test_at_most_25_public_names() -> None:
 ROOMS = {"numerics": 0, "pld": 1, "composition": 2, "shuffling": 2, "counting": 2, "sampling": 2, "limits": 2, "claims": 3}
 """How high each room of the accountants stands; a file that stands in no room is a stem's, and above them all."""
 STEM = 4
+ATTACK_ROOMS = {"attack": 0, "bounds": 0, "shared": 1, "games": 1, "engine": 2, "blackbox": 3}
+"""The same of the attacks; the noun `attack` is a file. The stems need it and `shared` alone, and stand above all."""
+ATTACK_STEM = 4
+LOOKUP = ROOT / "attacks" / "games" / "stems.py"
+"""The one place of the attacks' rooms that looks up to the stems."""
 
 
 def room_of(module: str, folder: str) -> str:
@@ -185,3 +199,105 @@ def test_no_import_of_a_sibling_is_overlooked(line: str, tmp_path: Path, monkeyp
     assert not misplaced(file, ROOMS, STEM, "account")
     file.write_text(line)
     assert misplaced(file, ROOMS, STEM, "account")
+
+
+@pytest.mark.parametrize(
+    "file", [f for f in files("attacks") if f not in (ROOT / "attacks/__init__.py", LOOKUP)], ids=module_of
+)
+def test_a_room_of_the_attacks_sees_lower_rooms_only(file: Path) -> None:
+    assert not misplaced(file, ATTACK_ROOMS, ATTACK_STEM, "")
+
+
+def test_the_attack_on_a_mechanism_is_looked_up_in_one_place() -> None:
+    assert misplaced(LOOKUP, ATTACK_ROOMS, ATTACK_STEM, "") == ["attacks.*"]
+
+
+def test_every_folder_of_the_attacks_is_a_room_with_an_order() -> None:
+    folders = {p.parent.name for p in (ROOT / "attacks").glob("*/__init__.py")}
+    nouns = {p.stem for p in (ROOT / "attacks").glob("*.py")} - {"__init__", *ldpaudit.mechanisms.stems()}
+    assert folders | nouns == set(ATTACK_ROOMS)
+
+
+def test_a_stem_of_the_attacks_needs_the_noun_and_what_stems_share_alone() -> None:
+    for stem in ldpaudit.mechanisms.stems():
+        seen = {room_of(m, "attacks") for m in ours(ROOT / "attacks" / f"{stem}.py") if m.startswith("attacks.")}
+        assert seen <= {"attack", "shared", *ldpaudit.mechanisms.stems()}, stem
+
+
+ANYTHING = {"ldpaudit": "its public names", "ldpaudit.adapters.callables": "the code of users"}
+"""Modules that import by a string that tells nothing beforehand, and what."""
+
+
+def modules() -> dict[str, Path]:
+    """All files of the program by the names under which they are imported."""
+    found = [file for folder in ("ldpaudit", *OUTER) for file in files(folder)]
+    return {module_of(f): f for f in found if not (ROOT / "ldpaudit" in f.parents and set(OUTER) & set(f.parts))}
+
+
+def arrows(known: dict[str, Path]) -> dict[str, set[str]]:
+    """What each module imports; but for `account`, which the rooms of the accountants may call upward."""
+    found: dict[str, set[str]] = {}
+    for module, file in known.items():
+        upward = module.startswith("ldpaudit.accountants.")
+        names = [n for n in imported(file) if n != "*" and not (upward and n == "ldpaudit.accountants.account")]
+        found[module] = {target for name in names for target in _meant(name, known)} - {module}
+    return found
+
+
+def _meant(name: str, known: dict[str, Path]) -> set[str]:
+    """The module that a name is, or is in; all that it may be, where a part of it is computed."""
+    if "*" in name:
+        return {module for module in known if fnmatchcase(module, name) and module.count(".") == name.count(".")}
+    while name and name not in known:
+        name = name.rpartition(".")[0]
+    return {name} if name else set()
+
+
+def circle(found: dict[str, set[str]]) -> list[str]:
+    """Modules of which each imports the one before it, the first and the last being one; none where there is no circle."""
+    try:
+        graphlib.TopologicalSorter(found).prepare()
+    except graphlib.CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_there_is_no_circle_of_imports_in_the_whole_program() -> None:
+    known = modules()
+    assert {"ldpaudit.certify", "ldpaudit.attacks.games.stems", "ldpaudit.proofs._kernel"} <= set(known)
+    found = arrows(known)
+    assert {m for m, file in known.items() if "*" in imported(file)} == set(ANYTHING)
+    found["ldpaudit"] |= set(ldpaudit._HOME.values())
+    assert circle(found) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import ldpaudit.claim",
+        "def f():\n    from ldpaudit.claim import Claim",
+        "if TYPE_CHECKING:\n    from ldpaudit import claim",
+        'import_module("ldpaudit.claim")',
+        'import_module(f"ldpaudit.{name}")',
+    ],
+)
+def test_no_circle_is_overlooked(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    (tmp_path / "ldpaudit").mkdir()
+    (tmp_path / "ldpaudit" / "claim.py").write_text("from ldpaudit.plan import Plan\n")
+    file = tmp_path / "ldpaudit" / "plan.py"
+    file.write_text("from fractions import Fraction\n")
+    assert not circle(arrows(modules()))
+    file.write_text(line)
+    assert {"ldpaudit.claim", "ldpaudit.plan"} <= set(circle(arrows(modules())))
+
+
+def test_account_alone_is_called_upward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    (tmp_path / "accountants" / "sampling").mkdir(parents=True)
+    (tmp_path / "accountants" / "__init__.py").write_text('import_module(f"{__name__}.sampling.subsample")\n')
+    file = tmp_path / "accountants" / "sampling" / "subsample.py"
+    file.write_text("from ldpaudit.accountants import account\n")
+    assert not circle(arrows(modules()))
+    file.write_text("from ldpaudit.accountants import other\n")
+    assert circle(arrows(modules()))

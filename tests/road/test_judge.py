@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ from ldpaudit.evidence import Evidence
 from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.plan import Guarantee
 from ldpaudit.verdict import Outcome, judge
+from tests.helpers import ROOT
 
 CLAIM = Claim("c", Guarantee(Fraction(1)), Fraction(1), Fraction(0), REPLACE_ONE)
 
@@ -82,6 +84,23 @@ def test_evidence_at_a_smaller_delta_does_not_refute_a_claim_that_allows_more() 
     generous = Claim("c", CLAIM.plan, CLAIM.epsilon, Fraction(1, 10), REPLACE_ONE)
     assert judge(generous, [], [evidence(2.0, delta=0.05)], []).outcome is Outcome.UNDECIDED
     assert judge(generous, [], [evidence(2.0, delta=0.1)], []).outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize("bound", [0.5, 1.0, 1 + 5e-10, 1 + 2e-9, 2.0])
+def test_evidence_refutes_an_epsilon_just_where_it_refutes_a_claim_of_it(bound: float) -> None:
+    refuted = bound > 1 + 1e-9
+    assert evidence(bound).refutes(CLAIM) == refuted
+    assert [evidence(bound).refutes(epsilon) for epsilon in (Fraction(1), 1.0, 1)] == [refuted] * 3
+
+
+def test_evidence_says_itself_whether_it_refutes_and_nobody_else_does() -> None:
+    for file in (ROOT / "ldpaudit").rglob("*.py"):
+        if {"accountants", "attacks", "proofs"} & set(file.relative_to(ROOT).parts) or file.name == "evidence.py":
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Compare) and any(isinstance(op, ast.Gt | ast.GtE | ast.Lt | ast.LtE) for op in node.ops):
+                compared = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+                assert "epsilon_lower" not in compared, f"{file.name}:{node.lineno} compares an evidence's bound"
 
 
 def test_an_admission_is_part_of_the_reason() -> None:

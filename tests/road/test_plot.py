@@ -15,7 +15,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Repeat
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.report.plot import draw
-from tests.road.test_cli import run
+from tests.helpers import run
 
 BINARY = account(KaryRandomizedResponse.for_epsilon(1, 2))
 REPEATED = account(Repeat(KaryRandomizedResponse.for_epsilon(1, 4), 30))

@@ -1,4 +1,4 @@
-"""Every mechanism in a few sizes, and its realistic mistakes: one file a stem, as everywhere."""
+"""Every mechanism in a few sizes, and its realistic mistakes: one file per stem, as everywhere."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from hypothesis.strategies import SearchStrategy
 
+from ldpaudit import account
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms import stem, stems
+
+Sample = Callable[[Any, int, np.random.Generator], Views]
+"""Code that is audited: an input, a number of views and a generator to the views."""
 
 
 @dataclass(frozen=True)
@@ -20,22 +25,64 @@ class Broken:
 
     mistake: str
     declared: Mechanism
-    implementation: Callable[[Any, int, np.random.Generator], Views]
+    implementation: Sample
     delta: float = 0.0
 
 
 @dataclass(frozen=True)
-class Zoo:
-    """One stem's animals.
+class Mutant:
+    """A mistake of one or two numbers: what is declared, and the mechanism that the code really runs.
 
-    `small`: laws that can be enumerated. `at_one`: epsilon(delta) is 1 within 1e-6, one a class at least.
-    `broken`: at least two mistakes a class. `delta`: 0, but where no epsilon is enough for that.
+    `sample` is the code, where it is not that of `runs`; its law is the same. `shown`, where given, is what the two are
+    compared by; otherwise a view's first and last place. Both epsilons are at `delta`.
+    """
+
+    mistake: str
+    declared: Mechanism
+    runs: Mechanism
+    sample: Sample | None = None
+    delta: float = 0.0
+    shown: Callable[[Views, Any], Views] | None = None
+
+    @property
+    def stem(self) -> str:
+        """Of the mechanism."""
+        return stem(self.declared)
+
+    @property
+    def claimed(self) -> float:
+        """What is declared, in nats, rounded up."""
+        return account(self.declared).epsilon(self.delta).high
+
+    @property
+    def truth(self) -> float:
+        """The code's own epsilon, in nats, rounded down."""
+        return account(self.runs).epsilon(self.delta).low
+
+
+def tenth(p: Fraction, up: bool = False, of: int = 10) -> Fraction:
+    """A probability cut to a multiple of 1/`of`."""
+    return Fraction(-((-p.numerator * of) // p.denominator) if up else p.numerator * of // p.denominator, of)
+
+
+@dataclass(frozen=True)
+class Zoo:
+    """One stem's examples.
+
+    `small`: laws that can be enumerated. `at_one`: epsilon(delta) is 1 within 1e-6, at least one per class.
+    `broken`: at least two mistakes per class. `mutants`: mistakes of one or two numbers, at least one.
+    `delta`: 0, except where no epsilon is enough for that.
+    `loose`: classes whose proofs bound, at some parameters, more than is attained.
+    `anywhere`: random mechanisms of the stem, where random parameters hardly ever fit together.
     """
 
     small: tuple[Mechanism, ...]
     at_one: tuple[Mechanism, ...]
     broken: tuple[Broken, ...]
+    mutants: tuple[Mutant, ...]
     delta: float | Fraction = 0.0
+    loose: tuple[type[Mechanism], ...] = ()
+    anywhere: SearchStrategy[Mechanism] | None = None
 
 
 def zoo(name: str) -> Zoo:
@@ -51,3 +98,4 @@ STEMS = stems()
 SMALL = [m for name in STEMS for m in zoo(name).small]
 AT_ONE = [m for name in STEMS for m in zoo(name).at_one]
 BROKEN = [b for name in STEMS for b in zoo(name).broken]
+MUTANTS = [m for name in STEMS for m in zoo(name).mutants]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +9,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from tests.zoo import Broken, Zoo
+from tests.zoo import Broken, Mutant, Zoo, tenth
 
 SKETCH = CountMeanSketch.for_epsilon(1.0, width=16, hashes=32, domain=100)
 LOUD = CountMeanSketch.for_epsilon(2.0, width=16, hashes=32, domain=100)
@@ -41,6 +43,17 @@ def it_flips_where_two_coins_agree(x: int, size: int, rng: np.random.Generator) 
     return HadamardCountMeanSketch(HADAMARD.width, HADAMARD.hashes, Fraction(1 - flip * flip), 100).sample(x, size, rng)
 
 
+def mutants() -> Iterator[Mutant]:
+    sketch, loud = (CountMeanSketch.for_epsilon(n, width=16, hashes=32, domain=100) for n in (1, 2))
+    one = HadamardCountMeanSketch.for_epsilon(1, width=16, hashes=32, domain=100)
+    yield Mutant("each coordinate spends the whole epsilon", sketch, replace(sketch, p=one.p))
+    yield Mutant("the flips are cut to quarters", loud, replace(loud, p=Fraction(3, 4)))
+    yield Mutant("the flips are cut to tenths", sketch, replace(sketch, p=1 - tenth(1 - sketch.p)))
+    yield Mutant("it flips where two coins agree", one, replace(one, p=1 - (1 - one.p) ** 2))
+    yield Mutant("the coin has two bits", one, replace(one, p=Fraction(3, 4)))
+    yield Mutant("the lie is a fair sign", one, replace(one, p=(1 + one.p) / 2))
+
+
 ZOO = Zoo(
     # Where the domain has two values, a third of the hash functions and more send both to one bucket.
     small=(CountMeanSketch(4, 3, Fraction(3, 4), domain=5), CountMeanSketch.for_epsilon(3, width=2, hashes=4, domain=3),
@@ -55,4 +68,5 @@ ZOO = Zoo(
         Broken("only +1 is flipped", HADAMARD, only_plus_one_is_flipped),
         Broken("it flips where two coins agree", HADAMARD, it_flips_where_two_coins_agree),
     ),
+    mutants=tuple(mutants()),
 )

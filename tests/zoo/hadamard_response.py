@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from tests.zoo import Broken, Zoo
+from tests.zoo import Broken, Mutant, Zoo, tenth
 
 TEN = HadamardResponse.for_epsilon(1.0, k=10)
 LARGE = HadamardResponse.for_epsilon(1.0, k=1_000)
@@ -31,6 +32,15 @@ def rejection_keeps_too_few_lies(x: int, size: int, rng: np.random.Generator) ->
     return views[:size]
 
 
+def mutants() -> Iterator[Mutant]:
+    ten, half = HadamardResponse.for_epsilon(1, k=10), HadamardResponse.for_epsilon(Fraction(1, 2), k=100)
+    yield Mutant("the lie may be the truth", ten, HadamardResponse(10, (1 + ten.p) / 2))
+    yield Mutant("the coin has two bits", ten, HadamardResponse(10, Fraction(3, 4)))
+    yield Mutant("p is rounded up to a tenth", half, HadamardResponse(100, tenth(half.p, up=True)))
+    yield Mutant("lies are kept with 1 - p for e**-epsilon", ten, HadamardResponse(10, 1 / (2 - ten.p)))
+    yield Mutant("epsilon is spent twice", half, HadamardResponse.for_epsilon(1, k=100))
+
+
 ZOO = Zoo(
     small=(HadamardResponse(2, Fraction(3, 4)), HadamardResponse.for_epsilon(2.5, k=7),
            HadamardResponse(8, Fraction(3, 5))),
@@ -40,4 +50,5 @@ ZOO = Zoo(
         Broken("the coin has two bits", LARGE, the_coin_has_two_bits),
         Broken("rejection keeps too few lies", TEN, rejection_keeps_too_few_lies),
     ),
+    mutants=tuple(mutants()),
 )

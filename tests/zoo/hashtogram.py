@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.mechanisms._parameters import odds
 from ldpaudit.mechanisms.hashtogram import Hashtogram
-from tests.zoo import Broken, Zoo
+from tests.zoo import Broken, Mutant, Zoo, tenth
 
 MANY = 1 << 20
 ONE = Hashtogram.for_epsilon(1.0, MANY, domain=1 << 40)
@@ -30,6 +33,14 @@ def the_coin_moves_to_another_column(x: int, size: int, rng: np.random.Generator
     return np.stack([index, ONE.signs(x, index)], axis=-1)
 
 
+def mutants() -> Iterator[Mutant]:
+    m = Hashtogram.for_epsilon(1, users=1 << 20, domain=1 << 40)
+    yield Mutant("the coin has two bits", m, replace(m, p=Fraction(3, 4)))
+    yield Mutant("the lie is a fair sign", m, replace(m, p=(1 + m.p) / 2))
+    yield Mutant("p is rounded up to a tenth", m, replace(m, p=tenth(m.p, up=True)))
+    yield Mutant("epsilon is spent on each of two transforms", m, replace(m, p=odds(2)))
+
+
 ZOO = Zoo(
     small=(Hashtogram(MANY, 2, 2, 1, Fraction(3, 4)), Hashtogram(MANY, 23, 4, 3, Fraction(2, 3), seed=5, index=9),
            Hashtogram.for_epsilon(2.5, MANY, domain=16)),
@@ -39,4 +50,5 @@ ZOO = Zoo(
         Broken("the lie is a fair sign", ONE, the_lie_is_a_fair_sign),
         Broken("the coin moves to another column", ONE, the_coin_moves_to_another_column),
     ),
+    mutants=tuple(mutants()),
 )

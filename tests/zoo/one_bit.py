@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
-from tests.zoo import Broken, Zoo
+from tests.zoo import Broken, Mutant, Zoo, tenth
 
 MEAN = OneBitMean.for_epsilon(1.0)
 TWICE = OneBitMean.for_epsilon(2.0)
@@ -46,6 +47,16 @@ def a_one_is_never_flipped(x: int, size: int, rng: np.random.Generator) -> NDArr
     return views
 
 
+def mutants() -> Iterator[Mutant]:
+    mean, twice, table = OneBitMean.for_epsilon(1), OneBitMean.for_epsilon(2), DBitFlip.for_epsilon(1, k=5, d=3)
+    yield Mutant("probabilities are rounded to tenths", twice, OneBitMean(Fraction(1, 10), Fraction(9, 10)))
+    yield Mutant("the lower end is halved", mean, OneBitMean(mean.low / 2, mean.high))
+    yield Mutant("e is taken for 3", mean, OneBitMean(Fraction(1, 4), Fraction(3, 4)))
+    yield Mutant("a number's upper end leaves the range", mean, OneBitMean(mean.low, mean.high + (mean.high - mean.low) / 10))
+    yield Mutant("each bit spends the whole epsilon", table, DBitFlip(5, 3, mean.high))
+    yield Mutant("the flips are cut to tenths", table, DBitFlip(5, 3, 1 - tenth(1 - table.p)))
+
+
 ZOO = Zoo(
     small=(OneBitMean(Fraction(1, 5), Fraction(2, 3)), OneBitMean(Fraction(2, 5), Fraction(9, 10), Fraction(1, 4), 4),
            OneBitMean.for_epsilon(2, reports=3), DBitFlip(4, 2, Fraction(3, 4)), DBitFlip(3, 1, Fraction(2, 3)),
@@ -60,4 +71,6 @@ ZOO = Zoo(
         Broken("the user's own bucket is always drawn", BUCKETS, the_users_own_bucket_is_always_drawn),
         Broken("a one is never flipped", BUCKETS, a_one_is_never_flipped),
     ),
+    mutants=tuple(mutants()),
+    loose=(OneBitMean,),
 )

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +9,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
-from tests.zoo import Broken, Zoo
+from tests.zoo import Broken, Mutant, Zoo, tenth
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 CHROMIUM = Rappor(bits=32, hashes=2, f=HALF, p=QUARTER, q=1 - QUARTER)
@@ -53,6 +55,18 @@ def the_random_bit_is_or_ed_in(x: int, size: int, rng: np.random.Generator) -> N
     return KEPT.signature(x) | (rng.random((size, KEPT.bits)) < float(KEPT.f / 2))
 
 
+def mutants() -> Iterator[Mutant]:
+    kept = PermanentRappor.for_epsilon(1, bits=16, hashes=2, domain=100)
+    one, both = Rappor.for_epsilon(1, bits=8, hashes=1, f=Fraction(1, 4)), Rappor.for_epsilon(1, bits=16, hashes=2)
+    yield Mutant("f is for one hash, and there are two", kept,
+                 replace(kept, f=PermanentRappor.for_epsilon(1, bits=16, hashes=1).f))
+    yield Mutant("f is cut to tenths", kept, replace(kept, f=tenth(kept.f)))
+    yield Mutant("the permanent response is left out", one, replace(one, f=Fraction(0)))
+    yield Mutant("half of f is half again", both, replace(both, f=both.f / 2))
+    yield Mutant("p and q are rounded to tenths", both, replace(both, p=tenth(both.p), q=tenth(both.q, up=True)))
+    yield Mutant("p is cut to eighths, q is its rest", one, replace(one, p=tenth(one.p, of=8), q=1 - tenth(one.p, of=8)))
+
+
 ZOO = Zoo(
     small=(Rappor(4, 2, HALF, QUARTER, 1 - QUARTER, domain=6),
            Rappor(3, 2, Fraction(1, 3), Fraction(2, 5), Fraction(4, 5), reports=3, domain=5),
@@ -68,4 +82,6 @@ ZOO = Zoo(
         Broken("the random bit is drawn half as often", KEPT, the_random_bit_is_drawn_half_as_often),
         Broken("the random bit is or-ed in", KEPT, the_random_bit_is_or_ed_in),
     ),
+    mutants=tuple(mutants()),
+    loose=(PermanentRappor, Rappor),
 )

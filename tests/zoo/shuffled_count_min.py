@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shuffled_count_min import Held, OneSidedShuffledCountMin, ShuffledCountMin
-from tests.zoo import Broken, Zoo
+from tests.zoo import Broken, Mutant, Zoo
 
 SIXTY = ShuffledCountMin(60, domain=64, rows=1, buckets=200, gamma=Fraction(1, 10))
 TWO_ROWS = ShuffledCountMin(6, domain=9, rows=2, buckets=50, gamma=Fraction(1, 4))
@@ -62,6 +62,14 @@ MISTAKES: tuple[Any, ...] = (
     all_users_toss_the_same_coins,
     a_client_that_retries_sends_her_values_twice,
 )
+
+
+def mutants() -> Iterator[Mutant]:
+    cells = ShuffledCountMin(400, 64, 1, 2000, Fraction(1, 10))
+    yield Mutant("a quarter of the coins is lost", cells, replace(cells, gamma=Fraction(3, 40)), delta=0.01)
+    yield Mutant("half of the coins are lost", cells, replace(cells, gamma=Fraction(1, 20)), delta=0.01)
+
+
 ZOO = Zoo(
     small=(
         ShuffledCountMin(3, domain=4, rows=1, buckets=3, gamma=Fraction(1, 3)),
@@ -75,4 +83,5 @@ ZOO = Zoo(
         *(without(ONE_SIDED, mistake) for mistake in MISTAKES[:2]),
     ),
     delta=DELTA,
+    mutants=tuple(mutants()),
 )

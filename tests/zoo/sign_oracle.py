@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.sign_oracle import SignOracle
-from tests.zoo import Broken, Zoo
+from tests.zoo import Broken, Mutant, Zoo, tenth
 
 MANY = 1 << 20
 ONE = SignOracle.for_epsilon(1.0, MANY, domain=100)
@@ -32,6 +34,14 @@ def bits_in_place_of_signs_are_multiplied(x: int, size: int, rng: np.random.Gene
     return views
 
 
+def mutants() -> Iterator[Mutant]:
+    quarter, m = (SignOracle.for_epsilon(value, users=1 << 20, domain=100) for value in (Fraction(1, 4), 1))
+    yield Mutant("1/2 + epsilon/2 for e**epsilon / (1 + e**epsilon)", quarter, replace(quarter, p=Fraction(5, 8)))
+    yield Mutant("the coin has two bits", m, replace(m, p=Fraction(3, 4)))
+    yield Mutant("the lie is a fair sign", m, replace(m, p=(1 + m.p) / 2))
+    yield Mutant("p is rounded up to a tenth", m, replace(m, p=tenth(m.p, up=True)))
+
+
 ZOO = Zoo(
     small=(SignOracle.warm_up(Fraction(1, 4), MANY), SignOracle.for_epsilon(2.5, MANY, domain=7),
            SignOracle(MANY, 12, Fraction(3, 5), seed=4, index=77)),
@@ -41,4 +51,5 @@ ZOO = Zoo(
         Broken("the lie is a fair sign", ONE, the_lie_is_a_fair_sign),
         Broken("bits in place of signs are multiplied", ONE, bits_in_place_of_signs_are_multiplied),
     ),
+    mutants=tuple(mutants()),
 )

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from hypothesis import reject
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.mechanisms._thresh_pair import Play
 from ldpaudit.mechanisms.thresh import Thresh
-from tests.zoo import Broken, Zoo
+from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
+from tests.zoo import Broken, Mutant, Zoo
 
 FORCED = Thresh(3_200, epochs=6, rounds=2_100, epsilon=Fraction(7, 5), delta=Fraction(419, 9953), smallest=3_200)
 """Every user's first vote is yes."""
@@ -50,6 +54,23 @@ def the_bias_of_an_estimate_is_doubled(x: Play, size: int, rng: np.random.Genera
     return published(chances, size, rng)
 
 
+@st.composite
+def anywhere(draw: st.DrawFn, owner: type[Thresh | ThreshRepaired]) -> Thresh | ThreshRepaired:
+    """THRESH with random parameters, which need to be large to fit together."""
+    users, epochs, rounds = draw(st.integers(1_000, 10**6)), draw(st.integers(2, 7)), draw(st.integers(10, 50_000))
+    epsilon = draw(st.fractions(Fraction(1, 2), 8, max_denominator=8))
+    try:
+        return owner(users, epochs, rounds, epsilon, Fraction(1, 20), users)
+    except ValueError:
+        reject()
+
+
+def mutants() -> Iterator[Mutant]:
+    yield Mutant("epsilon is half again", FORCED, replace(FORCED, epsilon=FORCED.epsilon * Fraction(3, 2)))
+    yield Mutant("epsilon is a tenth more", FREE, replace(FREE, epsilon=FREE.epsilon * Fraction(11, 10)))
+    yield Mutant("epsilon is twice itself", FREE, replace(FREE, epsilon=FREE.epsilon * 2))
+
+
 ZOO = Zoo(
     small=(
         Thresh(1_000, epochs=3, rounds=500, epsilon=Fraction(3), delta=Fraction(1, 20), smallest=1_000),
@@ -68,4 +89,6 @@ ZOO = Zoo(
         Broken("one coin serves the whole transcript", FORCED, one_coin_serves_the_whole_transcript),
         Broken("the bias of an estimate is doubled", FREE, the_bias_of_an_estimate_is_doubled),
     ),
+    mutants=tuple(mutants()),
+    anywhere=anywhere(Thresh),
 )

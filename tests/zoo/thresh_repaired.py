@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 from ldpaudit.mechanisms._thresh_pair import Play
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
-from tests.zoo import Broken, Zoo
+from tests.zoo import Broken, Mutant, Zoo
+from tests.zoo.thresh import anywhere
 
 SIX = ThreshRepaired(4_400, epochs=6, rounds=4_200, epsilon=Fraction(11, 5), delta=Fraction(269, 5932), smallest=4_400)
 
@@ -27,6 +29,15 @@ def only_yes_votes_are_randomized(x: Play, size: int, rng: np.random.Generator) 
     return views
 
 
+def mutants() -> Iterator[Mutant]:
+    yield Mutant("epsilon is half again", SIX, replace(SIX, epsilon=SIX.epsilon * Fraction(3, 2)))
+    yield Mutant("the counter is checked before it grows", SIX, _printed(SIX))
+
+
+def _printed(m: ThreshRepaired) -> Thresh:
+    return Thresh(**{field.name: getattr(m, field.name) for field in fields(m)})
+
+
 ZOO = Zoo(
     small=(
         ThreshRepaired(4_000, epochs=4, rounds=3_000, epsilon=Fraction(3), delta=Fraction(1, 20), smallest=4_000),
@@ -39,4 +50,6 @@ ZOO = Zoo(
         Broken("the counter is checked before it grows", SIX, the_counter_is_checked_before_it_grows),
         Broken("only yes votes are randomized", SIX, only_yes_votes_are_randomized),
     ),
+    mutants=tuple(mutants()),
+    anywhere=anywhere(ThreshRepaired),
 )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms._trie import Data
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
-from tests.zoo import Broken, Zoo
+from tests.zoo import Broken, Mutant, Zoo
 
 DELTA = 0.024835367614167186
 """At which epsilon is 1, for the first one below."""
@@ -71,6 +72,10 @@ def nobody_looks_whether_the_shorter_prefix_has_grown(x: Data, size: int, rng: n
     return views
 
 
+def mutants() -> Iterator[Mutant]:
+    yield Mutant("the batch is a twentieth larger", ONE, replace(ONE, batch=6_300), delta=DELTA)
+
+
 ZOO = Zoo(
     small=(
         # One user less than the threshold is the worst at every epsilon.
@@ -95,4 +100,5 @@ ZOO = Zoo(
         ),
     ),
     delta=DELTA,
+    mutants=tuple(mutants()),
 )

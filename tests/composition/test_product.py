@@ -9,18 +9,21 @@ from itertools import product as cartesian
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ldpaudit.accountants.pld import product as accounting
-from ldpaudit.accountants.pld.finite import Atoms, FiniteProfile
+from ldpaudit.accountants import account
+from ldpaudit.accountants.composition import product as accounting
+from ldpaudit.accountants.pld.exact import ExactPLD, Pair
+from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.attacks.shared.memoized_bits import CERTAIN, count_losses, look_up
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms import _bits as mechanisms
 from ldpaudit.mechanisms._hashing import PRIME, buckets, coefficients
 from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.mechanisms.rappor import Rappor
+from ldpaudit.plan import Repeat
 
 SAMPLE = 20_000
 LEVEL = 1e-6
@@ -97,14 +100,14 @@ def law(atoms: list[tuple[int, int]]) -> list[tuple[Fraction, Fraction]]:
     return [(Fraction(p, totals[0]), Fraction(q, totals[1])) for p, q in atoms]
 
 
-def enumerated(pair: accounting.Pair) -> FiniteProfile:
+def enumerated(pair: Pair) -> FiniteProfile:
     atoms = []
     for views in cartesian(*(part for part, times in pair for _ in range(times))):
         p, q = Fraction(1), Fraction(1)
         for a, b in views:
             p, q = p * a, q * b
         atoms.append((p, q))
-    return FiniteProfile((Atoms.of(atoms),), "enumeration")
+    return FiniteProfile((ExactPLD.of(atoms),), "enumeration")
 
 
 @given(one=parts, other=parts, times=st.integers(0, 3), epsilon=epsilons, delta=deltas)
@@ -117,30 +120,41 @@ def test_a_product_is_what_enumeration_says(
     assert ours.epsilon(delta) == FiniteProfile(truth.pairs, "product").epsilon(delta)
 
 
-@given(one=parts, other=parts, bins=st.integers(1, 20), epsilon=epsilons, delta=deltas)
-def test_coarse_atoms_enclose_the_product(
-    one: list[tuple[int, int]], other: list[tuple[int, int]], bins: int, epsilon: float, delta: Fraction
+@settings(max_examples=40, deadline=None)
+@given(one=parts, other=parts, times=st.integers(1, 3), epsilon=epsilons, delta=deltas)
+def test_a_product_too_large_to_multiply_out_is_composed(
+    one: list[tuple[int, int]], other: list[tuple[int, int]], times: int, epsilon: float, delta: Fraction
 ) -> None:
-    pair = [(law(one), 2), (law(other), 2)]
+    pair = [(law(one), times), (law(other), 2)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(accounting, "LIMIT", 0)
-        patch.setattr(accounting, "_BINS", bins)
-        ours, truth = accounting.product_profile([pair], "coarse"), enumerated(pair)
+        ours, truth = accounting.product_profile([pair], "composed"), enumerated(pair)
+    assert isinstance(ours, accounting.ProductProfile)
     for e, t in ((ours.delta(epsilon), truth.delta(epsilon)), (ours.epsilon(delta), truth.epsilon(delta))):
-        assert e.rigour is Rigour.INTERVAL
         assert e.low <= t.high
         assert t.low <= e.high
-    assert ours.epsilon(0).high == pytest.approx(truth.epsilon(0).high, rel=1e-12)
+        assert e.high <= max(t.high * (1 + 1e-9), t.high + 1e-12)
 
 
-@given(atoms=parts)
-def test_a_lump_is_rounded_outward(atoms: list[tuple[int, int]]) -> None:
-    thirds = [(p / Fraction(3), q / Fraction(7)) for p, q in atoms if p and q] or [(Fraction(1, 3), Fraction(1, 7))]
-    p, q = (sum(side, Fraction(0)) for side in zip(*thirds, strict=True))
-    (p_low, q_low), (p_high, q_high) = (accounting._lump(thirds, up) for up in (False, True))
-    assert p_low <= p <= p_high
-    assert q_high <= q <= q_low
-    assert p_high / q_high >= max(a / b for a, b in thirds)
+def test_a_report_of_many_bits_is_known_to_six_digits() -> None:
+    m = Rappor(128, 2, Fraction(1, 2), p=Fraction(1, 2), q=Fraction(3, 4), reports=32)
+    at, whole = account(m).delta(2), account(m).epsilon(1e-6)
+    assert 0.27490763 <= at.low <= at.high <= 0.27490780
+    assert whole.relative_width < 1e-5
+    assert account(Repeat(m, 3)).delta(4).relative_width < 1e-5
+
+
+def test_at_delta_0_all_bits_tell_together() -> None:
+    m = Rappor(64, 2, Fraction(1, 2), p=Fraction(1, 4), q=Fraction(3, 4), reports=64)
+    profile = account(m)
+    assert isinstance(profile, accounting.ProductProfile)
+    one, zero = m.bit_law(1), m.bit_law(0)
+    ratio = max(a / b for a, b in zip(one, zero, strict=True)) * max(b / a for a, b in zip(one, zero, strict=True))
+    pure = profile.epsilon(0)
+    assert pure.rigour is Rigour.EXACT
+    assert pure.low == pytest.approx(2 * math.log(ratio), rel=1e-12)
+    assert pure.relative_width < 1e-15
+    assert profile.delta(pure.high).high == 0
 
 
 def test_losses_of_counts_are_logarithms_of_the_laws_ratio() -> None:
@@ -157,15 +171,3 @@ def test_losses_of_counts_that_never_occur_are_0_and_certain_ones_finite() -> No
     assert count_losses(1, (one, zero), (one, zero)).tolist() == [-CERTAIN, CERTAIN]
     with pytest.raises(ValueError, match="counts from 0 to 1"):
         look_up(count_losses(1, (one, zero), (one, zero)), [0, -1])
-
-
-def test_coarse_atoms_are_close() -> None:
-    bit = [(Fraction(n, 91), Fraction(14 - n, 91)) for n in range(1, 14)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(accounting, "LIMIT", 0)
-        coarse = accounting.product_profile([[(bit, 3)]], "coarse")
-    exact = accounting.product_profile([[(bit, 3)]], "exact")
-    for epsilon in (0.5, 2.0, 5.0):
-        e, truth = coarse.delta(epsilon), exact.delta(epsilon)
-        assert 0.97 * truth.high <= e.low <= truth.high
-        assert truth.low <= e.high <= 1.03 * truth.low

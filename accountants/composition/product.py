@@ -1,0 +1,90 @@
+r"""Profiles of views with independent parts, such as the bits of a report.
+
+A pair of laws of the whole view is a product of the parts' pairs, so that its loss is the sum of theirs: one report is
+already a composition, and goes through the same three ways (`compose`). Where the products of likelihood ratios are few,
+they are merged as they come up: d equal parts with s views each cost :math:`\binom{d+s-1}{d}` and never :math:`s^d`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from ldpaudit.accountants.composition.compose import compose
+from ldpaudit.accountants.pld.distribution import Groups
+from ldpaudit.accountants.pld.exact import ExactPLD, Pair, product
+from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.profiles import LargestProfile
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.profile import Number, PrivacyProfile
+
+LIMIT = 1 << 14
+"""Joint likelihood ratios up to which a pair of laws is multiplied out in rationals; a second of work."""
+_REPORTS, _REPORT_BITS = 1024, 1 << 14
+"""Most reports of a memoized bit that are counted exactly, and most bits that their probabilities may have."""
+
+
+@dataclass(frozen=True)
+class ProductProfile(PrivacyProfile):
+    """The largest delta over pairs of laws of independent parts, too many to multiply out.
+
+    Parameters
+    ----------
+    pairs : tuple of Groups
+        Every pair of neighbours' laws that could be the worst, in both directions where these differ; all of them occur.
+    source : str
+        The theorem behind the reduction to these pairs.
+    """
+
+    pairs: tuple[Groups, ...]
+    source: str
+
+    @cached_property
+    def _profile(self) -> PrivacyProfile:
+        return LargestProfile(tuple(compose(pair, self.source) for pair in self.pairs))
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """EXACT where all losses are multiples of one, or there is only one kind of part; else INTERVAL."""
+        return self._profile.delta(epsilon)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """As `delta`."""
+        return self._profile.epsilon(delta)
+
+
+def product_profile(pairs: Iterable[Pair], source: str) -> PrivacyProfile:
+    """The largest delta over pairs of laws of independent parts; each pair is meant in the direction given only.
+
+    Parameters
+    ----------
+    pairs : iterable of Pair
+        Every pair of neighbours' laws that could be the worst, in both directions where these differ.
+    source : str
+        The theorem behind the reduction to these pairs.
+
+    Returns
+    -------
+    PrivacyProfile
+        EXACT where a pair has at most 16,384 joint likelihood ratios; else as `ProductProfile` says.
+    """
+    pairs = list(pairs)
+    sizes = [math.prod(math.comb(n + len(part) - 1, n) for part, n in pair) for pair in pairs]
+    if max(sizes) <= LIMIT:
+        return FiniteProfile(tuple(ExactPLD.of(product(pair)) for pair in pairs), source)
+    return ProductProfile(tuple(dict.fromkeys(map(_groups, pairs))), source)
+
+
+def _groups(pair: Pair) -> Groups:
+    counts: dict[ExactPLD, int] = {}
+    for part, times in pair:
+        law = ExactPLD.of(part)
+        counts[law] = counts.get(law, 0) + times
+    return tuple((law, times) for law, times in counts.items() if times)
+
+
+def exact_reports(*probabilities: Fraction) -> int:
+    """Number of reports of a memoized bit that are counted exactly; each one more lengthens the probabilities' fractions."""
+    return max(1, min(_REPORTS, _REPORT_BITS // max(p.denominator.bit_length() for p in probabilities)))

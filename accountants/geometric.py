@@ -1,0 +1,149 @@
+r"""What two-sided geometric noise costs.
+
+The loss of the inputs 0 and B at a view y is ``(B - 2y) log(1/alpha)`` for y from 0 to B and stays what it is at the ends
+beyond them: B + 1 values, though the views are infinitely many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+from typing import ClassVar
+
+import flint
+
+from ldpaudit.accountants.numerics.balls import ball, ceil, floor
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.pld.exact import Atom, both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+
+_LISTED = 100
+"""Largest bound whose losses are listed as rationals, which composition profits from. It takes 0.15 s here, and the cube of
+that beyond (75 s at 1,000); the closed form takes 1 ms at any bound."""
+_MAX_PRECISION = 1 << 16
+
+
+@dataclass(frozen=True)
+class ClosedForm(PrivacyProfile):
+    """The profile of the inputs 0 and `bound`, by the formula in the docstring of `untruncated`."""
+
+    bound: int
+    alpha: Fraction
+    source: str
+    one_pair: ClassVar[bool] = True
+    """One pair of inputs attains it at every epsilon, either way round: what composition may build on from below."""
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """At the last t whose loss ``(bound - 2t) log(1/alpha)`` is above epsilon."""
+        if math.isinf(require_epsilon(epsilon)):
+            return Enclosure.of(0, source=self.source)
+        return self._narrow(lambda: self._delta(ball(Fraction(epsilon)))).clamp(0.0, 1.0)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """The largest that any event {y <= t} needs: up to ``alpha**(t + 1) = 1 - delta`` it grows with t, then it falls."""
+        require_delta(delta)
+        found = self._narrow(lambda: self._exp_epsilon(ball(1 - Fraction(delta))).log())
+        return found.clamp(0.0, math.inf)
+
+    def _delta(self, epsilon: flint.arb) -> flint.arb:
+        alpha, best = ball(self.alpha), flint.arb(0)
+        for t in self._near((self.bound + epsilon / alpha.log()) / 2):
+            lost = alpha ** (t + 1) + epsilon.exp() * alpha ** (self.bound - t)
+            best = best.max(1 - lost / (1 + alpha))
+        return best
+
+    def _exp_epsilon(self, kept: flint.arb) -> flint.arb:
+        alpha, best = ball(self.alpha), flint.arb(1)
+        for t in self._near(kept.log() / alpha.log() - 1):
+            best = best.max(((1 + alpha) * kept - alpha ** (t + 1)) / alpha ** (self.bound - t))
+        return best
+
+    def _near(self, place: flint.arb) -> range:
+        """The events {y <= t} next to a place on the line; more than are needed do no harm, for the largest is taken."""
+        last = self.bound - 1
+        return range(min(max(floor(place) - 1, 0), last), min(max(ceil(place) + 1, 0), last) + 1)
+
+    def _narrow(self, value: Callable[[], flint.arb]) -> Enclosure:
+        bits = 128 + 2 * self.alpha.denominator.bit_length()  # however near alpha is to 1, its logarithm is not 0
+        return narrow(value, self.source, bits=bits, most=max(bits, _MAX_PRECISION), floats=1)
+
+
+@singledispatch
+def profile(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    """Profile of either mechanism; see `untruncated` and `truncated`."""
+    raise Unsupported(m, "it is not one of the geometric mechanisms")
+
+
+@profile.register
+def untruncated(m: Geometric, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    r"""Exact profile of two-sided geometric noise on an integer from 0 to B.
+
+    .. math:: \delta(\varepsilon) = \max_{0 \le t < B} \Bigl(1 - \frac{\alpha^{t+1}}{1+\alpha}
+              - e^\varepsilon \frac{\alpha^{B-t}}{1+\alpha}\Bigr)_+, \qquad \varepsilon(0) = B \log \frac1\alpha
+
+    The likelihood ratio of any two inputs falls as y grows, so that the best event is {y <= t} or its mirror image; and
+    {y <= t} is most probable for the input 0 and least for B. So the inputs 0 and B are worse than all others at every
+    epsilon. Tight: attained by them on {y <= t}, for epsilon(0) on {y <= 0}. Source: Ghosh, Roughgarden, Sundararajan 2009
+    for epsilon(0). Proof: proofs/geometric.py, of epsilon(0).
+
+    Parameters
+    ----------
+    m : Geometric
+        ``bound >= 1`` and ``0 < alpha < 1``, as its constructor ensures.
+    neighbours : Neighbours
+        Replace-one.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. Rigour EXACT at every epsilon.
+    """
+    source = "geometric noise: bound * log(1/alpha), attained at y <= 0"
+    if m.bound > _LISTED:
+        return ClosedForm(m.bound, m.alpha, source)
+    return FiniteProfile(both_directions(_atoms(m.bound, m.alpha)), source)
+
+
+def _atoms(bound: int, alpha: Fraction) -> list[Atom]:
+    """Probabilities of the losses of the inputs 0 and B: of {y <= 0}, of each view between the two, of {y >= B}."""
+    tails = [alpha**distance / (1 + alpha) for distance in range(bound + 1)]
+    between = [((1 - alpha) * tails[y], (1 - alpha) * tails[bound - y]) for y in range(1, bound)]
+    return [(tails[0], tails[bound]), *between, (tails[bound], tails[0])]
+
+
+@profile.register
+def truncated(m: TruncatedGeometric, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    r"""Exact profile of the same noise, truncated to the inputs' range.
+
+    That of `untruncated`, at every epsilon: all views that are shown as an end have the same likelihood ratio, for any two
+    inputs, so that truncation hides nothing that an adversary could use. Up to a bound of 100 this is
+    computed from the law itself, not assumed; tests compare the two. The inputs 0 and B are the worst for the same reason.
+
+    Tight: attained by them on {y <= t}, for epsilon(0) on {y = 0}. Source: Ghosh, Roughgarden, Sundararajan 2009 for
+    epsilon(0). Proof: proofs/geometric.py, of epsilon(0).
+
+    Parameters
+    ----------
+    m : TruncatedGeometric
+        ``bound >= 1`` and ``0 < alpha < 1``, as its constructor ensures.
+    neighbours : Neighbours
+        Replace-one.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. Rigour EXACT at every epsilon.
+    """
+    source = "truncated geometric noise: bound * log(1/alpha), attained at y = 0"
+    if m.bound > _LISTED:
+        return ClosedForm(m.bound, m.alpha, source)
+    return FiniteProfile(both_directions(law_atoms(m.law(0), m.law(m.bound))), source)

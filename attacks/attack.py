@@ -1,0 +1,64 @@
+"""The attack on one mechanism: which inputs to compare, and what in a view tells them apart.
+
+Each stem makes one of these; the games play it. Nothing here samples, counts or knows a mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanism import Views
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """The game on k inputs: any two of them are neighbours, and a guess names the one that made a view.
+
+    Parameters
+    ----------
+    inputs : tuple
+        At least two.
+    guess : callable
+        Views to positions in `inputs`, shape ``(size,)``; -1 abstains.
+    shares : sequence of float
+        For each input the declared probability that a guess at it is right, inputs being equally likely.
+    event : str
+        The guess, in words.
+    """
+
+    inputs: tuple[Any, ...]
+    guess: Callable[[Views], NDArray[np.int64]]
+    shares: Sequence[float]
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """Two inputs and a score that tells them apart.
+
+    Parameters
+    ----------
+    pair : tuple
+        Two neighbouring inputs.
+    score : callable
+        Views to an array of log-likelihood ratios under the declared mechanism, shape ``(size,)``: the larger, the more
+        the view speaks for the first input; 0 where it speaks for neither, an infinity where the other input never
+        shows it. Scores of repeated runs are added.
+    event : str
+        What the extreme scores are, in words.
+    many : Many or None
+        The k-input form, where the mechanism has one.
+    baits : tuple of Attack
+        Other pairs, which show little if the code is as declared, and much if it is wrong in a likely way.
+    """
+
+    pair: tuple[Any, Any]
+    score: Callable[[Views], NDArray[np.float64]]
+    event: str
+    many: Many | None = None
+    baits: tuple[Attack, ...] = ()

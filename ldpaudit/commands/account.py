@@ -1,0 +1,108 @@
+"""``ldpaudit account``: what a mechanism costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ldpaudit.commands.options import Format, FormatOption, NameArgument, ParametersArgument, deployed, whole
+from ldpaudit.commands.output import console, progress, say, say_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from ldpaudit.accountants.claims.published import Published
+    from ldpaudit.enclosure import Enclosure
+    from ldpaudit.neighbours import Neighbours
+    from ldpaudit.plan import Plan
+
+_WORDS = {True: "is kept", False: "is not kept", None: "is neither shown nor refuted"}
+
+
+def account(
+    mechanism: NameArgument,
+    parameters: ParametersArgument = None,
+    delta: Annotated[str | None, typer.Option(help="Ask for epsilon at this delta; by default 0.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(help="Ask for delta at this epsilon instead; with --delta, whether the two are kept.")
+    ] = None,
+    shuffle: Annotated[
+        int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are shuffled.")
+    ] = None,
+    subsample: Annotated[
+        int | None,
+        typer.Option(parser=whole, metavar="<int>", help="Number of users from whom who runs it is drawn, without replacement."),
+    ] = None,
+    repeat: Annotated[int | None, typer.Option(parser=whole, metavar="<int>", help="Number of repetitions.")] = None,
+    neighbours: Annotated[str | None, typer.Option(help="replace-one or add-remove.")] = None,
+    compare: Annotated[bool, typer.Option("--compare", help="The field's published bounds beside the certified value.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the profile (PNG, SVG or PDF; extra 'plot').")] = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """Certified epsilon or delta of a mechanism, shuffled, subsampled and repeated as asked, in this order."""
+    import ldpaudit
+    from ldpaudit.expression import parse
+
+    if compare and epsilon is not None:
+        raise ValueError("account --compare needs --delta alone: published bounds are compared by their epsilon")
+    plan = deployed(mechanism, parameters or [], shuffle, subsample, repeat)
+    relation = None if neighbours is None else ldpaudit.Neighbours(neighbours)
+    profile = ldpaudit.account(plan, relation)
+    asked, given = ("epsilon", parse(delta or "0")) if epsilon is None else ("delta", parse(epsilon))
+    answer = profile.epsilon(given) if epsilon is None else profile.delta(given)
+    claimed = None if epsilon is None or delta is None else parse(delta)
+    if plot is not None:
+        from ldpaudit.report import plot as drawing
+
+        there = answer.high if claimed is None else float(claimed)
+        mark = (there, float(given)) if epsilon is None else (float(given), there)
+        with progress("drawing", drawing.POINTS) as advance:
+            drawing.draw(profile, plot, title=str(plan), mark=mark, advance=advance)
+    beside = _published(plan, given, answer, relation) if compare else ()
+    other = f"{'delta' if asked == 'epsilon' else 'epsilon'}={float(given):g}"
+    if format is Format.json:
+        values = {"low": answer.low, "high": answer.high, "rigour": answer.rigour.name, "source": answer.source}
+        claim = {} if claimed is None else {"claimed": float(claimed), "kept": answer.at_most(claimed)}
+        rows = {"published": _data(beside)} if compare else {}
+        say_json({"plan": str(plan), "asked": asked, "given": other, **values, **claim, **rows})
+        return
+    say(str(plan))
+    say(f"{asked}({other}) in {_ends(answer)}")
+    if claimed is not None:
+        say(f"({float(given):g}, {float(claimed):g}) {_WORDS[answer.at_most(claimed)]}")
+    say(f"by {answer.source}")
+    if compare:
+        _print(answer, beside)
+
+
+def _published(
+    plan: Plan, delta: Fraction, certified: Enclosure, relation: Neighbours | None
+) -> tuple[Published, ...]:
+    from ldpaudit.accountants.claims.published import published
+
+    return published(plan, delta, certified, relation)
+
+
+def _data(rows: Sequence[Published]) -> list[dict[str, Any]]:
+    from ldpaudit.report.published import as_data
+
+    return [as_data(row) for row in rows]
+
+
+def _print(certified: Enclosure, rows: Sequence[Published]) -> None:
+    from ldpaudit.report.published import print_comparison
+
+    say()
+    print_comparison(certified, rows, console())
+
+
+def _ends(answer: Enclosure) -> str:
+    """Both ends, the rigour, and how far the ends are apart where they need not be."""
+    from ldpaudit.enclosure import Rigour, show_down, show_up
+
+    apart = answer.rigour is not Rigour.EXACT and 0 < answer.relative_width < float("inf")
+    ratio = f", high/low = {show_up(1 + answer.relative_width, 6)}" if apart else ""
+    return f"[{show_down(answer.low, 9)}, {show_up(answer.high, 9)}], {answer.rigour.name}{ratio}"

@@ -1,0 +1,44 @@
+"""``ldpaudit accuracy``: what papers print of errors, simulated."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, settings
+from ldpaudit.commands.output import progress, say, say_json
+
+
+def accuracy(
+    stem: Annotated[str, typer.Argument(help="A stem, as `ldpaudit mechanisms` lists them.")],
+    parameters: ParametersArgument = None,
+    runs: Annotated[int, typer.Option(min=1, help="Simulations of each claim.")] = 100,
+    confidence: Annotated[float, typer.Option(help="Of the interval for the probability of failure.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
+    format: FormatOption = Format.text,
+) -> None:
+    """A mechanism's error, simulated, beside what its paper prints."""
+    from ldpaudit import literature
+    from ldpaudit.report import claims as report
+
+    if not 0 < confidence < 1:
+        raise ValueError(f"accuracy needs 0 < confidence < 1, got {confidence}")
+    chosen = settings("accuracy", stem, parameters)
+    stated = [(command, x, literature.accuracy(stem, x)) for command, x in chosen]
+    total = sum(len(each) for *_, each in stated)
+    if not total:
+        raise ValueError(f"accuracy has nothing to measure for {stem} at these parameters: no printed error applies to them")
+    with progress("simulating", total) as advance:
+        found = []
+        for command, x, each in stated:
+            measured = []
+            for claim in each:
+                measured.append(literature.measure(x, claim, runs, seed, confidence))
+                advance(claim.where)
+            found.append((command, x, measured))
+    if format is Format.json:
+        say_json([report.measured_as_data(stem, x, m, command) for command, x, each in found for m in each])
+    for command, _, measured in found if format is Format.text else []:
+        if measured:
+            report.print_measured(command, measured, say)

@@ -1,0 +1,157 @@
+"""``ldpaudit audit``: what samples of anybody's code show."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ldpaudit.commands.options import Format, FormatOption, SeedOption
+from ldpaudit.commands.output import note, progress, say, say_json
+
+if TYPE_CHECKING:
+    from ldpaudit.adapters.programs import Program
+    from ldpaudit.evidence import Evidence
+
+AUDITED = (
+    "MODULE:CALLABLE, called as callable(x) -> report; exec:COMMAND, a program that answers each line of JSON with "
+    "one; or log:FILE, with columns input and report."
+)
+TRIALS = 1_000_000
+
+
+def audit(
+    target: Annotated[str, typer.Argument(help=AUDITED)],
+    epsilon: Annotated[str, typer.Option(help="The claimed epsilon.")],
+    inputs: Annotated[list[str] | None, typer.Option(help="Two inputs or more, as JSON or plain text.")] = None,
+    delta: Annotated[str, typer.Option(help="The claimed delta.")] = "0",
+    trials: Annotated[int | None, typer.Option(help="Reports drawn in all; by default a million.")] = None,
+    budget: Annotated[str | None, typer.Option(help="In place of --trials: a time, such as 60s, 5m or 1h.")] = None,
+    confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
+    users: Annotated[int, typer.Option(help="2: two users' reports by consecutive calls, one of whom differs.")] = 1,
+    learned: Annotated[bool, typer.Option("--learned", help="Train a classifier too (extra 'ml').")] = False,
+    seed: SeedOption = 0,
+    format: FormatOption = Format.text,
+) -> None:
+    """Bound the epsilon of any randomizer from below, on samples of its own output."""
+    import ldpaudit
+    from ldpaudit.enclosure import round_up, show_down
+    from ldpaudit.evidence import Form
+    from ldpaudit.experiment import Execution, Reading
+    from ldpaudit.expression import parse
+    from ldpaudit.pace import seconds
+
+    if budget is not None and trials is not None:
+        raise ValueError("an audit needs --trials or --budget, got both")
+    allowed = None if budget is None else seconds(budget)
+    claimed, values = parse(epsilon), [_input(text) for text in inputs or []]
+    kind, _, rest = target.partition(":")
+    rounded = None
+    with ExitStack() as stack:
+        advance = stack.enter_context(progress("sampling"))
+        if kind == "log":
+            function, values, number = _log(rest, values, users, budget, trials)
+        else:
+            function, number = _callable(target, stack), TRIALS if trials is None else trials
+        options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta))}
+        options |= {"confidence": confidence, "seed": seed, "reading": Reading(users=users, learned=learned)}
+        if allowed is not None:
+            number = _trials_within(allowed, function, options)
+            note(f"{budget} allow {number:,} trials")
+        options["trials"] = number
+        told = Execution(progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"))
+        options["execution"] = told
+        evidence = ldpaudit.audit(function, **options)
+        refuted = evidence.refutes(claimed)
+        if refuted and kind != "log":  # a log's reports are used once; and what raw reports do not refute, no form does
+            rounded = ldpaudit.audit(function, **{**options, "reading": Reading(Form.CANONICAL, users, learned)})
+    if format is Format.json:
+        _say_data(target, claimed, evidence, rounded)
+    else:
+        _say_text(target, epsilon, claimed, evidence, rounded)
+    raise typer.Exit(1 if refuted else 0)
+
+
+def _log(
+    file: str, values: list[Any], users: int, budget: str | None, trials: int | None
+) -> tuple[Any, list[Any], int]:
+    """A log's reports, the inputs that are told apart, and how many trials its reports allow."""
+    from ldpaudit.adapters.logs import read_log
+
+    if users != 1:
+        raise ValueError(f"an audit of a log needs --users 1, got {users}: its reports are not of consecutive calls")
+    function = read_log(file)
+    values = values or function.inputs[:2]
+    if budget is not None:
+        raise ValueError("an audit of a log needs --trials, got --budget: its reports are used once")
+    wanted, held = TRIALS if trials is None else trials, function.trials_on(values)
+    if held <= wanted:
+        note(f"{file}: its reports allow {held:,} trials")
+    return function, values, min(wanted, held)
+
+
+def _callable(target: str, stack: ExitStack) -> Program | Callable[..., Any]:
+    """What is called: a program that runs until the stack ends, or a function of the user's."""
+    from ldpaudit.adapters.callables import resolve
+    from ldpaudit.adapters.programs import Program
+
+    sys.path.insert(0, str(Path.cwd()))
+    kind, _, rest = target.partition(":")
+    return stack.enter_context(Program(rest)) if kind == "exec" else resolve(target)
+
+
+def _trials_within(allowed: float, function: Any, options: dict[str, Any]) -> int:
+    """How many trials an allowed time is enough for."""
+    import time
+
+    import ldpaudit
+    from ldpaudit.evidence import Mode
+    from ldpaudit.pace import least_trials, trials_within
+
+    whole: dict[str, Any] = {**options, "epsilon": None, "mode": Mode.FIXED}
+    least = least_trials(max(len(options["inputs"]), 2))
+    return trials_within(allowed, lambda n: ldpaudit.audit(function, **whole, trials=n), least, time.perf_counter)
+
+
+def _say_data(target: str, claimed: Fraction, evidence: Evidence, rounded: Evidence | None) -> None:
+    from ldpaudit.certificate import EvidenceRecord
+
+    record = EvidenceRecord.of(evidence).model_dump(mode="json")
+    other = None if rounded is None else EvidenceRecord.of(rounded).model_dump(mode="json")
+    say_json({"target": target, **record, "refuted": evidence.refutes(claimed), "canonical": other})
+
+
+def _say_text(target: str, epsilon: str, claimed: Fraction, evidence: Evidence, rounded: Evidence | None) -> None:
+    from ldpaudit.enclosure import show_down, show_up
+
+    refuted = evidence.refutes(claimed)
+    say(f"{target}: epsilon = {epsilon} is {'REFUTED' if refuted else 'not refuted'}")
+    say(f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {evidence.confidence:g}:")
+    say(f"{evidence.right} of {evidence.guesses} guesses were right, on {evidence.event}")
+    if rounded is not None:
+        outcome = "REFUTED too" if rounded.refutes(claimed) else "not refuted"
+        say(f"with the order of sets dropped and floats rounded it is {outcome}:")
+        say(f"epsilon >= {show_down(rounded.epsilon_lower)} with confidence {rounded.confidence:g}")
+    if not refuted and evidence.detectable is not None:
+        say(f"it would have detected epsilon >= {show_up(evidence.detectable)} with 95 % power")
+
+
+def _float(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise ValueError("needs numbers that a float can hold, got one above 1e308") from None
+
+
+def _input(text: str) -> Any:
+    """A JSON value where the text is one, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

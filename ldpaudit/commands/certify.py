@@ -1,0 +1,65 @@
+"""``ldpaudit certify``: deployment files in, certificates out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ldpaudit.commands.options import Format, FormatOption, SeedOption
+from ldpaudit.commands.output import console, progress, say_json
+
+if TYPE_CHECKING:
+    from ldpaudit.certificate import Certificate
+
+
+def certify(
+    files: Annotated[list[Path], typer.Argument(help="Deployment files, or folders of them.", show_default=False)],
+    output: Annotated[Path | None, typer.Option(help="Folder for the certificates, JSON and HTML.")] = None,
+    seed: SeedOption = 0,
+    trials: Annotated[int, typer.Option(help="Views per claim.")] = 200_000,
+    confidence: Annotated[float, typer.Option(help="Of the evidence on each claim.")] = 0.999,
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1)] = None,
+    require_decision: Annotated[bool, typer.Option(help="Exit with 3 where a claim is undecided.")] = False,
+    format: FormatOption = Format.text,
+) -> None:
+    """Account, attack, prove and judge every claim of deployment files."""
+    from ldpaudit import parallel
+    from ldpaudit.report import html
+    from ldpaudit.report.files import write_whole
+
+    paths = [p for f in files for p in (sorted(f.glob("*.toml")) if f.is_dir() else [f])]
+    if not paths:
+        raise ValueError(f"certify needs deployment files, found none in {', '.join(map(str, files))}")
+    certificates: list[Certificate] = []
+    with progress("certifying", len(paths)) as advance:
+        for certificate in parallel.certify_all(paths, seed, trials, confidence, jobs):
+            certificates.append(certificate)
+            advance(certificate.id)
+            if output is not None:
+                write_whole(output / f"{certificate.id}.json", certificate.to_json())
+                write_whole(output / f"{certificate.id}.html", html.page(certificate))
+    _print(certificates, format)
+    raise typer.Exit(_exit_code(certificates, require_decision))
+
+
+def _print(certificates: list[Certificate], format: Format) -> None:
+    from ldpaudit.report import text
+
+    if format is Format.json:
+        say_json([c.to_dict() for c in certificates])
+        return
+    screen = console()
+    for certificate in certificates:
+        text.print_certificate(certificate, screen)
+    for line in text.summary(certificates):
+        screen.print(line, highlight=False)
+
+
+def _exit_code(certificates: list[Certificate], require_decision: bool) -> int:
+    claims = [claim for c in certificates for claim in c.claims]
+    if not all(claim.as_recorded for claim in claims):
+        return 1
+    undecided = any(claim.verdict.record == "undecided" and not claim.expect for claim in claims)
+    return 3 if require_decision and undecided else 0

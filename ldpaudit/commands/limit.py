@@ -1,0 +1,47 @@
+"""``ldpaudit limit``: what no private protocol can beat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, pairs
+from ldpaudit.commands.output import say, say_json
+
+
+def limit(
+    name: Annotated[str | None, typer.Argument(help="A calculator; without one, all are listed.", show_default=False)] = None,
+    parameters: ParametersArgument = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """Lower-bound calculators: what error no private protocol can beat."""
+    from ldpaudit.accountants.limits import calculators
+    from ldpaudit.registry import ParameterError, call
+
+    known = calculators()
+    if name is None:
+        _list(known, format)
+        return
+    if name not in known:
+        raise ValueError(f"limit needs one of {', '.join(known)}, got {name!r}")
+    try:
+        answer = call(known[name], pairs(parameters or []))
+    except ParameterError as error:
+        raise ValueError(f"{name}: {error}") from None
+    if format is Format.json:
+        low, high = (getattr(answer, side, answer) for side in ("low", "high"))
+        say_json({"limit": name, "low": low, "high": high, "source": getattr(answer, "source", "")})
+    else:
+        say(f"{name}: {answer}")
+
+
+def _list(known: dict[str, Callable[..., Any]], format: Format) -> None:
+    import inspect
+
+    listed = {name: ", ".join(inspect.signature(f).parameters) for name, f in known.items()}
+    if format is Format.json:
+        say_json(listed)
+    for name, takes in listed.items() if format is Format.text else []:
+        say(f"{name}: {takes}\n    {(inspect.getdoc(known[name]) or '').splitlines()[0]}")

@@ -1,0 +1,91 @@
+"""What commands are given: the options and arguments that several share, and what these mean."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ldpaudit.plan import Plan
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    text = "text"
+    json = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed on standard output.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of all samples.", min=0)]
+
+
+def whole(text: str) -> int:
+    """An integer, of which any exact expression is one: 1e6, 2**20."""
+    from ldpaudit.expression import parse
+
+    try:
+        number = parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if number.denominator != 1:
+        raise typer.BadParameter(f"needs an integer, got {text!r}")
+    return int(number)
+
+
+NameArgument = Annotated[str, typer.Argument(help="STEM or STEM:VARIANT, as `ldpaudit mechanisms` lists them.")]
+ParametersArgument = Annotated[list[str] | None, typer.Argument(help="key=value, values as exact expressions.")]
+StemArgument = Annotated[
+    str | None, typer.Argument(help="A stem, as `ldpaudit mechanisms` lists them.", show_default=False)
+]
+
+
+def pairs(texts: list[str]) -> dict[str, str]:
+    """Values by their keys, from texts of the form key=value."""
+    found = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise ValueError(f"a parameter needs the form key=value, got {text!r}")
+        found[key] = value
+    return found
+
+
+def mechanism(name: str, parameters: list[str]) -> Any:
+    """The mechanism, or the guarantee, of a name and key=value texts."""
+    from ldpaudit import registry
+    from ldpaudit.plan import Guarantee
+
+    kind, _, variant = name.partition(":")
+    given = pairs(parameters)
+    try:
+        if kind == "guarantee":
+            return registry.construct(Guarantee, given)
+        return registry.build(kind, variant, given)
+    except registry.ParameterError as error:
+        where = f"{'.'.join(error.keys)}: " if error.keys else ""
+        raise ValueError(f"{name}: {where}{error}") from None
+
+
+def deployed(name: str, parameters: list[str], shuffle: int | None, subsample: int | None, repeat: int | None) -> Plan:
+    """The plan of a mechanism: shuffled, then subsampled, then repeated, each where it is asked for."""
+    import ldpaudit
+
+    plan: Plan = ldpaudit.Run(m) if isinstance(m := mechanism(name, parameters), ldpaudit.Mechanism) else m
+    plan = plan if shuffle is None else ldpaudit.Shuffle(plan, shuffle)
+    plan = plan if subsample is None else ldpaudit.Subsample(plan, subsample, shuffle or 1)
+    return plan if repeat is None else ldpaudit.Repeat(plan, repeat)
+
+
+def settings(verb: str, stem: str, parameters: list[str] | None) -> list[tuple[str, Any]]:
+    """Settings of a stem with the commands that reproduce what is said of them."""
+    from ldpaudit import literature
+    from ldpaudit.registry import ParameterError
+
+    try:
+        chosen = literature.settings(stem, pairs(parameters or []))
+    except ParameterError as error:
+        raise ValueError(f"{stem}: {error}") from None
+    return [(literature.command(stem, each, verb), each) for each in chosen]

@@ -1,0 +1,49 @@
+"""What commands print: results on standard output, progress and everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import Any
+
+
+def say(line: str = "") -> None:
+    """Print a line of results."""
+    print(line)  # noqa: T201
+
+
+def say_json(data: Any) -> None:
+    """Print results as JSON."""
+    say(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def note(line: str) -> None:
+    """Print a line that is no result, on standard error."""
+    print(f"ldpaudit: {line}", file=sys.stderr)  # noqa: T201
+
+
+@contextmanager
+def progress(title: str, total: int | None = None) -> Iterator[Any]:
+    """A bar on standard error, where that is a terminal; yields a function that advances it.
+
+    What audited code prints meanwhile goes there too: standard output is for the results.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    terminal = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    shown = Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal)
+    with redirect_stdout(sys.stderr), shown as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda description=title, step=1: bar.update(task, description=description, advance=step)
+
+
+def console() -> Any:
+    """A console on standard output; a pipe gets the width that a terminal of 80 columns would have."""
+    from rich.console import Console
+
+    found = Console(highlight=False)
+    return found if found.is_terminal else Console(highlight=False, width=80)

@@ -1,0 +1,102 @@
+"""The field's published bounds beside the certified value."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.published import Published, published
+from ldpaudit.accountants.claims.sentence import Standing
+from ldpaudit.accountants.sampling.theorems import triehh_delta
+from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
+from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
+from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.neighbours import REPLACE_ONE
+from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle
+
+DELTA = Fraction(1, 10**6)
+COIN, THREE = KaryRandomizedResponse(2, Fraction(3, 4)), KaryRandomizedResponse.for_epsilon(1, 3)
+
+
+def beside(plan: Plan, delta: Fraction = DELTA) -> dict[str, Published]:
+    return {row.name: row for row in published(plan, delta, account(plan).epsilon(delta))}
+
+
+def test_at_least_five_bounds_stand_beside_a_shuffled_three_ary_response() -> None:
+    rows = beside(Shuffle(THREE, 10**6))
+    assert sum(row.standing is Standing.HOLDS for row in rows.values()) >= 5
+    assert rows["FMT22 stronger clones"].standing is Standing.CONJECTURE
+    assert rows["EFMRTT19 closed form"].unmet == "0 < epsilon0 <= 1/2, got epsilon0=1.0"
+    values = [row.printed.claimed for row in rows.values() if row.printed is not None]
+    assert values == sorted(values)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Shuffle(COIN, 1000),
+        Shuffle(THREE, 100),
+        Shuffle(Guarantee(Fraction(1, 4)), 10**4),
+        Repeat(COIN, 30),
+        Repeat(Guarantee(Fraction(1, 4), Fraction(1, 10**9)), 30),
+        Compose([COIN, THREE, THREE]),
+        Repeat(Shuffle(COIN, 50), 2),
+        Repeat(Laplace.for_epsilon(Fraction(1, 10), 0, 1), 1000),
+        Run(ShuffledCountMin(10**5, domain=64, rows=4, buckets=1000, gamma=Fraction(1, 10))),
+        Run(TrieHeavyHitter(10**6, 1000, 15, levels=2)),
+    ],
+    ids=str,
+)
+def test_no_proved_bound_is_below_the_certified_lower_end(plan: Plan) -> None:
+    rows = beside(plan).values()
+    assert any(row.standing is Standing.HOLDS for row in rows)
+    for row in rows:
+        assert row.standing is not Standing.FAILS, row
+        assert (row.printed is None) == bool(row.unmet)
+
+
+def test_a_theorem_that_is_false_here_is_called_so() -> None:
+    plan = Run(TrieHeavyHitter(10**4, 100, 20, levels=1))
+    row = beside(plan, triehh_delta(20))["TrieHH Theorem 1"]
+    assert row.printed is not None
+    assert row.standing is Standing.FAILS
+    assert row.printed.claimed < row.printed.found.low
+
+
+def test_a_theorem_for_another_relation_or_delta_is_not_applied() -> None:
+    plan = Run(TrieHeavyHitter(10**6, 1000, 15, levels=1))
+    certified = account(plan, REPLACE_ONE).epsilon(DELTA)
+    replaced = published(plan, DELTA, certified, REPLACE_ONE)
+    assert "one user more or less" in {row.name: row.unmet for row in replaced}["TrieHH Theorem 1"]
+    assert "delta >=" in beside(plan, Fraction(1, 10**20))["TrieHH Theorem 1"].unmet
+
+
+def test_parts_with_deltas_leave_less_of_delta_or_nothing() -> None:
+    some = beside(Repeat(Guarantee(Fraction(1, 4), Fraction(1, 10**9)), 30))
+    assert "deltas sum to 3e-08" in some["BS16 zCDP"].unmet
+    none = beside(Repeat(Guarantee(Fraction(1, 4), Fraction(1, 1000)), 30))
+    assert all(row.standing is Standing.UNMET for row in none.values())
+    assert none["DKMMN06 basic composition"].unmet == "delta >= 0.03, got 1e-06"
+
+
+def test_different_parts_are_no_equal_parts() -> None:
+    rows = beside(Compose([COIN, THREE]))
+    assert "equal parts, got 2 different ones" in rows["DRV10 advanced composition"].unmet
+    assert rows["KOV15 closed form"].printed is not None
+
+
+def test_the_closed_form_of_a_k_ary_response_is_its_own_inverse() -> None:
+    row = beside(Shuffle(THREE, 10**6))["BBGN19 closed form, 3-ary RR"]
+    assert row.printed is not None
+    uniform = Fraction(3, 2) * (1 - THREE.p)
+    epsilon = Fraction(row.printed.claimed)
+    needed = [bbgn19_gamma(3, 10**6, e, DELTA).high for e in (epsilon, epsilon * Fraction(999, 1000))]
+    assert needed[0] <= uniform < needed[1]
+
+
+def test_of_a_single_local_report_nothing_is_on_record() -> None:
+    assert beside(Run(COIN)) == {}

@@ -1,0 +1,77 @@
+"""``ldpaudit account``: what it answers."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import pytest
+
+from tests.helpers import fails_in_one_line, run
+
+
+def test_account_answers_with_an_enclosure() -> None:
+    done = run("account", "randomized_response", "k=3", "epsilon=1", "--format", "json")
+    answer = json.loads(done.stdout)
+    assert answer["low"] <= 1 <= answer["high"]
+    assert answer["rigour"] == "EXACT"
+    assert "delta(epsilon=0.5)" in run("account", "randomized_response", "k=3", "epsilon=1", "--epsilon", "1/2").stdout
+
+
+def test_account_says_how_far_the_ends_of_what_is_not_exact_are_apart() -> None:
+    common = ("account", "randomized_response", "k=5", "epsilon=1", "--shuffle", "100")
+    shown = run(*common, "--delta", "1e-6").stdout.splitlines()[1]
+    answer = json.loads(run(*common, "--delta", "1e-6", "--format", "json").stdout)
+    assert answer["rigour"] == "INTERVAL"
+    (ratio,) = re.findall(r"INTERVAL, high/low = ([0-9.]+)$", shown)
+    assert 0 <= float(ratio) - answer["high"] / answer["low"] < 1e-5
+    assert "high/low" not in run("account", "randomized_response", "k=5", "epsilon=1").stdout
+
+
+def test_account_says_whether_a_claim_is_kept() -> None:
+    common = ("account", "randomized_response", "k=2", "p=3/4", "--shuffle", "1000")
+    assert "(0.5, 1e-06) is kept" in run(*common, "--epsilon", "1/2", "--delta", "1e-6").stdout
+    assert "(0.1, 1e-06) is not kept" in run(*common, "--epsilon", "1/10", "--delta", "1e-6").stdout
+    answer = json.loads(run(*common, "--epsilon", "1/10", "--delta", "1e-6", "--format", "json").stdout)
+    assert answer["kept"] is False
+
+
+def test_account_draws_users() -> None:
+    shuffled = run("account", "randomized_response", "k=2", "p=3/4", "--shuffle", "100", "--subsample", "1000", "--delta", "1e-6")
+    assert shuffled.stdout.startswith("Subsample(Shuffle(")
+    done = run("account", "randomized_response", "k=2", "p=3/4", "--subsample", "1000", "--format", "json")
+    assert json.loads(done.stdout)["high"] == pytest.approx(math.log1p(0.002))
+
+
+def test_numbers_of_users_and_of_runs_may_be_written_as_powers() -> None:
+    common = ("account", "randomized_response", "k=2", "p=3/4", "--delta", "1e-6")
+    assert run(*common, "--shuffle", "1e3").stdout == run(*common, "--shuffle", "1000").stdout != ""
+    assert run(*common, "--repeat", "2**3").stdout == run(*common, "--repeat", "8").stdout != ""
+    refused = run(*common, "--shuffle", "1e-3")
+    assert refused.returncode == 2
+    assert "needs an integer, got '1e-3'" in refused.stderr
+
+
+COMPARED = ("account", "randomized_response", "epsilon=1", "k=3", "--shuffle", "1e6", "--delta", "1e-6", "--compare")
+
+
+def test_published_bounds_are_compared_in_one_table_of_80_columns() -> None:
+    lines = run(*COMPARED).stdout.splitlines()
+    table = lines[lines.index("") + 1 :]
+    assert max(map(len, table)) <= 80
+    assert sum(line.rstrip().endswith("holds") for line in table) >= 5
+    assert "conjecture: nobody has proved it, so it certifies nothing." in table
+    assert table[-1] == "EFMRTT19 closed form (2019) needs 0 < epsilon0 <= 1/2, got epsilon0=1.0."
+
+
+def test_published_bounds_are_data_too() -> None:
+    answer = json.loads(run(*COMPARED, "--format", "json").stdout)
+    rows = {row["name"]: row for row in answer["published"]}
+    assert rows["FMT21 closed form"]["over_certified"] == pytest.approx(rows["FMT21 closed form"]["epsilon"] / answer["high"])
+    assert rows["EFMRTT19 closed form"]["epsilon"] is None
+    assert rows["FMT22 stronger clones"]["standing"] == "conjecture"
+
+
+def test_published_bounds_are_not_compared_by_their_delta() -> None:
+    fails_in_one_line(run("account", "randomized_response", "k=2", "p=3/4", "--epsilon", "1", "--compare"), "--delta alone")

@@ -1,0 +1,52 @@
+"""``ldpaudit audit``: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+from tests.helpers import run
+
+
+def test_audit_of_float_noise_gives_raw_and_canonical_reports_a_verdict_each() -> None:
+    common = ("audit", "tests.broken_callables:plain_noise", "--inputs", "0.0", "1.0", "--trials", "20000", "--epsilon", "1")
+    done = run(*common)
+    assert done.returncode == 1
+    assert "epsilon = 1 is REFUTED" in done.stdout
+    assert "floats rounded it is not refuted" in done.stdout
+    record = json.loads(run(*common, "--format", "json").stdout)
+    assert record["refuted"]
+    assert record["canonical"]["epsilon_lower"] <= 1 < record["epsilon_lower"]
+
+
+def test_audit_refutes_a_false_claim_and_not_a_true_one() -> None:
+    common = ("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--trials", "20000")
+    assert run(*common, "--epsilon", "log(3)+0.2").returncode == 0
+    refuted = run(*common, "--epsilon", "0.5")
+    assert refuted.returncode == 1
+    assert "REFUTED" in refuted.stdout
+
+
+def test_what_audited_code_prints_is_not_among_the_results() -> None:
+    common = ("--inputs", "0", "1", "--trials", "500", "--epsilon", "3", "--format", "json")
+    done = run("audit", "tests.broken_callables:chatty", *common)
+    assert not json.loads(done.stdout)["refuted"]
+    assert "debug 1" in done.stderr
+
+
+def test_an_audit_may_be_given_a_time() -> None:
+    common = ("--inputs", "0", "1", "--epsilon", "3", "--format", "json")
+    done = run("audit", "tests.broken_callables:fair", *common, "--budget", "1s")
+    (allowed,) = re.findall(r"1s allow ([\d,]+) trials", done.stderr)
+    assert json.loads(done.stdout)["trials"] == int(allowed.replace(",", ""))
+
+
+def test_an_audit_ends_the_program_that_it_started(tmp_path: Path) -> None:
+    child = tmp_path / "child"
+    (tmp_path / "stays.sh").write_text(f"sleep 60 & echo $! > {child}; while read -r x; do echo $x; done; wait\n")
+    done = run("audit", f"exec:sh {tmp_path / 'stays.sh'}", "--inputs", "0", "1", "--epsilon", "1", "--trials", "500")
+    assert done.returncode == 1, done.stderr
+    state = subprocess.run(["ps", "-o", "stat=", "-p", child.read_text()], capture_output=True, text=True, check=False)
+    assert state.stdout.strip()[:1] in ("", "Z")

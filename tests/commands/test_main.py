@@ -1,0 +1,87 @@
+"""What all commands do alike: how errors end, how arguments are read, what is listed."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from ldpaudit import commands
+from ldpaudit.commands import spread
+from tests.helpers import ROOT, fails_in_one_line, run
+
+
+def test_prove_and_mechanisms_list_every_stem() -> None:
+    from ldpaudit.mechanisms import stems
+
+    for command in ("prove", "mechanisms"):
+        done = run(command)
+        assert done.returncode == 0, done.stderr
+        for stem in stems():
+            assert re.search(rf"^{stem}\b", done.stdout, re.MULTILINE), f"{command}: {stem}"
+        assert json.loads(run(command, "--format", "json").stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("certify", "nothing.toml"), "nothing.toml: needs a readable file"),
+        (("certify", "README.md"), "needs TOML"),
+        (("certify", "docs"), "needs deployment files"),
+        (("account", "randomised", "k=2"), "kind: needs one of"),
+        (("account", "randomized_response", "k=2"), "needs (k, p) or (epsilon, k) or (rho, k), got (k)"),
+        (("account", "randomized_response", "k=two", "p=1/2"), "k: needs a number"),
+        (("account", "randomized_response", "k=2", "p=2"), "1/k <= p < 1, got p=2"),
+        (("account", "randomized_response", "k2"), "key=value, got 'k2'"),
+        (("account", "randomized_response", "k=2", "epsilon=1", "--delta", "1"), "0 <= delta < 1, got"),
+        (("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--epsilon", "one"), "got 'one'"),
+        (("audit", "tests.broken_callables:fair", "--inputs", "0", "--epsilon", "1"), "two inputs"),
+        (("audit", "tests.broken_callables:none", "--inputs", "0", "1", "--epsilon", "1"), "cannot import"),
+        (("audit", "nowhere", "--inputs", "0", "1", "--epsilon", "1"), "MODULE:CALLABLE"),
+        (("audit", "tests.broken_callables:raises", "--inputs", "0", "1", "--epsilon", "1"), "raised RuntimeError"),
+        (("audit", "tests.broken_callables:returns_nothing", "--inputs", "0", "1", "--epsilon", "1"), "got None"),
+        (("audit", "tests.broken_callables:wrong_type", "--inputs", "0", "1", "--epsilon", "1"), "object"),
+        (("audit", "tests.broken_callables:hangs", "--inputs", "0", "1", "--epsilon", "1"), "hangs"),
+        (("audit", "tests.broken_callables:ends", "--inputs", "0", "1", "--epsilon", "1"), "raised SystemExit"),
+        (("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--epsilon", "1e400"), "above 1e308"),
+        (("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--epsilon", "1", "--delta", "2"), "got 2.0"),
+        (("audit", "tests.broken_callables:fair", "--epsilon", "1", "--budget", "60"), "such as 60s, 5m or 1h, got '60'"),
+        (("audit", "tests.broken_callables:fair", "--epsilon", "1", "--budget", "9s", "--trials", "500"), "got both"),
+        (("audit", "log:tests/data/nothing.csv", "--epsilon", "1", "--users", "2"), "needs --users 1, got 2"),
+        (("prove", "nothing"), "needs stems among"),
+        (("verify", "README.md"), "needs a certificate in JSON"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], says: str) -> None:
+    fails_in_one_line(run(*arguments), says)
+
+
+def test_inputs_may_be_given_in_one_go() -> None:
+    arguments = ["audit", "m:f", "--inputs", "0", "-1", "--epsilon", "1", "--inputs", "2"]
+    assert spread(arguments) == [
+        "audit", "m:f", "--inputs", "0", "--inputs", "-1", "--epsilon", "1", "--inputs", "2"
+    ]  # fmt: skip
+
+
+def test_every_number_may_be_an_input() -> None:
+    assert spread(["--inputs", "-.5", "-1e3", "--seed", "1"]) == ["--inputs", "-.5", "--inputs", "-1e3", "--seed", "1"]
+
+
+def test_a_fault_of_ours_does_not_end_as_a_refuted_claim(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    def fault(arguments: list[str]) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(commands, "app", fault)
+    with pytest.raises(SystemExit) as ended:
+        commands.main()
+    assert ended.value.code == 2
+    assert "ZeroDivisionError: ours" in capsys.readouterr().err
+
+
+def test_the_readme_shows_every_command() -> None:
+    readme = (ROOT / "README.md").read_text()
+    listed = set(re.findall(r"^ldpaudit (\w+)", readme, re.MULTILINE))
+    commands = set(re.findall(r"^│ (\w+) ", run("--help").stdout, re.MULTILINE))
+    assert commands == listed

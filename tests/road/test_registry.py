@@ -1,0 +1,69 @@
+"""From named parameters to a mechanism: types decide, however they are written."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from ldpaudit.registry import ParameterError, call, construct, constructors
+
+SOURCE = '''
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+from ldpaudit.profile import Number
+
+
+@dataclass(frozen=True)
+class Coin:
+    k: int
+    p: Fraction
+
+    @classmethod
+    def fair(cls, k: int) -> Self:
+        return cls(k, Fraction(1, 2))
+
+    @classmethod
+    def for_bias(cls, bias: Number, k: int) -> {quote}Coin{quote}:
+        return cls(k, (1 + Fraction(bias)) / 2)
+
+    @classmethod
+    def sides(cls) -> int:
+        return 2
+'''
+
+
+@pytest.fixture(params=[True, False], ids=["annotations as strings", "annotations as types"])
+def coin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> type[Any]:
+    later = "from __future__ import annotations\n" if request.param else ""
+    module = ModuleType("coin")
+    monkeypatch.setitem(sys.modules, "coin", module)
+    source = later + SOURCE.replace("{quote}", "" if request.param else '"')
+    exec(compile(source, "coin.py", "exec", dont_inherit=True), module.__dict__)
+    found: type[Any] = module.__dict__["Coin"]
+    return found
+
+
+def test_constructors_are_the_class_methods_that_return_the_class(coin: type[Any]) -> None:
+    assert list(constructors(coin)) == ["Coin", "fair", "for_bias"]
+
+
+def test_an_integer_is_read_where_the_type_is_int_else_a_fraction(coin: type[Any]) -> None:
+    made = construct(coin, {"k": "2**3", "bias": 0.5})
+    assert (made.k, type(made.k), made.p) == (8, int, Fraction(3, 4))
+    with pytest.raises(ParameterError, match="needs an integer, got '1/2'"):
+        construct(coin, {"k": "1/2"})
+
+
+def test_a_function_is_called_by_the_types_of_its_parameters() -> None:
+    def share(part: int, whole: Fraction) -> Fraction:
+        return part / whole
+
+    assert call(share, {"part": "1e2", "whole": "1/4"}) == 400
+    with pytest.raises(ParameterError, match="integer"):
+        call(share, {"part": "1/4", "whole": "1"})
