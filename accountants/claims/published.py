@@ -11,11 +11,10 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import Enum
 from fractions import Fraction
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.accountants.composition import divergences, theorems
 from ldpaudit.accountants.counting.smoothness import smooth_noise_guarantee, smoothness_of_binomial
 from ldpaudit.accountants.numerics.search import crossing
@@ -31,25 +30,6 @@ from ldpaudit.profile import bracket, require_delta
 
 _WIDTH = 1e-9
 """Relative width to which a conjectured epsilon is searched for, each step of which takes a certified sum."""
-
-
-class Standing(Enum):
-    """How a published bound stands to the certified value."""
-
-    HOLDS = "holds"
-    FAILS = "FAILS"
-    OPEN = "open"
-    CONJECTURE = "conjecture"
-    UNMET = "hypothesis not met"
-
-    @property
-    def meaning(self) -> str:
-        """In a sentence; empty where the word says it."""
-        return {
-            Standing.FAILS: "it is below the certified lower end, so it is false here",
-            Standing.OPEN: "it lies between the certified ends: not shown to hold, not refuted",
-            Standing.CONJECTURE: "nobody has proved it, so it certifies nothing",
-        }.get(self, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +68,7 @@ class Published:
             return Standing.FAILS
         if not self.proved:
             return Standing.CONJECTURE
-        return Standing.HOLDS if self.printed.holds else Standing.OPEN
+        return self.printed.standing
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,27 @@ from ldpaudit.profile import Number
 
 
 class Standing(Enum):
-    """How a printed bound stands to what is found: the words of `ldpaudit claims`, `ldpaudit table` and `ldpaudit accuracy`."""
+    """How a printed bound stands to what is found: the words of every command that prints one beside the other."""
 
     HOLDS = "holds"
     FAILS = "FAILS"
     OPEN = "open"
+    CONJECTURE = "conjecture"
+    UNMET = "hypothesis not met"
 
     @classmethod
     def of(cls, holds: bool | None) -> Standing:
         """The word for true, false, or not decided."""
         return {True: cls.HOLDS, False: cls.FAILS, None: cls.OPEN}[holds]
+
+    @property
+    def meaning(self) -> str:
+        """In a sentence; empty where the word says it."""
+        return {
+            Standing.FAILS: "it is below the certified lower end, so it is false here",
+            Standing.OPEN: "it lies between the certified ends: not shown to hold, not refuted",
+            Standing.CONJECTURE: "nobody has proved it, so it certifies nothing",
+        }.get(self, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,9 +60,9 @@ def _standing(found: Printed | None) -> str:
 
 
 def _explained(found: Printed | None) -> str:
-    """The same, with what it means for a printed number that is not certified."""
-    meaning = {True: "", False: ": below what a data set reaches", None: ": below what is certified, and nothing refutes it"}
-    return _standing(found) + ("" if found is None else meaning[found.holds])
+    """The same, with what it means where the word does not say it."""
+    meaning = found.standing.meaning if found else ""
+    return f"{_standing(found)} ({meaning})" if meaning else _standing(found)
 
 
 def _certified(found: Printed | None) -> str:

@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.published import Published, Standing, published
+from ldpaudit.accountants.claims.published import Published, published
+from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.sampling.theorems import triehh_delta
 from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
 from ldpaudit.mechanisms.laplace import Laplace
