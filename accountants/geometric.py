@@ -27,8 +27,8 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _LISTED = 100
-"""Largest bound whose losses are listed as rationals, which composition profits from. It takes 0.15 s here, and the cube of
-that beyond (75 s at 1,000); the closed form takes 1 ms at any bound."""
+"""Largest bound whose losses are listed as rationals, which makes compositions exact. To list them takes 0.15 s at 100 and
+75 s at 1,000; the closed form takes less than a millisecond at any bound."""
 _MAX_PRECISION = 1 << 16
 
 
