@@ -81,6 +81,7 @@ def test_many_small_guarantees_cost_less_than_their_sum() -> None:
     while budget.admits(step):
         budget = budget.spend(step)
     assert budget.spent.epsilon > 10
+    assert concentrated_epsilon(budget.spent.rho, Fraction(1, 2 * 10**6)).high <= 1  # the reserve keeps half
 
 
 def choices(seed: int) -> Choice:

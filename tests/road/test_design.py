@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 
 from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.bucket_heavy_hitter import whatever_the_vectors
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
 from ldpaudit.design import Goal, design
 from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Repeat, Shuffle
 from ldpaudit.registry import ParameterError
 
+BUCKET = {"domain": 64, "rows": 8, "trials": 4}
 GOAL = Goal(Fraction(1, 2), Fraction(1, 10**6))
 ONE = Goal(Fraction(1), Fraction(1, 10**6))
 
@@ -35,7 +38,7 @@ ONE = Goal(Fraction(1), Fraction(1, 10**6))
         ("trie_heavy_hitter", {"users": 10**6, "threshold": 15, "levels": 2}, ONE, {}, "batch", "largest"),
         ("shuffled_hadamard", {"users": 2**12, "domain": 64, "tau": 8}, ONE, {}, "rho", "smallest"),
         ("shuffled_count_min", {"users": 10**4, "domain": 8, "rows": 2, "buckets": 100}, ONE, {}, "gamma", "smallest"),
-        ("bucket_heavy_hitter", {"domain": 16, "rows": 4, "trials": 2}, ONE, {}, "scale", "smallest"),
+        ("bucket_heavy_hitter", BUCKET, ONE, {}, "scale", "smallest"),
         ("binomial_noise", {"n": 10**4, "k": 2}, ONE, {}, "gamma", "smallest"),
     ],
 )  # fmt: skip
@@ -59,6 +62,8 @@ def test_what_is_certified_is_what_the_accountant_says_of_the_answer() -> None:
     repeated = design("randomized_response", {"k": 2}, ONE, repeat=20)
     m = KaryRandomizedResponse.for_epsilon(Fraction(repeated.value), k=2)
     assert account(Repeat(m, 20)).delta(ONE.epsilon) == repeated.certified
+    bucket = BucketHeavyHitter(64, 8, 4, Fraction(design("bucket_heavy_hitter", BUCKET, ONE).value))
+    assert whatever_the_vectors(bucket).delta(ONE.epsilon).high <= ONE.delta  # not only for the vectors of one seed
     noise = design("binomial_noise", {"n": 1000, "k": 1}, ONE)
     assert ShiftProfile(1000, Fraction(noise.value), 1).delta(ONE.epsilon) == noise.certified
 
