@@ -33,13 +33,12 @@ from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsi
 
 _COARSE = 64
 """Bits of the search for a breakpoint."""
-_MANY_MINUSES = 1e-3
 _CANDIDATES = 8
 """Breakpoints between which that precision may leave the choice."""
 _EXACT_BITS = 1 << 16
 """A power of a rational is computed exactly up to this size."""
 
-Head: TypeAlias = tuple[flint.arb, flint.arb]
+EventProbabilities: TypeAlias = tuple[flint.arb, flint.arb]
 """P and Q of the event that the loss is at least some value."""
 
 
@@ -68,12 +67,12 @@ class Coins(PrivacyProfile):
         """The real index at which the total loss is so many e."""
 
     @abstractmethod
-    def head(self, index: int) -> Head:
+    def event(self, index: int) -> EventProbabilities:
         """P and Q of the event that the loss is at least that at `index`, infinite ones left out."""
 
     @abstractmethod
-    def around(self, delta: flint.arb) -> list[Head] | None:
-        """The heads among which is the one that attains epsilon(delta); None where this precision cannot tell."""
+    def events_around(self, delta: flint.arb) -> list[EventProbabilities] | None:
+        """The events among which is the one that attains epsilon(delta); None where this precision cannot tell."""
 
     @property
     def _infinite(self) -> Fraction:
@@ -111,7 +110,7 @@ class Coins(PrivacyProfile):
         best = flint.arb(0)
         # Where this precision cannot tell the index, every one that it may be is tried: none exceeds the right one.
         for index in range(first + 1, last + 2):
-            p, q = self.head(index)
+            p, q = self.event(index)
             best = best.max(p - factor * q)
         return best
 
@@ -120,7 +119,7 @@ class Coins(PrivacyProfile):
         require_delta(delta)
         if delta == 0 and not self._infinite:
             return narrow(self.pure, self.source)
-        side = self._against_escape(Fraction(delta))
+        side = self._against_infinite(Fraction(delta))
         if side < 0:
             return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
         if side == 0:
@@ -133,7 +132,7 @@ class Coins(PrivacyProfile):
         """The largest finite loss."""
         return self.times * self.law.loss_balls()[0]
 
-    def _against_escape(self, delta: Fraction) -> int:
+    def _against_infinite(self, delta: Fraction) -> int:
         """Sign of delta less the probability of an infinite loss; -1, too, where it cannot be told."""
         rest, size = 1 - self._infinite, self._infinite.denominator.bit_length()
         if self.times * size <= _EXACT_BITS:
@@ -144,10 +143,10 @@ class Coins(PrivacyProfile):
 
     def _epsilon_ball(self, delta: Fraction) -> flint.arb:
         finite = (ball(delta) - self.infinite()) / (1 - self.infinite())
-        heads = self.around(finite)
-        if heads is None:
+        events = self.events_around(finite)
+        if events is None:
             return between(0, self.pure())
-        largest = reduce(flint.arb.max, ((p - finite) / q for p, q in heads), flint.arb(1))
+        largest = reduce(flint.arb.max, ((p - finite) / q for p, q in events), flint.arb(1))
         return largest.log()
 
 
@@ -159,7 +158,7 @@ class BinomialCoins(Coins):
         """With i pluses there are ``2 i - times`` losses."""
         return (self.times + losses) / 2
 
-    def head(self, index: int) -> Head:
+    def event(self, index: int) -> EventProbabilities:
         """Two binomial tails."""
         # A ball's relative width is multiplied by the number of coins.
         with flint.ctx.workprec(flint.ctx.prec + self.times.bit_length() + 8):
@@ -167,7 +166,7 @@ class BinomialCoins(Coins):
             # Next to 1, p does not tell q well.
             return binomial_upper(self.times, p, index, q), binomial_upper(self.times, q, index, p)
 
-    def around(self, delta: flint.arb) -> list[Head] | None:
+    def events_around(self, delta: flint.arb) -> list[EventProbabilities] | None:
         """By binary search for the two breakpoints between which epsilon lies."""
         nowhere = self.times // 2  # no loss above 0 is needed
         for bits in (_COARSE, flint.ctx.prec):
@@ -177,11 +176,11 @@ class BinomialCoins(Coins):
                 low = first(lambda index: not self._exceeds(index, delta), nowhere + 1, nowhere + 1, self.times + 1) - 1
                 high = first(lambda index: self._within(index, delta), low + 1, low + 1, self.times + 1)
             if high - low <= _CANDIDATES:
-                return [self.head(index) for index in range(low + 1, min(high, self.times) + 1)]
+                return [self.event(index) for index in range(low + 1, min(high, self.times) + 1)]
         return None
 
     def _at_breakpoint(self, index: int) -> flint.arb:
-        p, q = self.head(index)
+        p, q = self.event(index)
         return p - ((2 * index - self.times) * self.law.loss_balls()[0]).exp() * q
 
     def _exceeds(self, index: int, delta: flint.arb) -> bool:
@@ -199,7 +198,7 @@ class TrinomialCoins(Coins):
         """The losses themselves."""
         return losses
 
-    def head(self, index: int) -> Head:
+    def event(self, index: int) -> EventProbabilities:
         """The sweep, down to the index."""
         bound = beyond(self.times, self.masses(), index)
         for reached, p, q, _ in self._sweep(-float(bound.log()) if bound > 0 else math.inf):
@@ -207,9 +206,9 @@ class TrinomialCoins(Coins):
                 return p, q
         return flint.arb(0), flint.arb(0)
 
-    def around(self, delta: flint.arb) -> list[Head]:
+    def events_around(self, delta: flint.arb) -> list[EventProbabilities]:
         """The sweep, down to where delta is certainly exceeded."""
-        found: list[Head] = []
+        found: list[EventProbabilities] = []
         for index, p, q, factor in self._sweep(max(0.0, -float(delta.log()))):
             at_breakpoint = p - factor * q
             if index < 1 or at_breakpoint > delta:
@@ -230,10 +229,10 @@ class TrinomialCoins(Coins):
         start = reach(self.times, masses, nats + flint.ctx.prec * math.log(2))
         ratio = masses[0] / masses[2]
         factor = ratio**start
-        head_p = between(0, beyond(self.times, masses, start + 1))
-        head_q = head_p / factor
+        event_p = between(0, beyond(self.times, masses, start + 1))
+        event_q = event_p / factor
         for index, here in descending(self.times, masses, start):
-            head_p += here
-            head_q += here / factor
-            yield index, head_p, head_q, factor
+            event_p += here
+            event_q += here / factor
+            yield index, event_p, event_q, factor
             factor /= ratio

@@ -99,7 +99,7 @@ class FewLosses(PrivacyProfile):
         top = narrow(self._top, self.source).high
         if self.delta(0.0).high <= delta:
             return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
-        guess, gap = min(self._guess(float(delta)), top), RESOLUTION * top
+        guess, gap = min(self._estimate(float(delta)), top), RESOLUTION * top
         high = step_up(lambda e: self.delta(e).high <= delta, guess, gap, top)
         low = step_down(lambda e: self.delta(e).low > delta, high, guess, gap)
         # Nothing above the largest loss is needed, unless an infinite one may be more likely than delta.
@@ -118,7 +118,7 @@ class FewLosses(PrivacyProfile):
         losses, masses = (np.array(column) for column in zip(*points, strict=True))
         return losses, infinite + np.cumsum(masses), np.cumsum(masses * np.exp(-losses))
 
-    def _guess(self, delta: float) -> float:
+    def _estimate(self, delta: float) -> float:
         _, p, q = self._floats
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(max(0.0, np.nanmax(np.log((p - delta) / q))))

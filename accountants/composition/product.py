@@ -15,7 +15,7 @@ from functools import cached_property
 
 from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.pld.distribution import Groups
-from ldpaudit.accountants.pld.exact import ExactPLD, Pair, product
+from ldpaudit.accountants.pld.exact import ExactPLD, ProductPair, product
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import LargestProfile
 from ldpaudit.enclosure import Enclosure
@@ -55,12 +55,12 @@ class ProductProfile(PrivacyProfile):
         return self._profile.epsilon(delta)
 
 
-def product_profile(pairs: Iterable[Pair], source: str) -> PrivacyProfile:
+def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile:
     """The largest delta over pairs of laws of independent parts; each pair is meant in the direction given only.
 
     Parameters
     ----------
-    pairs : iterable of Pair
+    pairs : iterable of ProductPair
         Every pair of neighbours' laws that could be the worst, in both directions where these differ.
     source : str
         The theorem behind the reduction to these pairs.
@@ -77,7 +77,7 @@ def product_profile(pairs: Iterable[Pair], source: str) -> PrivacyProfile:
     return ProductProfile(tuple(dict.fromkeys(map(_groups, pairs))), source)
 
 
-def _groups(pair: Pair) -> Groups:
+def _groups(pair: ProductPair) -> Groups:
     counts: dict[ExactPLD, int] = {}
     for part, times in pair:
         law = ExactPLD.of(part)

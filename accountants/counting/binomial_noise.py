@@ -249,7 +249,7 @@ class ShiftProfile(PrivacyProfile):
         if trivial is not None:
             return Enclosure(float(trivial), float(trivial), Rigour.EXACT, self.source)
         if math.isinf(epsilon):
-            return narrow_enough(self._escape, self.source).clamp(0.0, 1.0)
+            return narrow_enough(self._infinite_mass, self.source).clamp(0.0, 1.0)
         return narrow_enough(lambda: self._largest(Fraction(epsilon)), self.source).clamp(0.0, 1.0)
 
     def _largest(self, epsilon: Fraction) -> flint.arb | None:
@@ -261,7 +261,7 @@ class ShiftProfile(PrivacyProfile):
             best = best.max(value)
         return best
 
-    def _escape(self) -> flint.arb:
+    def _infinite_mass(self) -> flint.arb:
         """P-mass outside the support of Q."""
         best = flint.arb(0)
         for direction in self.directions():
@@ -287,7 +287,7 @@ class ShiftProfile(PrivacyProfile):
 
     def _reachable(self, goal: Fraction) -> bool | None:
         """Whether some finite epsilon has this delta; None where a tie at a huge n is beyond all precision."""
-        known = at_most(self._escape, goal)
+        known = at_most(self._infinite_mass, goal)
         if known is not None or self.n > _EXACT_TIES:
             return known
         g = max(self.gamma, 1 - self.gamma)

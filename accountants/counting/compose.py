@@ -93,23 +93,23 @@ class SumEvent:
         near = round(float(epsilon / step))
         for threshold in range(near - _THRESHOLDS, near + _THRESHOLDS + 1):
             place = threshold * step
-            sure = (self.our_log - ball(self.ours.tilt) * place).exp() * _head(self._heads[0], self.ours, threshold)
+            sure = (self.our_log - ball(self.ours.tilt) * place).exp() * _tail_sum(self._tail_sums[0], self.ours, threshold)
             most = (self.their_log - ball(self.theirs.tilt) * place).exp() * (
-                _head(self._heads[1], self.theirs, threshold) + _unit(self.theirs.outside)
+                _tail_sum(self._tail_sums[1], self.theirs, threshold) + _unit(self.theirs.outside)
             )
             best = best.max(sure - epsilon.exp() * most)
         return best
 
     @cached_property
-    def _heads(self) -> tuple[list[flint.arb], list[flint.arb]]:
-        return _heads(self.ours, 0), _heads(self.theirs, self.theirs.error)
+    def _tail_sums(self) -> tuple[list[flint.arb], list[flint.arb]]:
+        return _tail_sums(self.ours, 0), _tail_sums(self.theirs, self.theirs.error)
 
 
 def _unit(masses: int) -> flint.arb:
     return ball(Fraction(masses, 1 << BITS))
 
 
-def _heads(law: LatticePLD, error: int) -> list[flint.arb]:
+def _tail_sums(law: LatticePLD, error: int) -> list[flint.arb]:
     """Sums of all masses from an index on, falling at the rate of the tilt from there; the last index first."""
     fall, unit, total = (-ball(law.tilt) * law.step.ball()).exp(), _unit(1), flint.arb(0)
     found = [total]
@@ -119,13 +119,13 @@ def _heads(law: LatticePLD, error: int) -> list[flint.arb]:
     return found
 
 
-def _head(heads: list[flint.arb], law: LatticePLD, threshold: int) -> flint.arb:
+def _tail_sum(sums: list[flint.arb], law: LatticePLD, threshold: int) -> flint.arb:
     """The sum from a threshold on."""
-    left = law.start + len(heads) - 1 - threshold
-    if left < len(heads):
-        return heads[max(left, 0)]
+    left = law.start + len(sums) - 1 - threshold
+    if left < len(sums):
+        return sums[max(left, 0)]
     # Below the first index: what there is, seen from farther away.
-    return heads[-1] * (-ball(law.tilt) * law.step.ball() * (law.start - threshold)).exp()
+    return sums[-1] * (-ball(law.tilt) * law.step.ball() * (law.start - threshold)).exp()
 
 
 @dataclass(frozen=True)

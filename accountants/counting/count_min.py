@@ -12,7 +12,7 @@ import flint
 
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.compose import PRECISION, CountersProfile, LowerTotal, UpperTotal
-from ldpaudit.accountants.counting.counter import NoisyCounter, Total, dominating, shown
+from ldpaudit.accountants.counting.counter import CounterTotal, NoisyCounter, dominating, shown
 from ldpaudit.accountants.counting.totals import Remainder
 from ldpaudit.accountants.pld.exact import Atom, ExactPLD, few_products
 from ldpaudit.accountants.pld.finite import FiniteProfile
@@ -27,13 +27,13 @@ _DEEP = 4
 
 Shifts: TypeAlias = Sequence[tuple[int, int]]
 """By how many messages a count changes, and how many counts change so."""
-Side: TypeAlias = tuple[NoisyCounter, bool]
+DirectedCounter: TypeAlias = tuple[NoisyCounter, bool]
 """A counter, and whether its two laws are exchanged."""
-Pair: TypeAlias = Sequence[tuple[Side, int]]
+TablePair: TypeAlias = Sequence[tuple[DirectedCounter, int]]
 """Two laws of a table of counts: its counters, and how many of each."""
 
 
-def replaced(users: int, gamma: Fraction, shifts: Shifts) -> tuple[Pair, ...]:
+def replaced(users: int, gamma: Fraction, shifts: Shifts) -> tuple[TablePair, ...]:
     """Both directions of the counters that shift, or one where they are mirror images; Bin(users, gamma) on each."""
     pairs = []
     for sign in (1, -1):
@@ -42,11 +42,11 @@ def replaced(users: int, gamma: Fraction, shifts: Shifts) -> tuple[Pair, ...]:
     return tuple(dict.fromkeys(pairs))
 
 
-def _shifted(users: int, gamma: Fraction, shift: int) -> Side:
+def _shifted(users: int, gamma: Fraction, shift: int) -> DirectedCounter:
     return NoisyCounter(users, gamma if shift > 0 else 1 - gamma, abs(shift)), False
 
 
-def added(users: int, gamma: Fraction, shifts: Shifts, counts: int) -> tuple[Pair, ...]:
+def added(users: int, gamma: Fraction, shifts: Shifts, counts: int) -> tuple[TablePair, ...]:
     """Both directions of a user who is there and one who is not, in a table of this number of counts."""
     touched = sum(times for _, times in shifts)
     counters = [(NoisyCounter(users, gamma, shift, 1), times) for shift, times in shifts]
@@ -64,7 +64,7 @@ def worst_replaced(users: int, gamma: Fraction, held: int, rows: int) -> Privacy
 
     .. math:: \delta = E\Bigl[\Bigl(z\, R_a(X) - \frac{e^\varepsilon}{R_b(X' + b)}\Bigr)_+\Bigr]
 
-    plus the same probability of what only one side shows, where X = X' in one cell, and X, X' are independent in two.
+    plus the same probability of what only one directed shows, where X = X' in one cell, and X, X' are independent in two.
     Both terms rise with their counts, and a convex function of a sum of rising functions has its largest mean where the
     counts rise together. Tight where the domain has at least twice `held` values. Proof: proofs/shuffled_count_min.py.
 
@@ -88,18 +88,18 @@ def worst_added(users: int, gamma: Fraction, held: int, rows: int, counts: int) 
     return largest(users, gamma, added(users, gamma, ((held, rows),), counts))
 
 
-def largest(users: int, gamma: Fraction, pairs: Iterable[Pair]) -> PrivacyProfile:
+def largest(users: int, gamma: Fraction, pairs: Iterable[TablePair]) -> PrivacyProfile:
     """The larger of the profiles of these pairs, each in the direction given."""
     return _largest(users, gamma, tuple(dict.fromkeys(tuple(pair) for pair in pairs)))
 
 
 @lru_cache(maxsize=64)
-def _largest(users: int, gamma: Fraction, pairs: tuple[Pair, ...]) -> PrivacyProfile:
+def _largest(users: int, gamma: Fraction, pairs: tuple[TablePair, ...]) -> PrivacyProfile:
     source = f"counts with Bin({users}, {float(gamma):.6g}) each: {_words(pairs[0])}"
     if not any(pairs):
         return ShiftProfile(users, gamma, 0)
     if users * gamma.denominator.bit_length() <= _EXACT_BITS:
-        joint = [few_products([(_atoms(side), times) for side, times in pair], _EXACT_ATOMS) for pair in pairs]
+        joint = [few_products([(_atoms(directed), times) for directed, times in pair], _EXACT_ATOMS) for pair in pairs]
         known = tuple(ExactPLD.of(atoms) for atoms in joint if atoms is not None)
         if len(known) == len(pairs):
             return FiniteProfile(known, source)
@@ -109,16 +109,16 @@ def _largest(users: int, gamma: Fraction, pairs: tuple[Pair, ...]) -> PrivacyPro
         return CountersProfile(tuple((_lower(pair), _upper(pair)) for pair in pairs), source)
 
 
-def _words(pair: Pair) -> str:
+def _words(pair: TablePair) -> str:
     parts = []
     for (counter, _), times in pair:
         parts.append(f"{times} shifted by {counter.shift}" + (", of one coin more" if counter.less else ""))
     return ", ".join(parts)
 
 
-def _atoms(side: Side) -> list[Atom]:
+def _atoms(directed: DirectedCounter) -> list[Atom]:
     """Both probabilities of every count."""
-    counter, exchanged = side
+    counter, exchanged = directed
     there, back = _law(counter.n, counter.gamma), _law(counter.fewer, counter.gamma)
     found = []
     for y in range(counter.n + counter.shift + 1):
@@ -131,7 +131,7 @@ def _law(n: int, gamma: Fraction) -> dict[int, Fraction]:
     return {y: math.comb(n, y) * gamma**y * (1 - gamma) ** (n - y) for y in range(n + 1)}
 
 
-def _upper(pair: Pair) -> UpperTotal:
+def _upper(pair: TablePair) -> UpperTotal:
     """What dominates each counter; of many without a shift, their total, which tells nearly all."""
     groups, remainder, deep = [], None, _is_deep(pair)
     for (counter, exchanged), times in pair:
@@ -143,7 +143,7 @@ def _upper(pair: Pair) -> UpperTotal:
     return UpperTotal(tuple(groups), remainder)
 
 
-def _lower(pair: Pair) -> LowerTotal:
+def _lower(pair: TablePair) -> LowerTotal:
     """What is shown of each counter; of many without a shift only their total."""
     parts, deep = [], _is_deep(pair)
     for (counter, exchanged), times in pair:
@@ -154,9 +154,9 @@ def _lower(pair: Pair) -> LowerTotal:
     return LowerTotal(tuple(parts))
 
 
-def _is_deep(pair: Pair) -> bool:
+def _is_deep(pair: TablePair) -> bool:
     return sum(times for _, times in pair) <= _DEEP
 
 
-def _total(counter: NoisyCounter, times: int) -> Total:
-    return Total(counter.n * times, counter.gamma, counter.fewer * times)
+def _total(counter: NoisyCounter, times: int) -> CounterTotal:
+    return CounterTotal(counter.n * times, counter.gamma, counter.fewer * times)

@@ -92,7 +92,7 @@ class NoisyCounter:
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class CounterTotal:
     """Bin(n, gamma) against Bin(fewer, gamma): the total of many counters, each of which has a coin more or not.
 
     Parameters
@@ -126,7 +126,7 @@ class Total:
         return masses(self.n, self.gamma, edges), masses(self.fewer, self.gamma, edges)
 
 
-Counter: TypeAlias = NoisyCounter | Total
+AnyCounter: TypeAlias = NoisyCounter | CounterTotal
 
 
 def _edges(n: int, gamma: Fraction, least: int, most: int, apart: int, deep: bool) -> list[int]:
@@ -164,7 +164,7 @@ class Cells:
     above: tuple[flint.arb, flint.arb]
     ends: tuple[bool, bool]
 
-    def spread(self) -> list[flint.arb]:
+    def connected(self) -> list[flint.arb]:
         """P-masses at the ratios that keep both masses of every cell."""
         found = [flint.arb(0)] * len(self.ratios)
         for i, (p, q) in enumerate(zip(self.shifted, self.plain, strict=True)):
@@ -176,7 +176,7 @@ class Cells:
 
 
 @lru_cache(maxsize=16)
-def cells(counter: Counter, deep: bool = False) -> Cells:
+def cells(counter: AnyCounter, deep: bool = False) -> Cells:
     """Masses and ratios of a counter's cells."""
     edges = counter.edges(deep)
     n, fewer, gamma, first, last = counter.n, counter.fewer, counter.gamma, edges[0], edges[-1]
@@ -201,11 +201,11 @@ def _lower(n: int, gamma: Fraction, end: int) -> flint.arb:
 
 
 @lru_cache(maxsize=32)
-def dominating(counter: Counter, reversed_pair: bool = False, deep: bool = False) -> BallPLD:
+def dominating(counter: AnyCounter, reversed_pair: bool = False, deep: bool = False) -> BallPLD:
     """The loss of a pair that dominates the counter's pair; of the reversed pair, Q against P, where asked for."""
     found, side = cells(counter, deep), 1 if reversed_pair else 0
     with flint.ctx.workprec(_PRECISION):
-        pairs = list(zip(found.ratios, found.spread(), strict=True))
+        pairs = list(zip(found.ratios, found.connected(), strict=True))
         points = [(-g.log(), p / g) for g, p in pairs] if reversed_pair else [(g.log(), p) for g, p in reversed(pairs)]
         return BallPLD(tuple(points), found.below[side] + found.above[side])
 
@@ -236,7 +236,7 @@ class ShownCells:
 
 
 @lru_cache(maxsize=32)
-def shown(counter: Counter, reversed_pair: bool = False, deep: bool = False) -> ShownCells:
+def shown(counter: AnyCounter, reversed_pair: bool = False, deep: bool = False) -> ShownCells:
     """The counter's cells; of the reversed pair, with Q in P's place, where asked for."""
     found = cells(counter, deep)
     ours, theirs = (found.plain, found.shifted) if reversed_pair else (found.shifted, found.plain)

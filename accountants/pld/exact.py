@@ -25,9 +25,9 @@ from ldpaudit.accountants.pld.distribution import GuaranteePLD, Loss, PrivacyLos
 
 Atom: TypeAlias = tuple[Fraction, Fraction]
 """(P(y), Q(y)) of a view y."""
-Part: TypeAlias = Sequence[Atom]
+LawPair: TypeAlias = Sequence[Atom]
 """(P(y), Q(y)) for every view y of one part of a view with independent parts."""
-Pair: TypeAlias = Sequence[tuple[Part, int]]
+ProductPair: TypeAlias = Sequence[tuple[LawPair, int]]
 """Two laws of a view with independent parts: the parts, and how many of each there are."""
 _WORK = 16
 """Products of which one is kept, at most, where a limit is set: most of them would be merged."""
@@ -107,7 +107,7 @@ class ExactPLD(PrivacyLossDistribution):
         return tuple(ratio for ratio, _ in self.atoms if ratio > 1)
 
     @cached_property
-    def heads(self) -> tuple[Atom, ...]:
+    def events(self) -> tuple[Atom, ...]:
         """Sums of P and of Q over all views of ratio at least each of `ratios`, the infinite-loss mass included."""
         found, p, q = [], self.infinite, Fraction(0)
         for ratio, mass in self.atoms[: len(self.ratios)]:
@@ -121,7 +121,7 @@ class ExactPLD(PrivacyLossDistribution):
         possible = self._count(lambda ratio: not ball(ratio) < exp_epsilon)
         best = ball(self.infinite)
         # Which of the events between the two is best, this precision cannot tell: the largest of all is enclosed.
-        for p, q in self.heads[max(certain - 1, 0) : possible]:
+        for p, q in self.events[max(certain - 1, 0) : possible]:
             best = best.max(ball(p) - exp_epsilon * ball(q))
         return best
 
@@ -133,7 +133,7 @@ class ExactPLD(PrivacyLossDistribution):
         within = self._count(lambda ratio: self._delta_at(ratio) <= delta)
         if within == 0:
             return Fraction(1)
-        p, q = self.heads[within - 1]
+        p, q = self.events[within - 1]
         return max(Fraction(1), (p - delta) / q)
 
     def _count(self, above: Callable[[Fraction], bool]) -> int:
@@ -141,7 +141,7 @@ class ExactPLD(PrivacyLossDistribution):
         return bisect_left(self.ratios, True, key=lambda ratio: not above(ratio))
 
     def _delta_at(self, ratio: Fraction) -> Fraction:
-        p, q = self.heads[bisect_left(self.ratios, -ratio, key=lambda r: -r)]
+        p, q = self.events[bisect_left(self.ratios, -ratio, key=lambda r: -r)]
         return p - ratio * q
 
 
@@ -160,9 +160,9 @@ def dominating_pair(pairs: Sequence[ExactPLD]) -> ExactPLD:
     r"""The pair that dominates all these pairs and their reversed pairs, exactly.
 
     Its hockey-stick divergence is the largest of theirs. At :math:`\alpha \ge 1` that is the largest of finitely many
-    lines with rational coefficients, one for every head of every pair. Source: Zhu, Dong, Wang 2022, Proposition 8.
+    lines with rational coefficients, one for every event of every pair. Source: Zhu, Dong, Wang 2022, Proposition 8.
     """
-    lines = [(pair.infinite, Fraction(0)) for pair in pairs] + [head for pair in pairs for head in pair.heads]
+    lines = [(pair.infinite, Fraction(0)) for pair in pairs] + [event for pair in pairs for event in pair.events]
     return symmetric_pair(_largest_lines(lines))
 
 
@@ -207,7 +207,7 @@ def symmetric_pair(lines: Sequence[Line]) -> ExactPLD:
     return ExactPLD((*there, *middle, *back), infinite)
 
 
-def product(pair: Pair) -> list[Atom]:
+def product(pair: ProductPair) -> list[Atom]:
     """Atoms of the whole view, those of equal likelihood ratio merged."""
     atoms: list[Atom] = [(Fraction(1), Fraction(1))]
     for part, times in pair:
@@ -216,7 +216,7 @@ def product(pair: Pair) -> list[Atom]:
     return atoms
 
 
-def few_products(pair: Pair, most: int) -> list[Atom] | None:
+def few_products(pair: ProductPair, most: int) -> list[Atom] | None:
     """As `product`, where there are at most `most` different likelihood ratios at every step; else None."""
     atoms: list[Atom] = [(Fraction(1), Fraction(1))]
     for part, times in pair:
@@ -229,7 +229,7 @@ def few_products(pair: Pair, most: int) -> list[Atom] | None:
     return atoms
 
 
-def _times(atoms: Iterable[Atom], part: Part) -> list[Atom]:
+def _times(atoms: Iterable[Atom], part: LawPair) -> list[Atom]:
     merged: dict[Fraction | None, Atom] = {}
     for p, q in atoms:
         for p_part, q_part in part:

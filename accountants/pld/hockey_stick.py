@@ -32,7 +32,7 @@ from ldpaudit.accountants.pld.lattice import BITS, LatticePLD
 
 _WIDTH, _GROWTH = 4.5, 3.0
 """w, and the first B, in units of the square root of V: about where the gap is least."""
-_LEVELS = 8
+_ITERATIONS = 8
 
 
 @dataclass(frozen=True)
@@ -83,16 +83,16 @@ class HockeyStick:
         return self.law.start + len(self.law.masses)
 
     @cached_property
-    def _heads(self) -> list[tuple[flint.arb, flint.arb]]:
+    def _tail_sums(self) -> list[tuple[flint.arb, flint.arb]]:
         """Sums of all masses from an index on, falling at the rates lambda and lambda + 1; the last index first."""
         slow, fast = (-self._tilt * self._step).exp(), (-(self._tilt + 1) * self._step).exp()
         p = q = flint.arb(0)
-        heads, unit = [(p, q)], _unit(1)
+        sums, unit = [(p, q)], _unit(1)
         for mass in reversed(self.law.masses.coeffs()):
             here = unit * mass
             p, q = here + slow * p, here + fast * q
-            heads.append((p, q))
-        return heads
+            sums.append((p, q))
+        return sums
 
     def _above(self, epsilon: flint.arb) -> int:
         """The first index of the law whose loss may be above epsilon."""
@@ -106,7 +106,7 @@ class HockeyStick:
         for index in (first, first + 1):
             if index < self._end:
                 u = index * self._step - epsilon
-                p, q = self._heads[self._end - index]
+                p, q = self._tail_sums[self._end - index]
                 best = best.max((-self._tilt * u).exp() * p - (-(self._tilt + 1) * u).exp() * q)
         return best, self._end - first
 
@@ -117,7 +117,7 @@ class HockeyStick:
         factor = 2 / w * law.variance * (2 * reach).exp()
         gap = self._rounded_off(epsilon, w)
         distance = flint.arb(_GROWTH * math.sqrt(float(law.variance)))
-        for _ in range(_LEVELS):
+        for _ in range(_ITERATIONS):
             wider_below, wider_above = below + distance + reach, above + distance + reach
             fall = ((wider_below - reach).exp() - below.exp()).min((-above).exp() - (reach - wider_above).exp())
             gap += factor * self._between(epsilon, wider_below, wider_above)
@@ -148,7 +148,7 @@ class HockeyStick:
         total = _unit(self.law.error * (last - first + 1) + self.law.outside) * largest
         for index, sign in ((first, 1), (last, -1)):
             u = index * self._step - epsilon
-            total += sign * (-self._tilt * u).exp() * self._heads[self._end - index][0]
+            total += sign * (-self._tilt * u).exp() * self._tail_sums[self._end - index][0]
         return total
 
 

@@ -97,13 +97,13 @@ def coin_indices(tilted: Tilted, times: int) -> tuple[dict[int, flint.arb], flin
     high, low = reach(times, (p, w, q), nats), -reach(times, (q, w, p), nats)
     outside = beyond(times, (p, w, q), high + 1) + beyond(times, (q, w, p), 1 - low)
     found: dict[int, flint.arb] = {}
-    ratio, mirror = q / p, (q / p) ** max(high, -low)
+    ratio, reversal = q / p, (q / p) ** max(high, -low)
     for index, mass in descending(times, (p, w, q), max(high, -low)):
         if index <= high:
             found[index] = mass
         if -index >= low:
-            found[-index] = mass * mirror
-        mirror /= ratio
+            found[-index] = mass * reversal
+        reversal /= ratio
     return found, outside
 
 

@@ -66,7 +66,7 @@ class TotalLoss:
             groups = self.moments.groups
             # Laws without a loss count, too: they may show nothing, or everything.
             log_total = sum((n * Tilted(law, rate).total.log() for law, n in self.groups), flint.arb(0))
-            law = exact_law(groups, rate, self.moments) or spread_law(groups, rate, self.moments, self.points)
+            law = exact_law(groups, rate, self.moments) or discretized_law(groups, rate, self.moments, self.points)
             self._made[rate] = HockeyStick(law, log_total)
         return self._made[rate]
 
@@ -137,7 +137,7 @@ def _exact_group(tilted: Tilted, times: int, step: Loss) -> LatticePLD:
     return exactly(masses, step, tilted.tilt, flint.arb(0)).power(times)
 
 
-def spread_law(groups: Groups, tilt: Fraction, moments: Moments, points: int | None = None) -> LatticePLD:
+def discretized_law(groups: Groups, tilt: Fraction, moments: Moments, points: int | None = None) -> LatticePLD:
     """The law with every loss spread over two points of a lattice."""
     exponent = lattice_step(moments.width(float(tilt), DEPTH), points or LATTICE_POINTS)
     few: list[list[Point]] = []
