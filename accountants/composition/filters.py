@@ -1,4 +1,4 @@
-r"""Privacy budgets for adaptive use: what may still run, whatever has been seen.
+r"""Privacy budgets for adaptive use: which guarantees may still be spent, whatever has been seen.
 
 A filter is a frozen value with exact rational state; `spend` returns the next one. Guarantees may be chosen adaptively,
 each after all earlier views.
@@ -27,8 +27,9 @@ class BudgetExceeded(ValueError):  # noqa: N818 - the field's word
 class PureFilter:
     """Basic composition with adaptively chosen guarantees: epsilons and deltas add up, and must stay in the budget.
 
-    Source: Rogers, Roth, Ullman, Vadhan 2016. Proof: at every prefix of views, the loss is at most the sum of the
-    epsilons spent but on an event of probability at most the sum of the deltas; the budget bounds both sums.
+    Tight: attained by pure parts at delta = 0. Source: Rogers, Roth, Ullman, Vadhan 2016. Proof: at every prefix of
+    views, the loss is at most the sum of the epsilons spent, except on an event of probability at most the sum of the
+    deltas; the budget bounds both sums.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ class PureFilter:
     budget_delta : Fraction
         In [0, 1).
     epsilon, delta : Fraction
-        Spent so far: also an odometer, valid at any time.
+        Spent so far; valid at any time, so that the filter is also an odometer.
 
     Examples
     --------
@@ -52,8 +53,10 @@ class PureFilter:
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        for name in ("budget_epsilon", "budget_delta", "epsilon", "delta"):
-            object.__setattr__(self, name, Fraction(getattr(self, name)))
+        object.__setattr__(self, "budget_epsilon", Fraction(self.budget_epsilon))
+        object.__setattr__(self, "budget_delta", Fraction(self.budget_delta))
+        object.__setattr__(self, "epsilon", Fraction(self.epsilon))
+        object.__setattr__(self, "delta", Fraction(self.delta))
         if not (0 <= self.epsilon <= self.budget_epsilon and 0 <= self.delta <= self.budget_delta < 1):
             raise ValueError(
                 "PureFilter needs 0 <= epsilon <= budget_epsilon and 0 <= delta <= budget_delta < 1, got "
@@ -67,7 +70,7 @@ class PureFilter:
         return within and self.delta + Fraction(delta) <= self.budget_delta
 
     def spend(self, epsilon: Number, delta: Number = 0) -> Self:
-        """The filter after such a map has run.
+        """The filter after a map with this guarantee has run.
 
         Raises
         ------
@@ -76,19 +79,21 @@ class PureFilter:
         """
         if not self.admits(epsilon, delta):
             raise BudgetExceeded(
-                f"epsilon={float(epsilon):g}, delta={float(delta):g} is more than is left: "
-                f"{float(self.budget_epsilon - self.epsilon):g} and {float(self.budget_delta - self.delta):g}"
+                f"PureFilter got epsilon={float(epsilon):g}, delta={float(delta):g}, which is more than is left: "
+                f"epsilon={float(self.budget_epsilon - self.epsilon):g}, delta={float(self.budget_delta - self.delta):g}"
             )
         return replace(self, epsilon=self.epsilon + Fraction(epsilon), delta=self.delta + Fraction(delta))
 
 
 @dataclass(frozen=True, slots=True)
 class ConcentratedFilter:
-    r"""Pure guarantees, chosen adaptively, whose :math:`\rho = \sum \varepsilon_i^2/2` must stay in the budget.
+    r"""Concentrated composition: the rho of adaptively chosen pure guarantees must stay in the budget.
 
-    Then everything seen is rho-zCDP with the budget's rho, hence private with
-    :math:`\varepsilon = \rho + 2\sqrt{\rho \ln(1/\delta)}`. Source: Feldman, Zrnic 2021. Proof: with the loss L so far,
-    :math:`e^{(\alpha-1) L - (\alpha-1)\alpha \sum\rho_i}` is a supermartingale for every alpha > 1.
+    .. math:: \rho = \sum \varepsilon_i^2 / 2
+
+    All views together are then rho-zCDP with rho the budget, hence private with
+    :math:`\varepsilon = \rho + 2\sqrt{\rho \ln(1/\delta)}`. Not tight. Source: Feldman, Zrnic 2021. Proof: with the
+    loss L so far, :math:`e^{(\alpha-1) L - (\alpha-1)\alpha \sum\rho_i}` is a supermartingale for every alpha > 1.
 
     Parameters
     ----------
@@ -132,7 +137,7 @@ class ConcentratedFilter:
         return self.rho + Fraction(epsilon) ** 2 / 2 <= self.budget
 
     def spend(self, epsilon: Number) -> Self:
-        """The filter after such a map has run.
+        """The filter after an epsilon-private map has run.
 
         Raises
         ------
@@ -141,13 +146,13 @@ class ConcentratedFilter:
         """
         if not self.admits(epsilon):
             raise BudgetExceeded(
-                f"epsilon={float(epsilon):g} costs rho={float(epsilon) ** 2 / 2:g}, more than what is left, "
-                f"{float(self.budget - self.rho):g}"
+                f"ConcentratedFilter got epsilon={float(epsilon):g}, rho={float(epsilon) ** 2 / 2:g}, which is more than what "
+                f"is left: rho={float(self.budget - self.rho):g}"
             )
         return replace(self, rho=self.rho + Fraction(epsilon) ** 2 / 2)
 
     def promise(self, delta: Number) -> Enclosure:
-        """Epsilon that the budget promises at this delta, whatever is spent; an upper bound."""
+        """Upper bound of epsilon at this delta for everything that the budget admits."""
         if not self.budget:
             return Enclosure(0.0, 0.0, Rigour.INTERVAL, "nothing may run")
         return concentrated_epsilon(self.budget, delta)

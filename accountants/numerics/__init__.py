@@ -1,8 +1,8 @@
 r"""Numbers only: certified probabilities of counting laws, positive parts of sums, and certified searches.
 
-Notation: X is a count, :math:`P[X \ge k]` its upper tail, p a probability, n a number of trials; a *ball* is a real number
-enclosed by python-flint's Arb at the precision of ``flint.ctx``. A float only guides a search, or comes with a bound of its
-error. Nothing here knows a mechanism, a plan or a privacy parameter.
+Notation: X is a count, :math:`P[X \ge k]` its upper tail, p a probability, n a number of trials; a *ball* is a real
+number enclosed by python-flint's Arb at the precision of ``flint.ctx``. A float only guides a search, or comes with a
+bound of its error. Nothing here knows a mechanism, a plan or a privacy parameter.
 
 Theorems: the tail of a log-concave law is its first term times a series of falling ratios, whose remainder is at most
 geometric (`log_concave`); Gauss's continued fraction for binomial tails, DLMF 8.17.22 (`binomial`); Bernstein's and

@@ -21,17 +21,18 @@ import flint
 from ldpaudit.accountants.numerics.balls import between
 
 _GUARD = 16
-"""Bits beyond the precision at which the window ends: the density there is below ``2**-(prec + 32)``, and what lies beyond
-is enclosed anyway. With 8 or 32 bits neither time nor width of a tail changes."""
+"""Bits beyond the precision at which the window ends: the density there is below ``2**-(prec + 32)``, and what lies
+beyond is enclosed anyway. With 8 or 32 bits neither time nor width of a tail changes."""
 _NEAR = 0.03
-"""Standard deviations from the mean per bit of precision, up to which the integral is the quicker method: with 0.06 tails
-at n = 1e9, four to eight standard deviations out, take 1.8 times as long, with 0.12 those at twelve and more, too."""
+"""Standard deviations from the mean per bit of precision, up to which the integral is the quicker method: with 0.06
+tails at n = 1e9, four to eight standard deviations out, take 1.8 times as long, with 0.12 those at twelve and more,
+too."""
 _WIDE = 200
-"""Least standard deviation for which the integral is used; with 50 or 800 the time at n = 1e4 to 1e9 changes by less than
-a third."""
+"""Least standard deviation for which the integral is used; with 50 or 800 the time at n = 1e4 to 1e9 changes by less
+than a third."""
 _NARROW = 0.25
-"""Largest relative step in p or 1 - p across the window, so that the polynomial's terms fall by this factor at least: about
-half a term per bit is needed. With 0.1 or 0.5 the time at n = 1e4 to 1e9 changes by less than a third."""
+"""Largest relative step in p or 1 - p across the window, so that the polynomial's terms fall by this factor at least:
+about half a term per bit is needed. With 0.1 or 0.5 the time at n = 1e4 to 1e9 changes by less than a third."""
 
 
 def near_the_mode(n: int, mean: float, sigma: float, k: int) -> bool:

@@ -24,13 +24,13 @@ from ldpaudit.accountants.numerics.log_concave import (
 from ldpaudit.errors import Unsupported
 
 _SPARE_BITS = 16
-"""Of the guard bits, those that the continued fraction may lose to rounding before it stops; with 8 or 24 neither time nor
-width of a tail changes."""
+"""Of the guard bits, those that the continued fraction may lose to rounding before it stops; with 8 or 24 neither time
+nor width of a tail changes."""
 _FRACTION_STEP = 5.0
-"""Time of one level of the continued fraction, in terms of the series. It decides between the two; with 1.5 to 20 the time
-of tails at n = 1e4 to 1e9 changes by less than a third."""
+"""Time of one level of the continued fraction, in terms of the series. It decides between the two; with 1.5 to 20 the
+time of tails at n = 1e4 to 1e9 changes by less than a third."""
 _LARGEST_WINDOW = 1 << 22
-"""Most masses that a window may list: about n = 1e10 at 54 bits, some gigabytes of balls."""
+"""Most masses that a window may list: a window of 54 bits at p = 1/2 has this many at n = 2e11."""
 
 
 def binomial_pmf(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:

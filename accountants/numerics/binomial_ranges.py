@@ -4,9 +4,9 @@ In a range of half-width h around c, with D(k) the logarithm of P[X = k],
 
 .. math:: P[|X - c| \le h] = P[X = c] \sum_{|j| \le h} e^{D(c+j) - D(c)}
 
-The exponent is a polynomial of low degree up to an error ball, its exponential is a power series, and the sums of powers of
-j are the same for all ranges. Short ranges are summed term by term. Where the probabilities change by a large factor within
-a range, its probability is a difference of tails.
+The exponent is a polynomial of low degree up to an error ball, its exponential is a power series, and the sums of
+powers of j are the same for all ranges. Short ranges are summed term by term. Where the probabilities change by a large
+factor within a range, its probability is a difference of tails.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ Tail: TypeAlias = Callable[[int], flint.arb]
 """A count to the probability of a tail that starts there."""
 
 _SHORT = 128
-"""Ranges of at most this many counts are summed term by term: at 58 counts per range (n = 1e6) this takes a fifth of the
-time of the power series, at 98 (n = 1e8) six tenths."""
+"""Ranges of at most this many counts are summed term by term: at 58 counts per range (n = 1e6) this takes a fifth of
+the time of the power series, at 98 (n = 1e8) six tenths."""
 _DEGREE = 6
 """Degree of the exponent; with 4 a mass at n = 1e6 is known to 2e-16 instead of below 1e-16, for 10 % less time."""
 _ORDER = 18
 """Order of the power series of its exponential; with 12 a mass at n = 1e6 is known to 7e-14 instead of below 1e-16."""
 _RADIUS = 16
-"""Half-widths of the circle for Cauchy's estimate, so that the terms of the exponential fall by this factor; with 8 a mass at
-n = 1e6 is known to 2e-16 instead of below 1e-16."""
+"""Half-widths of the circle for Cauchy's estimate, so that the terms of the exponential fall by this factor; with 8 a
+mass at n = 1e6 is known to 2e-16 instead of below 1e-16."""
 _NARROW = 1 << 7
-"""Least ratio of a count to the half-width of its range, for the power series: a term of the exponent falls by this factor,
-so that seven terms give 44 bits and more. With 2**5 or 2**9 neither time nor width changes at n = 1e6 and 1e8."""
+"""Least ratio of a count to the half-width of its range, for the power series: terms of the exponent fall by this
+factor, so that degree 6 leaves 2**-46 of the half-width. With 2**5 or 2**9 neither time nor width changes at n = 1e6
+and 1e8."""
 
 
 def masses(n: int, gamma: Fraction, edges: Sequence[int]) -> list[flint.arb]:
@@ -120,7 +121,7 @@ def _exponential(exponent: list[flint.arb]) -> list[flint.arb]:
 
 
 def _exponent(n: int, gamma: Fraction, center: int, half: int) -> tuple[list[flint.arb], flint.arb]:
-    r"""Taylor coefficients of :math:`-\ln\Gamma(x+1) - \ln\Gamma(n-x+1) + x \ln(odds)` from order 1, and an error bound.
+    r"""Taylor coefficients of :math:`-\ln\Gamma(x+1) - \ln\Gamma(n-x+1) + x \ln(odds)` from order 1, and an error.
 
     Beyond order 1 the derivatives are polygammas, :math:`|\psi^{(m)}(z)| \le 2\,(m-1)!/(z - 1)^m` for z > m + 1.
     """

@@ -1,6 +1,8 @@
-"""Certified searches on a monotone quantity that is expensive to evaluate: every point returned is proved by its own ball.
+"""Certified searches on a monotone quantity that is expensive to evaluate: every point returned is proved by its own
+ball.
 
-`crossing` needs nothing but the function; `guided` starts from a float estimate of it, and needs two or three evaluations.
+`crossing` needs nothing but the function; `guided` starts from a float estimate of it, and needs two or three
+evaluations.
 """
 
 from __future__ import annotations
@@ -21,27 +23,27 @@ _MOST_EVALUATIONS = 200
 """Plain halving needs 64 evaluations for a root of 1e-9 below a top of 1, and 200 for one of 1e-50.
 The bracket that is left after this many is returned as it is, wider."""
 ROUGH = 1e-2
-"""Relative tolerance of a first evaluation, which decides far from the crossing; with 1e-3 or 1e-1 the time of a shuffle
-bound changes by less than a third."""
+"""Relative tolerance of a first evaluation, which decides far from the crossing; with 1e-3 or 1e-1 the time of a
+shuffle bound changes by less than a third."""
 _GUIDED_EVALUATIONS = 6
-"""Certified evaluations next to the root of a float estimate; two or three are usual, and with 3 or 12 shuffle bounds at
-n = 200 to 1e6 come out the same. Where they do not suffice, `crossing` takes over."""
+"""Certified evaluations next to the root of a float estimate; two or three are usual, and with 3 or 12 shuffle bounds
+at n = 200 to 1e6 come out the same. Where they do not suffice, `crossing` takes over."""
 _ESTIMATED = 2.0**-40
 """Relative precision of the root of a float estimate; with 2**-36 or 2**-46 shuffle bounds have the same width."""
 _MARGIN = 2.0**-6
-"""First distance from that root, in units of the tolerance; with 2**-8 a shuffle bound at n = 1e5 takes 1.7 times as long
-because the first evaluation may not decide, with 2**-4 it has the same width and time."""
+"""First distance from that root, in units of the tolerance; with 2**-8 a shuffle bound at n = 1e5 takes 1.7 times as
+long because the first evaluation may not decide, with 2**-4 it has the same width and time."""
 _BLUR = 1 / 24
-"""Part of a wide ball, as a distance in epsilon, that does not justify another evaluation; with a quarter or four times of it
-shuffle bounds at n = 200 to 1e6 have the same width and time."""
+"""Part of a wide ball, as a distance in epsilon, that does not justify another evaluation; with a quarter or four times
+of it shuffle bounds at n = 200 to 1e6 have the same width and time."""
 _MOST_BLUR = 1e-4
 """Largest such distance, relative to epsilon; with 1e-5 or 1e-3 these bounds have the same width and time."""
 _FAR = 32
-"""Distance from the last root, in units of the margin, from which the result is refused and `crossing` takes over; with 8 or
-128 these bounds have the same width and time."""
+"""Distance from the last root, in units of the margin, from which the result is refused and `crossing` takes over; with
+8 or 128 these bounds have the same width and time."""
 _NUDGE = 1e-5
-"""Relative step of the difference quotient for the slope of a float estimate; with 1e-6 or 1e-4 these bounds have the same
-width and time."""
+"""Relative step of the difference quotient for the slope of a float estimate; with 1e-6 or 1e-4 these bounds have the
+same width and time."""
 
 
 def close_in(
@@ -188,7 +190,8 @@ def guided(
     value, delta, top, finest
         As for `crossing`.
     estimate : callable
-        Epsilon to about the logarithm of the value, in floats; it reduces the number of evaluations, nothing rests on it.
+        Epsilon to about the logarithm of the value, in floats; it reduces the number of evaluations, nothing rests on
+        it.
     side : float
         -1 for the first end, where the value is above delta; 1 for the second, where it is at most delta.
 
@@ -211,7 +214,7 @@ class _End:
     side: float
 
     def evaluate(self, epsilon: float) -> tuple[bool, float, float]:
-        """Whether this is the end's side of the crossing, the logarithm of the bound that decided, and the ball's width."""
+        """Whether epsilon is on this end's side, the logarithm of the bound that decided, and the ball's width."""
         found = self.value(epsilon, self.finest)
         low, high = log_of(found.lower()), log_of(found.upper())
         if self.side > 0:
@@ -246,7 +249,7 @@ def _guided(end: _End, top: float) -> float | None:
             return 0.0
         if not at_zero > end.goal or start <= goal:
             return None
-    # Nearly normal losses of standard deviation s have delta(0) = s / sqrt(2 pi), and fall as exp(-(epsilon / s)**2 / 2).
+    # Nearly normal losses of standard deviation s have delta(0) = s / sqrt(2 pi), then exp(-(epsilon / s)**2 / 2) of it.
     root: float | None = math.sqrt(4 * math.pi * max(start - goal, 0.1)) * math.exp(start)
     correction, best = 0.0, None
     near = least = max(RESOLUTION / 4, end.finest * _MARGIN)

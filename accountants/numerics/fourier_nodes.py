@@ -1,7 +1,7 @@
 r"""The nodes of a trapezoidal sum that are evaluated (`positive_part`), and a bound of the sum over all others.
 
-Between its peaks the transform is so small that a bound suffices for most nodes (`fourier_tail`). Within a window, nodes
-near the peaks are evaluated; beyond the window the peaks' cells are bounded as a whole.
+Between its peaks the transform is so small that a bound suffices for most nodes (`fourier_tail`). Within a window,
+nodes near the peaks are evaluated; beyond the window the peaks' cells are bounded as a whole.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import numpy as np
 from ldpaudit.accountants.numerics.fourier_tail import SLACK, Pairs, glance, tail
 
 _WINDOWS = (1 << 7, 1 << 10, 1 << 13)
-"""Windows that are tried, as their last nodes; every node of a window gets its own bound. Without the last two, a shuffle
-bound with 200 users is 4 % wider in half the time; with one of 2**16 it takes three times as long and has the same width."""
+"""Windows that are tried, as their last nodes; every node of a window gets its own bound. Without the last two, a
+shuffle bound with 200 users is 4 % wider in half the time; with one of 2**16 it takes three times as long and has the
+same width."""
 _FEWEST_NODES = 128
-"""Nodes that may be evaluated however many values there are; with 32 or 512 shuffle bounds at n = 200 to 1e6 come out the
-same."""
+"""Nodes that may be evaluated however many values there are; with 32 or 512 shuffle bounds at n = 200 to 1e6 come out
+the same."""
 _MOST_TERMS = 4096
 """Nodes times values that are evaluated at most, some microseconds each; with 1024 or 16384 these bounds come out the
 same."""

@@ -1,15 +1,14 @@
 r"""Upper bound of the nodes that a trapezoidal sum leaves out (`positive_part`).
 
-The characteristic function of a discrete law returns to modulus almost 1 infinitely often, so it needs a bound that holds
-everywhere. For every reference value r and gaps
-:math:`\Delta_b = |w_b - w_r|`,
+The characteristic function of a discrete law returns to modulus almost 1 infinitely often, so it needs a bound that
+holds everywhere. For every reference value r and gaps :math:`\Delta_b = |w_b - w_r|`,
 
 .. math:: |\varphi(t)|^2 = 1 - 2 \sum_{a<b} \pi_a \pi_b \bigl(1 - \cos t(w_a - w_b)\bigr)
           \quad\Rightarrow\quad |\varphi(t)|^n \le \prod_{b \ne r} e^{-\kappa_b (1 - \cos t \Delta_b)}, \qquad
           \kappa_b = n \pi_r \pi_b
 
-One gap cuts the line into cells of length :math:`2\pi/\Delta`, with a peak in the middle of each; the other gaps bound the
-height of that peak, which for most cells is negligible. A factor 1/t**2 weighs the cells.
+One gap cuts the line into cells of length :math:`2\pi/\Delta`, with a peak in the middle of each; the other gaps bound
+the height of that peak, which for most cells is negligible. A factor 1/t**2 weighs the cells.
 
 Floats are safe here: the result is an upper bound of an error, and the slacks below exceed every rounding.
 """
@@ -24,25 +23,27 @@ from numpy.typing import NDArray
 from scipy.special import i0e
 
 SLACK = 1e-6
-"""Relative rounding allowance; the inputs are right to 1e-11, because tilted weights are exponentials of some hundreds at
-most. With 1e-5 or 1e-7 shuffle bounds at n = 200 to 1e6 come out the same."""
+"""Relative rounding allowance; the inputs are right to 1e-11, because tilted weights are exponentials of some hundreds
+at most. With 1e-5 or 1e-7 shuffle bounds at n = 200 to 1e6 come out the same."""
 _PHASE_SLACK = 2.0**-48
-"""Rounding allowance of a phase, relative to itself or to the node. Values are at most 1, so gaps are right to 2**-52, and
-phases to a few units of it."""
+"""Rounding allowance of a phase, relative to itself or to the node. Values are at most 1, so gaps are right to 2**-52,
+and phases to a few units of it."""
 _SINES = 1e-14
 """Radians that sines and remainders may be off: some units of 2**-53 of a phase below 2 pi."""
 _RINGS = (4.0, 16.0, 60.0)
-"""Nats by which the characteristic function has fallen at the outer ends of a peak's rings. With twice as many rings shuffle
-bounds at n = 200 take 1.5 times as long, without the first one the time is the same; the width does not change."""
+"""Nats by which the characteristic function has fallen at the outer ends of a peak's rings. With twice as many rings
+shuffle bounds at n = 200 take 1.5 times as long, without the first one the time is the same; the width does not
+change."""
 _CELLS = (1 << 10, 1 << 17)
-"""Cells that get their own bound: at first, and at most, where the remaining cells make up the bound. With 2**12 at first a
-shuffle bound at n = 1e3 takes 1.4 times as long; with 2**19 at most one at n = 1e5 takes 1.6 times as long. The width is
-the same."""
+"""Cells that get their own bound: at first, and at most, where the remaining cells make up the bound. With 2**12 at
+first a shuffle bound at n = 1e3 takes 1.4 times as long; with 2**19 at most one at n = 1e5 takes 1.6 times as long. The
+width is the same."""
 _WORTHWHILE = 0.8
-"""More cells must leave at most this share of the bound; with 0.95 shuffle bounds at n = 200 and 1e3 take twice as long or
-more, with 0.4 one at n = 1e5 takes two thirds of the time, and the width does not change."""
+"""More cells must leave at most this share of the bound; with 0.95 shuffle bounds at n = 200 and 1e3 take twice as long
+or more, with 0.4 one at n = 1e5 takes two thirds of the time, and the width does not change."""
 _ATTEMPTS = 3
-"""Gaps that are tried; with 1 a shuffle bound at n = 1e5 is 9 % wider in two thirds of the time, with 6 nothing changes."""
+"""Gaps that are tried; with 1 a shuffle bound at n = 1e5 is 9 % wider in two thirds of the time, with 6 nothing
+changes."""
 _ENOUGH = 25.0
 """Nats by which a peak is lower than the highest possible one if its rings are not bounded again; with 12 or 50 shuffle
 bounds at n = 200 to 1e6 come out the same."""

@@ -91,7 +91,7 @@ def _urn_factor(marked: int, draws: int, left: int, k: int) -> flint.arb:
     .. math:: 1 + r_k + r_k r_{k+1} + \dots, \qquad r_j = \frac{(K - j)(n - j)}{(j + 1)(N - K - n + j + 1)} \le 1
 
     A term in units of 2**-b, rounded down, is too small by fewer units than its number, as no ratio is above 1. Ratios
-    fall, so what is left after some terms is at most geometric.
+    fall, so the remainder after some terms is at most geometric.
 
     Parameters
     ----------

@@ -6,9 +6,9 @@ A tail of a log-concave law is its first term times a *factor*, and nothing unde
 
 Ratios fall, so the remainder after some terms is at most geometric.
 
-Parameters are exact integers, and probabilities are rationals or balls. The relative width of a ball is multiplied by up to
-`n`: a transcendental probability needs ``n.bit_length()`` bits more than the result. Results are at the precision of
-``flint.ctx``.
+Parameters are exact integers, and probabilities are rationals or balls. The relative width of a ball is multiplied by
+up to `n`: a transcendental probability needs ``n.bit_length()`` bits more than the result. Results are at the precision
+of ``flint.ctx``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def log_binomial_coefficient(n: int, k: int) -> flint.arb:
 
 
 def expected_terms(sigma: float, distance: float) -> float:
-    """Float estimate of the terms that a tail's series needs, `distance` standard deviations out; it chooses a method."""
+    """Float estimate of the terms that a tail's series needs, `distance` standard deviations out."""
     nats = flint.ctx.prec * math.log(2)
     return sigma * nats / (distance / 2 + math.sqrt(distance * distance / 4 + nats / 2))
 

@@ -3,8 +3,8 @@ r"""The expected positive part of a sum of n iid values: certified, at a cost th
 .. math:: E\Bigl[\Bigl(\sum_{i \le n} X_i\Bigr)_+\Bigr] = \frac{1}{2\pi} \int_{-\infty}^{\infty}
           \frac{M(\sigma + it)^n}{(\sigma + it)^2}\, dt, \qquad M(s) = E\, e^{s X}, \quad \sigma > 0
 
-The blanket bounds of shuffling are such expectations. With :math:`\sigma` near the saddle point the integrand is almost a
-Gaussian, so that the trapezoidal rule needs a few dozen nodes. Two errors are bounded and added:
+The blanket bounds of shuffling are such expectations. With :math:`\sigma` near the saddle point the integrand is almost
+a Gaussian, so that the trapezoidal rule needs a few dozen nodes. Two errors are bounded and added:
 
 - *aliasing* of step h. The integrand is analytic for :math:`|\Im t| < \sigma`, so by Poisson summation (Trefethen and
   Weideman 2014, theorem 5.1) the error is at most :math:`(A_+ + A_-)/(e^{2\pi a/h} - 1)`, where

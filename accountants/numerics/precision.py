@@ -13,10 +13,11 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import Enclosure, Rigour
 
 MOST_BITS = 1 << 11
-"""Bits of the last attempt by default: a value whose arithmetic cancels by more stays wide, it does not become wrong."""
+"""Bits of the last attempt by default: a value whose arithmetic cancels by more stays wide, it does not become
+wrong."""
 _FIRST_DECIDING, _LAST_DECIDING = 64, 1 << 12
-"""Bits of the first and of the last attempt to decide a comparison. A comparison costs as much as its last attempt, and a
-tie is never decided: 4096 bits bound its cost to some milliseconds."""
+"""Bits of the first and of the last attempt to decide a comparison. A tie is never decided, so the last attempt bounds
+the time that it takes."""
 
 
 def precisions(first: int, last: int) -> Iterator[int]:
@@ -77,7 +78,8 @@ def _above(value: float, floats: int) -> float:
 
 
 narrow_enough = partial(narrow, bits=72, most=1 << 12, floats=1, width=2.0**-34)
-"""`narrow`, to a relative width of 2**-34, for values that take long to compute: well below the 1e-9 that they promise."""
+"""`narrow`, to a relative width of 2**-34, for values that take long to compute: well below the 1e-9 that they
+promise."""
 
 
 def at_most(value: Callable[[], flint.arb | None], limit: Fraction) -> bool | None:

@@ -1,8 +1,8 @@
 r"""Float estimates for a sum of n iid values: its saddle point, and step and length of the contour through it.
 
-Nothing here is a bound: a bad choice costs time or width in `positive_part`, never validity. With :math:`K = \log M` the
-cumulant generating function of one value, the contour crosses the real line where :math:`n K(s) - 2 \log s` is least, and
-the integrand along it is about a Gaussian.
+Nothing here is a bound: a bad choice costs time or width in `positive_part`, never validity. With :math:`K = \log M`
+the cumulant generating function of one value, the contour crosses the real line where :math:`n K(s) - 2 \log s` is
+least, and the integrand along it is about a Gaussian.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 _STEPS = 80
-"""Most steps of Newton's method, which halves its bracket [-100, 100] where it would leave it; with 20 or 160 shuffle bounds
-at n = 200 to 1e6 come out the same."""
+"""Most steps of Newton's method, which halves its bracket [-100, 100] where it would leave it; with 20 or 160 shuffle
+bounds at n = 200 to 1e6 come out the same."""
 _SETTLED = 1e-9
 """Relative step at which Newton's method ends; with 1e-6 or 1e-12 these bounds have the same width."""
 _MODERATE = 300.0
-"""Exponents up to which K is taken from expm1, right to 1e-16 of its terms, of which n copies are summed; exp of more than
-709 overflows."""
+"""Exponents up to which K is taken from expm1, right to 1e-16 of its terms, of which n copies are summed; exp of more
+than 709 overflows."""
 _EDGES = np.linspace(0.05, 0.95, 19)
 """Half-widths of the strip that are tried, relative to the saddle point, where 1/s**2 is infinite at 1."""
 _NODES = 96
-"""Nodes on one side in a float estimate of the integral; with 32 or 384 shuffle bounds at n = 200 to 1e6 come out the same."""
+"""Nodes on one side in a float estimate of the integral; with 32 or 384 shuffle bounds at n = 200 to 1e6 come out the
+same."""
 _BROAD = 0.8
 """Their distance, in standard deviations of the integrand; with 0.4 or 1.2 these bounds come out the same."""
 _DISTANT = 0.3
@@ -74,7 +75,7 @@ class Tilt:
         return mean, float(p @ (self.values - mean) ** 2)
 
     def saddle(self) -> float:
-        """The s that minimizes n K(s) - 2 log s, that is n s K'(s) = 2: Newton's method on logarithms, between two ends."""
+        """The s that minimizes n K(s) - 2 log s, where n s K'(s) = 2: Newton's method on logarithms, bracketed."""
         low, high = -100.0, 100.0
         mean, variance = self.mean_and_variance(0.0)
         root = (math.sqrt(mean * mean + 8 * variance / self.n) - mean) / (2 * variance) if variance > 0 else 1.0

@@ -1,4 +1,5 @@
-"""Searches on floats and integers: roots of decreasing functions that are expensive to evaluate, and monotone predicates.
+"""Searches on floats and integers: roots of decreasing functions that are expensive to evaluate, and monotone
+predicates.
 
 A search returns points at which the caller's own certified predicate was evaluated; validity rests on that alone.
 For functions that return balls at a chosen tolerance, see `certified_search`.
@@ -12,19 +13,20 @@ from collections.abc import Callable
 from ldpaudit.profile import Number
 
 _CAP = 1e4
-"""Largest modulus of a logarithm: a cost may be 0 or infinite, and Brent's method needs finite values. Floats have
-logarithms of 745 at most."""
+"""Largest modulus of a logarithm: a cost may be 0 or infinite, and Brent's method needs finite values. The logarithms
+of two positive floats differ by less than 1500."""
 _NEAR = 1.1
-"""Factor of the first step where a start was not within the width; with 1.01 or 2 the time of counter queries is the same."""
+"""Factor of the first step where a start was not within the width; with 1.01 or 2 the time of counter queries is the
+same."""
 _GROWTH = 8
-"""Factor from one step to the next, away from the start; with 2 or 32 enumerated compositions, Laplace vectors and two kinds
-of bits take the same time."""
+"""Factor from one step to the next, away from the start; with 2 or 32 enumerated compositions, Laplace vectors and two
+kinds of bits take the same time."""
 
 
 def crossing(
     cost: Callable[[float], float], goal: Number, start: float, factor: float, width: float
 ) -> tuple[float, float]:
-    """Two floats within a relative `width`: at the first the decreasing cost exceeds the goal, at the second it does not.
+    """Two floats within a relative `width`: the decreasing cost exceeds the goal at the first, and not at the second.
 
     Brent's method on the logarithm of the cost, then steps both ways until the two floats bracket the crossing.
 
@@ -86,7 +88,7 @@ def _around(cost: Callable[[float], float], goal: Number, start: float, factor: 
 
 
 def first(holds: Callable[[int], bool], start: int, low: int, high: int) -> int:
-    """Smallest integer in ``low..high`` where a monotone predicate holds, `high` if none; fast where `start` is near."""
+    """Smallest integer of ``low..high`` where a monotone predicate holds, `high` if none; fast if `start` is near."""
     x, step = min(max(start, low), high), 1
     if holds(x):
         while x > low and holds(max(low, x - step)):
@@ -136,7 +138,7 @@ def bisect(low_side: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def step_up(holds: Callable[[float], bool], start: float, gap: float, top: float = math.inf) -> float:
-    """First point at which a predicate holds, by growing steps up from `start`; `top`, where it is not evaluated, if none."""
+    """First point at which a predicate holds, by growing steps up from `start`; `top`, not evaluated, if none."""
     high = start
     while high < top and not holds(high):
         high, gap = min(top, start + gap), _GROWTH * gap
@@ -144,7 +146,7 @@ def step_up(holds: Callable[[float], bool], start: float, gap: float, top: float
 
 
 def step_down(holds: Callable[[float], bool], end: float, start: float, gap: float) -> float:
-    """First point at which a predicate holds: `end`, then growing steps down from `start`; 0, where it is not evaluated."""
+    """First point at which a predicate holds: `end`, or growing steps down from `start`; 0, not evaluated, if none."""
     low = end
     while low > 0 and not holds(low):
         low, gap = max(0.0, start - gap), _GROWTH * gap

@@ -1,4 +1,5 @@
-r"""The law of S, the number of pluses minus the number of minuses, in T runs with outcomes plus (p), nothing (w), minus (q).
+r"""The law of S, the number of pluses minus the number of minuses, in T runs with outcomes plus (p), nothing (w), minus
+(q).
 
 .. math:: P[S = s] = [z^{T-s}] (p + w z + q z^2)^T = \sum_m \frac{T!}{(s+m)!\,(T-s-2m)!\,m!}\, p^{s+m} w^{T-s-2m} q^m
 """
@@ -22,8 +23,9 @@ Masses: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
 def descending(total: int, masses: Masses, start: int) -> Iterator[tuple[int, flint.arb]]:
     """(index, P[S = index]) for indices from `start` down to 0.
 
-    With n = T - index, the probabilities b obey ``p n b[n] = w (T-n+1) b[n-1] + q (2T-n+2) b[n-2]``, because the generating
-    function satisfies a differential equation of first order. For n <= T no term is negative, so relative accuracy is kept.
+    With n = T - index, the probabilities b obey ``p n b[n] = w (T-n+1) b[n-1] + q (2T-n+2) b[n-2]``, because the
+    generating function satisfies a differential equation of first order. For n <= T no term is negative, so relative
+    accuracy is kept.
     """
     p, w, q = masses
     before, here = probability(total, masses, start + 1), probability(total, masses, start)

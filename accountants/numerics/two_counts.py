@@ -2,16 +2,16 @@ r"""The expected positive part of a linear form in two binomial counts, summed t
 
 .. math:: E\bigl[(\alpha A - \beta B - \theta)_+\bigr]
 
-where A has the law Bin(m, p) and B, given A, that of Bin(m, q) or of Bin(m - A, q). Terms are summed from small A to large.
-Each follows from the one before by additions of positive numbers, so that nothing cancels and only last bits are lost. With
-:math:`y = \alpha A - \theta` and u the largest integer below :math:`y/\beta`,
+where A has the law Bin(m, p) and B, given A, that of Bin(m, q) or of Bin(m - A, q). Terms are summed from small A to
+large. Each follows from the one before by additions of positive numbers, so that nothing cancels and only last bits are
+lost. With :math:`y = \alpha A - \theta` and u the largest integer below :math:`y/\beta`,
 
 .. math:: E(y + \alpha - \beta B)_+ = E(y - \beta B)_+ + \alpha P[B \le u] + \text{new terms}, \qquad
           E(y - \beta B_{m-1})_+ = E(y - \beta B_m)_+ + q\bigl(\beta P[B_{m-1} < u] + (y - \beta u) P[B_{m-1} = u]\bigr)
 
-the latter because :math:`B_m = B_{m-1} + \mathrm{Bern}(q)`. The terms left out below the first A are at most that A's term
-times the lower tail, because terms grow with A; those beyond the last A are at most :math:`E(\alpha A; A > a)`, a series
-with falling ratios.
+the latter because :math:`B_m = B_{m-1} + \mathrm{Bern}(q)`. The terms left out below the first A are at most that A's
+term times the lower tail, because terms grow with A; those beyond the last A are at most :math:`E(\alpha A; A > a)`, a
+series with falling ratios.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ldpaudit.accountants.numerics.balls import Probability, as_ball, between, c
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf
 
 _LEFT_OUT = 2.0**-44
-"""Share of the sum that may be left out above the last term, and below the first: a relative width of 6e-14 each, below the
-1e-12 that `expectation` promises."""
+"""Share of the sum that may be left out above the last term, and below the first: a relative width of 6e-14 each, below
+the 1e-12 that `expectation` promises."""
 _REACHES = (8, 16, 32, 64)
-"""Standard deviations below the largest term at which the sum may start: the first that leaves out at most that share. 8 do
-where delta is not tiny, as exp(-8**2 / 2) is 1e-14; each further one doubles the time."""
+"""Standard deviations below the largest term at which the sum may start: the first that leaves out at most that share.
+8 do where delta is not tiny, as exp(-8**2 / 2) is 1e-14; each further one doubles the time."""
 _PRECISION = 128
 """Bits. The recurrences lose about the logarithm of the number of terms, 17 bits for 1e5 of them, and 44 are needed."""
 

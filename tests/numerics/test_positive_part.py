@@ -157,7 +157,7 @@ SKETCHED: list[tuple[Mechanism, int]] = [
 
 
 @pytest.mark.parametrize(("m", "users"), SKETCHED, ids=str)
-def test_a_sketch_is_about_what_it_is_a_sketch_of(m: Mechanism, users: int) -> None:
+def test_a_float_estimate_is_close_to_the_certified_value(m: Mechanism, users: int) -> None:
     found = blanket(m)
     assert found is not None
     for delta in (1e-6, 1e-9, 1e-80):
@@ -173,7 +173,7 @@ def test_a_sketch_is_about_what_it_is_a_sketch_of(m: Mechanism, users: int) -> N
 
 
 @pytest.mark.parametrize(("m", "users"), SKETCHED, ids=str)
-def test_a_sketch_saves_looks_and_the_ends_stay_where_they_are(m: Mechanism, users: int) -> None:
+def test_a_float_estimate_saves_evaluations_and_does_not_move_the_ends(m: Mechanism, users: int) -> None:
     side = account(Shuffle(m, users)).side  # type: ignore[attr-defined]
     top, looked = account(m).epsilon(0).high, [0]
 
@@ -199,7 +199,7 @@ def test_a_sketch_saves_looks_and_the_ends_stay_where_they_are(m: Mechanism, use
 
 
 @pytest.mark.parametrize("off", [2.0, 0.3, -0.3, -1.5])
-def test_a_sketch_that_is_off_by_a_factor_leads_there(off: float) -> None:
+def test_a_float_estimate_that_is_off_by_a_factor_leads_to_the_ends(off: float) -> None:
     ends = [guided(bell, F(1, 10**6), 3.0, 1e-9, lambda e: off - 100 * e**2, side) for side in (-1.0, 1.0)]
     assert ends[0] is not None
     assert ends[1] is not None
@@ -224,7 +224,7 @@ WRONG: list[Callable[[float], float]] = [
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_wrong_sketch_costs_looks_and_never_certainty(wrong: Callable[[float], float]) -> None:
+def test_a_wrong_float_estimate_costs_evaluations_and_never_validity(wrong: Callable[[float], float]) -> None:
     delta = F(1, 10**6)
     low, high = (guided(bell, delta, 3.0, 1e-9, wrong, side) for side in (-1.0, 1.0))
     assert low is None or bell(low, 0) > ball(delta)
