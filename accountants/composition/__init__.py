@@ -1,12 +1,15 @@
 r"""Composition: independent runs of several plans, each on its own input, all views seen together.
 
-Losses of independent runs add. Upper bounds compose pairs that dominate every neighbouring pair of a part; lower bounds
-compose pairs that occur. Where these are the same pairs and no loss is rounded, the result is EXACT.
+Notation: a *part* is a plan that is not itself a composition, run T times; L is the privacy loss of all runs, the sum
+of the runs' losses, and :math:`\delta(\varepsilon) = E[(1 - e^{\varepsilon - L})_+]`. An upper bound composes, for
+every part, the dominating pair of its neighbouring pairs; a lower bound composes pairs that occur. Where these are the
+same pairs and no loss is moved to a lattice, the result is EXACT.
 
-Theorems: Kairouz, Oh, Viswanath 2015 (Theorem 3.3, equal randomized responses, and the worst map of a guarantee); Zhu,
-Dong, Wang 2022 (dominating pairs compose, adaptively too); Rogers, Roth, Ullman, Vadhan 2016 and Feldman, Zrnic 2021
-(filters).
+Theorems: equal randomized responses compose to binomial tails, and a guarantee (epsilon, delta) has a dominating pair
+(Kairouz, Oh, Viswanath 2015, Theorems 3.3 and 2.5); dominating pairs compose, adaptively too (Zhu, Dong, Wang 2022,
+Theorem 10); epsilons, deltas and rho may be spent adaptively (Rogers, Roth, Ullman, Vadhan 2016; Feldman, Zrnic 2021).
 
-Reading order: `plan` (the fold over a plan), `compose` (which of three ways), `coins`, `two_coins`, `enumerated`,
-`laplace_vector`; then what papers print, `theorems` and `divergences`; `filters` for adaptive use.
+Reading order: `plan` (the fold over a plan), `compose` (chooses a formula, an enumeration or a lattice), `coins` and
+`enumerated`; `product` (independent parts of one view), `two_coins` and `laplace_vector` (closed forms); then the
+published bounds, `theorems` and `divergences`; `filters` for adaptive use.
 """

@@ -15,12 +15,14 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import last_before
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
+from ldpaudit.accountants.pld.profiles import limit_of_delta
 from ldpaudit.accountants.pld.total import TotalLoss
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, bracket, require_delta, require_epsilon
 
 _WORK = 192
-"""Bits in which a lattice law is made and read: its masses have 88, and weights cancel by some tens."""
+"""Bits of the balls around lattice masses: these have 88, and exponential weights cancel some tens. With 128 or 384
+compositions of 24 to 1e5 runs have the same width and time."""
 
 
 def compose(groups: Groups, source: str) -> PrivacyProfile:
@@ -36,7 +38,7 @@ def compose(groups: Groups, source: str) -> PrivacyProfile:
     Returns
     -------
     PrivacyProfile
-        For these very pairs; EXACT where no loss is rounded.
+        In nats, for these pairs in the direction given; EXACT where no loss is moved to a lattice, else INTERVAL.
     """
     live = tuple((law, times) for law, times in groups if law.has_loss or not law.infinite == 0)
     if len(live) == 1 and live[0][0].is_coin:
@@ -49,8 +51,8 @@ def compose(groups: Groups, source: str) -> PrivacyProfile:
 class LatticeProfile(PrivacyProfile):
     """Profile of given pairs by convolution of their losses on a lattice.
 
-    EXACT where all losses are multiples of one; otherwise INTERVAL: for these pairs, `low` and `high` differ by what
-    moving losses to a lattice changes.
+    EXACT where all losses are multiples of one loss; otherwise INTERVAL, and `low` and `high` differ by the bound of
+    what connect-the-dots discretization adds.
 
     Parameters
     ----------
@@ -77,14 +79,13 @@ class LatticeProfile(PrivacyProfile):
         ).clamp(0.0, math.inf)
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """At a tilt made for this epsilon; 0 from the sum of all largest losses on."""
+        """From a lattice under a tilt made for this epsilon; 0 from the sum of all largest losses on."""
         if require_epsilon(epsilon) >= self._pure.high:
-            infinite = narrow(lambda: infinite_mass(self.groups), self.source)
-            return infinite.clamp(0.0, 1.0)
+            return limit_of_delta(self.groups, self.source)
         return self._read(self._total.moments.for_epsilon(float(epsilon)), epsilon)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
-        """At a tilt made for this delta; infinite below the infinite-loss mass."""
+        """By a search on one lattice, under a tilt made for this delta; infinite below the infinite-loss mass."""
         if require_delta(delta) == 0:
             return self._pure
         finite = self._finite(Fraction(delta))
@@ -100,7 +101,7 @@ class LatticeProfile(PrivacyProfile):
         return Enclosure(min(low, high), high, at_zero.rigour, self.source)
 
     def _finite(self, delta: Fraction) -> float | None:
-        """Logarithm of what delta leaves to finite losses; None where it does not even cover infinite ones."""
+        """Logarithm of delta minus the infinite-loss mass; None where that is not certainly positive."""
         with flint.ctx.workprec(_WORK):
             rest = ball(delta) - infinite_mass(self.groups)
             if rest > 0:

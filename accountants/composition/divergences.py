@@ -1,6 +1,6 @@
-r"""Composition by divergences, as people cite it: zero-concentrated and Renyi differential privacy; upper bounds.
+r"""Published composition bounds by divergences: zero-concentrated and Renyi differential privacy; upper bounds.
 
-Every function returns what its theorem promises as ``high``, rounded up; below that it says nothing, hence ``low = 0``.
+Every function returns the theorem's bound as ``high``, rounded up; the theorem gives no lower bound, hence ``low = 0``.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number
 
 _ORDERS = tuple(1 + 1.1**step / 64 for step in range(200))
-"""Renyi orders that are tried: each gives a valid bound, more give a better one."""
+"""Renyi orders that are tried, from 1.016 to 2.7e6 in steps of 10 % of the excess over 1. Each gives a valid bound;
+with steps of 1 % epsilon is at most 5e-4 of it smaller, with steps of 46 % up to 1 % larger."""
 
 
 def concentrated(parts: Sequence[tuple[int, Number]], slack: Number) -> Enclosure:
-    r"""Epsilon of pure parts by zero-concentrated differential privacy.
+    r"""Pure parts, composed by zero-concentrated differential privacy, are :math:`(\varepsilon, \delta)`-private with
 
     .. math:: \rho = \sum n_i \varepsilon_i^2 / 2, \qquad \varepsilon = \rho + 2\sqrt{\rho \ln(1/\delta)}
 
-    Source: Bun, Steinke 2016, Propositions 1.3 and 1.4, Lemma 1.7.
+    An upper bound, not tight. Source: Bun, Steinke 2016, Propositions 1.3 and 1.4, Lemma 1.7.
 
     Parameters
     ----------
     parts : sequence of (int, number)
-        How often, and epsilon >= 0 in nats.
+        Number of runs, and epsilon >= 0 in nats of each run.
     slack : number
         delta, in (0, 1).
 
@@ -52,9 +53,23 @@ def concentrated(parts: Sequence[tuple[int, Number]], slack: Number) -> Enclosur
 
 
 def concentrated_epsilon(rho: Number, slack: Number) -> Enclosure:
-    r"""A rho-zCDP map is private with :math:`\varepsilon = \rho + 2\sqrt{\rho\ln(1/\delta)}` at delta.
+    r"""A rho-zCDP map is :math:`(\varepsilon, \delta)`-private with
 
-    Source: Bun, Steinke 2016, Proposition 1.3.
+    .. math:: \varepsilon = \rho + 2\sqrt{\rho\ln(1/\delta)}
+
+    An upper bound, not tight. Source: Bun, Steinke 2016, Proposition 1.3.
+
+    Parameters
+    ----------
+    rho : number
+        Finite, at least 0.
+    slack : number
+        delta, in (0, 1).
+
+    Returns
+    -------
+    Enclosure
+        Epsilon in nats; ``high`` is the bound, rounded up, INTERVAL.
 
     Raises
     ------
@@ -69,12 +84,13 @@ def concentrated_epsilon(rho: Number, slack: Number) -> Enclosure:
 
 
 def renyi_of_pure(order: Number, epsilon: Number) -> Enclosure:
-    r"""Renyi divergence of order alpha that an epsilon-private map has at most.
+    r"""Largest Renyi divergence of order alpha of an epsilon-private map.
 
     .. math:: \frac{1}{\alpha-1} \ln\bigl(p^\alpha q^{1-\alpha} + q^\alpha p^{1-\alpha}\bigr), \qquad
               p = \frac{e^\varepsilon}{1+e^\varepsilon} = 1 - q
 
-    Tight: attained by randomized response, into which every such map's pair can be lifted. Source: Mironov 2017.
+    Tight: attained by randomized response, of which every epsilon-private map's pair is a post-processing. Source:
+    Mironov 2017, Proposition 5 (randomized response); Kairouz, Oh, Viswanath 2015, Theorem 2.5 (post-processing).
 
     Parameters
     ----------
@@ -105,11 +121,11 @@ def _renyi(order: Fraction, epsilon: Fraction) -> flint.arb:
 
 
 def renyi_epsilon(order: Number, divergence: Number, slack: Number) -> Enclosure:
-    r"""Epsilon at delta of a map whose Renyi divergence of order alpha is at most r.
+    r"""A map whose Renyi divergence of order alpha is at most r is :math:`(\varepsilon, \delta)`-private with
 
-    .. math:: r + \ln\frac{\alpha-1}{\alpha} - \frac{\ln\delta + \ln\alpha}{\alpha - 1}
+    .. math:: \varepsilon = r + \ln\frac{\alpha-1}{\alpha} - \frac{\ln\delta + \ln\alpha}{\alpha - 1}
 
-    and 0 where that is negative. Source: Canonne, Kamath, Steinke 2020, Proposition 12; it improves on
+    or 0 where that is negative. Not tight. Source: Canonne, Kamath, Steinke 2020, Proposition 12; it improves on
     :math:`r + \ln(1/\delta)/(\alpha-1)` (Mironov 2017, Proposition 3).
 
     Parameters
@@ -147,10 +163,12 @@ def renyi_epsilon(order: Number, divergence: Number, slack: Number) -> Enclosure
 def renyi(parts: Sequence[tuple[int, Number]], slack: Number) -> Enclosure:
     """Epsilon of pure parts by Renyi divergences: the least over a grid of orders, each of which gives a valid bound.
 
+    An upper bound, not tight. Source: Mironov 2017, Proposition 1 (divergences add); `renyi_of_pure`, `renyi_epsilon`.
+
     Parameters
     ----------
     parts : sequence of (int, number)
-        How often, and epsilon >= 0 in nats.
+        Number of runs, and epsilon >= 0 in nats of each run.
     slack : number
         delta, in (0, 1).
 

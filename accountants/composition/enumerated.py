@@ -1,4 +1,5 @@
-"""Compositions with few losses, one by one: in rationals where they are, in balls otherwise."""
+"""Compositions with few different total losses, by enumeration: in rationals where these are short, in balls
+otherwise."""
 
 from __future__ import annotations
 
@@ -19,17 +20,23 @@ from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.lattice import Point
 from ldpaudit.accountants.pld.points import Tilted, summed
+from ldpaudit.accountants.pld.profiles import limit_of_delta
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, require_delta, require_epsilon
 
 _FEW_LOSSES, _FEW_BITS = 1 << 9, 1 << 13
-"""So few losses, of so short rationals, are enumerated in rationals."""
-_FEW_POINTS = 1 << 11
-"""So few are enumerated in balls."""
+"""Most total losses, and bits of their probabilities, that are enumerated in rationals; with a quarter or four times as
+many the results and times of small compositions are the same."""
+_FEW_POINTS = 1 << 14
+"""Most total losses that are enumerated in balls. An epsilon of 21 runs of two laws with 15,708 total losses is known
+to 2e-15 instead of 1e-6 on a lattice, in the same 0.14 s; one with 3,696 in less than half of the lattice's time."""
+_NEAREST = 2.0**-4
+"""First step away from the float estimate of epsilon, per `RESOLUTION`: the estimate sums up to 2**14 floats, and is
+usually right to 1e-15. With 1 an epsilon is known to 3e-14 instead of 2e-15."""
 
 
 def enumerated(groups: Groups, source: str) -> PrivacyProfile | None:
-    """Profile of these pairs, each run so many times; None where there are too many losses."""
+    """Profile of independent runs of these pairs, EXACT; None where there are too many different total losses."""
     rational = [(law, times) for law, times in groups if isinstance(law, ExactPLD)]
     count = math.prod(math.comb(times + law.size - 1, times) for law, times in groups)
     bits = sum(times * law.bits for law, times in rational)
@@ -57,7 +64,7 @@ def _convolved(masses: dict[Fraction, Fraction], law: ExactPLD) -> dict[Fraction
 
 @dataclass(frozen=True)
 class FewLosses(PrivacyProfile):
-    """Profile of given pairs, each run so many times: the sum over all losses, EXACT.
+    """Profile of independent runs of given pairs by the sum over all total losses, EXACT.
 
     Parameters
     ----------
@@ -71,10 +78,10 @@ class FewLosses(PrivacyProfile):
     source: str
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Relative width below 1e-15, but for where delta underflows."""
+        """Relative width below 1e-15, except where delta underflows."""
         require_epsilon(epsilon)
         if math.isinf(epsilon):
-            return narrow(lambda: infinite_mass(self.groups), self.source).clamp(0.0, 1.0)
+            return limit_of_delta(self.groups, self.source)
         return narrow(lambda: self._delta_ball(Fraction(epsilon)), self.source).clamp(0.0, 1.0)
 
     def _delta_ball(self, epsilon: Fraction) -> flint.arb:
@@ -83,7 +90,7 @@ class FewLosses(PrivacyProfile):
         return infinite_mass(self.groups) + sum(gains, zero)
 
     def _points(self) -> list[Point]:
-        """All finite losses with their probabilities, at the current precision."""
+        """All finite total losses with their probabilities, at the current precision."""
         points = [(flint.arb(0), flint.arb(1))]
         for law, times in self.groups:
             tilted = Tilted(law, Fraction(0))
@@ -92,17 +99,18 @@ class FewLosses(PrivacyProfile):
         return points
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
-        """By steps out from a guess in floats, each certified by `delta`."""
+        """By steps away from a float estimate; both ends are certified by `delta`."""
         require_delta(delta)
         if self.delta(math.inf).low > delta:
             return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
         top = narrow(self._top, self.source).high
         if self.delta(0.0).high <= delta:
             return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
-        guess, gap = min(self._guess(float(delta)), top), RESOLUTION * top
-        high = step_up(lambda e: self.delta(e).high <= delta, guess, gap, top)
-        low = step_down(lambda e: self.delta(e).low > delta, high, guess, gap)
-        # Nothing above the largest loss is needed, unless an infinite one may be more likely than delta.
+        start = min(self._estimate(float(delta)), top)
+        gap = _NEAREST * RESOLUTION * max(start, RESOLUTION * top)
+        high = step_up(lambda e: self.delta(e).high <= delta, start, gap, top)
+        low = step_down(lambda e: self.delta(e).low > delta, high, start, gap)
+        # Epsilon is at most the largest loss, unless the infinite-loss mass may exceed delta.
         reached = high < top or self.delta(math.inf).high <= delta
         return Enclosure(low, high if reached else math.inf, Rigour.EXACT, self.source)
 
@@ -111,14 +119,14 @@ class FewLosses(PrivacyProfile):
 
     @cached_property
     def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Losses, decreasing, and the sums of P and of Q over all losses no smaller."""
+        """Losses, decreasing, and (P, Q) of the events {loss >= each of them}, in floats."""
         with flint.ctx.workprec(64):
             points = sorted(((float(loss), float(mass)) for loss, mass in self._points()), reverse=True)
             infinite = float(infinite_mass(self.groups))
         losses, masses = (np.array(column) for column in zip(*points, strict=True))
         return losses, infinite + np.cumsum(masses), np.cumsum(masses * np.exp(-losses))
 
-    def _guess(self, delta: float) -> float:
+    def _estimate(self, delta: float) -> float:
         _, p, q = self._floats
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(max(0.0, np.nanmax(np.log((p - delta) / q))))

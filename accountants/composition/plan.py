@@ -1,12 +1,13 @@
 r"""Composition of plans: every part on its own input, all views seen together.
 
-Upper bounds compose, for every part, the pair of laws that dominates all its neighbouring pairs; lower bounds compose
-pairs that occur. Where the two are the same pairs, and no rounding of losses is needed, the result is EXACT:
+An upper bound composes, for every part, the dominating pair of all its neighbouring pairs; a lower bound composes pairs
+that occur. Where the two are the same pairs, and no loss is moved to a lattice, the result is EXACT. `compose` chooses
+the method:
 
-- T equal parts whose loss is e, -e or also 0 (randomized response of every arity, Hadamard response, subset
-  selection, local hashing): `coins`;
-- few atoms in all: enumeration in rationals, `pld.finite`;
-- otherwise losses on a lattice: `pld.lattice`; exact where all losses are multiples of one.
+- T equal parts whose loss is e or -e, or e, 0 or -e (randomized response of every arity, Hadamard response, subset
+  selection, local hashing): closed form, `coins`;
+- few total losses: `enumerated`;
+- otherwise losses on a lattice: `pld.total`; EXACT where all losses are multiples of one loss.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsi
 
 @dataclass(frozen=True)
 class Part:
-    """A leaf of the plan, how often it runs, and what is known of its loss.
+    """A leaf of the plan, its number of runs, and pairs of laws that bound its loss from above and below.
 
     Parameters
     ----------
@@ -44,9 +45,9 @@ class Part:
     profile : PrivacyProfile
         Of one run.
     upper : Groups
-        Laws whose composition dominates one run.
+        Losses whose sum is that of a pair that dominates one run.
     lowers : tuple of Groups
-        Pairs of neighbours that occur, each as laws whose composition is one run.
+        Pairs of inputs that occur, each as losses whose sum is that of one run.
     """
 
     plan: Plan
@@ -57,22 +58,22 @@ class Part:
 
     @property
     def is_exact(self) -> bool:
-        """Whether what dominates one run occurs."""
+        """Whether the dominating pair of one run occurs."""
         return self.upper in self.lowers
 
 
 @dataclass(frozen=True)
 class ComposedProfile(PrivacyProfile):
-    """Profile of several parts together, enclosed; EXACT where every part is and losses need no rounding.
+    """Profile of several parts together; EXACT where every part is and no loss is moved to a lattice.
 
     Parameters
     ----------
     parts : tuple of Part
         Different leaves.
     upper : PrivacyProfile
-        Of laws that dominate.
+        Composition of dominating pairs.
     lowers : tuple of PrivacyProfile
-        Of pairs that occur.
+        Compositions of pairs that occur.
     """
 
     parts: tuple[Part, ...]
@@ -80,18 +81,18 @@ class ComposedProfile(PrivacyProfile):
     lowers: tuple[PrivacyProfile, ...]
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """0 from the sum of all pure epsilons on."""
+        """0 where epsilon is at least the sum of all pure epsilons."""
         if require_epsilon(epsilon) >= (pure := self.pure()).high and math.isfinite(pure.high):
             return Enclosure(0.0, 0.0, pure.rigour, pure.source)
         return self._enclose(lambda profile: profile.delta(epsilon), 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
-        """At delta = 0 the sum of all pure epsilons, which are attained together."""
+        """At delta = 0 the sum of all pure epsilons, which one pair and one event attain together."""
         pure = self.pure()
         return pure if require_delta(delta) == 0 else self._enclose(lambda profile: profile.epsilon(delta), pure.high)
 
     def pure(self) -> Enclosure:
-        """Epsilon at delta = 0: every part's pair and event is its own choice, so losses add up, tightly."""
+        """Epsilon at delta = 0: the sum of the parts' epsilons; tight, as each part's pair and event are free."""
         found = [(part.profile.epsilon(0), part.times) for part in self.parts]
         rigour = min(e.rigour for e, _ in found)
         return Enclosure(
@@ -110,7 +111,7 @@ class ComposedProfile(PrivacyProfile):
         upper = value(self.upper)
         if self.is_exact:
             return upper.clamp(0.0, most)
-        # Who sees less than everything knows no more: one part's lower bound is one of the whole.
+        # Seeing one part only is post-processing, so a part's lower bound is one of the whole.
         seen = [value(part.profile) for part in self.parts]
         low = max(e.low for e in [*seen, *map(value, self.lowers)])
         high = min(upper.high, most)
@@ -130,14 +131,14 @@ def _weighted_sum(terms: list[tuple[float, int]], rounded: Callable[[Fraction], 
 
 
 def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
-    """Profile of a `Guarantee`, or of independent runs of any plans.
+    """Profile of a `Guarantee`, or of independent runs of any plans. Source: Zhu, Dong, Wang 2022, Theorem 10.
 
     Parameters
     ----------
     plan : Guarantee, Repeat or Compose
         What is deployed.
     neighbours : Neighbours or None
-        The relation of every part. The whole stream of a user is replaced by replacing every part's input.
+        The relation of every part. At user level, replacing a user's stream replaces every part's input.
 
     Returns
     -------
@@ -147,7 +148,7 @@ def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
     Raises
     ------
     Unsupported
-        Where a part has no accountant, or the losses have too many values.
+        Where a part has no accountant, or no epsilon makes its delta small.
     """
     leaves: Counter[Plan] = Counter()
     for leaf, times in _flat(plan, 1):
@@ -197,7 +198,7 @@ def _part(leaf: Plan, times: int, neighbours: Neighbours | None) -> Part:
 
 
 def _upper(profile: PrivacyProfile) -> Groups:
-    """Laws whose composition dominates every neighbouring pair of a plan with this profile."""
+    """Losses whose sum is that of a dominating pair of a plan with this profile."""
     match profile:
         case PostProcessedProfile(inner):
             return _upper(inner)
@@ -213,7 +214,7 @@ def _upper(profile: PrivacyProfile) -> Groups:
 
 
 def _lowers(profile: PrivacyProfile) -> tuple[Groups, ...]:
-    """Pairs of neighbours that occur in a plan with this profile."""
+    """Pairs of inputs that occur in a plan with this profile."""
     match profile:
         case Bracket(low, _):
             return _lowers(low)
@@ -227,10 +228,10 @@ def _lowers(profile: PrivacyProfile) -> tuple[Groups, ...]:
 
 
 def _choices(parts: tuple[Part, ...]) -> Iterator[Counter[PrivacyLossDistribution]]:
-    """A few choices of pairs that occur, one for every run: each is a valid lower bound."""
+    """A few choices of a pair that occurs for every run: each gives a valid lower bound."""
     yield _chosen(parts, _information)
     yield _chosen(parts, _reach)
-    # A pair and its reversed pair, half and half: where the two differ, often worse than either all the time.
+    # Half of the runs with a pair, half with its reversed pair: often a larger delta than either alone.
     halves: Counter[PrivacyLossDistribution] = Counter()
     for part in parts:
         for pair in part.lowers[:2]:
@@ -241,7 +242,7 @@ def _choices(parts: tuple[Part, ...]) -> Iterator[Counter[PrivacyLossDistributio
 def _chosen(
     parts: tuple[Part, ...], rank: Callable[[Groups], tuple[float, float]]
 ) -> Counter[PrivacyLossDistribution]:
-    """The same pair in all runs of a part, the first by rank."""
+    """The same pair in all runs of a part, the one of highest rank."""
     chosen: Counter[PrivacyLossDistribution] = Counter()
     for part in parts:
         if part.lowers:
@@ -255,9 +256,11 @@ def _add(counts: Counter[PrivacyLossDistribution], groups: Groups, times: int) -
 
 
 def _information(pair: Groups) -> tuple[float, float]:
+    """Rank by the mean loss, which decides over many runs."""
     return sum(n * law.mean() for law, n in pair), 0.0
 
 
 def _reach(pair: Groups) -> tuple[float, float]:
+    """Rank by the infinite-loss mass and the largest loss, which decide at small delta."""
     largest = sum(n * float(law.loss_balls()[0]) for law, n in pair if law.size)
     return float(infinite_mass(pair)), largest

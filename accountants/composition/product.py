@@ -1,8 +1,9 @@
 r"""Profiles of views with independent parts, such as the bits of a report.
 
-A pair of laws of the whole view is a product of the parts' pairs, so that its loss is the sum of theirs: one report is
-already a composition, and goes through the same three ways (`compose`). Where the products of likelihood ratios are few,
-they are merged as they come up: d equal parts with s views each cost :math:`\binom{d+s-1}{d}` and never :math:`s^d`.
+A pair of laws of the whole view is a product of the parts' pairs, so its loss is the sum of theirs: one report is
+already a composition, and `compose` computes it. Where the different likelihood ratios are few, they are multiplied out
+in rationals and merged at every step: d equal parts with s values each cost :math:`\binom{d+s-1}{d}` atoms, not
+:math:`s^d`.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from functools import cached_property
 
 from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.pld.distribution import Groups
-from ldpaudit.accountants.pld.exact import ExactPLD, Pair, product
+from ldpaudit.accountants.pld.exact import ExactPLD, ProductPair, product
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import LargestProfile
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number, PrivacyProfile
 
 LIMIT = 1 << 14
-"""Joint likelihood ratios up to which a pair of laws is multiplied out in rationals; a second of work."""
+"""Joint likelihood ratios up to which a pair of laws is multiplied out in rationals: a few seconds for 15,498 of them,
+with an epsilon known to 2e-16; with 2**12 they are enumerated in balls, in 0.1 s and to 2e-15."""
 _REPORTS, _REPORT_BITS = 1024, 1 << 14
-"""Most reports of a memoized bit that are counted exactly, and most bits that their probabilities may have."""
+"""Most reports of a memoized bit that are counted exactly, and most bits of their probabilities: their law has as many
+atoms as reports, so that exact arithmetic handles 2**24 bits at most."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class ProductProfile(PrivacyProfile):
     Parameters
     ----------
     pairs : tuple of Groups
-        Every pair of neighbours' laws that could be the worst, in both directions where these differ; all of them occur.
+        Every pair of neighbours' laws that could be the worst, in both directions where these differ; all of them
+        occur.
     source : str
         The theorem behind the reduction to these pairs.
     """
@@ -47,7 +51,7 @@ class ProductProfile(PrivacyProfile):
         return LargestProfile(tuple(compose(pair, self.source) for pair in self.pairs))
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """EXACT where all losses are multiples of one, or there is only one kind of part; else INTERVAL."""
+        """As rigorous as `compose`: EXACT for equal coins, few total losses or a common step; else INTERVAL."""
         return self._profile.delta(epsilon)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
@@ -55,12 +59,12 @@ class ProductProfile(PrivacyProfile):
         return self._profile.epsilon(delta)
 
 
-def product_profile(pairs: Iterable[Pair], source: str) -> PrivacyProfile:
-    """The largest delta over pairs of laws of independent parts; each pair is meant in the direction given only.
+def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile:
+    """Profile of views with independent parts: the largest delta over pairs of laws, each in the direction given only.
 
     Parameters
     ----------
-    pairs : iterable of Pair
+    pairs : iterable of ProductPair
         Every pair of neighbours' laws that could be the worst, in both directions where these differ.
     source : str
         The theorem behind the reduction to these pairs.
@@ -68,7 +72,8 @@ def product_profile(pairs: Iterable[Pair], source: str) -> PrivacyProfile:
     Returns
     -------
     PrivacyProfile
-        EXACT where a pair has at most 16,384 joint likelihood ratios; else as `ProductProfile` says.
+        In nats. EXACT where every pair has at most 16,384 joint likelihood ratios; else as rigorous as
+        `ProductProfile`.
     """
     pairs = list(pairs)
     sizes = [math.prod(math.comb(n + len(part) - 1, n) for part, n in pair) for pair in pairs]
@@ -77,7 +82,7 @@ def product_profile(pairs: Iterable[Pair], source: str) -> PrivacyProfile:
     return ProductProfile(tuple(dict.fromkeys(map(_groups, pairs))), source)
 
 
-def _groups(pair: Pair) -> Groups:
+def _groups(pair: ProductPair) -> Groups:
     counts: dict[ExactPLD, int] = {}
     for part, times in pair:
         law = ExactPLD.of(part)
@@ -86,5 +91,5 @@ def _groups(pair: Pair) -> Groups:
 
 
 def exact_reports(*probabilities: Fraction) -> int:
-    """Number of reports of a memoized bit that are counted exactly; each one more lengthens the probabilities' fractions."""
+    """Number of reports of a memoized bit that are counted exactly; every report lengthens the law's fractions."""
     return max(1, min(_REPORTS, _REPORT_BITS // max(p.denominator.bit_length() for p in probabilities)))

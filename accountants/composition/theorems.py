@@ -1,7 +1,7 @@
-r"""Composition theorems that people cite, as formulas beside the certified value; upper bounds, none of them tight.
+r"""Published composition theorems as formulas, to stand beside the certified value; upper bounds, none of them tight.
 
-Every function returns what its theorem promises as ``high``, rounded up; below that it says nothing, hence ``low = 0``.
-Its hypotheses are checked; the errors name the one that fails. All hold for adaptively chosen inputs.
+Every function returns the theorem's bound as ``high``, rounded up; the theorem gives no lower bound, hence ``low = 0``.
+Hypotheses are checked, and errors name the one that fails. All theorems hold for adaptively chosen inputs.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def basic(parts: Sequence[tuple[Number, Number]]) -> tuple[Enclosure, Enclosure]
     for epsilon, delta in parts:
         require_part(name, epsilon, delta)
     total = sum((Fraction(epsilon) for epsilon, _ in parts), Fraction(0))
-    lost = min(Fraction(1), sum((Fraction(delta) for _, delta in parts), Fraction(0)))
-    return upper(lambda: ball(total), name), upper(lambda: ball(lost), name)
+    total_delta = min(Fraction(1), sum((Fraction(delta) for _, delta in parts), Fraction(0)))
+    return upper(lambda: ball(total), name), upper(lambda: ball(total_delta), name)
 
 
 def drv10(times: int, epsilon: Number, delta: Number, slack: Number) -> tuple[Enclosure, Enclosure]:
@@ -89,9 +89,9 @@ def drv10(times: int, epsilon: Number, delta: Number, slack: Number) -> tuple[En
 def hkr12(times: int, epsilon: Number, slack: Number) -> Enclosure:
     r"""T :math:`\varepsilon'`-private parts are :math:`(\varepsilon' \sqrt{8 T \ln(1/\delta)}, \delta)`-private.
 
-    Source: Hsu, Khanna, Roth 2012, Theorem 2.5, which asks for epsilon, delta in (0, 1) only. That does not suffice
-    where delta is near 1. With :math:`\ln(1/\delta) \ge \varepsilon/2` in addition it follows from `drv10`: that is
-    :math:`\varepsilon/2 + T\varepsilon'(e^{\varepsilon'}-1)`, and the second term is at most
+    Source: Hsu, Khanna, Roth 2012, Theorem 2.5, whose only hypotheses are epsilon, delta in (0, 1). These do not
+    suffice where delta is near 1. With :math:`\ln(1/\delta) \ge \varepsilon/2` in addition it follows from `drv10`,
+    whose bound is :math:`\varepsilon/2 + T\varepsilon'(e^{\varepsilon'}-1)`: the second term is at most
     :math:`2T\varepsilon'^2 = \varepsilon^2/(4\ln(1/\delta)) \le \varepsilon/2`, for :math:`\varepsilon' \le 1`.
 
     Parameters
@@ -148,16 +148,16 @@ def kov(parts: Sequence[tuple[int, Number, Number]], slack: Number) -> tuple[Enc
               \mu = \sum n_i \varepsilon_i\,\frac{e^{\varepsilon_i}-1}{e^{\varepsilon_i}+1}, \quad
               s^2 = \sum n_i \varepsilon_i^2
 
-    with :math:`1 - (1-\delta') \prod (1-\delta_i)^{n_i}`. Source: Kairouz, Oh, Viswanath 2015, Theorems 3.4 and 3.5.
-    Proof: the loss L of randomized responses has mean mu, and :math:`P[L > \mu + t] \le e^{-t^2/2s^2}` by Hoeffding.
-    Delta at :math:`\mu + t` is at most that, and also
+    at delta :math:`1 - (1-\delta') \prod (1-\delta_i)^{n_i}`. Source: Kairouz, Oh, Viswanath 2015, Theorems 3.4 and
+    3.5. Proof: the loss L of randomized responses has mean mu, and :math:`P[L > \mu + t] \le e^{-t^2/2s^2}` by
+    Hoeffding. Delta at :math:`\mu + t` is at most that, and also
     :math:`\int_0^\infty e^{-u} P[L > \mu+t+u]\,du \le e^{-t^2/2s^2}/(1 + t/s^2)`, which for the second t is at most
     :math:`\delta'/(s + t/s) \le \delta'`.
 
     Parameters
     ----------
     parts : sequence of (int, number, number)
-        How often, epsilon >= 0 in nats, 0 <= delta < 1; at least one part.
+        Number of runs, epsilon >= 0 in nats and 0 <= delta < 1 of each run; at least one part.
     slack : number
         delta', in (0, 1).
 
@@ -195,7 +195,7 @@ def kov(parts: Sequence[tuple[int, Number, Number]], slack: Number) -> tuple[Enc
 
 
 def upper(value: Callable[[], flint.arb], source: str) -> Enclosure:
-    """What a theorem promises: from 0 to the value, rounded up."""
+    """A theorem's upper bound as an enclosure: from 0 to the value, rounded up; INTERVAL."""
     return Enclosure(0.0, narrow(value, source).high, Rigour.INTERVAL, source)
 
 
@@ -205,7 +205,7 @@ def root(factor: int, slack: Number) -> flint.arb:
 
 
 def require_part(name: str, epsilon: Number, delta: Number, times: int = 1) -> None:
-    """Raise ValueError where a part is no guarantee, or runs less than once."""
+    """Raise ValueError unless a part is an (epsilon, delta)-guarantee that runs at least once."""
     if times < 1:
         raise ValueError(f"{name} needs at least one run, got {times}")
     if not (epsilon >= 0 and math.isfinite(epsilon)):
@@ -215,6 +215,6 @@ def require_part(name: str, epsilon: Number, delta: Number, times: int = 1) -> N
 
 
 def require_slack(name: str, slack: Number) -> None:
-    """Raise ValueError where the slack lies outside (0, 1)."""
+    """Raise ValueError unless the slack lies in (0, 1)."""
     if not 0 < slack < 1:
         raise ValueError(f"{name} needs a slack delta in (0, 1), got {slack!r}")

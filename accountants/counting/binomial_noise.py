@@ -1,4 +1,4 @@
-r"""Binomial noise on a count: the exact privacy profile.
+r"""Exact privacy profile of binomial noise on a count.
 
 Let X ~ Bin(n, gamma), P the law of X + k and Q that of X. The likelihood ratio
 
@@ -9,8 +9,11 @@ grows in t, so the best event is a tail, and
 
 .. math:: \delta(\varepsilon) = \max_t\; P[t-k \le X < t] - (e^\varepsilon - 1) P[X \ge t]
 
-is attained at the first t with :math:`R(t) > e^\varepsilon`. The other order, Q against P, is the same with 1 - gamma in
-place of gamma (count the users who stay silent). A shorter shift costs less: the tail's P-probability only falls.
+is attained at the first t with :math:`R(t) > e^\varepsilon`. The reversed pair, Q against P, is the same with 1 - gamma
+in place of gamma (count the users who add nothing). A shorter shift has a smaller delta: the tail's P-probability is
+smaller.
+
+Source: the Neyman-Pearson lemma.
 """
 
 from __future__ import annotations
@@ -30,17 +33,27 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _SHORT = 256
-"""Shifts up to this, or an eighth of a standard deviation, are summed term by term: a difference of tails cancels."""
+"""Shifts up to this, or an eighth of a standard deviation, are summed term by term, because the difference of two tails
+cancels; with 64 an epsilon of a shift by 200 at n = 1e6 takes twice as long."""
 _CANDIDATES = 8
-_SECANTS, _REFINED, _BESIDE = 16, 4, 0.97
-"""Steps of two searches, at most; and where the first starts beside its guess."""
+"""Events that may be evaluated where this precision does not decide which is best; with more of them, precision is
+raised. With 2 or 32 queries at n = 1e4 to 1e9 have the same width and time."""
+_SECANTS = 16
+"""Most steps of the secant method for the start of an event; with 4 or 64 these queries have the same width and
+time."""
+_REFINED = 4
+"""Steps of the fixed-point iteration for a normal quantile; with 1 or 16 these queries have the same width and time."""
+_BESIDE = 0.97
+"""The second point of the secant method, relative to the first in standard deviations; with 0.9 or 0.99 these queries
+have the same width and time."""
 _EXACT_TIES = 2048
-"""Up to this n a comparison that no ball decides is made in rationals."""
+"""Largest n for which a tie of delta and the infinite-loss mass, which no ball decides, is decided in rationals of n
+times the bits of gamma."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shifted:
-    """The law of Bin(n, gamma) + k against that of Bin(n, gamma), one direction.
+    """The pair (P, Q) of Bin(n, gamma) + k and Bin(n, gamma), in this direction.
 
     Parameters
     ----------
@@ -58,7 +71,7 @@ class Shifted:
 
     @property
     def sigma(self) -> float:
-        """Standard deviation."""
+        """Standard deviation of Q."""
         return math.sqrt(self.n * float(self.gamma) * float(1 - self.gamma))
 
     def log_ratio(self, t: int) -> flint.arb:
@@ -71,19 +84,19 @@ class Shifted:
             return log_binomial_coefficient(n, t - k) - log_binomial_coefficient(n, t) + k * odds.log()
 
     def cut(self, epsilon: flint.arb) -> tuple[int, int]:
-        """The first t with ``log R(t) >= epsilon`` and the first with ``>``, n + 1 where none has; the range they may lie in.
+        """Range of the first t with ``log R(t) >= epsilon`` and the first with ``>``; n + 1 where there is none.
 
-        The two are the same, but where this precision cannot tell, or epsilon equals a log-ratio.
+        The two ends are the same, except where this precision does not decide, or epsilon equals a log-ratio.
         """
         n, k = self.n, self.k
-        # Where the middle factor of R is exp(epsilon / k).
+        # Start where the middle factor of R is exp(epsilon / k).
         rho = math.exp(min(700.0, float(epsilon) / k)) * float(self.gamma / (1 - self.gamma))
-        guess = int((rho * (n + 1) + (rho + 1) * (k - 1) / 2) / (1 + rho))
-        above = first(lambda t: t > n or bool(self.log_ratio(t) > epsilon), guess, k, n + 1)
+        start = int((rho * (n + 1) + (rho + 1) * (k - 1) / 2) / (1 + rho))
+        above = first(lambda t: t > n or bool(self.log_ratio(t) > epsilon), start, k, n + 1)
         return first(lambda t: t > n or not self.log_ratio(t) < epsilon, above, k, above), above
 
     def ratio(self, t: int) -> Fraction:
-        """R(t) itself, for ``k <= t <= n``; slow where k is large."""
+        """R(t) exactly, for ``k <= t <= n``; slow where k is large."""
         odds = (1 - self.gamma) / self.gamma
         return math.prod((odds * Fraction(t - i, self.n - t + 1 + i) for i in range(self.k)), start=Fraction(1))
 
@@ -104,12 +117,12 @@ class Shifted:
         return binomial_upper(self.n, self.gamma, t)
 
     def delta(self, epsilon: flint.arb) -> flint.arb | None:
-        """The hockey-stick divergence; None where this precision leaves too many events."""
+        """The hockey-stick divergence; None where this precision leaves too many events to choose from."""
         low, high = self.cut(epsilon)
         if high - low >= _CANDIDATES:
             return None
         best, growth = flint.arb(0), epsilon.expm1()
-        # Which of the events is best, this precision cannot tell: the largest of all is enclosed.
+        # This precision does not decide which event is best, so the maximum over all of them is enclosed.
         for t in range(low, high + 1):
             value = self.block(t)
             if not growth == 0:
@@ -117,8 +130,8 @@ class Shifted:
             best = best.max(value)
         return best
 
-    def epsilon(self, delta: flint.arb, guess: int) -> tuple[flint.arb | None, int]:
-        """The epsilon (of either sign) at which delta is reached, and the event; None where this precision cannot tell.
+    def epsilon(self, delta: flint.arb, start: int) -> tuple[flint.arb | None, int]:
+        """The epsilon (of either sign) at which delta is reached, and the event's t; None where this precision fails.
 
         Newton's method on a convex piecewise linear function of e**epsilon: from any event the next one is nearer.
 
@@ -126,10 +139,10 @@ class Shifted:
         ----------
         delta : flint.arb
             At least P[X > n - k], below 1.
-        guess : int
-            Where the best event may start.
+        start : int
+            The first event's t.
         """
-        low = high = guess
+        low = high = start
         best: flint.arb | None = None
         for _ in range(200):
             values = [v for t in range(low, high + 1) if (v := self._log_slope(t, delta)) is not None]
@@ -148,7 +161,7 @@ class Shifted:
         return None, high
 
     def near(self, delta: Fraction) -> int:
-        """Where the event that reaches delta starts, or near it: the secant method on the logarithm of `delta`."""
+        """Float estimate of the t of the event that reaches delta, by the secant method on the logarithm of `delta`."""
         goal = math.log(delta) if delta else -math.inf
         mean = self.n * float(self.gamma) + self.k / 2
         z = self._normal(goal)
@@ -162,13 +175,13 @@ class Shifted:
                     break
                 step = (goal - value) * (t - other) / (value - known)
                 other, known, t = t, value, self._inside(t + max(-8 * self.sigma, min(8 * self.sigma, step)))
-                # The method that goes on from here squares what is missing.
+                # `epsilon` continues from here by Newton's method, which squares the error.
                 if abs(t - other) <= max(1.0, self.sigma / 1024):
                     break
         return t
 
     def _normal(self, goal: float) -> float:
-        """Standard deviations z where normal noise has about this delta: ``k/sigma * phi(z) / z**2``."""
+        """Standard deviations z at which normal noise has about this delta, ``k/sigma * phi(z) / z**2``."""
         room = math.log(self.k / self.sigma) - math.log(2 * math.pi) / 2 - goal
         z = 1.0
         for _ in range(_REFINED if math.isfinite(goal) else 0):
@@ -179,12 +192,12 @@ class Shifted:
         return min(self.n, max(self.k, round(t)))
 
     def _log_at(self, t: int) -> float:
-        """Logarithm of the delta at ``epsilon = log R(t)``, in floats."""
+        """Float estimate of the logarithm of delta at ``epsilon = log R(t)``."""
         value = self.block(t) - self.log_ratio(t).expm1() * self.upper(t)
         return float(value.mid().log()) if value.mid() > 0 else -1e9
 
     def _log_slope(self, t: int, delta: flint.arb) -> flint.arb | None:
-        """The epsilon at which the event {X + k >= t} alone reaches delta: a lower bound of the best one's."""
+        """Epsilon at which the event {X + k >= t} reaches delta, a lower bound of epsilon(delta); or None."""
         upper = self.upper(t)
         reached = self.block(t) - delta
         # log((P - delta) / Q) with P = block + Q, so that a small epsilon keeps its digits
@@ -205,11 +218,11 @@ class ShiftProfile(PrivacyProfile):
     Parameters
     ----------
     n : int
-        Coins, at least 0: every user tosses one.
+        Number of users who add noise, at least 0.
     gamma : Fraction
-        Their probability of heads, in [0, 1].
+        Probability that one of them adds 1, in [0, 1].
     sensitivity : int
-        k, at least 0: how much one user changes the count.
+        k, at least 0: by how much one user changes the count.
     """
 
     n: int
@@ -230,7 +243,7 @@ class ShiftProfile(PrivacyProfile):
         return f"Bin({self.n}, {float(self.gamma):g}) against its shift by {self.sensitivity}: the best tail event"
 
     def directions(self) -> tuple[Shifted, ...]:
-        """Both orders, or one where they are mirror images; none where the profile is trivial."""
+        """The pair and the reversed pair, or one of them where they are equal; none where the profile is trivial."""
         if self._trivial() is not None:
             return ()
         up = Shifted(self.n, self.gamma, self.sensitivity)
@@ -243,13 +256,13 @@ class ShiftProfile(PrivacyProfile):
         return 1 if self.sensitivity > self.n or self.gamma in (0, 1) else None
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """EXACT, of relative width below 1e-9 but for where delta underflows."""
+        """EXACT, of relative width below 1e-9, except where delta underflows."""
         require_epsilon(epsilon)
         trivial = self._trivial()
         if trivial is not None:
             return Enclosure(float(trivial), float(trivial), Rigour.EXACT, self.source)
         if math.isinf(epsilon):
-            return narrow_enough(self._escape, self.source).clamp(0.0, 1.0)
+            return narrow_enough(self._infinite_mass, self.source).clamp(0.0, 1.0)
         return narrow_enough(lambda: self._largest(Fraction(epsilon)), self.source).clamp(0.0, 1.0)
 
     def _largest(self, epsilon: Fraction) -> flint.arb | None:
@@ -261,15 +274,15 @@ class ShiftProfile(PrivacyProfile):
             best = best.max(value)
         return best
 
-    def _escape(self) -> flint.arb:
-        """P-mass outside the support of Q."""
+    def _infinite_mass(self) -> flint.arb:
+        """Infinite-loss mass, the larger one of the two directions."""
         best = flint.arb(0)
         for direction in self.directions():
             best = best.max(direction.upper(self.n - self.sensitivity + 1))
         return best
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
-        """EXACT, of relative width below 1e-9; infinite below the mass that lies outside the other law's support."""
+        """EXACT, of relative width below 1e-9; infinite below the infinite-loss mass."""
         require_delta(delta)
         trivial, goal = self._trivial(), Fraction(delta)
         if trivial is not None:
@@ -281,23 +294,24 @@ class ShiftProfile(PrivacyProfile):
             return Enclosure(low, math.inf, Rigour.EXACT if reachable is False else Rigour.INTERVAL, self.source)
         if at_most(lambda: self._largest(Fraction(0)), goal):
             return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
-        guesses = {d: d.near(goal) for d in self.directions()}
-        result = narrow_enough(lambda: self._inverse(goal, guesses), self.source)
+        starts = {d: d.near(goal) for d in self.directions()}
+        result = narrow_enough(lambda: self._inverse(goal, starts), self.source)
         return result.clamp(0.0, math.inf)  # one direction's inverse may be negative
 
     def _reachable(self, goal: Fraction) -> bool | None:
-        """Whether some finite epsilon has this delta; None where a tie at a huge n is beyond all precision."""
-        known = at_most(self._escape, goal)
+        """Whether some finite epsilon has this delta; None where no precision decides a tie at a large n."""
+        known = at_most(self._infinite_mass, goal)
         if known is not None or self.n > _EXACT_TIES:
             return known
         g = max(self.gamma, 1 - self.gamma)
         lone = range(self.n - self.sensitivity + 1, self.n + 1)
         return sum((math.comb(self.n, x) * g**x * (1 - g) ** (self.n - x) for x in lone), Fraction(0)) <= goal
 
-    def _inverse(self, delta: Fraction, guesses: dict[Shifted, int]) -> flint.arb | None:
+    def _inverse(self, delta: Fraction, starts: dict[Shifted, int]) -> flint.arb | None:
+        """The larger epsilon of the two directions; `starts` is updated for the next attempt."""
         best: flint.arb | None = None
         for direction in self.directions():
-            value, guesses[direction] = direction.epsilon(ball(delta), guesses[direction])
+            value, starts[direction] = direction.epsilon(ball(delta), starts[direction])
             if value is None:
                 return None
             best = value if best is None else best.max(value)

@@ -1,12 +1,14 @@
-r"""Smooth noise (GGKPV Definition 4.2): exactly, and as the paper's lemmas bound it.
+r"""Smooth noise (GGKPV Definition 4.2): its exact delta, and the bounds of the paper's lemmas.
 
 A law D on the integers is :math:`(\varepsilon, \delta, k)`-smooth if for every k' with :math:`1 \le |k'| \le k`
 
 .. math:: P_{Y \sim D}\left[\frac{P_D(Y)}{P_D(Y + k')} \ge e^{|k'|\varepsilon}\right] \le \delta
 
-(the printed range of k' includes 0, where the event is certain). The factor :math:`|k'|` belongs to the definition: what
-a shift by k costs is :math:`k\varepsilon`. For a log-concave law the worst k' is k or -k, because the mean of the k'
-log-ratios passed on the way only grows with k'.
+(the printed range of k' includes 0, where the event is certain). The factor :math:`|k'|` belongs to the definition: a
+shift by k has epsilon :math:`k\varepsilon`. For a log-concave law the worst k' is k or -k, because the mean of the k'
+log-ratios between Y and Y + k' grows with k'.
+
+GGKPV is Ghazi, Golowich, Kumar, Pagh, Velingker 2021.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, require_delta, require_epsilon
 
 _GAMMA_BITS = 40
-"""The searched gamma is found to a relative 2**-40, on the safe side."""
+"""The search for gamma ends at a relative step of 2**-40, on the safe side: that changes epsilon by less than 1e-12 of
+it."""
 
 
 def smooth_delta(n: int, gamma: Number, k: int, epsilon: Number) -> Enclosure:
@@ -32,8 +35,9 @@ def smooth_delta(n: int, gamma: Number, k: int, epsilon: Number) -> Enclosure:
 
     .. math:: \delta = \max\bigl(P[Y \ge t_+],\, P[Y \le t_-]\bigr)
 
-    with the outermost points where the ratio for k' = k, and for k' = -k, reaches :math:`e^{k\varepsilon}`.
-    Tight: it is Definition 4.2 itself, points outside the support included (there the ratio is infinite).
+    with the outermost points where the ratio for k' = k, and for k' = -k, reaches :math:`e^{k\varepsilon}`. Tight: this
+    is the probability of Definition 4.2 itself; points outside the support have an infinite ratio. Source: GGKPV
+    Definition 4.2; the law is log-concave.
 
     Parameters
     ----------
@@ -42,7 +46,7 @@ def smooth_delta(n: int, gamma: Number, k: int, epsilon: Number) -> Enclosure:
     k : int
         At least 1.
     epsilon : number
-        In nats a unit of shift, at least 0 and finite.
+        In nats per unit of shift, at least 0 and finite.
 
     Returns
     -------
@@ -64,12 +68,13 @@ def smooth_delta(n: int, gamma: Number, k: int, epsilon: Number) -> Enclosure:
 
 
 _SMOOTH = "GGKPV Definition 4.2, two binomial tails"
+"""Source of an exact smoothness."""
 
 
 def _smooth_ball(profile: ShiftProfile, loss: Fraction) -> flint.arb:
     best = flint.arb(0)
     for direction in profile.directions():
-        # Points y with P(y) / P(y + k) >= exp(loss) are those from t - k on, t as in the shift's best event.
+        # The points y with P(y) / P(y + k) >= exp(loss) are those from t - k on, with the t of the shift's best event.
         low, high = direction.cut(ball(loss))
         if loss == 0:  # the only loss that a rational likelihood ratio can equal
             low = high = next((t for t in range(low, high) if direction.ratio(t) >= 1), high)
@@ -109,7 +114,7 @@ def smoothness_of_binomial(n: int, gamma: Number, k: int, alpha: Number) -> tupl
     .. math:: \varepsilon = \ln\frac{1+\alpha}{1-\alpha}, \qquad
               \delta = e^{-\alpha^2 \gamma n / 8} + e^{-\alpha^2 \gamma n / (8 + 2\alpha)}
 
-    An upper bound, valid but not tight: `smooth_delta` is the truth. A shift by k costs k times this epsilon.
+    An upper bound, valid but not tight: `smooth_delta` is exact. A shift by k has k times this epsilon.
     Source: GGKPV Lemma 4.12, proof in its Appendix C: a Chernoff bound confines Y to
     :math:`(1 \pm \alpha/2) \gamma n`, where k more steps stay within :math:`(1 \pm \alpha) \gamma n`.
 
@@ -120,12 +125,12 @@ def smoothness_of_binomial(n: int, gamma: Number, k: int, alpha: Number) -> tupl
     k : int
         At least 1.
     alpha : number
-        Trades epsilon for delta.
+        In (0, 1); a larger one has a larger epsilon and a smaller delta.
 
     Returns
     -------
     tuple of Enclosure
-        epsilon and delta; each encloses the formula's value.
+        epsilon in nats per unit of shift, and delta; each encloses the formula's value.
 
     Raises
     ------
@@ -140,7 +145,7 @@ def smoothness_of_binomial(n: int, gamma: Number, k: int, alpha: Number) -> tupl
 def smooth_noise_guarantee(
     epsilon: Enclosure, delta: Enclosure, sensitivity: int, incremental: int, smooth_to: int
 ) -> tuple[Enclosure, Enclosure]:
-    r"""GGKPV Lemma 4.11: f plus i.i.d. smooth noise on every coordinate is :math:`(\varepsilon\Delta, \delta\Delta)`-DP.
+    r"""GGKPV Lemma 4.11: f plus iid smooth noise on its coordinates is :math:`(\varepsilon\Delta, \delta\Delta)`-DP.
 
     An upper bound, by a union over the coordinates that change. Source: GGKPV Lemma 4.11.
 
@@ -159,7 +164,8 @@ def smooth_noise_guarantee(
     Returns
     -------
     tuple of Enclosure
-        Upper bounds: ``high`` is what the lemma promises, below it nothing is known, hence ``low = 0``.
+        Upper bounds of epsilon in nats and of delta: ``high`` is the lemma's; it gives no lower bound, hence
+        ``low = 0``.
 
     Raises
     ------
@@ -168,12 +174,12 @@ def smooth_noise_guarantee(
     """
     if incremental > smooth_to:
         raise ValueError(
-            f"GGKPV Lemma 4.11 needs noise that is smooth to k >= {incremental}, by which one coordinate may change, "
+            f"GGKPV Lemma 4.11 needs noise that is smooth to k >= {incremental}, the largest change of a coordinate, "
             f"got k={smooth_to}"
         )
     if sensitivity < incremental:
         raise ValueError(
-            f"GGKPV Lemma 4.11 needs sensitivity >= {incremental}, what one coordinate may change, got {sensitivity}"
+            f"GGKPV Lemma 4.11 needs sensitivity >= {incremental}, the largest change of a coordinate, got {sensitivity}"
         )
     promises = (Fraction(end.high) * sensitivity for end in (epsilon, delta))
     first, second = (Enclosure.of(0, p, rigour=Rigour.INTERVAL, source="GGKPV Lemma 4.11") for p in promises)
@@ -181,19 +187,19 @@ def smooth_noise_guarantee(
 
 
 def smallest_gamma(n: int, k: int, epsilon: Number, delta: Number) -> Fraction:
-    """A gamma, as small as a search finds, at which a count of sensitivity k plus Bin(n, gamma) is (epsilon, delta)-DP.
+    """Smallest gamma found at which a count of sensitivity k plus Bin(n, gamma) is (epsilon, delta)-DP.
 
-    Certified at the value returned, which is dyadic; a gamma smaller by a relative 2**-40 was refused. That no still
-    smaller one would do is not claimed: the search assumes that more noise costs less.
+    Certified at the returned value, which is dyadic; at a gamma smaller by a relative 2**-40 it is refused. It is not
+    proved that every smaller gamma fails: the search assumes that a larger gamma has a smaller delta.
 
     Parameters
     ----------
     n : int
-        Coins.
+        Number of users who add noise.
     k : int
         Sensitivity, at least 1.
     epsilon, delta : number
-        The target.
+        The target; epsilon >= 0 in nats, delta in [0, 1].
 
     Returns
     -------
@@ -210,19 +216,22 @@ def smallest_gamma(n: int, k: int, epsilon: Number, delta: Number) -> Fraction:
 
 
 def smallest_smooth_gamma(n: int, k: int, epsilon: Number, delta: Number) -> Fraction:
-    """As `smallest_gamma`, for which Bin(n, gamma) is (epsilon, delta, k)-smooth; epsilon is a unit of shift's."""
+    """Smallest gamma found at which Bin(n, gamma) is (epsilon, delta, k)-smooth, epsilon in nats per unit of shift.
+
+    Otherwise as `smallest_gamma`.
+    """
     return _smallest(lambda g: smooth_delta(n, g, k, epsilon).high, n, require_delta(delta))
 
 
 def _smallest(cost: Callable[[Fraction], float], n: int, delta: Number) -> Fraction:
     high = Fraction(1, 2)
     if cost(high) > delta:
-        raise ValueError(f"the target is out of reach: gamma = 1/2 at n={n} costs delta={cost(high):g} > {float(delta):g}")
+        raise ValueError(f"the target needs delta <= {float(delta):g} at gamma = 1/2 with n={n}, got delta={cost(high):g}")
     low = high / 2
     while cost(low) <= delta:
         low, high = low / 2, low
     step = (high - low) / 2
-    # One binary digit at a time, so that the result has few of them.
+    # One binary digit at a time, so that the result has few digits.
     while step > high / 2**_GAMMA_BITS:
         if cost(high - step) <= delta:
             high -= step

@@ -1,12 +1,15 @@
-"""Only numbers: certified probabilities of counting laws, positive parts of sums, and certified searches.
+r"""Numbers only: certified probabilities of counting laws, positive parts of sums, and certified searches.
 
-Balls are python-flint's Arb at the precision of ``flint.ctx``; a float appears only as a guide to a search, or with a bound
-of its error. Nothing here knows a mechanism, a plan or a privacy parameter.
+Notation: X is a count, :math:`P[X \ge k]` its upper tail, p a probability, n a number of trials; a *ball* is a real
+number enclosed by python-flint's Arb at the precision of ``flint.ctx``. A float only guides a search, or comes with a
+bound of its error. Nothing here knows a mechanism, a plan or a privacy parameter.
 
-Theorems: the tail of a log-concave law is its first term times a series that a geometric one bounds; DLMF 8.17.22 (Gauss's
-continued fraction for binomial tails); Poisson summation bounds the aliasing of a contour integral (Trefethen, Weideman
-2014, Theorem 5.1); Chernoff's and Bernstein's inequalities for what is left out.
+Theorems: the tail of a log-concave law is its first term times a series of falling ratios, whose remainder is at most
+geometric (`log_concave`); Gauss's continued fraction for binomial tails, DLMF 8.17.22 (`binomial`); Bernstein's and
+Chernoff's inequalities bound the terms that a sum leaves out (`binomial`, `trinomial`); Poisson summation bounds the
+aliasing of a contour integral, Trefethen and Weideman 2014, Theorem 5.1 (`positive_part`).
 
-Reading order: `laws`, `beta_integral`, `binomial_ranges`, `trinomial`; then `saddle`, `fourier_tail`, `fourier_nodes`,
-`positive_part`, `two_counts`; then `search`, `certified_search`.
+Reading order: `balls`, `precision`; the counting laws `log_concave`, `beta_integral`, `binomial`, `binomial_ranges`,
+`hypergeometric`, `trinomial`; the expected positive part of a sum, `saddle`, `fourier_tail`, `fourier_nodes`,
+`positive_part`, and `two_counts`; the searches, `search` (on floats) and `certified_search` (on balls).
 """

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import flint
 
 Probability: TypeAlias = Fraction | int | flint.arb
+"""An exact rational, or a ball where the probability is transcendental."""
 
 
 def ball(value: Fraction | int) -> flint.arb:
@@ -29,7 +30,7 @@ def ceil(value: flint.arb) -> int:
 def _integer(value: flint.arb) -> int:
     found = value.unique_fmpz()
     if found is None:
-        raise ArithmeticError(f"an integer is needed, and {value} is none at {flint.ctx.prec} bits")
+        raise ArithmeticError(f"rounding a ball needs an end that is an integer, got {value} at {flint.ctx.prec} bits")
     return int(found)
 
 

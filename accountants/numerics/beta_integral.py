@@ -1,13 +1,15 @@
-r"""Factors of binomial tails near the mode of a wide law, at a cost that does not grow with n.
+r"""Binomial tails near the mode of a wide law, at a cost that does not grow with n.
 
-A tail is an incomplete beta integral. Around x = p, in units of the law's own width,
+A tail is an incomplete beta integral. Around x = p, in units of the law's standard deviation over n,
 
 .. math:: P[X \ge k] = \frac{k\,w}{p} P[X = k] \int_0^{p/w}
           \Bigl(1 - \frac{w u}{p}\Bigr)^{k-1} \Bigl(1 + \frac{w u}{1-p}\Bigr)^{n-k} du,
           \qquad w = \sqrt{p(1-p)/n}
 
-the integrand is :math:`e^{\varphi(u)}` with :math:`\varphi` concave, and nearly a normal density: a polynomial of low
-degree stands for :math:`\varphi`, with an error ball, and Arb integrates its exponential rigorously.
+the integrand is :math:`e^{\varphi(u)}` with :math:`\varphi` concave, and nearly a normal density: :math:`\varphi` is
+enclosed by a polynomial of low degree plus an error ball, and Arb integrates its exponential rigorously.
+
+Source: DLMF 8.17.5 (a binomial tail is a regularized incomplete beta function).
 """
 
 from __future__ import annotations
@@ -19,30 +21,36 @@ import flint
 from ldpaudit.accountants.numerics.balls import between
 
 _GUARD = 16
+"""Bits beyond the precision at which the window ends: the density there is below ``2**-(prec + 32)``, and what lies
+beyond is enclosed anyway. With 8 or 32 bits neither time nor width of a tail changes."""
 _NEAR = 0.03
-"""Standard deviations from the mean, a bit of precision, below which the integral is the quicker way."""
+"""Standard deviations from the mean per bit of precision, up to which the integral is the quicker method: with 0.06
+tails at n = 1e9, four to eight standard deviations out, take 1.8 times as long, with 0.12 those at twelve and more,
+too."""
 _WIDE = 200
-"""Standard deviation from which it is."""
+"""Least standard deviation for which the integral is used; with 50 or 800 the time at n = 1e4 to 1e9 changes by less
+than a third."""
 _NARROW = 0.25
-"""Largest relative step in p or 1 - p across the window: the polynomial's terms fall at least this fast."""
+"""Largest relative step in p or 1 - p across the window, so that the polynomial's terms fall by this factor at least:
+about half a term per bit is needed. With 0.1 or 0.5 the time at n = 1e4 to 1e9 changes by less than a third."""
 
 
 def near_the_mode(n: int, mean: float, sigma: float, k: int) -> bool:
-    """Whether the integral is the quicker way to a tail that starts at k, and its window lies within the law."""
+    """Whether the integral is the quicker method for a tail that starts at k, and its window lies within the law."""
     near = sigma > _WIDE and abs(k - mean) < _NEAR * flint.ctx.prec * sigma
     return near and _reach() * sigma < _NARROW * min(mean, n - mean)
 
 
 def _reach() -> float:
-    """Standard deviations beyond which a normal density is nothing at this precision."""
+    """Standard deviations beyond which a normal density is negligible at this precision."""
     return math.sqrt(2 * math.log(2) * (flint.ctx.prec + 2 * _GUARD)) + 1
 
 
 def beta_factor(n: int, p: flint.arb, q: flint.arb, k: int, sigma: float) -> flint.arb:
-    """P[X >= k] / P[X = k] for k above the mean."""
+    """P[X >= k] / P[X = k] for X ~ Bin(n, p) and k above the mean; `sigma` is about the law's standard deviation."""
     reach, bits = flint.arb(_reach()), flint.ctx.prec
     with flint.ctx.workprec(bits + 2 * n.bit_length()):
-        width = flint.arb(sigma / n)  # any width will do, but exactly this one everywhere
+        width = flint.arb(sigma / n)  # any width is valid, if it is the same number everywhere
         left, right = width / p, width / q
         coefficients, error = _exponent(n, k, left, right, reach)
     backwards = [+c for c in reversed(coefficients)]
@@ -56,7 +64,7 @@ def beta_factor(n: int, p: flint.arb, q: flint.arb, k: int, sigma: float) -> fli
     tolerance = flint.arb(2) ** -bits
     near = flint.acb.integral(integrand, flint.acb(0), flint.acb(reach), rel_tol=tolerance, abs_tol=tolerance / 16).real
     near *= flint.arb(0, error).exp()
-    # phi is concave, so from here on it lies below its tangent.
+    # phi is concave, so beyond the window it lies below its tangent.
     slope = left * (k - 1) / (1 - left * reach) - right * (n - k) / (1 + right * reach)
     phi = (k - 1) * (-left * reach).log1p() + (n - k) * (right * reach).log1p()
     far = phi.exp() / slope if slope > 0 else flint.arb.pos_inf()
@@ -66,7 +74,7 @@ def beta_factor(n: int, p: flint.arb, q: flint.arb, k: int, sigma: float) -> fli
 def _exponent(
     n: int, k: int, left: flint.arb, right: flint.arb, reach: flint.arb
 ) -> tuple[list[flint.arb], flint.arb]:
-    """Taylor coefficients of phi, and how far the rest can be from 0 where ``0 <= u <= reach``."""
+    """Taylor coefficients of phi, and a bound of the remainder for ``0 <= u <= reach``."""
     step = left.max(right).upper() * reach
     coefficients, power = [flint.arb(0)], 1
     down, up = flint.arb(1), flint.arb(-1)

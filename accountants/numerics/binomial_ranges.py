@@ -1,12 +1,12 @@
 r"""Probabilities of many neighbouring ranges of a binomial count, at a cost that does not grow with n.
 
-In a range of half-width h around c, with D the logarithm of the probabilities,
+In a range of half-width h around c, with D(k) the logarithm of P[X = k],
 
 .. math:: P[|X - c| \le h] = P[X = c] \sum_{|j| \le h} e^{D(c+j) - D(c)}
 
-The exponent is a polynomial of low degree up to an error ball, its exponential a power series, and the sums of powers of j
-are the same for all ranges. Short ranges are added up term by term, and where the probabilities change by a large factor,
-tails are subtracted.
+The exponent is a polynomial of low degree up to an error ball, its exponential is a power series, and the sums of
+powers of j are the same for all ranges. Short ranges are summed term by term. Where the probabilities change by a large
+factor within a range, its probability is a difference of tails.
 """
 
 from __future__ import annotations
@@ -24,15 +24,22 @@ from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 
 Tail: TypeAlias = Callable[[int], flint.arb]
+"""A count to the probability of a tail that starts there."""
 
-_SHORT = 48
-"""Ranges of so many counts are added up."""
-_DEGREE, _ORDER = 6, 18
-"""Of the exponent and of its exponential."""
+_SHORT = 128
+"""Ranges of at most this many counts are summed term by term: at 58 counts per range (n = 1e6) this takes a fifth of
+the time of the power series, at 98 (n = 1e8) six tenths."""
+_DEGREE = 6
+"""Degree of the exponent; with 4 a mass at n = 1e6 is known to 2e-16 instead of below 1e-16, for 10 % less time."""
+_ORDER = 18
+"""Order of the power series of its exponential; with 12 a mass at n = 1e6 is known to 7e-14 instead of below 1e-16."""
 _RADIUS = 16
-"""Half-widths to which Cauchy's estimate looks: terms of the exponential fall by this factor each."""
+"""Half-widths of the circle for Cauchy's estimate, so that the terms of the exponential fall by this factor; with 8 a
+mass at n = 1e6 is known to 2e-16 instead of below 1e-16."""
 _NARROW = 1 << 7
-"""Least ratio of a count to the half-width of its range."""
+"""Least ratio of a count to the half-width of its range, for the power series: terms of the exponent fall by this
+factor, so that degree 6 leaves 2**-46 of the half-width. With 2**5 or 2**9 neither time nor width changes at n = 1e6
+and 1e8."""
 
 
 def masses(n: int, gamma: Fraction, edges: Sequence[int]) -> list[flint.arb]:
@@ -68,15 +75,15 @@ def _range(n: int, gamma: Fraction, start: int, end: int, above: Tail, below: Ta
     half = (end - start - 1) // 2
     center = start + half
     if not _is_smooth(n, gamma, center, half):
-        # Far from the mean a tail falls within the range by so much that a difference keeps its digits.
+        # Far from the mean the tails at the two ends differ by such a factor that their difference keeps its digits.
         return above(start) - above(end) if start > n * gamma else below(end) - below(start)
     found = binomial_pmf(n, gamma, center) * _series(n, gamma, center, half)
-    # Of an even number of counts the last is left.
+    # The symmetric range holds an odd number of counts, so of an even number the last is left.
     return found if start + 2 * half + 1 == end else found + binomial_pmf(n, gamma, end - 1)
 
 
 def _is_smooth(n: int, gamma: Fraction, center: int, half: int) -> bool:
-    """Whether the exponent changes by less than about 1/3 within the range, and no count by much."""
+    """Whether the exponent changes by less than about 1/3 within the range, and every count by a small factor."""
     if min(center, n - center) < _NARROW * half:
         return False
     variance = n * float(gamma) * float(1 - gamma)
@@ -93,7 +100,7 @@ def _added(n: int, gamma: Fraction, start: int, end: int) -> flint.arb:
 
 
 def _series(n: int, gamma: Fraction, center: int, half: int) -> flint.arb:
-    """The probability of the range over that of its center."""
+    """The probability of the range, divided by that of its center."""
     exponent, error = _exponent(n, gamma, center, half)
     series, sums = _exponential(exponent), _power_sums(half)
     total = sum((series[m] * sums[m] for m in range(0, _ORDER + 1, 2)), flint.arb(0))
@@ -114,7 +121,7 @@ def _exponential(exponent: list[flint.arb]) -> list[flint.arb]:
 
 
 def _exponent(n: int, gamma: Fraction, center: int, half: int) -> tuple[list[flint.arb], flint.arb]:
-    r"""Taylor coefficients, from the first on, of :math:`-\ln\Gamma(x+1) - \ln\Gamma(n-x+1) + x \ln(odds)` and an error.
+    r"""Taylor coefficients of :math:`-\ln\Gamma(x+1) - \ln\Gamma(n-x+1) + x \ln(odds)` from order 1, and an error.
 
     Beyond order 1 the derivatives are polygammas, :math:`|\psi^{(m)}(z)| \le 2\,(m-1)!/(z - 1)^m` for z > m + 1.
     """
@@ -133,7 +140,7 @@ def _exponent(n: int, gamma: Fraction, center: int, half: int) -> tuple[list[fli
 
 @lru_cache(maxsize=64)
 def _power_sums(half: int) -> list[int]:
-    """Sums of the powers of -half..half; the odd ones are 0. Faulhaber's formula for the others."""
+    """Sums of the powers of -half..half, by Faulhaber's formula; the odd ones are 0."""
     found = []
     for m in range(_ORDER + 1):
         terms = (math.comb(m + 1, i) * _bernoulli(i) * half ** (m + 1 - i) for i in range(m + 1))

@@ -1,16 +1,16 @@
-r"""What the nodes of a trapezoidal sum hold that are left out (`positive_part`).
+r"""Upper bound of the nodes that a trapezoidal sum leaves out (`positive_part`).
 
-The transform of a discrete law returns to modulus almost 1 again and again. For every reference value r and gaps
-:math:`\Delta_b = |w_b - w_r|`,
+The characteristic function of a discrete law returns to modulus almost 1 infinitely often, so it needs a bound that
+holds everywhere. For every reference value r and gaps :math:`\Delta_b = |w_b - w_r|`,
 
 .. math:: |\varphi(t)|^2 = 1 - 2 \sum_{a<b} \pi_a \pi_b \bigl(1 - \cos t(w_a - w_b)\bigr)
           \quad\Rightarrow\quad |\varphi(t)|^n \le \prod_{b \ne r} e^{-\kappa_b (1 - \cos t \Delta_b)}, \qquad
           \kappa_b = n \pi_r \pi_b
 
-One gap cuts the line into cells of length :math:`2\pi/\Delta`, with a peak in the middle of each; the other gaps say
-how high that peak is, which for most cells is nothing. Between peaks and nodes stands a factor 1/t**2.
+One gap cuts the line into cells of length :math:`2\pi/\Delta`, with a peak in the middle of each; the other gaps bound
+the height of that peak, which for most cells is negligible. A factor 1/t**2 weighs the cells.
 
-Floats are safe here: only an upper bound of an error is wanted, and the slacks below exceed every rounding.
+Floats are safe here: the result is an upper bound of an error, and the slacks below exceed every rounding.
 """
 
 from __future__ import annotations
@@ -23,20 +23,30 @@ from numpy.typing import NDArray
 from scipy.special import i0e
 
 SLACK = 1e-6
-"""Relative; the inputs are right to 1e-11, for tilted weights are exponentials of at most some hundreds."""
+"""Relative rounding allowance; the inputs are right to 1e-11, because tilted weights are exponentials of some hundreds
+at most. With 1e-5 or 1e-7 shuffle bounds at n = 200 to 1e6 come out the same."""
 _PHASE_SLACK = 2.0**-48
-"""Of a phase, relative to itself or to the node: gaps, of values up to 1, are right to 2**-52."""
+"""Rounding allowance of a phase, relative to itself or to the node. Values are at most 1, so gaps are right to 2**-52,
+and phases to a few units of it."""
 _SINES = 1e-14
-"""Radians; what sines and remainders add."""
+"""Radians that sines and remainders may be off: some units of 2**-53 of a phase below 2 pi."""
 _RINGS = (4.0, 16.0, 60.0)
-"""Nats by which the transform has fallen where the rings of a peak end, and the last of them the peak."""
+"""Nats by which the characteristic function has fallen at the outer ends of a peak's rings. With twice as many rings
+shuffle bounds at n = 200 take 1.5 times as long, without the first one the time is the same; the width does not
+change."""
 _CELLS = (1 << 10, 1 << 17)
-"""How many cells are looked at one by one: at first, and where the crude remainder is what counts, at most."""
+"""Cells that get their own bound: at first, and at most, where the remaining cells make up the bound. With 2**12 at
+first a shuffle bound at n = 1e3 takes 1.4 times as long; with 2**19 at most one at n = 1e5 takes 1.6 times as long. The
+width is the same."""
 _WORTHWHILE = 0.8
-"""More cells that leave a larger share than this of the bound are not worth their time."""
+"""More cells must leave at most this share of the bound; with 0.95 shuffle bounds at n = 200 and 1e3 take twice as long
+or more, with 0.4 one at n = 1e5 takes two thirds of the time, and the width does not change."""
 _ATTEMPTS = 3
+"""Gaps that are tried; with 1 a shuffle bound at n = 1e5 is 9 % wider in two thirds of the time, with 6 nothing
+changes."""
 _ENOUGH = 25.0
-"""Nats by which a peak is lower than the highest possible if it is not worth a closer look."""
+"""Nats by which a peak is lower than the highest possible one if its rings are not bounded again; with 12 or 50 shuffle
+bounds at n = 200 to 1e6 come out the same."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,7 @@ class Pairs:
 
     @classmethod
     def of(cls, values: NDArray[np.float64], tilted: NDArray[np.float64], n: int) -> Pairs:
-        """Pairs with the likeliest value, which wastes least of the variance; the one with the sharpest cells first."""
+        """Pairs with the likeliest value, which gives the largest kappas; the pair with the least peaks first."""
         r = int(tilted.argmax())
         gaps = np.abs(values - values[r])
         kappas = n * tilted[r] * tilted * (1 - SLACK)
@@ -67,18 +77,18 @@ class Pairs:
     def falls(
         self, t: NDArray[np.float64], enough: float, width: float | NDArray[np.float64] = 0.0, chosen: int | None = None
     ) -> NDArray[np.float64]:
-        """By how many nats, at least, the transform has fallen wherever one is within a width of these points.
+        """Lower bound, in nats, of minus the logarithm of the transform's modulus within a width of these points.
 
         Parameters
         ----------
         t : ndarray
             Points, above 0: multiples of ``2*pi`` over a gap, or of a float.
         enough : float
-            Nats from which on it is not asked by how many more.
+            A bound of at least this many nats is not improved.
         width : float or ndarray
-            In the unit of `t`; one, or one for each.
+            In the unit of `t`; one for all points, or one for each.
         chosen : int or None
-            Whose multiples they are; that gap tells nothing there.
+            Index of the gap whose multiples the points are; that gap contributes nothing there.
         """
         found, left, width = np.zeros(len(t)), np.arange(len(t)), np.broadcast_to(width, len(t))
         for b in np.argsort(-self.kappas):
@@ -93,25 +103,25 @@ class Pairs:
         return found
 
     def fall(self, chosen: int, t: float) -> float:
-        """By how many nats, at least, the transform has fallen everywhere between t and the end of the first cell."""
+        """The same bound for all points between t and the end of the first cell."""
         rising = self.gaps <= self.gaps[chosen]  # the others may have turned back before the cell ends
         return float(np.sum(self.kappas[rising] * 2 * np.sin(t * self.gaps[rising] / 2) ** 2))
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """What is left out from some node on, at most.
+class TailBound:
+    """Upper bound of the nodes that are left out from some node on.
 
     Parameters
     ----------
     value : float
         The bound.
     crude : float
-        The part of it that is due to the cells that were not looked at.
+        The part of it that is due to the cells that were not bounded one by one.
     chosen : int
-        Whose cells were looked at.
+        Index of the gap that made the cells.
     cells : int
-        How many of them.
+        Number of cells that were bounded one by one.
     """
 
     value: float
@@ -121,11 +131,11 @@ class Bound:
 
     @property
     def promise(self) -> float:
-        """About what it would be if as many cells as are ever looked at were."""
+        """About the bound with the largest number of cells."""
         return self.value - self.crude * (1 - self.cells / _CELLS[1])
 
 
-def glance(pairs: Pairs, h: float, first: int, allowed: float) -> Bound:
+def glance(pairs: Pairs, h: float, first: int, allowed: float) -> TailBound:
     r"""Upper bound of :math:`2h \sum_{k \ge first} |\varphi(kh)|^n / (\sigma^2 + k^2 h^2)` from few cells.
 
     Parameters
@@ -137,16 +147,16 @@ def glance(pairs: Pairs, h: float, first: int, allowed: float) -> Bound:
     first : int
         First node that is left out.
     allowed : float
-        What would be small enough; a bound at most this large is not improved.
+        A bound at most this large is not improved.
 
     Returns
     -------
-    Bound
+    TailBound
         The most promising one, unless one is small enough.
     """
     if not len(pairs.gaps):  # all other values are too unlikely for floats
         start = first * h * (1 - SLACK)
-        return Bound(2 * (1 + SLACK) * (1 / start + h / start**2), 0.0, 0, _CELLS[1])
+        return TailBound(2 * (1 + SLACK) * (1 / start + h / start**2), 0.0, 0, _CELLS[1])
     best = _tail(pairs, 0, h, first, _CELLS[0])
     for each in range(1, min(_ATTEMPTS, len(pairs.gaps))):
         if best.promise <= allowed / 2:
@@ -156,11 +166,11 @@ def glance(pairs: Pairs, h: float, first: int, allowed: float) -> Bound:
 
 
 def tail(pairs: Pairs, h: float, first: int, allowed: float) -> float:
-    """The same from as many cells as are worth it."""
+    """The bound of `glance`, with more cells as long as these reduce it enough; parameters as there."""
     found = glance(pairs, h, first, allowed)
     best = found.value
     while best > allowed and found.promise < best * _WORTHWHILE and found.cells < _CELLS[1]:
-        # What is left to the crude remainder falls as the cells grow, and the rest hardly.
+        # The crude part falls in proportion to the number of cells, the rest hardly.
         wanted = found.cells * found.crude / max(allowed, (found.value - found.crude) / 4, found.crude / found.cells)
         cells = min(_CELLS[1], max(4 * found.cells, math.ceil(wanted)))
         found = _tail(pairs, found.chosen, h, first, cells)
@@ -168,8 +178,8 @@ def tail(pairs: Pairs, h: float, first: int, allowed: float) -> float:
     return best
 
 
-def _tail(pairs: Pairs, chosen: int, h: float, first: int, cells: int) -> Bound:
-    """By one gap's cells."""
+def _tail(pairs: Pairs, chosen: int, h: float, first: int, cells: int) -> TailBound:
+    """The bound from one gap's cells."""
     kappa, gap = float(pairs.kappas[chosen]), float(pairs.gaps[chosen])
     start, half = first * h * (1 - SLACK), math.pi / gap
     total = 0.0
@@ -182,7 +192,7 @@ def _tail(pairs: Pairs, chosen: int, h: float, first: int, cells: int) -> Bound:
     rings = [min(2 * math.asin(min(1.0, math.sqrt(nats / (2 * kappa)))), math.pi) / gap for nats in _RINGS]
     middles = 2 * j * half
     heights = np.exp(-pairs.falls(middles, _ENOUGH, rings[-1], chosen))
-    high = np.flatnonzero(heights > math.exp(-_ENOUGH))  # the others are no higher where one looks closer
+    high = np.flatnonzero(heights > math.exp(-_ENOUGH))  # the others keep this bound: it holds in every ring
     widths = np.repeat(rings, len(high))
     closer = np.exp(-pairs.falls(np.tile(middles[high], len(rings)), _ENOUGH, widths, chosen)).reshape(len(rings), -1)
     inner, share, mass = 0.0, 1.0, full
@@ -200,4 +210,4 @@ def _tail(pairs: Pairs, chosen: int, h: float, first: int, cells: int) -> Bound:
     # Beyond the last cell, every peak at full height: the sum over j > m of 1/(2j-1)**2 is below 1/(2(2m-1)).
     beyond = (full + valley) / half**2 / (2 * (2 * float(j[-1]) - 1))
     slack = 2 * (1 + SLACK)
-    return Bound(slack * (total + beyond), slack * beyond, chosen, cells)
+    return TailBound(slack * (total + beyond), slack * beyond, chosen, cells)

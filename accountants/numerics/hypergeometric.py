@@ -12,7 +12,7 @@ import flint
 from ldpaudit.accountants.numerics.log_concave import GUARD, cancelling_bits, log_binomial_coefficient
 
 _SPARE = 48
-"""Bits above the precision: each of fewer than 2**24 terms is rounded down once more than the last."""
+"""Bits above the precision: term j is rounded down j times, so 2**24 terms lose less than 2**48 units together."""
 
 
 def hypergeometric_pmf(population: int, marked: int, draws: int, k: int) -> flint.arb:
@@ -71,7 +71,7 @@ def hypergeometric_tail(population: int, marked: int, draws: int, k: int) -> tup
         point = hypergeometric_pmf(population, marked, draws, k)
         if k * population > draws * marked:
             value = point * _urn_factor(marked, draws, left, k)
-        else:  # the mean's side, as for the binomial law
+        else:  # below the mean: one less the lower tail, as for the binomial law
             fewer = flint.arb(k * (left + k)) / ((marked - k + 1) * (draws - k + 1))
             value = 1 - point * fewer * _urn_factor(population - marked, draws, marked - draws, draws - k + 1)
     return +value, +point
@@ -91,7 +91,7 @@ def _urn_factor(marked: int, draws: int, left: int, k: int) -> flint.arb:
     .. math:: 1 + r_k + r_k r_{k+1} + \dots, \qquad r_j = \frac{(K - j)(n - j)}{(j + 1)(N - K - n + j + 1)} \le 1
 
     A term in units of 2**-b, rounded down, is too small by fewer units than its number, as no ratio is above 1. Ratios
-    fall, so what is left after some terms is at most geometric.
+    fall, so the remainder after some terms is at most geometric.
 
     Parameters
     ----------

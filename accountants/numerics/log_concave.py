@@ -1,14 +1,14 @@
-r"""Log-concave counting laws in the log domain: relative accuracy at any depth.
+r"""Tails of log-concave counting laws in the log domain, so that relative accuracy is kept at any depth.
 
-A tail of a log-concave law is its first term times a *factor*, and nothing here underflows:
+A tail of a log-concave law is its first term times a *factor*, and nothing underflows:
 
 .. math:: P[X \ge k] = P[X = k]\,\bigl(1 + r_k + r_k r_{k+1} + \dots\bigr), \qquad r_j = P[X = j+1] / P[X = j]
 
-Ratios fall, so what is left after some terms is at most geometric.
+Ratios fall, so the remainder after some terms is at most geometric.
 
-Parameters are exact integers, and probabilities are rationals or balls. A ball's relative width is multiplied by up to
-`n`: a transcendental probability wants ``n.bit_length()`` bits more than the result. Results are at the precision of
-``flint.ctx``.
+Parameters are exact integers, and probabilities are rationals or balls. The relative width of a ball is multiplied by
+up to `n`: a transcendental probability needs ``n.bit_length()`` bits more than the result. Results are at the precision
+of ``flint.ctx``.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ import flint
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, between
 
 GUARD = 24
-"""Bits above those that cancel: the sums below have fewer than 2**24 terms."""
+"""Bits above those that cancel: rounding costs a unit per term, and the sums here have fewer than 2**24 terms."""
 
 
 def cancelling_bits(n: int, *weights: Probability) -> int:
-    """Bits that a log-probability has above the point: its absolute error is the probability's relative error."""
+    """Bits before the binary point of a log-probability: its absolute error is the probability's relative error."""
     sizes = [w.denominator.bit_length() if isinstance(w, Fraction) else 64 for w in weights]
     return (n * (n.bit_length() + max(sizes, default=0))).bit_length() + GUARD
 
 
 def times_log(count: int, p: Probability) -> flint.arb:
-    """``count * log(p)``; 0 where count is, though p may be."""
+    """``count * log(p)``; 0 where count is 0, even at p = 0."""
     return count * as_ball(p).log() if count else flint.arb(0)
 
 
@@ -42,7 +42,7 @@ def log_binomial_coefficient(n: int, k: int) -> flint.arb:
 
 
 def expected_terms(sigma: float, distance: float) -> float:
-    """How many terms of a tail count, `distance` standard deviations out; a guess that only costs time."""
+    """Float estimate of the terms that a tail's series needs, `distance` standard deviations out."""
     nats = flint.ctx.prec * math.log(2)
     return sigma * nats / (distance / 2 + math.sqrt(distance * distance / 4 + nats / 2))
 
@@ -53,15 +53,16 @@ def series_factor(ratio: Callable[[int], flint.arb], last: int, first: int = 0) 
     Parameters
     ----------
     ratio : callable
-        j to :math:`r_j`, positive and falling in j.
+        ``first + j`` to :math:`r_j`, positive and falling in j.
     last : int
         Number of ratios that are not 0.
     first : int
-        Where `ratio` starts to count.
+        Argument of `ratio` for j = 0.
 
     Returns
     -------
     flint.arb
+        At the current precision; the terms left out are enclosed.
     """
     term = total = flint.arb(1)
     j, check = 0, 8

@@ -1,4 +1,4 @@
-"""The one loop that raises precision until an enclosure is narrow, or a comparison is decided."""
+"""The loop that raises precision until an enclosure is narrow, or a comparison is decided."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import Enclosure, Rigour
 
 MOST_BITS = 1 << 11
-"""Where a value's arithmetic cancels by more than this, its enclosure stays wide."""
-_DECIDING = 64, 1 << 12
-"""Bits of the first and of the last attempt to decide a comparison."""
+"""Bits of the last attempt by default: a value whose arithmetic cancels by more stays wide, it does not become
+wrong."""
+_FIRST_DECIDING, _LAST_DECIDING = 64, 1 << 12
+"""Bits of the first and of the last attempt to decide a comparison. A tie is never decided, so the last attempt bounds
+the time that it takes."""
 
 
 def precisions(first: int, last: int) -> Iterator[int]:
-    """Bits to work with, one attempt after the other."""
+    """Bits of the attempts one after the other: doubled from the first up to the last, or the next above it."""
     bits = first
     while bits < last:
         yield bits
@@ -42,7 +44,7 @@ def narrow(
     Parameters
     ----------
     value : callable
-        No argument to a ball at the current precision, or None where this precision decides nothing.
+        No argument to a ball at the current precision, or None where this precision does not suffice.
     source, rigour : str, Rigour
         Of the result.
     bits, most : int
@@ -55,7 +57,7 @@ def narrow(
     Returns
     -------
     Enclosure
-        As narrow as was asked for, or as the last attempt made it; the whole line where no attempt decided anything.
+        As narrow as requested, or as the last attempt made it; the whole real line where no attempt gave a ball.
     """
     result = Enclosure(-math.inf, math.inf, rigour, source)
     for precision in precisions(bits, most):
@@ -69,19 +71,20 @@ def narrow(
 
 
 def _above(value: float, floats: int) -> float:
-    """The float so many steps above a value."""
+    """The float this number of steps above a value."""
     for _ in range(floats):
         value = math.nextafter(value, math.inf)
     return value
 
 
 narrow_enough = partial(narrow, bits=72, most=1 << 12, floats=1, width=2.0**-34)
-"""`narrow`, to a relative width of 2**-34: well below the 1e-9 that is promised where a value takes long to compute."""
+"""`narrow`, to a relative width of 2**-34, for values that take long to compute: well below the 1e-9 that they
+promise."""
 
 
 def at_most(value: Callable[[], flint.arb | None], limit: Fraction) -> bool | None:
-    """Whether a number is at most the limit; None where no precision up to 4096 bits tells, as in a tie."""
-    for precision in precisions(*_DECIDING):
+    """Whether a number is at most the limit; None where 4096 bits do not decide, as in a tie."""
+    for precision in precisions(_FIRST_DECIDING, _LAST_DECIDING):
         with flint.ctx.workprec(precision):
             found, bound = value(), ball(limit)
             if found is not None and not found.overlaps(bound):

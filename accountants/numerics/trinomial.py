@@ -1,4 +1,5 @@
-r"""Law of the number S of pluses less that of minuses in T runs with three outcomes: plus, nothing, minus.
+r"""The law of S, the number of pluses minus the number of minuses, in T runs with outcomes plus (p), nothing (w), minus
+(q).
 
 .. math:: P[S = s] = [z^{T-s}] (p + w z + q z^2)^T = \sum_m \frac{T!}{(s+m)!\,(T-s-2m)!\,m!}\, p^{s+m} w^{T-s-2m} q^m
 """
@@ -16,14 +17,15 @@ from ldpaudit.accountants.numerics.log_concave import series_factor
 from ldpaudit.accountants.numerics.search import bisect
 
 Masses: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
-"""p, w and q, above 0, with sum 1."""
+"""p, w and q: each above 0, with sum 1."""
 
 
 def descending(total: int, masses: Masses, start: int) -> Iterator[tuple[int, flint.arb]]:
-    """Indices from `start` down to 0 with P[S = index].
+    """(index, P[S = index]) for indices from `start` down to 0.
 
-    The coefficient b of number n = T - index obeys ``p n b[n] = w (T-n+1) b[n-1] + q (2T-n+2) b[n-2]``; as long as
-    n <= T no term is negative, and relative accuracy is kept.
+    With n = T - index, the probabilities b obey ``p n b[n] = w (T-n+1) b[n-1] + q (2T-n+2) b[n-2]``, because the
+    generating function satisfies a differential equation of first order. For n <= T no term is negative, so relative
+    accuracy is kept.
     """
     p, w, q = masses
     before, here = probability(total, masses, start + 1), probability(total, masses, start)
@@ -34,7 +36,7 @@ def descending(total: int, masses: Masses, start: int) -> Iterator[tuple[int, fl
 
 
 def probability(total: int, masses: Masses, index: int) -> flint.arb:
-    """P[S = index], for an index >= 0: the sum over the number of minuses, from about its largest term both ways."""
+    """P[S = index] for an index >= 0: the sum over the number of minuses, from its largest term both ways."""
     if index > total:
         return flint.arb(0)
     p, w, q = masses
@@ -90,7 +92,7 @@ def _tilt(total: int, masses: Masses, index: int) -> float:
 
 
 def reach(total: int, masses: Masses, nats: float) -> int:
-    """The smallest index, 0 at least, beyond which Chernoff's bound is about so many nats; the largest at most."""
+    """Smallest index from 0 to `total` beyond which Chernoff's bound is at most about ``exp(-nats)``."""
 
     def far(index: int) -> bool:
         bound = beyond(total, masses, index + 1)

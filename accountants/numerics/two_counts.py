@@ -1,20 +1,17 @@
-r"""One message that hides among M random ones: two counts tell it, and their divergence is summed exactly.
+r"""The expected positive part of a linear form in two binomial counts, summed term by term without cancellation.
 
-Under either input the M + 1 messages have a density that is linear in two counts A and B, with respect to M + 1 random
-messages, and
+.. math:: E\bigl[(\alpha A - \beta B - \theta)_+\bigr]
 
-.. math:: \delta(\varepsilon) = s\, E\bigl[(\alpha A - \beta B - \theta)_+\bigr]
-
-where A has the law Bin(m, p) and B, given A, that of Bin(m, q) or of Bin(m - A, q). So terms are added from small A to
-large, each from the one before by additions of what is positive: nothing cancels, whatever is lost is the last bits. With
-:math:`y = \alpha A - \theta` and u the largest integer below :math:`y/\beta`,
+where A has the law Bin(m, p) and B, given A, that of Bin(m, q) or of Bin(m - A, q). Terms are summed from small A to
+large. Each follows from the one before by additions of positive numbers, so that nothing cancels and only last bits are
+lost. With :math:`y = \alpha A - \theta` and u the largest integer below :math:`y/\beta`,
 
 .. math:: E(y + \alpha - \beta B)_+ = E(y - \beta B)_+ + \alpha P[B \le u] + \text{new terms}, \qquad
           E(y - \beta B_{m-1})_+ = E(y - \beta B_m)_+ + q\bigl(\beta P[B_{m-1} < u] + (y - \beta u) P[B_{m-1} = u]\bigr)
 
-the latter because one coin less is :math:`B_m = B_{m-1} + \mathrm{Bern}(q)`. What is left out below the first A is at most
-that A's value times its lower tail, because values grow with A; and beyond the last A, :math:`E(\alpha A; A > n) =
-\alpha m p P[\mathrm{Bin}(m-1, p) \ge n]`.
+the latter because :math:`B_m = B_{m-1} + \mathrm{Bern}(q)`. The terms left out below the first A are at most that A's
+term times the lower tail, because terms grow with A; those beyond the last A are at most :math:`E(\alpha A; A > a)`, a
+series with falling ratios.
 """
 
 from __future__ import annotations
@@ -29,11 +26,13 @@ from ldpaudit.accountants.numerics.balls import Probability, as_ball, between, c
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf
 
 _LEFT_OUT = 2.0**-44
-"""Share of the sum that may be left out above the last term, and below the first."""
+"""Share of the sum that may be left out above the last term, and below the first: a relative width of 6e-14 each, below
+the 1e-12 that `expectation` promises."""
 _REACHES = (8, 16, 32, 64)
-"""Standard deviations below the largest term at which the sum starts: the first of these that leaves out so little."""
+"""Standard deviations below the largest term at which the sum may start: the first that leaves out at most that share.
+8 do where delta is not tiny, as exp(-8**2 / 2) is 1e-14; each further one doubles the time."""
 _PRECISION = 128
-"""Bits; the recurrences lose about as many as the number of terms has."""
+"""Bits. The recurrences lose about the logarithm of the number of terms, 17 bits for 1e5 of them, and 44 are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class TwoCounts:
     p, q : Fraction
         In (0, 1).
     disjoint : bool
-        Whether a coin that shows A cannot show B, so that B has ``m - A`` trials.
+        Whether a trial that counts for A cannot count for B, so that B has ``m - A`` trials.
     alpha, beta, theta : flint.arb
         The first two above 0, the third at least 0.
     """
@@ -62,7 +61,7 @@ class TwoCounts:
 
     @property
     def terms(self) -> float:
-        """About how many terms the sum has, where it is not very small."""
+        """About the number of terms of the sum, where it is not very small."""
         return 2 * _REACHES[0] * math.sqrt(self.trials * float(self.p)) + 10
 
     def expectation(self) -> flint.arb:
@@ -70,11 +69,11 @@ class TwoCounts:
         return self._summed(lambda walk: walk.value)
 
     def chance(self) -> flint.arb:
-        """The expectation of A where the form is positive: times s, the first input's probability of that."""
+        """The expectation of A on the event that the form is positive."""
         return self._summed(lambda walk: walk.a * walk.positive)
 
     def _summed(self, term: Callable[[_Walk], flint.arb]) -> flint.arb:
-        """Mean of a term that grows with A and is at most alpha A, alpha >= 1."""
+        """Mean of a term that grows with A and is at most alpha A, for alpha >= 1."""
         with flint.ctx.workprec(_PRECISION):
             if self._least > self.trials:
                 return flint.arb(0)
@@ -98,7 +97,7 @@ class TwoCounts:
         return max(floor(self.theta / self.alpha), 0) + 1
 
     def _from(self, start: int, term: Callable[[_Walk], flint.arb]) -> tuple[flint.arb, flint.arb]:
-        """The sum from A = start on, and no less than what is before it."""
+        """The sum from A = start on, and an upper bound of the terms before it."""
         walk = _Walk(self, start)
         chance, odds = binomial_pmf(self.trials, self.p, start), as_ball(self.p) / (1 - as_ball(self.p))
         below = flint.arb(0)
@@ -119,7 +118,7 @@ class TwoCounts:
             walk.advance()
 
     def _beyond(self, a: int, chance: flint.arb) -> flint.arb:
-        """No less than the terms after this one; infinite where that is not yet small."""
+        """Upper bound of the terms after this one; infinite where the ratios are not yet below 1."""
         p = as_ball(self.p)
         ratio = p * (self.trials - a) / (a * (1 - p)) if a else flint.arb(1)
         if not ratio < 1:
@@ -161,7 +160,7 @@ class _Walk:
         return between(self.below, self.below + self.here)
 
     def advance(self) -> None:
-        """To the next A."""
+        """Go on to the next A."""
         self.a += 1
         if self.disjoint:
             self._one_trial_less()

@@ -4,12 +4,16 @@ For a pair (P, Q) the privacy loss is :math:`L = \log P(y)/Q(y)` for y drawn fro
 
 .. math:: \delta(\varepsilon) = E_P\bigl[(1 - e^{\varepsilon - L})_+\bigr]
 
-is the hockey-stick divergence. Mass of P where Q has none is the *infinite-loss mass*. A pair *dominates* another where its
-divergence is at least the other's at every epsilon, and composition keeps that (Zhu, Dong, Wang 2022).
+is the hockey-stick divergence. Mass of P where Q has none is the *infinite-loss mass*. A pair *dominates* another if
+its divergence is at least the other's at every epsilon. The *reversed pair* is (Q, P). A *tilt* lambda gives a loss L
+the weight :math:`e^{\lambda L}`, so that rare losses become likely ones.
 
-Theorems: composition adds losses; connect-the-dots discretization dominates (Doroshenko et al. 2022), here with a bound of
-second order on what it adds.
+Theorems: composition adds losses, and composed dominating pairs dominate the composition (Zhu, Dong, Wang 2022, Theorem
+10); several pairs have a dominating pair (their Proposition 8); connect-the-dots discretization dominates (Doroshenko,
+Ghazi, Kamath, Kumar, Manurangsi 2022), here with a bound of second order on what it adds (`hockey_stick`).
 
-Reading order: `finite` (exact pairs), `distribution` (the loss of a pair, dominating pairs), `product`, `lattice`, `points`,
-`tilt`, `total`, `hockey_stick`, `curve`, `chords`.
+Reading order: `distribution` (the privacy loss distribution and its three forms), `exact` (in rationals, and dominating
+pairs), `finite` (profiles of exact pairs); `lattice`, `points`, `tilt`, `total` and `hockey_stick` (sums of many
+losses); `curve` (from a profile back to a pair), `profiles` (profiles made of profiles), `chords` (rounds of a
+protocol).
 """

@@ -1,8 +1,9 @@
-r"""Profiles as chords: composition of a few atoms on a lattice of losses, in floats that only round up.
+r"""Chords of a profile: upper bounds of an adaptive composition of few losses, on a lattice, in floats that round up.
 
-A profile is convex and decreasing in :math:`c = e^\varepsilon`, so the chords between computed points dominate it, and stand
-for finitely many losses. One more level in front is then a sum of shifted copies of the values behind it, all terms
-positive: its relative error is that of the additions, and is added by whoever applies it.
+A profile is convex and decreasing in :math:`c = e^\varepsilon`, so the chords between computed points dominate it, and
+they are the profile of a privacy loss distribution with finitely many losses. Composing one more round in front sums
+shifted copies of the values behind it. All terms are positive, so the relative error is that of the additions; the
+caller adds it.
 """
 
 from __future__ import annotations
@@ -20,24 +21,26 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import round_up
 
 PRECISION = 72
+"""Bits for the masses of chords, 19 more than a float: differences of neighbouring values cancel by some bits."""
 ROUNDING = 1e-12
-"""Relative error of `Lattice.apply`, at most: sums of fewer than 1000 terms, none negative."""
+"""Largest relative error of `Lattice.apply`: it adds fewer than 1000 terms, none negative, at 2**-53 each."""
 UNDERFLOW = 1e-316
-"""And its absolute error, where products are below the smallest floats."""
+"""Largest absolute error of `Lattice.apply`, where fewer than 1000 products round to multiples of 5e-324."""
 
 Row: TypeAlias = NDArray[np.float64]
+"""Values at the points of a `Lattice`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A profile above another: the masses under P' of finitely many losses.
+    """Privacy loss distribution of a pair whose profile lies above another profile: masses of finitely many losses.
 
     Parameters
     ----------
     atoms : tuple of (int, float)
         Losses in steps of the lattice, and their masses.
     infinite : float
-        Mass of an infinite loss.
+        Infinite-loss mass.
     """
 
     atoms: tuple[tuple[int, float], ...]
@@ -45,7 +48,7 @@ class Kernel:
 
     @classmethod
     def above(cls, points: Sequence[tuple[int, float]], total: float, step: Fraction) -> Kernel:
-        """The chords through the points, in order of the index, and through (c = 0, `total`)."""
+        """The law whose profile is the chords through the points, by increasing index, and through (c = 0, `total`)."""
         with flint.ctx.workprec(PRECISION):
             nodes = [(i, (ball(step) * i).exp(), value) for i, value in points]
             atoms: list[tuple[int, float, flint.arb]] = []
@@ -72,7 +75,7 @@ class Lattice:
         return np.asarray(np.maximum(0.0, -np.expm1(losses)) * (1 + 1e-14))
 
     def apply(self, kernel: Kernel, values: Row) -> Row:
-        """Compose with one more level in front, rounded up but for `ROUNDING` and `UNDERFLOW`."""
+        """The profile with one more round in front; at most `ROUNDING` and `UNDERFLOW` too small."""
         out = np.full_like(values, kernel.infinite)
         for i, mass in kernel.atoms:
             if i >= 0:

@@ -1,9 +1,10 @@
-r"""The privacy loss distribution: the law, under P, of :math:`L = \log P(y)/Q(y)`, for a pair (P, Q) of a mechanism's laws.
+r"""The privacy loss distribution: the law, under P, of :math:`L = \log P(y)/Q(y)`, for a pair (P, Q) of a mechanism's
+laws.
 
-Composition adds losses, and :math:`\delta(\varepsilon) = E_P[(1 - e^{\varepsilon - L})_+]` is the hockey-stick divergence.
-There are three forms: *exact*, in rationals (`exact.ExactPLD`, and here the one law whose losses are exact and whose masses
-are not rational, `GuaranteePLD`); in *balls*, for a law that dominates one with very many losses (`BallPLD`); and on a
-*lattice*, tilted, for sums of many losses (`lattice.LatticePLD`).
+Composition adds losses, and :math:`\delta(\varepsilon) = E_P[(1 - e^{\varepsilon - L})_+]` is the hockey-stick
+divergence. There are three forms: *exact*, in rationals (`exact.ExactPLD`, and here `GuaranteePLD`, whose losses are
+exact and whose masses are transcendental); in *balls*, for a law that dominates one with very many losses (`BallPLD`);
+and on a *lattice*, tilted, for sums of many losses (`lattice.LatticePLD`).
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ class Loss:
     Parameters
     ----------
     ratio : Fraction
-        Above 0.
+        Likelihood ratio, above 0.
     nats : Fraction
-        Any; one of the two is trivial.
+        Any. Either the ratio is 1 or this is 0.
     """
 
     ratio: Fraction = Fraction(1)
@@ -42,13 +43,14 @@ class Loss:
 
 
 ZERO = Loss()
+"""The loss of a view that both laws show with the same probability."""
 
 
 class PrivacyLossDistribution(ABC):
-    """A law of the loss with finitely many finite values; frozen and comparable, so that equal ones are counted together."""
+    """Law of a loss with finitely many finite values; frozen and hashable, so that equal laws are counted together."""
 
     infinite: Probability
-    """Infinite-loss mass: P-mass of views that Q never shows."""
+    """Infinite-loss mass: the probability under P of views that have probability 0 under Q."""
 
     @abstractmethod
     def loss_balls(self) -> tuple[flint.arb, ...]:
@@ -60,7 +62,7 @@ class PrivacyLossDistribution(ABC):
 
     @property
     def losses(self) -> tuple[Loss, ...] | None:
-        """Finite losses, decreasing and exact; None where they are known as balls only."""
+        """Finite losses, decreasing and exact; None where only balls are known."""
         return None
 
     @property
@@ -75,22 +77,22 @@ class PrivacyLossDistribution(ABC):
 
     @property
     def is_coin(self) -> bool:
-        """Two opposite losses, or these and 0, in a symmetric pair: then only their difference in number matters."""
+        """Whether the losses are e and -e, or e, 0 and -e: then the total loss is e times pluses minus minuses."""
         found = self.losses or ()
         return len(found) > 1 and found[0] == -found[-1] and found[1:-1] in ((), (ZERO,))
 
     def mean(self) -> float:
-        """About the mean of the finite losses: their part of the Kullback-Leibler divergence."""
+        """Float estimate of the finite losses' part of the Kullback-Leibler divergence."""
         return sum(float(mass * loss) for mass, loss in zip(self.masses(), self.loss_balls(), strict=True))
 
 
 @dataclass(frozen=True)
 class GuaranteePLD(PrivacyLossDistribution):
-    r"""The worst map of which only (epsilon, delta)-differential privacy is known.
+    r"""The dominating pair of all :math:`(\varepsilon, \delta)`-differentially private maps.
 
-    With probability delta the input is told, else randomized response with :math:`p = e^\varepsilon/(1+e^\varepsilon)`.
-    It can be post-processed into any other such map, so it dominates all of them. Source: Kairouz, Oh, Viswanath 2015,
-    Theorem 2.5.
+    With probability delta the map reveals its input, else it is randomized response with
+    :math:`p = e^\varepsilon/(1+e^\varepsilon)`. Every :math:`(\varepsilon, \delta)`-private map is a post-processing of
+    it, so it dominates all of them. Tight: the map is one of them. Source: Kairouz, Oh, Viswanath 2015, Theorem 2.5.
 
     Parameters
     ----------
@@ -143,10 +145,10 @@ class BallPLD(PrivacyLossDistribution):
 
 
 Groups = tuple[tuple[PrivacyLossDistribution, int], ...]
-"""Independent losses: different laws, with the number of runs of each."""
+"""Losses of independent runs: different laws, with the number of runs of each."""
 
 
 def infinite_mass(groups: Groups) -> flint.arb:
-    """Probability that some loss of independent runs is infinite, narrow even where it is small."""
+    """Infinite-loss mass of independent runs, :math:`1 - \\prod (1 - m_i)^{n_i}`; narrow even where it is small."""
     logs = (times * as_ball(-law.infinite).log1p() for law, times in groups)
     return -sum(logs, flint.arb(0)).expm1()

@@ -1,4 +1,4 @@
-r"""Profiles of finitely many pairs of finite laws: exact in rationals up to the one transcendental, :math:`e^\varepsilon`.
+r"""Profiles of finitely many pairs of finite laws: exact in rationals, except for :math:`e^\varepsilon`.
 
 .. math:: \delta(\varepsilon) = \max_{(P, Q)} \sum_y \bigl(P(y) - e^\varepsilon Q(y)\bigr)_+
 
@@ -24,12 +24,15 @@ from ldpaudit.mechanism import Law, Mechanism
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 PRECISION = 128
-"""Bits of the first attempt; doubled until the enclosure is as narrow as floats can tell."""
+"""Bits of the first attempt, doubled until the enclosure is two neighbouring floats; 53 plus what usual masses
+cancel."""
 _MAX_PRECISION = 1 << 16
+"""Bits of the last attempt. Masses are rationals whose numbers may have thousands of bits, and their differences may
+cancel as many."""
 
 
 def log_fraction(value: Fraction, source: str, rigour: Rigour = Rigour.EXACT) -> Enclosure:
-    """Enclosure of the logarithm of a positive rational, narrow even where the rational is next to 1."""
+    """Enclosure of the logarithm of a positive rational, narrow even where the rational is close to 1."""
     if value == 1:
         return Enclosure(0.0, 0.0, rigour, source)
     precision = PRECISION + value.numerator.bit_length() + value.denominator.bit_length()
@@ -56,7 +59,7 @@ class FiniteProfile(PrivacyProfile):
     level: Rigour = Rigour.EXACT
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Relative width below 1e-15, but for where delta underflows."""
+        """Relative width below 1e-15, except where delta underflows."""
         require_epsilon(epsilon)
         if math.isinf(epsilon):
             return Enclosure.of(max(pair.infinite for pair in self.pairs), rigour=self.level, source=self.source)
@@ -73,7 +76,7 @@ class FiniteProfile(PrivacyProfile):
         return best
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
-        """The logarithm of a rational."""
+        """The logarithm of a rational, enclosed by neighbouring floats; infinite below the infinite-loss mass."""
         require_delta(delta)
         largest = Fraction(1)
         for pair in self.pairs:
@@ -85,12 +88,12 @@ class FiniteProfile(PrivacyProfile):
 
 
 def law_atoms(there: Law, back: Law) -> list[Atom]:
-    """ExactPLD of two enumerable laws on the same views."""
+    """(P(y), Q(y)) of two enumerable laws on the same views; views of P-probability 0 may be missing."""
     return [(p, back.probability(y)) for y, p in there.items()]
 
 
 def channel_profile(m: Mechanism, inputs: Sequence[object] | None = None) -> FiniteProfile:
-    """Enumerate every view on every ordered pair of inputs: slow, obvious, the oracle of all other accountants.
+    """Profile by enumeration of all views on all ordered pairs of inputs: slow; the oracle of all other accountants.
 
     Parameters
     ----------
@@ -111,7 +114,7 @@ def channel_profile(m: Mechanism, inputs: Sequence[object] | None = None) -> Fin
     """
     chosen = list(m.inputs if inputs is None else inputs)
     if len(chosen) < 2:
-        raise Unsupported(m, f"a channel needs at least two inputs, got {len(chosen)}")
+        raise Unsupported(m, f"enumeration needs at least two inputs, got {len(chosen)}")
     laws = [m.law(x) for x in chosen]
     pairs = {ExactPLD.of(law_atoms(a, b)) for a, b in permutations(laws, 2)}
     return FiniteProfile(tuple(pairs), f"enumeration of {laws[0].size} views on {len(chosen)} inputs")

@@ -1,12 +1,15 @@
-r"""Laws of losses on a lattice, tilted, in integers: convolution without rounding noise.
+r"""Privacy loss distributions on a lattice, tilted, in integers: convolution with one error bound for all masses.
 
-A law P of losses is held as its tilt :math:`P_\lambda(L) = e^{\lambda L} P(L) / Z`, whose masses near the epsilon of
+A law P of losses is stored as its tilt :math:`P_\lambda(L) = e^{\lambda L} P(L) / Z`. Its masses near the epsilon of
 interest are large, so that absolute errors are relative errors of delta. Masses are integers in units of
-``2**-BITS``; a true mass lies between the integer and that plus `error`.
+``2**-BITS``; a true mass lies between the integer and the integer plus `error`.
 
-A loss that is no lattice point is *spread* over the two points around it, such that the mean of :math:`y = e^{-L}`
-stays. Delta is the mean of :math:`(1 - e^\varepsilon y)_+`, convex in y, so spreading never lowers it, and raises it by
-a term of second order, which `hockey_stick` bounds by the variance that spreading adds.
+Connect-the-dots discretization: the mass of a loss that is no lattice point is divided between the two points around
+it, such that the mean of :math:`y = e^{-L}` stays. Delta is the mean of :math:`(1 - e^\varepsilon y)_+`, convex in y,
+so this never lowers delta, and raises it by a term of second order, which `hockey_stick` bounds by the variance of y
+that is added.
+
+Source: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022, "Connect the dots".
 """
 
 from __future__ import annotations
@@ -23,10 +26,17 @@ from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.pld.distribution import Loss
 
 BITS = 88
+"""Binary digits of a mass. With 72 an epsilon of 1e5 weak runs is known to 2e-3 instead of 2e-5, in 14 % less time;
+with 120 the width is the same."""
 _WEIGHT_BITS = 128
+"""Binary digits of the two weights of a discretized mass; with 96 or 192 compositions of 24 to 1e5 runs have the same
+width."""
 _LIGHT_BITS = 62
+"""Tilted masses below 2**-62 are added to `outside` and need no lattice points; with 2**-55 or 2**-75 these
+compositions have the same width and time."""
 _TRIM = 1 << (BITS - 54)
-"""Mass that is dropped, and counted, at each end of a product."""
+"""Mass, 2**-54, that is dropped at each end of a product and counted as outside. With 2**-62 an epsilon of 1e5 weak
+runs is known to 3e-4 instead of 2e-5, because lattices are longer and therefore coarser."""
 
 Point: TypeAlias = tuple[flint.arb, flint.arb]
 """A loss and its tilted mass."""
@@ -47,11 +57,12 @@ class LatticePLD:
     masses : flint.fmpz_poly
         In units of ``2**-BITS``.
     error : int
-        Each mass is at most so much too small.
+        Each mass is at most this much too small.
     outside : int
-        Mass that is not on the lattice, at most; its losses are unknown.
+        Upper bound of the mass that is not on the lattice; its losses are unknown.
     variance : flint.arb
-        Sum, over all times that a loss was spread, of a bound on the variance of ``e**-move``; 0 where none was.
+        Sum, over all discretizations of a loss, of a bound on the variance of ``e**-(change of the loss)``; 0 where
+        every loss is a lattice point.
     """
 
     step: Loss
@@ -68,7 +79,7 @@ class LatticePLD:
         ours, theirs = self.most(), other.most()
         error = _scaled(self.error * theirs + other.error * ours) + 1
         outside = _scaled(self.outside * (theirs + other.outside) + other.outside * ours)
-        # A polynomial forgets last coefficients that are rounded to 0.
+        # fmpz_poly drops leading coefficients that are rounded to 0; their error counts as outside.
         forgotten = max(0, len(self.masses) + len(other.masses) - 1 - len(product))
         return replace(
             self,
@@ -80,7 +91,7 @@ class LatticePLD:
         ).trimmed()
 
     def power(self, times: int, most: int | None = None) -> LatticePLD:
-        """The law of a sum of `times` equal ones, on a lattice so coarse that at most `most` points are kept."""
+        """The law of the sum of this number of independent copies, on a lattice of at most `most` points."""
         square, result = self, None
         while True:
             if times % 2:
@@ -93,11 +104,11 @@ class LatticePLD:
                 square = square.coarser()
 
     def most(self) -> int:
-        """Total mass on the lattice, at most."""
+        """Upper bound of the total mass on the lattice."""
         return int(self.masses(1)) + self.error * len(self.masses)
 
     def trimmed(self) -> LatticePLD:
-        """The law without its light ends, whose mass goes outside."""
+        """The law without the points of negligible mass at its ends; their mass is added to `outside`."""
         masses = self.masses.coeffs()
         low, left = _light(masses, self.error)
         high, right = _light(masses[:low:-1], self.error)
@@ -113,7 +124,7 @@ class LatticePLD:
         return law
 
     def coarser(self) -> LatticePLD:
-        """The law on a lattice of twice the step: what is at odd points is spread."""
+        """The law on a lattice of twice the step: the masses at odd points are discretized."""
         odd = self.start % 2
         masses = [0] * odd + self.masses.coeffs()
         evens, odds = flint.fmpz_poly(masses[::2]), flint.fmpz_poly(masses[1::2])
@@ -129,12 +140,18 @@ class LatticePLD:
             start=(self.start - odd) // 2,
             masses=evens + moved,
             error=error,
-            outside=self.outside + 2 * error,  # two last points may have been rounded to 0, and forgotten
+            outside=self.outside + 2 * error,  # fmpz_poly may have dropped two leading coefficients rounded to 0
             variance=self.variance + step.expm1() * -(-step).expm1(),
         ).trimmed()
 
 
+def as_mass(units: int) -> flint.arb:
+    """The mass of a number of units of ``2**-BITS``."""
+    return ball(Fraction(units, 1 << BITS))
+
+
 def _scaled(value: int) -> int:
+    """A product of two masses, in units again, rounded up."""
     return (value >> BITS) + 1
 
 
@@ -144,7 +161,7 @@ def _weight(value: flint.arb) -> int:
 
 
 def _light(masses: Sequence[flint.fmpz], error: int) -> tuple[int, int]:
-    """How many of the first masses are together light, and their sum at most."""
+    """The number of first masses that together are at most `_TRIM`, and an upper bound of their sum."""
     total = 0
     for count, mass in enumerate(masses):
         more = total + int(mass) + error
@@ -155,7 +172,7 @@ def _light(masses: Sequence[flint.fmpz], error: int) -> tuple[int, int]:
 
 
 def place(points: Sequence[Point], step: Loss, tilt: Fraction, outside: flint.arb) -> LatticePLD:
-    """The law of finitely many losses, spread.
+    """The law of finitely many losses, by connect-the-dots discretization.
 
     Parameters
     ----------
@@ -166,11 +183,12 @@ def place(points: Sequence[Point], step: Loss, tilt: Fraction, outside: flint.ar
     tilt : Fraction
         At least 0.
     outside : flint.arb
-        Tilted mass of losses that are not listed, at most.
+        Upper bound of the tilted mass of losses that are not listed.
 
     Returns
     -------
     LatticePLD
+        It dominates the given law.
     """
     with flint.ctx.workprec(BITS + 40):
         width, rate = step.ball(), ball(tilt)
@@ -178,7 +196,7 @@ def place(points: Sequence[Point], step: Loss, tilt: Fraction, outside: flint.ar
         whole = -(-width).expm1()
         light = flint.arb(2) ** -_LIGHT_BITS
         for loss, mass in points:
-            if mass < light:  # it may be far away
+            if mass < light:  # its loss may be far away, and the lattice would have to reach it
                 outside += mass
                 continue
             index = floor(loss / width)
@@ -186,12 +204,12 @@ def place(points: Sequence[Point], step: Loss, tilt: Fraction, outside: flint.ar
             share = -(-above).expm1() / whole
             found[index] += mass * (1 - share) * (-rate * above).exp()
             found[index + 1] += mass * share * (rate * (width - above)).exp()
-        # Two deviations e**u - 1 and 1 - e**-v with u + v = step: their product is the variance.
+        # y changes by e**u - 1 or e**-v - 1, u + v = step, and keeps its mean: the variance is the product of the two.
         return _law(found, step, tilt, outside, (width / 2).expm1() ** 2)
 
 
 def exactly(masses: dict[int, flint.arb], step: Loss, tilt: Fraction, outside: flint.arb) -> LatticePLD:
-    """The law of losses that are multiples of the step; parameters as for `place`."""
+    """The law of losses that are multiples of the step, given by their indices; other parameters as for `place`."""
     return _law(masses, step, tilt, outside, flint.arb(0))
 
 

@@ -1,4 +1,4 @@
-"""The losses of some runs of one law with their tilted masses, where the values are few, or few count."""
+"""Total losses of some runs of one law with their tilted masses, listed: all of them, or a window for coins."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ from ldpaudit.accountants.pld.distribution import PrivacyLossDistribution
 from ldpaudit.accountants.pld.lattice import Point
 
 MOST_POINTS = 1 << 13
-"""Losses are enumerated up to so many."""
+"""Most losses that are listed before they are discretized; each discretization widens the bounds. With 2**11 an epsilon
+of 1e5 weak runs is known to 5e-5 instead of 2e-5, with 2**15 one of 250 runs to 5.8e-6 instead of 6.5e-6 in twice the
+time."""
 DEPTH = 54
-"""Bits below which a tilted tail is left out, and counted as outside."""
+"""Tilted tails below 2**-54 are left out and counted as outside, one digit below a float; with 70 a delta of 1e4 weak
+runs is known to 3e-5 instead of 2e-5, because the lattice is wider."""
 
 
 @dataclass(frozen=True)
 class Tilted:
-    r"""Finite losses under the tilt :math:`e^{\lambda L}`, at the precision of its making.
+    r"""Finite losses under the tilt :math:`e^{\lambda L}`, at the precision of the first use.
 
     Parameters
     ----------
@@ -51,7 +54,7 @@ class Tilted:
 
     @cached_property
     def total(self) -> flint.arb:
-        """Z, what the tilted masses are divided by."""
+        """The normalizing constant Z, by which the tilted masses are divided."""
         return sum(self._weights, flint.arb(0))
 
     @cached_property
@@ -60,22 +63,22 @@ class Tilted:
         return tuple(weight / self.total for weight in self._weights)
 
     def values(self, times: int) -> int:
-        """How many different losses this number of runs has, at most."""
+        """Upper bound of the number of different total losses of this number of runs."""
         size = len(self.losses)
         return math.comb(times + size - 1, size - 1)
 
     def runs(self, times: int) -> int:
-        """The largest part of the runs whose losses are enumerated; 1 at least."""
+        """The largest number of runs, at least 1, whose total losses may be listed."""
         return max(1, bisect_right(range(1, times + 1), MOST_POINTS, key=self.values))
 
     def points(self, times: int) -> list[Point]:
-        """Every loss of this number of runs: the multinomial law."""
-        if times == 1:  # of which there may be thousands
+        """Every total loss of this number of runs: the multinomial law."""
+        if times == 1:  # there may be thousands of losses, one recursion each
             return list(zip(self.losses, self.masses, strict=True))
         return [(loss, mass * math.factorial(times)) for loss, mass in self._spent(times, 0)]
 
     def _spent(self, times: int, first: int) -> list[Point]:
-        """The runs spent on the losses from `first` on; masses lack the factor ``times!``."""
+        """Total losses of runs that show the losses from index `first` on; masses lack the factor ``times!``."""
         loss, mass = self.losses[first], self.masses[first]
         if first == len(self.losses) - 1:
             return [(loss * times, mass**times / math.factorial(times))]
@@ -87,7 +90,7 @@ class Tilted:
 
 
 def coin_indices(tilted: Tilted, times: int) -> tuple[dict[int, flint.arb], flint.arb]:
-    """For a law that is a coin: tilted masses of the total loss in units of its loss, and the mass of all else."""
+    """For a coin: tilted masses of the total loss, by its multiple of the coin's loss, and the mass left out."""
     masses = tilted.masses
     if len(masses) == 2:
         window, low, outside = binomial_window(times, masses[0], masses[1], DEPTH)
@@ -97,13 +100,13 @@ def coin_indices(tilted: Tilted, times: int) -> tuple[dict[int, flint.arb], flin
     high, low = reach(times, (p, w, q), nats), -reach(times, (q, w, p), nats)
     outside = beyond(times, (p, w, q), high + 1) + beyond(times, (q, w, p), 1 - low)
     found: dict[int, flint.arb] = {}
-    ratio, mirror = q / p, (q / p) ** max(high, -low)
+    ratio, reversal = q / p, (q / p) ** max(high, -low)
     for index, mass in descending(times, (p, w, q), max(high, -low)):
         if index <= high:
             found[index] = mass
         if -index >= low:
-            found[-index] = mass * mirror
-        mirror /= ratio
+            found[-index] = mass * reversal
+        reversal /= ratio
     return found, outside
 
 

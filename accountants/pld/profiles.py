@@ -1,25 +1,35 @@
-"""Profiles made of other profiles, and what a profile may promise of the pairs behind it."""
+"""Profiles made of other profiles, and the type of profiles that one pair of inputs attains."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile
 
 
+def limit_of_delta(groups: Groups, source: str) -> Enclosure:
+    """Limit of delta(epsilon) as epsilon grows: the infinite-loss mass of independent runs, EXACT."""
+    return narrow(lambda: infinite_mass(groups), source).clamp(0.0, 1.0)
+
+
 class OnePairProfile(PrivacyProfile):
-    """A profile that one pair of inputs attains at every epsilon, in both directions: composition may build on it from below."""
+    """A profile that one pair of inputs attains at every epsilon, in both directions.
+
+    Composition may then use the pair of this curve for a lower bound (`curve.dominated_curve`).
+    """
 
 
 @dataclass(frozen=True)
 class Bracket(PrivacyProfile):
-    """Between two profiles, one certainly below and one certainly above; where the two agree, it is theirs.
+    """Enclosure of a profile by two others, a lower and an upper bound; where these agree, it is their value.
 
     Parameters
     ----------
     low, high : PrivacyProfile
-        Of pairs of laws that are attained, and of pairs that dominate.
+        Profile of pairs of inputs that occur, and of pairs that dominate.
     """
 
     low: PrivacyProfile
@@ -40,7 +50,7 @@ class Bracket(PrivacyProfile):
 
 @dataclass(frozen=True)
 class LargestProfile(PrivacyProfile):
-    """The larger of the profiles of several pairs, each of which occurs.
+    """The largest of the profiles of several pairs of inputs, each of which occurs.
 
     Parameters
     ----------
@@ -51,34 +61,40 @@ class LargestProfile(PrivacyProfile):
     profiles: tuple[PrivacyProfile, ...]
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Of the largest."""
+        """The largest delta."""
         return self._largest([profile.delta(epsilon) for profile in self.profiles])
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
-        """Of the largest."""
+        """The largest epsilon."""
         return self._largest([profile.epsilon(delta) for profile in self.profiles])
 
     @staticmethod
     def _largest(found: list[Enclosure]) -> Enclosure:
         top = max(found, key=lambda e: e.high)
         low = max(e.low for e in found)
-        # Only those that may be the largest say how rigorous that is.
+        # Only the profiles that may be the largest decide the rigour.
         rigour = min(e.rigour for e in found if e.high >= low)
         return Enclosure(low, top.high, rigour, top.source)
 
 
 @dataclass(frozen=True)
 class PostProcessedProfile(PrivacyProfile):
-    """Post-processing never increases delta, and nothing is known from below."""
+    """Profile of a post-processed plan: at most the inner plan's, as post-processing never increases delta; at least 0.
+
+    Parameters
+    ----------
+    inner : PrivacyProfile
+        Of the plan whose output is post-processed.
+    """
 
     inner: PrivacyProfile
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """[0, what the inner plan's delta may be]."""
+        """From 0 to the upper end of the inner plan's delta."""
         return self._from_above(self.inner.delta(epsilon))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
-        """[0, what the inner plan's epsilon may be]."""
+        """From 0 to the upper end of the inner plan's epsilon."""
         return self._from_above(self.inner.epsilon(delta))
 
     @staticmethod

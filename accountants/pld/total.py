@@ -1,4 +1,5 @@
-"""The total loss of independent runs, on one lattice that is made for each tilt."""
+"""Privacy loss distribution of a whole composition: the sum of independent losses on one lattice, made for each
+tilt."""
 
 from __future__ import annotations
 
@@ -17,15 +18,19 @@ from ldpaudit.accountants.pld.points import DEPTH, MOST_POINTS, Tilted, coin_ind
 from ldpaudit.accountants.pld.tilt import Moments, lattice_step
 
 LATTICE_POINTS = 1 << 16
-"""Points of a total's lattice, where losses are rounded to it."""
+"""Points of the lattice of a discretized total. With 2**14 an epsilon of 600 guarantees is known to 2e-5 instead of
+4e-7 in 0.4 of the time, with 2**18 to 1.3e-9 in three times the time."""
 POWER_POINTS = 1 << 15
-"""The same for laws that are squared again and again."""
+"""Most points of a law that is squared repeatedly. With 2**13 an epsilon of 1e5 weak runs is known to 7e-4 instead of
+2e-5 in a third of the time, with 2**17 to 2e-6 in four times the time."""
 EXACT_POINTS = 1 << 17
-"""Points of a total's lattice at most, where all losses are multiples of one."""
+"""Most points of a total whose losses are all multiples of one loss; these give EXACT results, and the last convolution
+takes 0.06 s."""
 _MOST_MULTIPLE = 1 << 12
-"""Longest quotient in Euclid's algorithm on losses: a smaller common step would need too many points."""
+"""Largest quotient in Euclid's algorithm on losses: 16 runs of a law with losses of 4096 steps and their opposites
+already have `EXACT_POINTS` total losses."""
 _KEPT = 4
-"""Lattices that are kept: a search for an epsilon asks for one tilt, a few queries in turn for a few."""
+"""Lattices kept in memory: a search for one epsilon uses one tilt; with 1 or 16 a single query takes the same time."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class TotalLoss:
     groups : tuple of (PrivacyLossDistribution, int)
         Different laws, with the number of runs of each.
     points : int or None
-        Points of the lattice where losses are rounded to it; by default those of the module.
+        Points of the lattice of a discretized total; `LATTICE_POINTS` and `POWER_POINTS` by default.
     """
 
     groups: Groups
@@ -58,21 +63,21 @@ class TotalLoss:
         return {}
 
     def at(self, tilt: float) -> HockeyStick:
-        """Delta of the finite losses, read off a lattice at a tilt, which is rounded."""
+        """Hockey-stick divergence of the finite losses, from a lattice for this tilt, rounded to three digits."""
         rate = Fraction(float(f"{tilt:.3g}"))
         if rate not in self._made:
             while len(self._made) >= _KEPT:
                 del self._made[next(iter(self._made))]
             groups = self.moments.groups
-            # Laws without a loss count, too: they may show nothing, or everything.
+            # Laws without a finite loss other than 0 count, too: they may have infinite-loss mass.
             log_total = sum((n * Tilted(law, rate).total.log() for law, n in self.groups), flint.arb(0))
-            law = exact_law(groups, rate, self.moments) or spread_law(groups, rate, self.moments, self.points)
+            law = exact_law(groups, rate, self.moments) or discretized_law(groups, rate, self.moments, self.points)
             self._made[rate] = HockeyStick(law, log_total)
         return self._made[rate]
 
 
 def common_step(losses: Iterable[Loss]) -> Loss | None:
-    """The largest loss of which all these are multiples; None where there is none, or only a far too small one."""
+    """The largest loss of which all these are multiples; None where none is found, or one that is far too small."""
     found = [loss for loss in losses if loss != ZERO]
     if all(loss.ratio == 1 for loss in found):
         return Loss(nats=reduce(_common_nats, (abs(loss.nats) for loss in found)))
@@ -92,12 +97,12 @@ def _common_nats(a: Fraction, b: Fraction) -> Fraction:
 
 
 def _common_ratio(a: Fraction, b: Fraction) -> Fraction:
-    """Euclid's algorithm on logarithms; 1 where the ratios are, or seem to be, no powers of one rational."""
+    """Euclid's algorithm on logarithms; 1 where it finds no rational of which both ratios are powers."""
     while a != 1 and b != 1:
         if a < b:
             a, b = b, a
         times = int(_log(a) / _log(b) + 1e-9)
-        # Of powers of one rational, the longer one is the higher one, and a quotient is shorter than it.
+        # For two powers of one rational, the quotient has a shorter denominator than the larger power.
         if times > _MOST_MULTIPLE or (a / b).denominator.bit_length() > a.denominator.bit_length():
             return Fraction(1)
         a, b = b, a / b**times
@@ -109,12 +114,12 @@ def _log(ratio: Fraction) -> float:
 
 
 def multiple(loss: Loss, step: Loss) -> int:
-    """How many steps a loss is."""
+    """The loss, a multiple of the step, in steps."""
     return floor(loss.ball() / step.ball() + flint.arb(0.5))
 
 
 def exact_law(groups: Groups, tilt: Fraction, moments: Moments) -> LatticePLD | None:
-    """The law on the lattice of all multiples of a common step; None where there is none, or it is too small."""
+    """The law on the lattice of a common step of all losses; None where there is none, or the lattice is too long."""
     found = [law.losses for law, _ in groups]
     step = None if None in found else common_step(loss for losses in found for loss in losses or ())
     if step is None:
@@ -137,8 +142,8 @@ def _exact_group(tilted: Tilted, times: int, step: Loss) -> LatticePLD:
     return exactly(masses, step, tilted.tilt, flint.arb(0)).power(times)
 
 
-def spread_law(groups: Groups, tilt: Fraction, moments: Moments, points: int | None = None) -> LatticePLD:
-    """The law with every loss spread over two points of a lattice."""
+def discretized_law(groups: Groups, tilt: Fraction, moments: Moments, points: int | None = None) -> LatticePLD:
+    """The law by connect-the-dots discretization of every loss; it dominates the true one."""
     exponent = lattice_step(moments.width(float(tilt), DEPTH), points or LATTICE_POINTS)
     few: list[list[Point]] = []
     laws: list[LatticePLD] = []
@@ -162,7 +167,7 @@ def spread_law(groups: Groups, tilt: Fraction, moments: Moments, points: int | N
 
 
 def _powered(tilted: Tilted, runs: int, power: int, exponent: int, points: int) -> LatticePLD:
-    """The law of ``runs * power`` runs: squared on lattices that grow coarser as the law grows wider."""
+    """The law of ``runs * power`` runs, by repeated squaring on lattices that get coarser as the law gets wider."""
     own = lattice_step(Moments(((tilted.law, runs),)).width(float(tilted.tilt), DEPTH), points)
     law = place(tilted.points(runs), _step(min(own, exponent)), tilted.tilt, flint.arb(0))
     return law.power(power, points).on(_step(exponent))
@@ -173,7 +178,7 @@ def _step(exponent: int) -> Loss:
 
 
 def _together(few: list[list[Point]]) -> list[list[Point]]:
-    """Short lists of losses, summed with each other while they stay short: every list is rounded once."""
+    """Lists of losses, summed with each other while they stay short, for every list is discretized once."""
     found: list[list[Point]] = []
     for points in sorted(few, key=len):
         if found and len(found[-1]) * len(points) <= MOST_POINTS:
@@ -184,7 +189,7 @@ def _together(few: list[list[Point]]) -> list[list[Point]]:
 
 
 def product(laws: list[LatticePLD]) -> LatticePLD:
-    """The law of the sum of independent losses, short laws first; on the coarsest of their lattices."""
+    """The law of the sum of independent losses, on the coarsest of their lattices; short laws are multiplied first."""
     if laws[0].variance > 0:
         step = max((law.step for law in laws), key=lambda step: step.nats)
         laws = [law.on(step) for law in laws]

@@ -19,7 +19,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, between, floor
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
-from ldpaudit.accountants.numerics.positive_part import INVISIBLE, Atom, Contour
+from ldpaudit.accountants.numerics.positive_part import INVISIBLE, Contour, PointMass
 
 Answer = tuple[flint.arb, flint.arb]
 """(gain g, density b of the others)."""
@@ -53,7 +53,7 @@ def two_answers(high: Answer, low: Answer, silence: Probability, users: int, tol
     walk = _Walk(high, low)
     if silence == 0:
         return walk.start(users - 1)
-    atoms: list[Atom] = [(high[0] / high[1], high[1]), (low[0] / low[1], low[1]), (flint.arb(0), as_ball(silence))]
+    atoms: list[PointMass] = [(high[0] / high[1], high[1]), (low[0] / low[1], low[1]), (flint.arb(0), as_ball(silence))]
     contour = Contour.of(atoms, users)
     ceiling = contour.ceiling() / users
     if ceiling < INVISIBLE:

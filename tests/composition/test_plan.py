@@ -43,14 +43,14 @@ def rr(ratio: Fraction | int, k: int = 2) -> KaryRandomizedResponse:
     return KaryRandomizedResponse(k, Fraction(ratio) / (Fraction(ratio) + k - 1))
 
 
-def enumerated(kinds: list[ExactPLD]) -> FiniteProfile:
+def enumerated(pairs: list[ExactPLD]) -> FiniteProfile:
     """The obvious oracle: every sum of losses, in rationals."""
     law, kept = {Fraction(1): Fraction(1)}, Fraction(1)
-    for kind in kinds:
+    for pair in pairs:
         after: dict[Fraction, Fraction] = {}
-        for (a, p), (b, q) in product(law.items(), kind.atoms):
+        for (a, p), (b, q) in product(law.items(), pair.atoms):
             after[a * b] = after.get(a * b, Fraction(0)) + p * q
-        law, kept = after, kept * (1 - kind.infinite)
+        law, kept = after, kept * (1 - pair.infinite)
     atoms = [(mass, mass / ratio) for ratio, mass in law.items()]
     return FiniteProfile((ExactPLD.of([*atoms, (1 - kept, Fraction(0))]),), "enumeration")
 
@@ -100,7 +100,7 @@ def test_composition_encloses_the_worst_streams_of_a_channel_that_is_not_symmetr
     there = [each.complete() for each in pair]
     upper = compose(((dominating_pair(pair), 3),), "x")
     for epsilon in (0.0, 0.2, 1.0, 2.0, 4.0):
-        truth = max(enumerated(list(kinds)).delta(epsilon).high for kinds in product(there, repeat=3))
+        truth = max(enumerated(list(chosen)).delta(epsilon).high for chosen in product(there, repeat=3))
         assert upper.delta(epsilon).high >= truth
 
 
@@ -201,7 +201,7 @@ def test_a_whole_stream_is_replaced_run_by_run() -> None:
 
 
 def mpmath_delta(parts: list[tuple[float, float]], epsilon: float) -> mpmath.mpf:
-    """Every outcome of randomized responses that tell the input with probability delta, at 60 digits."""
+    """Every outcome of randomized responses that reveal the input with probability delta, at 60 digits."""
     finite, kept = mpmath.mpf(0), mpmath.mpf(1)
     for _, d in parts:
         kept *= 1 - mpmath.mpf(d)

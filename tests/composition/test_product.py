@@ -15,7 +15,7 @@ from scipy import stats
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition import product as accounting
-from ldpaudit.accountants.pld.exact import ExactPLD, Pair
+from ldpaudit.accountants.pld.exact import ExactPLD, ProductPair
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.attacks.shared.memoized_bits import CERTAIN, count_losses, look_up
 from ldpaudit.enclosure import Rigour
@@ -100,7 +100,7 @@ def law(atoms: list[tuple[int, int]]) -> list[tuple[Fraction, Fraction]]:
     return [(Fraction(p, totals[0]), Fraction(q, totals[1])) for p, q in atoms]
 
 
-def enumerated(pair: Pair) -> FiniteProfile:
+def enumerated(pair: ProductPair) -> FiniteProfile:
     atoms = []
     for views in cartesian(*(part for part, times in pair for _ in range(times))):
         p, q = Fraction(1), Fraction(1)

@@ -13,7 +13,7 @@ from scipy import special
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.compose import PRECISION, CountersProfile, LowerTotal, UpperTotal
 from ldpaudit.accountants.counting.count_min import largest, replaced
-from ldpaudit.accountants.counting.counter import Counter, NoisyCounter, Total, cells, dominating, shown
+from ldpaudit.accountants.counting.counter import AnyCounter, CounterTotal, NoisyCounter, cells, dominating, shown
 from ldpaudit.accountants.counting.totals import Remainder
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.binomial_ranges import masses
@@ -39,8 +39,8 @@ def test_masses_of_cells_are_differences_of_tails(n: int, gamma: Fraction) -> No
 
 
 @pytest.mark.parametrize("counter", [NoisyCounter(40, F(1, 3), 2), NoisyCounter(50, F(1, 5), 1, 1),
-                                     NoisyCounter(9, F(4, 5), 0, 1), Total(60, F(1, 4), 51)], ids=str)  # fmt: skip
-def test_cells_of_a_short_law_are_its_counts(counter: Counter) -> None:
+                                     NoisyCounter(9, F(4, 5), 0, 1), CounterTotal(60, F(1, 4), 51)], ids=str)  # fmt: skip
+def test_cells_of_a_short_law_are_its_counts(counter: AnyCounter) -> None:
     def law(n: int) -> dict[int, Fraction]:
         return {y: math.comb(n, y) * counter.gamma**y * (1 - counter.gamma) ** (n - y) for y in range(n + 1)}
 
@@ -75,10 +75,10 @@ def test_the_lattice_encloses_what_is_enumerated(n: int, gamma: Fraction, shift:
 @pytest.mark.parametrize(("n", "gamma", "shift"), [(10**7, F(7, 100), 1), (10**12, F(1, 10**6), 3)])
 def test_one_counter_on_the_lattice_encloses_the_exact_shift(n: int, gamma: Fraction, shift: int) -> None:
     counter, exact = NoisyCounter(n, gamma, shift), ShiftProfile(n, gamma, shift)
-    mirror = NoisyCounter(n, 1 - gamma, shift)
+    reversed_counter = NoisyCounter(n, 1 - gamma, shift)
     with flint.ctx.workprec(PRECISION):
         ours = CountersProfile(
-            tuple((LowerTotal(((shown(c), 1),)), UpperTotal(((dominating(c), 1),))) for c in (counter, mirror)), ""
+            tuple((LowerTotal(((shown(c), 1),)), UpperTotal(((dominating(c), 1),))) for c in (counter, reversed_counter)), ""
         )
     for delta in (1e-3, 1e-40, 1e-300):
         found, truth = ours.epsilon(delta), exact.epsilon(delta)
@@ -114,7 +114,7 @@ def test_the_loss_of_all_counters_is_within_eta_of_their_total(
 
 def test_totals_and_single_counters_enclose_the_same_number() -> None:
     n, gamma, many = 50_000, F(1, 10), 3000
-    counter, total = NoisyCounter(n, gamma, 0, 1), Total(n * many, gamma, (n - 1) * many)
+    counter, total = NoisyCounter(n, gamma, 0, 1), CounterTotal(n * many, gamma, (n - 1) * many)
     with flint.ctx.workprec(PRECISION):
         for exchanged in (False, True):
             event = LowerTotal(((shown(total, exchanged), 1),))
