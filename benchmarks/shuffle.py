@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.numerics.certified_search import crossing
+from ldpaudit.accountants.numerics.certified_search import certified_crossing
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, CloneProfile, Clones
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanism import Mechanism
@@ -42,7 +42,7 @@ def timed(call: Callable[[], Enclosure]) -> tuple[Enclosure, float]:
 def clone_epsilon(epsilon0: int, users: int, delta: float) -> Enclosure:
     """Where the clones' delta is certainly above the goal, and where it is certainly at most that."""
     clones = Clones(Fraction(epsilon0))
-    low, high = crossing(lambda e, t: clones.delta(e, users, t), Fraction(delta), float(epsilon0), TOLERANCE)
+    low, high = certified_crossing(lambda e, t: clones.delta(e, users, t), Fraction(delta), float(epsilon0), TOLERANCE)
     return Enclosure(low, max(low, high), Rigour.INTERVAL, "clones")
 
 

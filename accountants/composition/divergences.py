@@ -90,7 +90,7 @@ def renyi_of_pure(order: Number, epsilon: Number) -> Enclosure:
               p = \frac{e^\varepsilon}{1+e^\varepsilon} = 1 - q
 
     Tight: attained by randomized response, of which every epsilon-private map's pair is a post-processing. Source:
-    Mironov 2017, Proposition 5 (randomized response); Kairouz, Oh, Viswanath 2015, Theorem 2.5 (post-processing).
+    Mironov 2017, Proposition 5 (randomized response); Kairouz, Oh, Viswanath 2015 (post-processing).
 
     Parameters
     ----------

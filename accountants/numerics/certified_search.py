@@ -1,7 +1,7 @@
 """Certified searches on a monotone quantity that is expensive to evaluate: every point returned is proved by its own
 ball.
 
-`crossing` needs nothing but the function; `guided` starts from a float estimate of it, and needs two or three
+`certified_crossing` needs nothing but the function; `guided` starts from a float estimate of it, and needs two or three
 evaluations.
 """
 
@@ -27,7 +27,7 @@ ROUGH = 1e-2
 shuffle bound changes by less than a third."""
 _GUIDED_EVALUATIONS = 6
 """Certified evaluations next to the root of a float estimate; two or three are usual, and with 3 or 12 shuffle bounds
-at n = 200 to 1e6 come out the same. Where they do not suffice, `crossing` takes over."""
+at n = 200 to 1e6 come out the same. Where they do not suffice, `certified_crossing` takes over."""
 _ESTIMATED = 2.0**-40
 """Relative precision of the root of a float estimate; with 2**-36 or 2**-46 shuffle bounds have the same width."""
 _MARGIN = 2.0**-6
@@ -39,7 +39,7 @@ of it shuffle bounds at n = 200 to 1e6 have the same width and time."""
 _MOST_BLUR = 1e-4
 """Largest such distance, relative to epsilon; with 1e-5 or 1e-3 these bounds have the same width and time."""
 _FAR = 32
-"""Distance from the last root, in units of the margin, from which the result is refused and `crossing` takes over; with
+"""Distance from the last root, in units of the margin, from which the result is refused and `certified_crossing` takes over; with
 8 or 128 these bounds have the same width and time."""
 _NUDGE = 1e-5
 """Relative step of the difference quotient for the slope of a float estimate; with 1e-6 or 1e-4 these bounds have the
@@ -114,7 +114,7 @@ def depth(value: flint.arb) -> float:
     return math.sqrt(max(0.0, -float(value.log())))
 
 
-def crossing(
+def certified_crossing(
     value: Callable[[float, float], flint.arb],
     delta: Fraction,
     top: float,
@@ -183,12 +183,12 @@ def guided(
     estimate: Callable[[float], float],
     side: float,
 ) -> float | None:
-    """One end of `crossing`, in few evaluations because a float estimate of the function is known.
+    """One end of `certified_crossing`, in few evaluations because a float estimate of the function is known.
 
     Parameters
     ----------
     value, delta, top, finest
-        As for `crossing`.
+        As for `certified_crossing`.
     estimate : callable
         Epsilon to about the logarithm of the value, in floats; it reduces the number of evaluations, nothing rests on
         it.

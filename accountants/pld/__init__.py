@@ -14,6 +14,6 @@ Ghazi, Kamath, Kumar, Manurangsi 2022), here with a bound of second order on wha
 
 Reading order: `distribution` (the privacy loss distribution and its three forms), `exact` (in rationals, and dominating
 pairs), `finite` (profiles of exact pairs); `lattice`, `points`, `tilt`, `total` and `hockey_stick` (sums of many
-losses); `curve` (from a profile back to a pair), `profiles` (profiles made of profiles), `chords` (rounds of a
-protocol).
+losses); `curve` (from a profile back to a pair), `profiles` (profiles made of profiles), `searched`
+(profiles whose epsilon is searched for).
 """

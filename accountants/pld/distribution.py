@@ -92,7 +92,7 @@ class GuaranteePLD(PrivacyLossDistribution):
 
     With probability delta the map reveals its input, else it is randomized response with
     :math:`p = e^\varepsilon/(1+e^\varepsilon)`. Every :math:`(\varepsilon, \delta)`-private map is a post-processing of
-    it, so it dominates all of them. Tight: the map is one of them. Source: Kairouz, Oh, Viswanath 2015, Theorem 2.5.
+    it, so it dominates all of them. Tight: the map is one of them. Source: Kairouz, Oh, Viswanath 2015.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ where the votes j for the prefix are shown, if it is released: that can only mak
 likelihood ratio lies between 1 - q and :math:`1 - q + q/\rho_0`, except with probability :math:`q\,P[\rho < \rho_0]` (see
 `other_prefixes`), and its mean is at most 1: an independent X on these two points, with mean 1, dominates it. A profile is
 held at the points :math:`e^{ih}`; as it is convex in c, chords between points dominate it, so that a round is a sum of few
-atoms (`pld.chords`). The maximum over w is taken in two classes, so that rare prefixes in several rounds are not added up:
+atoms (`chords`). The maximum over w is taken in two classes, so that rare prefixes in several rounds are not added up:
 *rare*, released at most with the probability of :math:`w_0 - 1`, and *common*.
 """
 
@@ -25,17 +25,17 @@ import flint
 import numpy as np
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.pld.chords import PRECISION, ROUNDING, UNDERFLOW, Kernel, Lattice, Row
+from ldpaudit.accountants.sampling.chords import PRECISION, ROUNDING, UNDERFLOW, Chords, Grid, Row
 from ldpaudit.accountants.sampling.other_prefixes import verge_tail, verge_tail_estimate
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, Sampling, revealed, single_prefix, worst_holders
 from ldpaudit.enclosure import round_up
 from ldpaudit.neighbours import Neighbours
 
 _STEPS = 256
-"""Lattice points up to the epsilon that is asked for. Measured on four settings of 10^4 to 10^8 users and 3 or 10 rounds:
+"""Grid points up to the epsilon that is asked for. Measured on four settings of 10^4 to 10^8 users and 3 or 10 rounds:
 four times as many lower delta by 11 % for a batch of 100 among 10^4 and a threshold of 10, by less than 1e-6 elsewhere."""
 _BEYOND = 2048
-"""Most lattice points beyond it, which later rounds ask for; delta at the last bounds delta at every larger
+"""Most grid points beyond it, which later rounds ask for; delta at the last bounds delta at every larger
 epsilon. Eight times as many: no change on the same four."""
 _SPREAD = 1.4
 """Ratio of the distances of the points at which a round's profile is computed; chords, which dominate it, join them.
@@ -96,11 +96,11 @@ def rounds_event(
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Upper bounds of delta(epsilon) on a lattice of epsilons; their chord between two, as delta is convex in e**epsilon.
+    """Upper bounds of delta(epsilon) on a grid of epsilons; their chord between two, as delta is convex in e**epsilon.
 
     Parameters
     ----------
-    lattice : Lattice
+    grid : Grid
         The epsilons.
     values : numpy.ndarray
         Upper bounds there, up to the errors below.
@@ -108,16 +108,16 @@ class Curve:
         Errors of the values.
     """
 
-    lattice: Lattice
+    grid: Grid
     values: Row
     relative: float
     absolute: float
 
     def at(self, epsilon: Fraction) -> float:
         """Upper bound of delta at an epsilon, at least 0; at most 1."""
-        step = self.lattice.step
+        step = self.grid.step
         index = math.floor(epsilon / step)
-        i = index - self.lattice.first
+        i = index - self.grid.first
         if i + 1 >= len(self.values):
             value = float(self.values[-1])
         else:
@@ -159,20 +159,20 @@ def rounds_high(sampling: Sampling, threshold: int, rounds: int, epsilon: Fracti
         beyond = min(_BEYOND, 2 * down * rounds + 8)
         nodes = [(i, (ball(step) * i).exp() if i else flint.arb(1)) for i in _nodes(goal, goal + beyond)]
         lowest = (-down, round_up(1 - (ball(step) * -down).exp()))
-        common = Kernel.above([lowest, *_common(sampling, threshold, rare, noise, nodes)], 1.0, step)
-        others = Kernel.above([lowest, (0, round_up(noise.variation)), (noise.edge(step), 0.0)], 1.0, step)
+        common = Chords.above([lowest, *_common(sampling, threshold, rare, noise, nodes)], 1.0, step)
+        others = Chords.above([lowest, (0, round_up(noise.variation)), (noise.edge(step), 0.0)], 1.0, step)
         seldom = _seldom(sampling, threshold, rare, nodes, step) if rare > 0 else None
-    # Low enough that no atom leads from an index of interest below the lattice, where 1 stands for 1 - c.
+    # Low enough that no atom leads from an index of interest below the grid, where 1 stands for 1 - c.
     first = -(goal + beyond)
-    lattice = Lattice(step, first, goal + beyond)
-    values = silent = lattice.start()
+    grid = Grid(step, first, goal + beyond)
+    values = silent = grid.start()
     for _ in range(rounds):
-        best = lattice.apply(common, values)
+        best = grid.apply(common, values)
         if seldom is not None:
-            best = np.maximum(best, lattice.apply(others, lattice.apply(seldom, values) + silent))
+            best = np.maximum(best, grid.apply(others, grid.apply(seldom, values) + silent))
         values = np.minimum(1.0, best + noise.infinite)
-        silent = np.minimum(1.0, lattice.apply(others, silent) + noise.infinite)
-    return Curve(lattice, values, 2 * rounds * ROUNDING, 2 * rounds * UNDERFLOW)
+        silent = np.minimum(1.0, grid.apply(others, silent) + noise.infinite)
+    return Curve(grid, values, 2 * rounds * ROUNDING, 2 * rounds * UNDERFLOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class Noise:
         return self.chance * (self.most - 1)
 
     def edge(self, step: Fraction) -> int:
-        """The first lattice point from `most` on; at least 1."""
+        """The first grid point from `most` on; at least 1."""
         return max(1, math.ceil(Fraction(round_up(self.most.log())) / step))
 
 
@@ -280,10 +280,10 @@ def _common(
 
 def _seldom(
     sampling: Sampling, threshold: int, rare: int, nodes: list[tuple[int, flint.arb]], step: Fraction
-) -> Kernel:
+) -> Chords:
     """Profile of the release of a prefix in one round, over all ``w < rare``."""
     points = [(i, round_up(_below(sampling, threshold, c, rare - 1))) for i, c in nodes]
-    return Kernel.above(points, round_up(sampling.release(rare - 1, threshold)[0]), step)
+    return Chords.above(points, round_up(sampling.release(rare - 1, threshold)[0]), step)
 
 
 def _below(sampling: Sampling, threshold: int, c: flint.arb, most: int) -> flint.arb:

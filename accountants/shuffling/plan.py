@@ -25,7 +25,7 @@ import flint
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.certified_search import RESOLUTION, crossing, guided
+from ldpaudit.accountants.numerics.certified_search import RESOLUTION, certified_crossing, guided
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
@@ -153,7 +153,7 @@ class ShuffleProfile(PrivacyProfile):
         return self._enclosure(low, high, top.high)
 
     def _crossing(self, value: Value, goal: Fraction, guess: float = 0.0, both: bool = True) -> tuple[float, float]:
-        return crossing(*self._looks(value, goal), guess or None, both)
+        return certified_crossing(*self._looks(value, goal), guess or None, both)
 
     def _looks(
         self, value: Value, goal: Fraction

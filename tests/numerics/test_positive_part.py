@@ -14,7 +14,7 @@ from scipy import stats
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf
-from ldpaudit.accountants.numerics.certified_search import crossing, guided
+from ldpaudit.accountants.numerics.certified_search import certified_crossing, guided
 from ldpaudit.accountants.numerics.fourier_nodes import chosen_nodes
 from ldpaudit.accountants.numerics.fourier_tail import Pairs, tail
 from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated
@@ -192,7 +192,7 @@ def test_a_float_estimate_saves_looks_and_the_ends_stay_where_they_are(m: Mechan
     assert bound.low(F(low), 1e-7) > ball(delta)
     assert bound.high(F(high), 1e-7) <= ball(delta)
     for value, found in ((bound.low, low), (bound.high, high)):
-        ends = crossing(counted(value), delta, top, 1e-7)
+        ends = certified_crossing(counted(value), delta, top, 1e-7)
         assert ends[0] * (1 - WIDE) <= found <= ends[1] * (1 + WIDE)
 
 

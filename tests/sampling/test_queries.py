@@ -16,7 +16,7 @@ import pytest
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.hypergeometric import _urn_factor as urn_factor
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_tail
-from ldpaudit.accountants.pld.chords import Lattice
+from ldpaudit.accountants.sampling.chords import Grid
 from ldpaudit.accountants.sampling.largest_slope import largest_slope
 from ldpaudit.accountants.sampling.prefix_inverse import prefix_inverse
 from ldpaudit.accountants.sampling.rounds import Curve
@@ -167,7 +167,7 @@ def test_an_epsilon_of_two_levels_holds_over_all_data_sets(n: int, m: int, t: in
 @pytest.mark.parametrize("place", [0.0, 0.004, 0.0123, 0.02, 0.021, 0.0217])
 def test_a_curve_is_above_its_convex_profile_between_and_beyond_its_points(place: float) -> None:
     # A profile that is one loss of 0.0215, of mass 1/2: convex in e**epsilon, and no chord of it lies below.
-    lattice = Lattice(Fraction(1, 100), -3, 2)
+    lattice = Grid(Fraction(1, 100), -3, 2)
     points = [max(0.0, -math.expm1(i / 100 - 0.0215)) / 2 for i in range(-3, 3)]
     found = Curve(lattice, np.array(points), 0.0, 0.0).at(Fraction(place))
     truth = max(0.0, -math.expm1(place - 0.0215)) / 2

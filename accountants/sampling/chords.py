@@ -1,7 +1,7 @@
-r"""Chords of a profile: upper bounds of an adaptive composition of few losses, on a lattice, in floats that round up.
+r"""Chords of a profile: upper bounds of an adaptive composition of few losses, on a grid of epsilons, in floats that round up.
 
 A profile is convex and decreasing in :math:`c = e^\varepsilon`, so the chords between computed points dominate it, and
-they are the profile of a privacy loss distribution with finitely many losses. Composing one more round in front sums
+have finitely many slopes. Composing one more round in front sums
 shifted copies of the values behind it. All terms are positive, so the relative error is that of the additions; the
 caller adds it.
 """
@@ -23,22 +23,22 @@ from ldpaudit.enclosure import round_up
 PRECISION = 72
 """Bits for the masses of chords, 19 more than a float: differences of neighbouring values cancel by some bits."""
 ROUNDING = 1e-12
-"""Largest relative error of `Lattice.apply`: it adds fewer than 1000 terms, none negative, at 2**-53 each."""
+"""Largest relative error of `Grid.apply`: it adds fewer than 1000 terms, none negative, at 2**-53 each."""
 UNDERFLOW = 1e-316
-"""Largest absolute error of `Lattice.apply`, where fewer than 1000 products round to multiples of 5e-324."""
+"""Largest absolute error of `Grid.apply`, where fewer than 1000 products round to multiples of 5e-324."""
 
 Row: TypeAlias = NDArray[np.float64]
-"""Values at the points of a `Lattice`."""
+"""Values at the points of a `Grid`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
-    """Privacy loss distribution of a pair whose profile lies above another profile: masses of finitely many losses.
+class Chords:
+    """A profile that lies above another one, by its slopes: the masses of a pair with finitely many losses.
 
     Parameters
     ----------
     atoms : tuple of (int, float)
-        Losses in steps of the lattice, and their masses.
+        Losses in steps of the grid, and their masses.
     infinite : float
         Infinite-loss mass.
     """
@@ -47,7 +47,7 @@ class Kernel:
     infinite: float
 
     @classmethod
-    def above(cls, points: Sequence[tuple[int, float]], total: float, step: Fraction) -> Kernel:
+    def above(cls, points: Sequence[tuple[int, float]], total: float, step: Fraction) -> Chords:
         """The law whose profile is the chords through the points, by increasing index, and through (c = 0, `total`)."""
         with flint.ctx.workprec(PRECISION):
             nodes = [(i, (ball(step) * i).exp(), value) for i, value in points]
@@ -62,7 +62,7 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Lattice:
+class Grid:
     """Values at ``exp(i step)`` for ``first <= i <= last``, decreasing, of functions that are at most 1."""
 
     step: Fraction
@@ -74,7 +74,7 @@ class Lattice:
         losses = np.arange(self.first, self.last + 1) * float(self.step)
         return np.asarray(np.maximum(0.0, -np.expm1(losses)) * (1 + 1e-14))
 
-    def apply(self, kernel: Kernel, values: Row) -> Row:
+    def apply(self, kernel: Chords, values: Row) -> Row:
         """The profile with one more round in front; at most `ROUNDING` and `UNDERFLOW` too small."""
         out = np.full_like(values, kernel.infinite)
         for i, mass in kernel.atoms:
