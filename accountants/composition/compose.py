@@ -88,10 +88,12 @@ class LatticeProfile(PrivacyProfile):
         """By a search on one lattice, under a tilt made for this delta; infinite below the infinite-loss mass."""
         if require_delta(delta) == 0:
             return self._pure
-        finite = self._finite(Fraction(delta))
-        if finite is None:
+        rest = self._rest(Fraction(delta))
+        if rest < 0:
             return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
-        tilt = self._total.moments.for_delta(finite)
+        if not rest > 0:  # this precision does not decide whether delta covers the infinite-loss mass
+            return Enclosure(0.0, math.inf, Rigour.INTERVAL, self.source)
+        tilt = self._total.moments.for_delta(float(rest.log()))
         at_zero = self._read(tilt, 0.0)
         if at_zero.high <= delta:
             return Enclosure(0.0, 0.0, at_zero.rigour, self.source)
@@ -100,13 +102,10 @@ class LatticeProfile(PrivacyProfile):
         high = min(high, self._pure.high)
         return Enclosure(min(low, high), high, at_zero.rigour, self.source)
 
-    def _finite(self, delta: Fraction) -> float | None:
-        """Logarithm of delta minus the infinite-loss mass; None where that is not certainly positive."""
+    def _rest(self, delta: Fraction) -> flint.arb:
+        """Delta minus the infinite-loss mass: the part of delta that is left to finite losses."""
         with flint.ctx.workprec(_WORK):
-            rest = ball(delta) - infinite_mass(self.groups)
-            if rest > 0:
-                return float(rest.log())
-            return None
+            return ball(delta) - infinite_mass(self.groups)
 
     def _read(self, tilt: float, epsilon: Number) -> Enclosure:
         with flint.ctx.workprec(_WORK):

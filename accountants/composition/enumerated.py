@@ -25,8 +25,8 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, require_delta, require_epsilon
 
 _FEW_LOSSES, _FEW_BITS = 1 << 9, 1 << 13
-"""Most total losses, and bits of their probabilities, that are enumerated in rationals; with a quarter or four times as
-many the results and times of small compositions are the same."""
+"""Most total losses, and bits of their probabilities, that are enumerated in rationals. With 2**11 losses an epsilon of
+11 runs with 900 of them is known to 2e-16 instead of 2e-15, in four times the time."""
 _FEW_POINTS = 1 << 14
 """Most total losses that are enumerated in balls. An epsilon of 21 runs of two laws with 15,708 total losses is known
 to 2e-15 instead of 1e-6 on a lattice, in the same 0.14 s; one with 3,696 in less than half of the lattice's time."""

@@ -95,6 +95,17 @@ def test_a_few_thousand_losses_are_enumerated_and_an_epsilon_is_known_to_some_fl
     assert_meets(found, LatticeProfile(groups, "x").epsilon(1e-6))
 
 
+def test_where_no_precision_decides_whether_delta_covers_the_infinite_losses_nothing_is_claimed() -> None:
+    """At delta equal to the infinite-loss mass the largest finite loss is epsilon; a hair below, it is infinite."""
+    tenth = Fraction(1, 10)
+    law = ExactPLD.of([(tenth, 0 * tenth), (tenth * 6, tenth * 3), (tenth * 3, tenth * 7)]).complete()
+    groups = LatticeProfile(((law, 2),), "x")
+    mass = 1 - (1 - tenth) ** 2
+    tied, below = groups.epsilon(mass), groups.epsilon(mass * (1 - Fraction(1, 10**12)))
+    assert tied.low <= 2 * math.log(2) <= tied.high
+    assert below.low == math.inf
+
+
 def test_a_fine_lattice_is_narrow() -> None:
     ratios = (Fraction(11, 10), Fraction(13, 12))
     found = account(Compose([Repeat(rr(ratio, k), 200) for ratio in ratios for k in (2, 3)]))
