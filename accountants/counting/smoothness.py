@@ -226,7 +226,7 @@ def smallest_smooth_gamma(n: int, k: int, epsilon: Number, delta: Number) -> Fra
 def _smallest(cost: Callable[[Fraction], float], n: int, delta: Number) -> Fraction:
     high = Fraction(1, 2)
     if cost(high) > delta:
-        raise ValueError(f"the target needs delta <= {float(delta):g} at gamma = 1/2 with n={n}, got delta={cost(high):g}")
+        raise ValueError(f"out of reach: with n={n}, gamma = 1/2 gives delta {cost(high):g}, above {float(delta):g}")
     low = high / 2
     while cost(low) <= delta:
         low, high = low / 2, low
