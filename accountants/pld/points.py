@@ -81,7 +81,8 @@ class Tilted:
         """Total losses of runs that show the losses from index `first` on; masses lack the factor ``times!``."""
         loss, mass = self.losses[first], self.masses[first]
         if first == len(self.losses) - 1:
-            return [(loss * times, mass**times / math.factorial(times))]
+            power = math.prod([mass] * times, start=flint.arb(1))  # mass**times is no number where the mass may be 0
+            return [(loss * times, power / math.factorial(times))]
         found, own = [], flint.arb(1)
         for count in range(times + 1):
             found += [(loss * count + rest, own * other) for rest, other in self._spent(times - count, first + 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from fractions import Fraction
 
 import flint
@@ -125,3 +126,31 @@ def test_totals_and_single_counters_enclose_the_same_number() -> None:
                 assert one.epsilon(delta).low == pytest.approx(other.epsilon(delta).low, rel=1e-9)
                 ends = one.epsilon(delta).high, other.epsilon(delta).high
                 assert one.epsilon(delta).low <= min(ends) <= max(ends) < one.epsilon(delta).low * 1.04
+
+
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_cells_whose_mass_may_be_0_leave_the_total_a_number(exchanged: bool) -> None:
+    """Nine counters of six coins, one coin less for a user who leaves; truth by enumerating ratios of rationals."""
+    gamma = F(1, 4)
+    more, fewer = (
+        [math.comb(n, y) * gamma**y * (1 - gamma) ** (n - y) if y <= n else F(0) for y in range(7)] for n in (6, 5)
+    )
+    p, q = (fewer, more) if exchanged else (more, fewer)
+    ratios: dict[Fraction, Fraction] = {F(1): F(1)}  # Q over P
+    for _ in range(9):
+        sums: dict[Fraction, Fraction] = defaultdict(F)
+        for ratio, mass in ratios.items():
+            for ours, theirs in zip(p, q, strict=True):
+                if ours:
+                    sums[ratio * theirs / ours] += mass * ours
+        ratios = sums
+    counter = NoisyCounter(6, gamma, 0, 1)
+    with flint.ctx.workprec(PRECISION):
+        found = CountersProfile(
+            ((LowerTotal(((shown(counter, exchanged), 9),)), UpperTotal(((dominating(counter, exchanged), 9),))),), ""
+        )
+    for epsilon in (0.0, 0.25, 1.0):
+        truth = sum(float(mass) * max(0.0, 1 - math.exp(epsilon) * float(ratio)) for ratio, mass in ratios.items())
+        at = found.delta(epsilon)
+        assert at.low * (1 - 1e-12) <= truth <= at.high * (1 + 1e-12)
+        assert at.high < at.low * 1.05
