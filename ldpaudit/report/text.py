@@ -42,11 +42,14 @@ def claimed(claim: ClaimRecord) -> str:
 
 
 def certified(claim: ClaimRecord) -> str:
-    """The enclosure, rounded outward."""
+    """The enclosure, rounded outward; a short decimal between its ends needs no rounding."""
     if claim.enclosure is None:
         return "unsupported"
-    low, high = show_down(claim.enclosure.low), show_up(claim.enclosure.high)
-    return f"= {high}" if claim.enclosure.rigour == "EXACT" else f"[{low}, {high}]"
+    low, high = claim.enclosure.low, claim.enclosure.high
+    if claim.enclosure.rigour != "EXACT":
+        return f"[{show_down(low)}, {show_up(high)}]"
+    short = f"{high:.6g}"
+    return f"= {short if low <= float(short) <= high else show_up(high)}"
 
 
 def measured(claim: ClaimRecord) -> str:

@@ -46,3 +46,10 @@ def test_an_undecided_claim_ends_with_3_where_a_decision_is_required(tmp_path: P
     (tmp_path / "d.toml").write_text(text)
     assert run("certify", str(tmp_path / "d.toml"), *QUICK).returncode == 0
     assert run("certify", str(tmp_path / "d.toml"), *QUICK, "--require-decision").returncode == 3
+
+
+def test_a_claim_that_is_met_exactly_is_certified_with_the_digits_that_are_claimed() -> None:
+    """The enclosure is [1.672, 1.672 + 2e-16]; rounded up to six digits it would look like more than what is claimed."""
+    done = run("certify", "deployments/windows-telemetry.toml", *QUICK)
+    assert "1.672    = 1.672 " in done.stdout
+    assert run("certify", ENPA, *QUICK).stdout.count("= 8.91609") == 1, "8.91608..., rounded up"
