@@ -37,7 +37,7 @@ from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Guarantee, Repeat, Run
-from ldpaudit.profile import Number, PrivacyProfile
+from ldpaudit.profile import Number, PrivacyProfile, bracket
 
 _SPLITS = 64
 """Ways to split the heavy hitter's lead between W and z that are tried."""
@@ -141,20 +141,16 @@ def sufficient_scale(s: Setting, any_vectors: bool = True) -> Enclosure:
     Returns
     -------
     Enclosure
-        Relative width below 1e-6: the promise is certified at the upper end; it was not at the lower one.
+        Relative width 2**-46: the promise is certified at the upper end; it was not at the lower one.
     """
     printed = s.mechanism
 
-    def keeps(scale: Fraction) -> bool:
-        m = replace(printed, scale=scale)
+    def keeps(scale: float) -> bool:
+        m = replace(printed, scale=Fraction(scale))
         profile: PrivacyProfile = whatever_the_vectors(m) if any_vectors else account(m)
         return profile.delta(s.epsilon).high <= s.delta
 
-    low, high = printed.scale / 64, printed.scale
-    while high / low > 1 + Fraction(1, 10**6):
-        middle = Fraction(math.sqrt(low * high))
-        low, high = (low, middle) if keeps(middle) else (middle, high)
-    return Enclosure.of(low, high, rigour=Rigour.INTERVAL, source="bisection of the exact profile")
+    return Enclosure(*bracket(keeps), Rigour.INTERVAL, "bisection of the exact profile")
 
 
 def lemma_4_5(k: int) -> tuple[Printed, ...]:

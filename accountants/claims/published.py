@@ -17,7 +17,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.accountants.composition import divergences, theorems
 from ldpaudit.accountants.counting.smoothness import smooth_noise_guarantee, smoothness_of_binomial
-from ldpaudit.accountants.numerics.search import crossing
+from ldpaudit.accountants.numerics.search import bisect, crossing
 from ldpaudit.accountants.sampling.theorems import sample_and_threshold, triehh_delta, triehh_theorem_1
 from ldpaudit.accountants.shuffling import theorems as shuffling
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -180,21 +180,17 @@ def _uniform(k: int, users: int, gamma: Fraction, delta: Fraction) -> Enclosure:
     Its formula falls as epsilon grows, up to 1, where the theorem ends.
     """
 
-    def enough(epsilon: float) -> bool:
-        return shuffling.bbgn19_gamma(k, users, min(epsilon, 1.0), delta).high <= gamma
+    def lacking(epsilon: float) -> bool:
+        try:
+            return shuffling.bbgn19_gamma(k, users, epsilon, delta).high > gamma
+        except ValueError:  # below the theorem's least epsilon its gamma exceeds 1
+            return True
 
     source = "Balle et al. 2019, theorem 3.1"
     needed = shuffling.bbgn19_gamma(k, users, 1, delta)
     if needed.high > gamma:
         raise ValueError(f"{source} needs gamma >= {needed.high:.3g} for epsilon <= 1, got gamma={float(gamma):.3g}")
-    low, high = 0.0, 1.0
-    while high - low > _WIDTH * high:  # below the theorem's least epsilon its gamma exceeds 1, which it refuses
-        middle = (low + high) / 2
-        try:
-            low, high = (low, middle) if enough(middle) else (middle, high)
-        except ValueError:
-            low = middle
-    return Enclosure(0.0, high, Rigour.INTERVAL, source)
+    return Enclosure(0.0, bisect(lacking, 0.0, 1.0), Rigour.INTERVAL, source)
 
 
 def _stronger(epsilon0: float, users: int, delta: Fraction) -> Enclosure:

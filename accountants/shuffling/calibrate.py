@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import close_in, depth
+from ldpaudit.accountants.numerics.search import first
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.enclosure import round_down
 from ldpaudit.errors import Unsupported
@@ -99,10 +100,7 @@ def users_needed(local_epsilon: Number, epsilon: Number, delta: Number) -> int:
                 Shuffle(Guarantee(clones.epsilon0), bad), f"more than 2**50 users are needed for {target}"
             )
     good, bad = (int(x) for x in close_in(look, good, bad))
-    while good - bad > 1:
-        middle = (good + bad) // 2
-        good, bad = (middle, bad) if look(middle)[0] else (good, middle)
-    return good
+    return first(lambda users: look(users)[0], good, bad + 1, good)
 
 
 def _goal(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
