@@ -1,4 +1,4 @@
-"""Every enclosure of some 2,000 queries over all stems, saved; and two such files compared, query by query.
+"""Every enclosure of some 5,000 queries over all stems, saved; and two such files compared, query by query.
 
 ``python -m benchmarks.enclosures FILE`` asks and saves; ``python -m benchmarks.enclosures BEFORE AFTER`` compares: an
 enclosure of a later version must meet the earlier one, and should lie within it.
