@@ -5,9 +5,9 @@ of the runs' losses, and :math:`\delta(\varepsilon) = E[(1 - e^{\varepsilon - L}
 every part, the dominating pair of its neighbouring pairs; a lower bound composes pairs that occur. Where these are the
 same pairs and no loss is moved to a lattice, the result is EXACT.
 
-Theorems: equal randomized responses compose to binomial tails, and a guarantee (epsilon, delta) has a dominating pair
-(Kairouz, Oh, Viswanath 2015, Theorems 3.3 and 2.5); dominating pairs compose, adaptively too (Zhu, Dong, Wang 2022,
-Theorem 10); epsilons, deltas and rho may be spent adaptively (Rogers, Roth, Ullman, Vadhan 2016; Feldman, Zrnic 2021).
+Theorems: equal randomized responses compose to binomial tails (Kairouz, Oh, Viswanath 2015, Theorem 3.3), and a
+guarantee (epsilon, delta) has a dominating pair (the same); dominating pairs compose, adaptively too (Zhu, Dong, Wang
+2022, Theorem 10); epsilons, deltas and rho may be spent adaptively (Rogers, Roth, Ullman, Vadhan 2016; Feldman, Zrnic 2021).
 
 Reading order: `plan` (the fold over a plan), `compose` (chooses a formula, an enumeration or a lattice), `coins` and
 `enumerated`; `product` (independent parts of one view), `two_coins` and `laplace_vector` (closed forms); then the
