@@ -18,7 +18,13 @@ from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.accountants.composition import divergences, theorems
 from ldpaudit.accountants.counting.smoothness import smooth_noise_guarantee, smoothness_of_binomial
 from ldpaudit.accountants.numerics.search import bisect, crossing
-from ldpaudit.accountants.sampling.theorems import sample_and_threshold, triehh_delta, triehh_theorem_1
+from ldpaudit.accountants.sampling.theorems import (
+    corollary_1_delta,
+    sample_and_threshold,
+    triehh_corollary_1,
+    triehh_delta,
+    triehh_theorem_1,
+)
 from ldpaudit.accountants.shuffling import theorems as shuffling
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -310,15 +316,27 @@ def _part(leaf: Plan, times: int, share: Fraction, neighbours: Neighbours | None
 
 
 def _trie(m: TrieHeavyHitter, delta: Fraction, relation: Neighbours) -> Iterator[_Theorem]:
+    def stated(name: str, epsilon: Enclosure, needed: Fraction) -> Enclosure:
+        if m.words > 1:
+            raise ValueError(f"{name} needs one word per user, got words={m.words}")
+        if relation != ADD_REMOVE:
+            raise ValueError(f"{name} needs one user more or less, got {relation} neighbours")
+        if needed > delta:
+            raise ValueError(f"{name} needs delta >= {float(needed):.3g}, got delta={float(delta):.3g}")
+        return epsilon
+
     def theorem_1() -> Enclosure:
         epsilon, _ = triehh_theorem_1(m.users, m.batch, m.threshold, m.levels)
-        if m.words > 1:
-            raise ValueError(f"TrieHH, Theorem 1 needs one word per user, got words={m.words}")
-        if relation != ADD_REMOVE:
-            raise ValueError(f"TrieHH, Theorem 1 needs one user more or less, got {relation} neighbours")
-        if (needed := triehh_delta(m.threshold)) > delta:
-            raise ValueError(f"TrieHH, Theorem 1 needs delta >= {float(needed):.3g}, got delta={float(delta):.3g}")
-        return epsilon
+        return stated("TrieHH, Theorem 1", epsilon, triehh_delta(m.threshold))
+
+    def corollary_1() -> Enclosure:
+        name, (threshold, epsilon, _) = "TrieHH, Corollary 1", triehh_corollary_1(m.users, m.levels)
+        batch = math.isqrt(m.users)
+        if (m.threshold, m.batch) != (threshold, batch):
+            raise ValueError(
+                f"{name} needs threshold = {threshold} and batch = {batch}, got {m.threshold} and {m.batch}"
+            )
+        return stated(name, epsilon, corollary_1_delta(m.users))
 
     def coins() -> Enclosure:
         formula = _inverse(lambda e: _sampled(Fraction(m.batch, m.users), e, m.threshold), math.inf, delta)
@@ -327,7 +345,9 @@ def _trie(m: TrieHeavyHitter, delta: Fraction, relation: Neighbours) -> Iterator
             f"(a coin of {m.batch / m.users:.3g} and one round: {formula.high:.4g})"
         )
 
-    yield _Theorem("TrieHH Theorem 1", 2019, "Zhu, Kairouz, McMahan, Sun, Li 2019, Theorem 1", theorem_1)
+    source = "Zhu, Kairouz, McMahan, Sun, Li 2019"
+    yield _Theorem("TrieHH Theorem 1", 2019, f"{source}, Theorem 1", theorem_1)
+    yield _Theorem("TrieHH Corollary 1", 2019, f"{source}, Corollary 1", corollary_1)
     yield _Theorem("BC22 sample-and-threshold", 2022, "Bharadwaj, Cormode 2022", coins)
 
 

@@ -13,7 +13,6 @@ GGKPV is Ghazi, Golowich, Kumar, Pagh, Velingker 2021.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import flint
@@ -212,18 +211,11 @@ def smallest_gamma(n: int, k: int, epsilon: Number, delta: Number) -> Fraction:
         Where even gamma = 1/2 does not reach the target.
     """
     require_epsilon(epsilon)
-    return _smallest(lambda g: ShiftProfile(n, g, k).delta(epsilon).high, n, require_delta(delta))
+    require_delta(delta)
 
+    def cost(gamma: Fraction) -> float:
+        return ShiftProfile(n, gamma, k).delta(epsilon).high
 
-def smallest_smooth_gamma(n: int, k: int, epsilon: Number, delta: Number) -> Fraction:
-    """Smallest gamma found at which Bin(n, gamma) is (epsilon, delta, k)-smooth, epsilon in nats per unit of shift.
-
-    Otherwise as `smallest_gamma`.
-    """
-    return _smallest(lambda g: smooth_delta(n, g, k, epsilon).high, n, require_delta(delta))
-
-
-def _smallest(cost: Callable[[Fraction], float], n: int, delta: Number) -> Fraction:
     high = Fraction(1, 2)
     if cost(high) > delta:
         raise ValueError(f"out of reach: with n={n}, gamma = 1/2 gives delta {cost(high):g}, above {float(delta):g}")

@@ -14,7 +14,6 @@ from ldpaudit.certificate import Certificate, ClaimRecord
 from ldpaudit.enclosure import show_down, show_up
 from ldpaudit.verdict import Outcome
 
-WIDTH = 80
 STYLES = {Outcome.REFUTED: "bold red", Outcome.UNDECIDED: "yellow", Outcome.BOUNDED: "green", Outcome.PROVED: "green"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -73,6 +74,16 @@ def test_a_theorem_for_another_relation_or_delta_is_not_applied() -> None:
     replaced = published(plan, DELTA, certified, REPLACE_ONE)
     assert "one user more or less" in {row.name: row.unmet for row in replaced}["TrieHH Theorem 1"]
     assert "delta >=" in beside(plan, Fraction(1, 10**20))["TrieHH Theorem 1"].unmet
+    assert "threshold = 12 and batch = 1000, got 15 and 1000" in beside(plan)["TrieHH Corollary 1"].unmet
+
+
+def test_a_corollary_is_applied_at_the_parameters_that_it_names() -> None:
+    rows = beside(Run(TrieHeavyHitter(10**6, 1000, 12, levels=1)))
+    theorem, corollary = rows["TrieHH Theorem 1"].printed, rows["TrieHH Corollary 1"].printed
+    assert theorem is not None
+    assert corollary is not None
+    assert corollary.claimed == pytest.approx(math.log1p(1 / (1000 / 12 - 1)), rel=1e-12)
+    assert corollary.claimed == pytest.approx(theorem.claimed, rel=1e-12)
 
 
 def test_parts_with_deltas_leave_less_of_delta_or_nothing() -> None:

@@ -17,7 +17,6 @@ from ldpaudit.accountants.counting import count_min
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.smoothness import (
     smallest_gamma,
-    smallest_smooth_gamma,
     smooth_delta,
     smooth_noise_guarantee,
     smoothness_of_binomial,
@@ -288,8 +287,6 @@ def test_the_smallest_gamma_is_certified_and_a_smaller_one_refused() -> None:
         gamma = smallest_gamma(n, k, epsilon, delta)
         assert ShiftProfile(n, gamma, k).delta(epsilon).high <= delta
         assert ShiftProfile(n, gamma * (1 - F(1, 2**38)), k).delta(epsilon).high > delta
-        gamma = smallest_smooth_gamma(n, k, epsilon, delta)
-        assert smooth_delta(n, gamma, k, epsilon).high <= delta
     with pytest.raises(ValueError, match="out of reach"):
         smallest_gamma(100, 50, 0.1, 1e-9)
 
