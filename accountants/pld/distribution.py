@@ -127,7 +127,7 @@ class BallPLD(PrivacyLossDistribution):
     Parameters
     ----------
     points : tuple of (flint.arb, flint.arb)
-        Finite losses, decreasing, and their probabilities, above 0.
+        Finite losses, decreasing, and their probabilities: balls that may contain 0.
     infinite : flint.arb
         Infinite-loss mass.
     """
