@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -179,7 +180,9 @@ class BinomialCoins(Coins):
             with flint.ctx.workprec(bits):
                 if self._within(nowhere, delta):
                     return []
-                low = first(lambda index: not self._exceeds(index, delta), nowhere + 1, nowhere + 1, self.times + 1) - 1
+                # Halving the whole range: far from the mode, where it begins, tails take the least time.
+                indices = range(nowhere + 1, self.times + 1)
+                low = nowhere + bisect_left(indices, True, key=lambda index: not self._exceeds(index, delta))
                 high = first(lambda index: self._within(index, delta), low + 1, low + 1, self.times + 1)
             if high - low <= _CANDIDATES:
                 return [self.event(index) for index in range(low + 1, min(high, self.times) + 1)]
