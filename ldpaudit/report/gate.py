@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -116,12 +116,12 @@ def _cell(value: str) -> str:
     return value.replace("|", "\\|").replace("\n", " ")
 
 
-class GateFormat(Enum):
+class GateFormat(StrEnum):
     """How the gate's findings are printed: each format's name, and the function that writes it."""
 
     def __new__(cls, name: str, write: Callable[[Gate], str]) -> GateFormat:
         """Known by its name; the function is its `write`."""
-        member = object.__new__(cls)
+        member = str.__new__(cls, name)
         member._value_ = name
         member.write = write
         return member
