@@ -42,6 +42,8 @@ class Derivation:
         Number of steps that a machine checked.
     assumes, admissions : tuple of str
         What the theorems assume of the mechanism, and the steps that no machine checked.
+    tight : bool
+        Whether no smaller epsilon holds at delta = 0 either.
     """
 
     theorem: str
@@ -49,6 +51,7 @@ class Derivation:
     steps: int
     assumes: tuple[str, ...]
     admissions: tuple[str, ...]
+    tight: bool = False
 
     def covers(self, claim: Claim) -> bool:
         """Whether the proved epsilon is within the claim; a pure bound implies every delta's."""
@@ -75,12 +78,14 @@ def derive(plan: Plan, relation: str) -> Derivation:
         Where no theorem covers a node at its parameters, or a proof fails.
     """
     terms, used = _terms(plan, relation)
+    alone = isinstance(plan, Run) and used[0].tight == ""
     return Derivation(
         theorem=" and ".join(dict.fromkeys(p.statement for p in used)),
         epsilon=sum_of_terms(terms),
         steps=sum(len(p.steps) for p in used),
         assumes=tuple(dict.fromkeys(a for p in used for a in p.assumes)),
         admissions=tuple(dict.fromkeys(a for p in used for a in p.admissions)),
+        tight=alone,
     )
 
 
@@ -123,6 +128,8 @@ def _checked(name: str) -> tuple[Any, ...]:
     """The proofs of a stem; to check them is to run them, and once per process is enough."""
     try:
         proofs: tuple[Any, ...] = import_module(f"ldpaudit.proofs.{name}").prove()
+        for proof in proofs:
+            _ = proof.statement  # a `ProofError` where nothing is concluded
     except ProofError as error:
         raise Unsupported(name, f"its proof fails: {error}") from error
     return proofs

@@ -60,6 +60,10 @@ class ImplementationError(LdpauditError):
         super().__init__(f"on input {inputs[0]!r}: {message}" if inputs else message)
 
 
+class Contradiction(LdpauditError):  # noqa: N818 - an internal error: two testimonies of ours of which one must be false
+    """A checked proof and a certified enclosure of the same number do not agree; no verdict can be had of either."""
+
+
 class ProofError(LdpauditError):
     """A step of a theorem of ours does not check.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from ldpaudit.enclosure import Enclosure, Rigour, show_down, show_up
+from ldpaudit.errors import Contradiction
 
 if TYPE_CHECKING:
     from ldpaudit.claim import Claim
@@ -50,6 +52,14 @@ class CheckedProof(Protocol):
     def admissions(self) -> Sequence[str]:
         """The steps that no machine checked."""
 
+    @property
+    def epsilon(self) -> Enclosure:
+        """What it gives at the plan's parameters, in nats; at delta = 0, and so at every delta."""
+
+    @property
+    def tight(self) -> bool:
+        """Whether it shows that no epsilon is smaller at delta = 0."""
+
     def covers(self, claim: Claim) -> bool:
         """Whether the theorem, at the plan's parameters, implies the claim."""
 
@@ -78,10 +88,13 @@ def judge(
     ------
     ValueError
         Where the claim names no epsilon.
+    Contradiction
+        Where a proof and a certified enclosure, or two enclosures, cannot both be true: an internal error, and no verdict.
     """
     if claim.ceiling is None:
         raise ValueError(f"judge needs a claim with an epsilon, got the question {claim.id!r}")
     certified = [e for e in enclosures if e.rigour > Rigour.FLOAT]
+    _require_agreement(claim, certified, proofs)
     low = max(certified, key=lambda e: e.low, default=None)
     high = min(certified, key=lambda e: e.high, default=None)
     seen = max((e for e in evidence if e.refutes(claim)), key=lambda e: e.epsilon_lower, default=None)
@@ -106,3 +119,14 @@ def judge(
         return Verdict(Outcome.UNDECIDED, "no certified bound is known, and the samples show no more")
     known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]"
     return Verdict(Outcome.UNDECIDED, f"{known}, and the samples show no more")
+
+
+def _require_agreement(claim: Claim, certified: Sequence[Enclosure], proofs: Sequence[CheckedProof]) -> None:
+    """What is at most one number's upper end and at least another's lower end names the same epsilon."""
+    uppers = [(e.high, e.source) for e in certified] + [(p.epsilon.high, p.theorem) for p in proofs]
+    lowers = [(e.low, e.source) for e in certified]
+    lowers += [(p.epsilon.low, p.theorem) for p in proofs if p.tight and claim.delta == 0]
+    (high, above), (low, below) = min(uppers, default=(inf, "")), max(lowers, default=(0.0, ""))
+    if low > high:
+        found = f"{below!r} gives epsilon >= {show_down(low)}, but {above!r} gives epsilon <= {show_up(high)}"
+        raise Contradiction(f"internal error, please report it: of {claim.plan!s:.200}, {found}; one of the two is false")

@@ -1,110 +1,44 @@
-"""The trusted part: rational functions over symbols of known sign, and what they imply about privacy. No floats.
+"""The trusted part, last of three: what a theorem about privacy must check before it may state a bound.
 
-An inequality is accepted only where the difference of its sides is a quotient of polynomials whose coefficients are all
-nonnegative, so that its sign is visible; a proof therefore begins with the parametrization that makes it so.
+A `Theorem` states no number that was not checked: its statement's bound is rendered from its costs. What a part of a view
+costs follows from its laws on two inputs, each given by cells whose probabilities are checked to sum to 1 on either input, or
+from its loss on the real line, cut at the inputs; so no case can be left out. A `Lemma` states no bound and covers nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import sympy
 from sympy import Expr
 
 from ldpaudit.errors import ProofError
+from ldpaudit.proofs._algebra import Algebra
+from ldpaudit.proofs._laws import Factor, Law, exhaustive, in_words, require_both_ways
 
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """`times` independent parts of a view, each of which costs log(ratio), or `ratio` nats where `nats` is set."""
-
-    times: Expr
-    ratio: Expr
-    nats: bool = False
+NOWHERE: Mapping[Expr, Any] = MappingProxyType({})
+"""No symbol is given a number."""
 
 
 @dataclass(slots=True)
-class Proof:
-    """A theorem about a mechanism's class, for a kind of neighbours; every method checks its step at once."""
+class Lemma(Algebra):
+    """Steps, and the sentence that they are for. Certificates and verdicts rest on a `Theorem`; a lemma covers nothing."""
 
-    mechanism: str
-    statement: str
-    relation: str = "replace-one"
-    steps: list[str] = field(default_factory=list)
+    sentence: str = field(default="", kw_only=True)
+    relation: str = field(default="replace-one", kw_only=True)
     assumes: list[str] = field(default_factory=list)
     admissions: list[str] = field(default_factory=list)
-    factors: list[Factor] = field(default_factory=list)
-    _signs: dict[Expr, bool] = field(default_factory=dict)
-    _fields: dict[str, Expr] = field(default_factory=dict)
-    _recovered: dict[Expr, Expr] = field(default_factory=dict)
 
-    def positive(self, *names: str) -> list[Expr]:
-        """Symbols that stand for any number above 0."""
-        return self._declare(names, strict=True)
-
-    def nonnegative(self, *names: str) -> list[Expr]:
-        """Symbols that stand for any number at or above 0."""
-        return self._declare(names, strict=False)
-
-    @staticmethod
-    def parameter(name: str) -> Expr:
-        """A field of the mechanism, as a symbol."""
-        return sympy.Symbol(name)
-
-    def _declare(self, names: tuple[str, ...], strict: bool) -> list[Expr]:
-        symbols = [sympy.Symbol(name, nonnegative=True) for name in names]
-        self._signs |= dict.fromkeys(symbols, strict)
-        return symbols
-
-    def _polynomial(self, expression: Expr, why: str) -> sympy.Poly:
-        unknown = expression.free_symbols - set(self._signs)
-        if unknown or expression.has(sympy.Float) or not expression.is_rational_function(*self._signs):
-            raise ProofError(why, f"{expression}, which is not a rational function of the declared symbols")
-        return sympy.Poly(expression, *self._signs) if self._signs else sympy.Poly(expression, sympy.Symbol("_"))
-
-    def _is_nonnegative(self, expression: Expr, why: str) -> bool:
-        return all(c.is_Rational and c >= 0 for c in self._polynomial(expression, why).coeffs())
-
-    def _is_positive(self, expression: Expr, why: str) -> bool:
-        strict = list(self._signs.values()) or [True]
-        monomials = self._polynomial(expression, why).terms()
-        visible = any(c > 0 and all(s or not e for s, e in zip(strict, powers, strict=True)) for powers, c in monomials)
-        return visible and self._is_nonnegative(expression, why)
-
-    def _defined(self, expression: Any, why: str) -> Expr:
-        """The expression as one quotient whose denominator is above 0 wherever the symbols may be."""
-        whole = sympy.together(sympy.sympify(expression))
-        denominator = sympy.fraction(whole)[1]
-        if not self._is_positive(sympy.expand(denominator), why):
-            raise ProofError(why, f"the denominator {denominator}, which may vanish,")
-        return whole
-
-    def equal(self, left: Any, right: Any, why: str) -> None:
-        """Check that two rational functions are the same."""
-        rest = sympy.cancel(self._defined(left, why) - self._defined(right, why))
-        if rest != 0:
-            raise ProofError(why, rest)
-        self.steps.append(f"{left} = {right}: {why}")
-
-    def at_most(self, left: Any, right: Any, why: str) -> None:
-        """Check that the left side never exceeds the right side."""
-        rest = sympy.cancel(self._defined(right, why) - self._defined(left, why))
-        top, bottom = (sympy.expand(part) for part in sympy.fraction(rest))
-        sign = 1 if self._is_nonnegative(bottom, why) else -1
-        if not (self._is_nonnegative(sign * top, why) and self._is_positive(sign * bottom, why)):
-            raise ProofError(why, rest)
-        self.steps.append(f"{left} <= {right}: {why}")
-
-    def parametrize(self, fields: Mapping[str, Any], recover: Mapping[Expr, Any]) -> None:
-        """State the mechanism's fields in symbols, and every symbol in fields; check that the two are inverse."""
-        self._fields = {name: self._defined(value, name) for name, value in fields.items()}
-        self._recovered = {symbol: sympy.sympify(value) for symbol, value in recover.items()}
-        back = {self.parameter(name): value for name, value in self._fields.items()}
-        for symbol, value in self._recovered.items():
-            self.equal(value.subs(back, simultaneous=True), symbol, f"{symbol} is recovered")
+    @property
+    def statement(self) -> str:
+        """What was checked; a `ProofError` where nothing was."""
+        if not self.steps:
+            raise ProofError(self.sentence, "a statement without a single step")
+        return self.sentence
 
     def assume(self, sentence: str) -> None:
         """What the definition of the mechanism or of its inputs says: not a step, but printed with the theorem."""
@@ -114,28 +48,157 @@ class Proof:
         """A step that no machine checked; every certificate that rests on it prints it."""
         self.admissions.append(f"{sentence} ({source})")
 
-    def costs(self, ratio: Any, cases: Mapping[str, Any], times: Any = 1, nats: bool = False) -> None:
-        """Conclude that `times` parts of a view cost log(ratio) each, or `ratio` nats each, from every case's own."""
-        self.at_most(0 if nats else 1, ratio, "a bound that also holds where nothing differs")
-        for why, case in cases.items():
-            self.at_most(case, ratio, why)
-        self.factors.append(Factor(sympy.sympify(times), sympy.sympify(ratio), nats))
+    def at(self, mechanism: object) -> list[tuple[Fraction, Fraction, bool]] | None:
+        """None: it is about no mechanism."""
+
+
+@dataclass(slots=True)
+class Theorem(Lemma):
+    """A bound on the privacy loss of a mechanism's class, for a kind of neighbours; `sentence` names what is bounded."""
+
+    mechanism: str = field(default="", kw_only=True)
+    factors: list[Factor] = field(default_factory=list)
+    tight: str | None = None
+    """Under which condition no epsilon is smaller: "" for none; None where that was not shown."""
+    _fields: dict[str, Expr] = field(default_factory=dict)
+    _recovered: dict[Expr, Expr] = field(default_factory=dict)
+
+    @staticmethod
+    def parameter(name: str) -> Expr:
+        """A field of the mechanism, as a symbol."""
+        return sympy.Symbol(name)
+
+    def parametrize(self, fields: Mapping[str, Any], recover: Mapping[Expr, Any]) -> None:
+        """State the mechanism's fields in symbols, and every symbol in fields; check that the two are inverse."""
+        self._fields = {name: self.defined(value, name) for name, value in fields.items()}
+        self._recovered = {symbol: sympy.sympify(value) for symbol, value in recover.items()}
+        for symbol, value in self._recovered.items():
+            self.equal(self._in_symbols(value), symbol, f"{symbol} is recovered")
+
+    def _in_symbols(self, value: Any) -> Expr:
+        fields = {self.parameter(name): symbols for name, symbols in self._fields.items()}
+        return sympy.sympify(value).subs(fields, simultaneous=True)
+
+    def costs(self, ratio: Any, *laws: Law, times: Any = 1, at: Mapping[Expr, Any] = NOWHERE) -> None:
+        """Conclude that `times` parts of a view cost log(ratio) each, whichever of the laws a part has.
+
+        Parameters
+        ----------
+        ratio, times : expression
+            In the mechanism's fields; they are what the statement prints.
+        laws : mapping
+            Cells on the first input and on the second. Where they cost more with the inputs exchanged, the exchanged laws
+            have to be another factor's.
+        at : mapping
+            Numbers for symbols that are no fields, at which the bound is attained; see `attained`.
+        """
+        at = self._free(at)
+        if not laws:
+            raise ProofError(f"the cost log({ratio})", "a bound without a law")
+        r, whole = self._cost(ratio, at_least=1), tuple(exhaustive(self, law) for law in laws)
+        attained, both_ways = False, True
+        for law, cells in zip(laws, whole, strict=True):
+            for name, (views, p, q) in zip(law, cells, strict=True):
+                self.at_most(p, r * q, name)
+                whole_p, least_p = sympy.sympify(views * p).subs(at), sympy.sympify(p - r * q).subs(at)
+                attained |= self.difference(least_p, 0, name) == 0 and self.below(0, whole_p, name)
+                both_ways &= self.holds(q, r * p, name)
+        self.factors.append(Factor(sympy.sympify(times), sympy.sympify(ratio), whole, attained, both_ways))
+
+    def loses(
+        self, nats: Any, loss: Callable[[Expr], Any], low: Any, high: Any, times: Any = 1, at: Mapping[Expr, Any] = NOWHERE
+    ) -> None:
+        """Conclude that `times` real numbers cost `nats` each: their loss at y, wherever y lies beside two numbers.
+
+        Parameters
+        ----------
+        nats, times : expression
+            In the mechanism's fields.
+        loss : callable
+            The logarithm of the two densities' ratio at y, in symbols; see `distance`.
+        low, high : expression
+            The two inputs, in symbols.
+        at : mapping
+            See `costs`.
+        """
+        at = self._free(at)
+        bound = self._cost(nats, at_least=0)
+        self.at_most(low, high, "the lesser input and the greater")
+        number = len(self.signs)  # of symbols so far
+        (beyond,), (part,) = self.nonnegative(f"beyond_{number}"), self.share(f"part_{number}")
+        places = {"y <= x": low - beyond, "x <= y <= x'": low + part * (high - low), "y >= x'": high + beyond}
+        losses = {where: sympy.sympify(loss(sympy.sympify(y))) for where, y in places.items()}
+        for where, lost in losses.items():
+            self.at_most(lost, bound, where)
+            self.at_most(-lost, bound, f"{where}, the inputs exchanged")
+        attained = any(self.difference((lost - bound).subs(at), 0, where) == 0 for where, lost in losses.items())
+        self.factors.append(Factor(sympy.sympify(times), sympy.sympify(nats), (), attained, both_ways=True, nats=True))
+
+    def distance(self, y: Any, x: Any) -> Expr:
+        """The distance of two numbers, where it is visible which one is the greater."""
+        for greater, lesser in ((y, x), (x, y)):
+            if self.holds(lesser, greater, "a distance"):
+                return sympy.sympify(greater - lesser)
+        raise ProofError("a distance", f"{y} - {x}, of which no sign is visible,")
+
+    def sums(self, nats: Any, theorem: Theorem, parts: Sequence[tuple[Any, Any]]) -> None:
+        """Conclude that all that another theorem counts costs `nats`: by at most (times, nats each) for each of its factors."""
+        theorem.require()
+        if len(parts) != len(theorem.factors) or theorem.mechanism != self.mechanism:
+            raise ProofError("a sum of costs", f"{len(parts)} parts for the {len(theorem.factors)} of {theorem.sentence}")
+        total = sum((times * each for times, each in parts), sympy.Integer(0))
+        self.at_most(total, self._cost(nats, at_least=0), f"all that counts in: {theorem.statement}")
+        self.factors.append(Factor(sympy.Integer(1), sympy.sympify(nats), (), attained=False, both_ways=True, nats=True))
+
+    def _free(self, at: Mapping[Expr, Any]) -> Mapping[Expr, Any]:
+        """Checked: numbers in the range of symbols that the theorem leaves open."""
+        for symbol, value in at.items():
+            least = value > 0 if self.signs.get(symbol, True) else value >= 0
+            if symbol not in set(self.signs) - set(self._recovered) or not least or (symbol in self.shares and value > 1):
+                raise ProofError("attained", f"{symbol} = {value}, which is a field or out of its range,")
+        return at
+
+    def _cost(self, value: Any, at_least: int) -> Expr:
+        cost = sympy.factor(self._in_symbols(value))
+        self.at_most(at_least, cost, "a bound that also holds where nothing differs")
+        return cost
+
+    def attained(self, reason: str, where: str = "") -> None:
+        """Conclude that no epsilon is smaller: every factor has a view that costs as much; `where` is under which condition."""
+        if not self.factors or not all(factor.attained for factor in self.factors):
+            raise ProofError(reason, "no view that attains the bound")
+        self.steps.append(f"attained: {reason}")
+        self.tight = where
+
+    def require(self) -> None:
+        """A `ProofError` where it concludes nothing, or only one of the two directions of a pair of inputs."""
+        if not self.factors:
+            raise ProofError(self.sentence, "a theorem without a cost")
+        require_both_ways(self, self.factors)
+
+    @property
+    def statement(self) -> str:
+        """The sentence, and the bound that was checked."""
+        self.require()
+        least = "" if self.tight is None else f", and no less{self.tight and ' '}{self.tight}"
+        return f"{self.sentence} is private with epsilon = {in_words(self.factors)}{least}"
 
     def at(self, mechanism: object) -> list[tuple[Fraction, Fraction, bool]] | None:
         """The proved epsilon of a mechanism, from its fields; None where the theorem is not about it."""
-        named = self._fields if self.mechanism in {c.__name__ for c in type(mechanism).__mro__} else ()
+        named = self.mechanism in {c.__name__ for c in type(mechanism).__mro__}
         return self.bound({name: getattr(mechanism, name) for name in self._fields}) if named else None
 
     def bound(self, parameters: Mapping[str, Fraction | int]) -> list[tuple[Fraction, Fraction, bool]] | None:
         """The proved epsilon as terms (times, ratio, nats), exact; None where the theorem does not cover these."""
+        self.require()
         if missing := set(self._fields) - set(parameters):
             raise ProofError("parameters", f"no value for {sorted(missing)}")
         values = {self.parameter(n): sympy.Rational(*Fraction(v).as_integer_ratio()) for n, v in parameters.items()}
         at = {symbol: expression.subs(values) for symbol, expression in self._recovered.items()}
-        inside = all(v.is_Rational and (v > 0 if self._signs[s] else v >= 0) for s, v in at.items())
+        inside = all(v.is_Rational and (v > 0 if self.signs[s] else v >= 0) for s, v in at.items())
         if not inside or any(e.subs(at) != values[self.parameter(n)] for n, e in self._fields.items()):
             return None
-        terms = [(f.times.subs({**values, **at}), f.ratio.subs(at), f.nats) for f in self.factors]
+        terms = [(f.times.subs(values), f.ratio.subs(values), f.nats) for f in self.factors]
         if not all(times.is_Rational and times >= 0 and ratio.is_Rational for times, ratio, _ in terms):
             raise ProofError("the bound", f"{terms}, where numbers of times at least 0 are needed,")
         return [(Fraction(t.p, t.q), Fraction(r.p, r.q), nats) for t, r, nats in terms]

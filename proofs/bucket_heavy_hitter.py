@@ -7,12 +7,12 @@ which it is not, and adds the noise once where it counts twice; 4.8 asks for les
 
 from __future__ import annotations
 
-from sympy import Rational
+from sympy import Integer, Rational
 
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Lemma, Theorem
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Lemma, ...]:
     """Check the theorems.
 
     Raises
@@ -23,29 +23,29 @@ def prove() -> tuple[Proof, ...]:
     return _privacy("replace-one"), _privacy("add-remove"), _larger_half(), _uniqueness()
 
 
-def _privacy(relation: str) -> Proof:
-    t = Proof("BucketHeavyHitter", f"the Bucket mechanism is (rows trials / b)-private for {relation}", relation)
+def _privacy(relation: str) -> Theorem:
+    t = Theorem(mechanism="BucketHeavyHitter", sentence="the Bucket mechanism", relation=relation)
     t.assume("the densities at y have the log-ratio (|y - s'| - |y - s|)/b; the noises are independent")
     t.assume("every coordinate is a bit s plus noise, 0 for an absent user: s and s' differ by 1 or not at all")
-    (b,), (rows, tries, beyond, part) = t.positive("b"), t.nonnegative("rows", "tries", "beyond", "part")
-    fields = t.parameter("rows"), t.parameter("trials"), t.parameter("scale")
+    (b,), (rows, tries), (apart,) = t.positive("b"), t.nonnegative("rows", "tries"), t.share("apart")
+    rows_field, tries_field, b_field = t.parameter("rows"), t.parameter("trials"), t.parameter("scale")
     t.parametrize(
-        {"rows": 1 + rows, "trials": 1 + tries, "scale": b}, {rows: fields[0] - 1, tries: fields[1] - 1, b: fields[2]}
+        {"rows": 1 + rows, "trials": 1 + tries, "scale": b}, {rows: rows_field - 1, tries: tries_field - 1, b: b_field}
     )
-    near = 1 / (1 + part)
-    cases = {
-        "y <= 0": ((beyond + 1) - beyond) / b,
-        "0 < y <= 1": ((1 - near) - near) / b,
-        "y > 1": (beyond - (beyond + 1)) / b,
-    }
-    mirrored = {f"{where}, the inputs exchanged": -cost for where, cost in cases.items()}
-    t.costs(1 / b, cases | mirrored, times=(1 + rows) * (1 + tries), nats=True)
+    t.loses(
+        1 / b_field,
+        lambda y: (t.distance(y, apart) - t.distance(y, Integer(0))) / b,
+        0,
+        apart,
+        times=rows_field * tries_field,
+        at={apart: 1},
+    )
     return t
 
 
-def _larger_half() -> Proof:
+def _larger_half() -> Lemma:
     """With W the signed sum of the other counts, the heavy hitter's half is the larger where v1 > |W| + 2|z|."""
-    t = Proof("", "Lemma 4.6 needs v1 > |W| + 2|z|, and E[W^2] <= c although the hash functions are not independent")
+    t = Lemma(sentence="Lemma 4.6 needs v1 > |W| + 2|z|, and E[W^2] <= c although the hash functions are not independent")
     t.assume("u - n/2 = (v1 + W)/2 + z where the heavy hitter's bit is 1, and z - (v1 + W)/2 where it is 0")
     t.assume("W is the sum of v_i (-1)^<r, x_i xor x_1>, and the sign of every vector that is not 0 is on average -mu")
     (rows, beta), (c, cross, more) = t.positive("rows", "beta"), t.nonnegative("c", "cross", "more")
@@ -59,8 +59,8 @@ def _larger_half() -> Proof:
     return t
 
 
-def _uniqueness() -> Proof:
-    t = Proof("", "Lemma 4.7: another value agrees with the heavy hitter on a row with probability at most 1/2")
+def _uniqueness() -> Lemma:
+    t = Lemma(sentence="Lemma 4.7: another value agrees with the heavy hitter on a row with probability at most 1/2")
     t.assume("<r, d> = 1 for half of all vectors r, 0 included, and 0 is not drawn")
     (more,) = t.nonnegative("more")
     vectors, odd = 1 + 2 * more, 1 + more

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from sympy import Expr
 
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Theorem
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Theorem, ...]:
     """Check the theorems.
 
     Raises
@@ -22,41 +22,31 @@ def prove() -> tuple[Proof, ...]:
     return _coordinates(), _coefficient()
 
 
-def _coordinates() -> Proof:
-    statement = "CMS is 2 log(p/(1-p))-LDP, and no less where some hash function tells two values apart"
-    t = Proof("CountMeanSketch", statement)
+def _coordinates() -> Theorem:
+    t = Theorem(mechanism="CountMeanSketch", sentence="CMS")
     ratio, p = _kept(t)
-    q = 1 - p
     t.assume("coordinates are flipped independently, and all but h(x) and h(x') have the same law on both inputs")
-    t.costs(ratio, {
-        "coordinate h(x) (or h(x')) is as on x": p / q,
-        "coordinate h(x) (or h(x')) is as on x'": q / p,
-        "h(x) = h(x')": p / p,
-    }, times=2)
-    t.equal(p * p / (q * q), ratio**2, "attained where coordinate h(x) is 1 and coordinate h(x') is -1")
+    apart = {"coordinate h(x) (or h(x')) is as on x": (p, 1 - p), "it is as on x'": (1 - p, p)}
+    alike = {"h(x) = h(x'), and the coordinate is kept": (p, p), "it is flipped": (1 - p, 1 - p)}
+    t.costs(ratio, apart, alike, times=2)
+    t.attained("at coordinate h(x) = 1 and coordinate h(x') = -1", "where some hash function tells two values apart")
     return t
 
 
-def _coefficient() -> Proof:
-    statement = "HCMS is log(p/(1-p))-LDP, and no less where some hash function tells two values apart"
-    t = Proof("HadamardCountMeanSketch", statement)
+def _coefficient() -> Theorem:
+    t = Theorem(mechanism="HadamardCountMeanSketch", sentence="HCMS")
     ratio, p = _kept(t)
-    q = 1 - p
     t.assume("which coefficient is reported does not depend on the value, and two columns differ somewhere")
-    t.costs(ratio, {
-        "the coefficients of h(x) and h(x') differ, and it is that of x": p / q,
-        "the coefficients of h(x) and h(x') differ, and it is that of x'": q / p,
-        "the coefficients of h(x) and h(x') are the same, and it is theirs": p / p,
-        "the coefficients of h(x) and h(x') are the same, and it is not theirs": q / q,
-    })
-    t.equal(p / q, ratio, "attained where they differ")
+    apart = {"the two coefficients differ, and it is that of h(x)": (p, 1 - p), "it is that of h(x')": (1 - p, p)}
+    alike = {"the two coefficients are the same, and it is theirs": (p, p), "it is not theirs": (1 - p, 1 - p)}
+    t.costs(ratio, apart, alike)
+    t.attained("where the two coefficients differ", "where some hash function tells two values apart")
     return t
 
 
-def _kept(t: Proof) -> tuple[Expr, Expr]:
-    t.assume("the hash function is drawn independently of the value")
-    (excess,) = t.positive("excess")
-    ratio, p_field = 1 + excess, t.parameter("p")
-    p = ratio / (1 + ratio)
+def _kept(t: Theorem) -> tuple[Expr, Expr]:
+    t.assume("the hash function is drawn independently of the value, so that the laws are those given the function")
+    (excess,), p_field = t.positive("excess"), t.parameter("p")
+    p = (1 + excess) / (2 + excess)
     t.parametrize({"p": p}, {excess: p_field / (1 - p_field) - 1})
-    return ratio, p
+    return p_field / (1 - p_field), p

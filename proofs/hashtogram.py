@@ -6,10 +6,10 @@ hashing costs accuracy, never privacy.
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Lemma, Theorem
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Lemma, ...]:
     """Check both theorems.
 
     Raises
@@ -20,25 +20,23 @@ def prove() -> tuple[Proof, ...]:
     return _privacy(), _estimate()
 
 
-def _privacy() -> Proof:
-    t = Proof("Hashtogram", "the hashtogram is log(p/(1-p))-LDP, and no less")
+def _privacy() -> Theorem:
+    t = Theorem(mechanism="Hashtogram", sentence="the hashtogram")
     t.assume("A has full rank and r is not 0, so A^T r is not 0; with its bit j set, 0 and 2^j have opposite signs")
-    (excess,) = t.positive("excess")
-    r = 1 + excess
-    p, p_field = r / (1 + r), t.parameter("p")
+    (excess,), p_field = t.positive("excess"), t.parameter("p")
+    p = (1 + excess) / (2 + excess)
     t.parametrize({"p": p}, {excess: p_field / (1 - p_field) - 1})
-    t.costs(r, {
-        "y = H[h(x), r], and x' has the opposite sign": p / (1 - p),
-        "y = H[h(x'), r], and x has the opposite sign": (1 - p) / p,
-        "y = H[h(x), r] = H[h(x'), r]": p / p,
-        "y is the sign of neither": (1 - p) / (1 - p),
-    })
-    t.equal(p / (1 - p), r, "attained by 0 and 2^j, so epsilon cannot be smaller")
+    t.costs(
+        p_field / (1 - p_field),
+        {"y = H[h(x), r], and x' has the opposite sign": (p, 1 - p), "y = H[h(x'), r], and x has the opposite sign": (1 - p, p)},
+        {"y = H[h(x), r] = H[h(x'), r]": (p, p), "y is the sign of neither": (1 - p, 1 - p)},
+    )
+    t.attained("by 0 and 2^j")
     return t
 
 
-def _estimate() -> Proof:
-    t = Proof("", "a group's answer of the hashtogram is unbiased over its public matrix and columns")
+def _estimate() -> Lemma:
+    t = Lemma(sentence="a group's answer of the hashtogram is unbiased over its public matrix and columns")
     t.assume("the kernel of a uniform matrix of full rank is a uniform subspace: it holds d with probability as stated")
     t.assume("two rows of the Hadamard matrix agree in half of the columns, column 0 included")
     (eta,), (holders, others, more, deeper) = t.positive("eta"), t.nonnegative("holders", "others", "more", "deeper")

@@ -6,12 +6,14 @@ The loss at a view y is (|y - x'| - |y - x|)/b; it is bounded wherever y lies, b
 
 from __future__ import annotations
 
-from sympy import Expr
+from collections.abc import Callable
 
-from ldpaudit.proofs._kernel import Proof
+from sympy import Expr, Integer
+
+from ldpaudit.proofs._kernel import Theorem
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Theorem, ...]:
     """Check the theorem.
 
     Raises
@@ -22,43 +24,32 @@ def prove() -> tuple[Proof, ...]:
     return number(), histogram("replace-one", 2), histogram("add-remove", 1)
 
 
-def losses(t: Proof, distance: Expr, b: Expr) -> dict[str, Expr]:
-    """Where y may lie with respect to the lesser input x and the greater x', and what it then costs.
-
-    Beyond the two, y is `beyond` away from the nearer; between, at the part 1/(1 + part) of the distance from x.
-    """
-    beyond, part = t.nonnegative("beyond", "part")
-    from_x = distance / (1 + part)
-    cases = {
-        "y <= x": ((beyond + distance) - beyond) / b,
-        "x < y <= x'": ((distance - from_x) - from_x) / b,
-        "y > x'": (beyond - (beyond + distance)) / b,
-    }
-    return cases | {f"{where}, the inputs exchanged": -cost for where, cost in cases.items()}
-
-
-def number() -> Proof:
+def number() -> Theorem:
     """One number."""
-    t = Proof("Laplace", "Laplace noise of scale b on a number in [low, high] is (high - low)/b-LDP, and no less")
+    t = Theorem(mechanism="Laplace", sentence="Laplace noise of scale b on a number in [low, high]")
     t.assume("the densities at y have the log-ratio (|y - x'| - |y - x|)/b; the release is a real number")
-    (b, width), (nearer,) = t.positive("b", "width"), t.nonnegative("nearer")
-    t.parametrize({"scale": b, "sensitivity": width}, {b: t.parameter("scale"), width: t.parameter("sensitivity")})
-    distance = width / (1 + nearer)
+    (b, width), (part,) = t.positive("b", "width"), t.share("apart")
+    b_field, width_field = t.parameter("scale"), t.parameter("sensitivity")
+    t.parametrize({"scale": b, "sensitivity": width}, {b: b_field, width: width_field})
+    distance = part * width
     t.at_most(distance, width, "two inputs in [low, high]")
-    t.costs(width / b, losses(t, distance, b), nats=True)
-    t.equal(losses(t, width, b)["y <= x"], width / b, "attained at y <= low, so epsilon cannot be smaller")
+    t.loses(width_field / b_field, _loss(t, distance, b), 0, distance, at={part: 1})
+    t.attained("at y <= low, by the inputs low and high")
     return t
 
 
-def histogram(relation: str, coordinates: int) -> Proof:
+def histogram(relation: str, coordinates: int) -> Theorem:
     """An indicator, of which `coordinates` differ by 1."""
-    statement = f"Laplace noise of scale b on a histogram is {coordinates}/b-LDP, and no less"
-    t = Proof("LaplaceHistogram", statement, relation)
+    t = Theorem(mechanism="LaplaceHistogram", sentence="Laplace noise of scale b on a histogram", relation=relation)
     t.assume("the densities at y have the log-ratio (|y - x'| - |y - x|)/b; the release is a row of real numbers")
     t.assume(f"neighbouring indicators differ in {coordinates} of their coordinates, by 1; the noises are independent")
-    (b,) = t.positive("b")
-    t.parametrize({"scale": b}, {b: t.parameter("scale")})
-    cases = losses(t, 1 + 0 * b, b)
-    t.costs(1 / b, cases, times=coordinates, nats=True)
-    t.equal(cases["y <= x"], 1 / b, "attained by all coordinates at once, so epsilon cannot be smaller")
+    (b,), b_field = t.positive("b"), t.parameter("scale")
+    t.parametrize({"scale": b}, {b: b_field})
+    t.loses(1 / b_field, _loss(t, Integer(1), b), 0, 1, times=coordinates)
+    t.attained("by all coordinates at once")
     return t
+
+
+def _loss(t: Theorem, distance: Expr, b: Expr) -> Callable[[Expr], Expr]:
+    """The logarithm of the densities' ratio at y, of noise on 0 and on `distance`."""
+    return lambda y: (t.distance(y, distance) - t.distance(y, Integer(0))) / b

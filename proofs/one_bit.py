@@ -12,10 +12,13 @@ from __future__ import annotations
 
 from sympy import Expr
 
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Theorem
+
+_REGIMES = {True: "low + high <= 1", False: "low + high >= 1"}
+"""By which of the two answers the bit is told: a 1 or a 0."""
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Theorem, ...]:
     """Check the theorems.
 
     Raises
@@ -27,39 +30,35 @@ def prove() -> tuple[Proof, ...]:
     return (*means, _one_drawn_bit(), _two_drawn_bits())
 
 
-def _one_report(by_ones: bool) -> Proof:
-    cost = "log(h/l)-LDP where l + h <= 1" if by_ones else "log((1-l)/(1-h))-LDP where l + h >= 1"
-    t = Proof("OneBitMean", f"one report of 1BitMean, 1 with probability l on 0 and h on 1, is {cost}, and no less")
+def _one_report(by_ones: bool) -> Theorem:
+    t = Theorem(mechanism="OneBitMean", sentence=f"one report of 1BitMean, where {_REGIMES[by_ones]},")
     (noise,) = t.nonnegative("noise")
     gamma, gamma_field = noise / (1 + 2 * noise), t.parameter("gamma")
     kept = _kept(t, by_ones, {"gamma": gamma, "reports": 1}, {noise: gamma_field / (1 - 2 * gamma_field)})
     low, high = (gamma + (1 - 2 * gamma) * end for end in kept)
-    x, other = _between(t, low, high)
-    t.costs(high / low if by_ones else (1 - low) / (1 - high), {
-        "the report is 1, on x' against x": other / x,
-        "the report is 1, on x against x'": x / other,
-        "the report is 0, on x against x'": (1 - x) / (1 - other),
-        "the report is 0, on x' against x": (1 - other) / (1 - x),
-    })
+    fields = (gamma_field + (1 - 2 * gamma_field) * t.parameter(end) for end in ("low", "high"))
+    _conclude(t, by_ones, (low, high), tuple(fields))
+    t.attained("by the inputs 0 and 1")
     return t
 
 
-def _any_reports(by_ones: bool) -> Proof:
-    cost = "log(high/low)-LDP where low + high <= 1" if by_ones else "log((1-low)/(1-high))-LDP where low + high >= 1"
-    t = Proof("OneBitMean", f"any number of reports of 1BitMean is {cost}")
-    t.assume("given the kept bit, the reports do not depend on the value: they show s if it is 1 and u if it is 0")
-    (positive,), (nonnegative,) = t.positive("positive"), t.nonnegative("nonnegative")
-    low, high = _kept(t, by_ones, {}, {})
-    x, other = _between(t, low, high)
-    cases: dict[str, Expr] = {}
-    for case, (s, u) in {"s > 0": (positive, nonnegative), "u > 0": (nonnegative, positive)}.items():
-        shown, shown_other = (one * s + (1 - one) * u for one in (x, other))
-        cases |= {f"on x' against x, {case}": shown_other / shown, f"on x against x', {case}": shown / shown_other}
-    t.costs(high / low if by_ones else (1 - low) / (1 - high), cases)
+def _any_reports(by_ones: bool) -> Theorem:
+    t = Theorem(mechanism="OneBitMean", sentence=f"any number of reports of 1BitMean, where {_REGIMES[by_ones]},")
+    t.assume("given the kept bit, the reports do not depend on the value, so that they cost no more than the bit")
+    _conclude(t, by_ones, _kept(t, by_ones, {}, {}), (t.parameter("low"), t.parameter("high")))
     return t
 
 
-def _kept(t: Proof, by_ones: bool, fields: dict[str, Expr], recover: dict[Expr, Expr]) -> tuple[Expr, Expr]:
+def _conclude(t: Theorem, by_ones: bool, ends: tuple[Expr, Expr], fields: tuple[Expr, ...]) -> None:
+    """The cost of a bit that is 1 with probabilities `ends` on 0 and on 1, and `fields` in the mechanism's fields."""
+    x, other, at = _between(t, *ends)
+    low, high = fields
+    cost = high / low if by_ones else (1 - low) / (1 - high)
+    t.costs(cost, {"the bit is 1": (other, x), "the bit is 0": (1 - other, 1 - x)},
+            {"the bit is 1, the inputs exchanged": (x, other), "it is 0": (1 - x, 1 - other)}, at=at)  # fmt: skip
+
+
+def _kept(t: Theorem, by_ones: bool, fields: dict[str, Expr], recover: dict[Expr, Expr]) -> tuple[Expr, Expr]:
     """P[the kept bit is 1] on the inputs 0 and 1."""
     (gap,), (more,) = t.positive("gap"), t.nonnegative("more")
     ones, zeros = (1, 1 + more) if by_ones else (1 + more, 1)
@@ -75,47 +74,51 @@ def _kept(t: Proof, by_ones: bool, fields: dict[str, Expr], recover: dict[Expr, 
     return low, high
 
 
-def _between(t: Proof, low: Expr, high: Expr) -> tuple[Expr, Expr]:
-    """What two inputs x < x' make of the probabilities that 0 and 1 have."""
+def _between(t: Theorem, low: Expr, high: Expr) -> tuple[Expr, Expr, dict[Expr, int]]:
+    """What two inputs x < x' make of the probabilities that 0 and 1 have; and what makes them 0 and 1."""
     (between,), (below, above) = t.positive("between"), t.nonnegative("below", "above")
     whole = below + between + above
     x, other = (low + (high - low) * part / whole for part in (below, below + between))
     t.equal(x.subs(below, 0), low, "x = 0 is among the inputs")
-    t.equal(other.subs(above, 0), high, "x' = 1 is among the inputs: there the cost is attained")
-    return x, other
+    t.equal(other.subs(above, 0), high, "x' = 1 is among the inputs")
+    return x, other, {below: 0, above: 0}
 
 
-def _one_drawn_bit() -> Proof:
-    t = Proof("DBitFlip", "dBitFlip with d = 1 is log(p/(1-p))-LDP, and no less: half of what is published")
+def _one_drawn_bit() -> Theorem:
+    t = Theorem(mechanism="DBitFlip", sentence="dBitFlip with d = 1")
     p = _truth(t, {"d": 1}, {})
     q = 1 - p
-    t.costs(p / q, {
-        "bit x is drawn, and true on x": p / q,
-        "bit x is drawn, and a lie on x": q / p,
-        "bit x' is drawn, and true on x": p / q,
-        "bit x' is drawn, and a lie on x": q / p,
-        "another bit is drawn": p / p,
+    (others,) = t.nonnegative("others")
+    k = 2 + others
+    t.costs(_odds(t), {
+        "bit x is drawn, and true on x": (p / k, q / k),
+        "bit x is drawn, and a lie on x": (q / k, p / k),
+        "bit x' is drawn, and true on x": (p / k, q / k),
+        "bit x' is drawn, and a lie on x": (q / k, p / k),
+        "another bit is drawn, and is true": (others, p / k, p / k),
+        "another bit is drawn, and is a lie": (others, q / k, q / k),
     })
+    t.attained("at bit x or bit x', true on x")
     return t
 
 
-def _two_drawn_bits() -> Proof:
-    t = Proof("DBitFlip", "dBitFlip with d >= 2 is 2 log(p/(1-p))-LDP, and no less")
+def _two_drawn_bits() -> Theorem:
+    t = Theorem(mechanism="DBitFlip", sentence="dBitFlip with d >= 2")
     (more,) = t.nonnegative("more")
     p = _truth(t, {"d": 2 + more}, {more: t.parameter("d") - 2})
-    q = 1 - p
-    t.costs(p / q, {
-        "bit x (or x') is drawn, and true on x": p / q,
-        "bit x (or x') is drawn, and a lie on x": q / p,
-        "bit x (or x') is not drawn": p / p,
-    }, times=2)
+    drawn = {"bit x (or x') is drawn, and true on x": (p, 1 - p), "it is drawn, and a lie on x": (1 - p, p)}
+    t.costs(_odds(t), drawn, {"bit x (or x') is not drawn": (1, 1)}, times=2)
+    t.attained("where bits x and x' are drawn, both true on x")
     return t
 
 
-def _truth(t: Proof, more_fields: dict[str, Expr], more_symbols: dict[Expr, Expr]) -> Expr:
+def _odds(t: Theorem) -> Expr:
+    return t.parameter("p") / (1 - t.parameter("p"))
+
+
+def _truth(t: Theorem, more_fields: dict[str, Expr], more_symbols: dict[Expr, Expr]) -> Expr:
     t.assume("which bits are drawn does not depend on the value, and all but bits x and x' are the same on both inputs")
     (excess,) = t.positive("excess")
-    ratio, p_field = 1 + excess, t.parameter("p")
-    p = ratio / (1 + ratio)
-    t.parametrize({"p": p, **more_fields}, {excess: p_field / (1 - p_field) - 1, **more_symbols})
+    p = (1 + excess) / (2 + excess)
+    t.parametrize({"p": p, **more_fields}, {excess: _odds(t) - 1, **more_symbols})
     return p

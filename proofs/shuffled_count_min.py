@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from sympy import Rational
 
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Lemma
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Lemma, ...]:
     """Check the theorems.
 
     Raises
@@ -26,8 +26,8 @@ def prove() -> tuple[Proof, ...]:
     return _ratio(), _one_cell(), _as_printed(), _mended(), _width()
 
 
-def _ratio() -> Proof:
-    t = Proof("", "a shifted count's likelihood ratio rises with the count, and shifts multiply")
+def _ratio() -> Lemma:
+    t = Lemma(sentence="a shifted count's likelihood ratio rises with the count, and shifts multiply")
     t.assume("P[X = y - 1] / P[X = y] = (1 - gamma) y / (gamma (n - y + 1)) for X ~ Bin(n, gamma)")
     (odds,), (y, silent) = t.positive("odds"), t.nonnegative("y", "silent")
     n = y + 2 + silent
@@ -40,9 +40,9 @@ def _ratio() -> Proof:
     return t
 
 
-def _one_cell() -> Proof:
+def _one_cell() -> Lemma:
     """With f(x) = max(x, 0), a rising u and a falling w: f(u2 - w2) + f(u1 - w1) >= f(u2 - w1) + f(u1 - w2)."""
-    t = Proof("", "a + b messages in one cell cost no less than a in one and b in another")
+    t = Lemma(sentence="a + b messages in one cell cost no less than a in one and b in another")
     t.admit(
         "delta = E[(z R_a(X) - e^epsilon / R_b(X' + b))_+] + P[only one side shows it], where X = X' for one cell and "
         "X, X' are independent for two; exchanging the two counts gives the sums below",
@@ -61,8 +61,8 @@ def _one_cell() -> Proof:
     return t
 
 
-def _as_printed() -> Proof:
-    t = Proof("", "Lemma 4.10 as argued: 90 is what a user's absence needs, by Lemmas 4.11 and 4.12")
+def _as_printed() -> Lemma:
+    t = Lemma(sentence="Lemma 4.10 as argued: 90 is what a user's absence needs, by Lemmas 4.11 and 4.12")
     t.admit("Bin(n, gamma) is smooth with exponents alpha^2 gamma n / 8 and / (8 + 2 alpha)", "GGKPV Lemma 4.12")
     t.admit("ln((1 + x)/(1 - x)) <= 2 x / (1 - x^2) for 0 <= x < 1", "term by term")
     t.assume("L = ln(2 k tau / delta), and `cells` is k tau")
@@ -81,9 +81,9 @@ def _as_printed() -> Proof:
     return t
 
 
-def _mended() -> Proof:
+def _mended() -> Lemma:
     """By a Chernoff bound for the step itself, 90 is enough."""
-    t = Proof("", "Lemma 4.10 where a set is replaced, for gamma <= 1/2, epsilon <= 1 and delta <= k tau / 8")
+    t = Lemma(sentence="Lemma 4.10 where a set is replaced, for gamma <= 1/2, epsilon <= 1 and delta <= k tau / 8")
     t.admit("P[|X - gamma n| > x gamma n] <= 2 e^-(x^2 gamma n / 3) for X ~ Bin(n, gamma), 0 <= x <= 1", "Chernoff")
     t.admit("ln((1 + x)/(1 - x)) <= 2 x / (1 - x^2) for 0 <= x < 1", "term by term")
     t.assume("at most 2 k tau messages differ, in at most 2 k tau cells, at most k of them in one cell")
@@ -107,8 +107,8 @@ def _mended() -> Proof:
     return t
 
 
-def _width() -> Proof:
-    t = Proof("", "Theorem 4.7's width: a row is free of other users' values with probability at least 1/2")
+def _width() -> Lemma:
+    t = Lemma(sentence="Theorem 4.7's width: a row is free of other users' values with probability at least 1/2")
     t.assume("a row's hash function sends each of at most k n other values to a given cell with probability 1/s")
     k, n = t.positive("k", "n")
     t.equal(

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from sympy import Integer, Rational
 
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Lemma
 
 CHERNOFF = "Chernoff's bounds exp(-eta^2 mu/3) above and exp(-eta^2 mu/2) below, 0 < eta <= 1; Mitzenmacher, Upfal 2005, 4.4-4.5"
 EXPONENTIAL = "e^t >= 1 + t + t^2/2 for t >= 0, e^(-1/3) <= 0.7166, 1/e lies between 0.3678 and 0.3679; power series"
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Lemma, ...]:
     """Check the theorems.
 
     Raises
@@ -30,8 +30,8 @@ def prove() -> tuple[Proof, ...]:
     return _ratio(), _unknown_others(), _chain(), _constant(), _estimate(), _kernels()
 
 
-def _ratio() -> Proof:
-    t = Proof("", "one message of an element among M random ones is told by how many messages speak for the element")
+def _ratio() -> Lemma:
+    t = Lemma(sentence="one message of an element among M random ones is told by how many messages speak for the element")
     t.assume("both rows are orthogonal to the row of ones, so that half of their entries are 1, and to each other")
     t.assume(
         "the shuffled multiset is a function of the blanket with user 1's message, and of messages of the same law"
@@ -56,8 +56,8 @@ def _ratio() -> Proof:
     return t
 
 
-def _unknown_others() -> Proof:
-    t = Proof("", "what the others hide is which of the messages that speak for both elements are theirs")
+def _unknown_others() -> Lemma:
+    t = Lemma(sentence="what the others hide is which of the messages that speak for both elements are theirs")
     t.assume("rows 1, 2 and 3 sum to 0: a message in the kernel of two is in the third's")
     longer, M, A, R = t.nonnegative("longer", "M", "A", "R")
     p = 1 / (2 + longer)
@@ -82,8 +82,8 @@ def _unknown_others() -> Proof:
     return t
 
 
-def _chain() -> Proof:
-    t = Proof("", "k messages replaced one by one cost (e^eps - 1)/(e^(eps/k) - 1) times the delta of one")
+def _chain() -> Lemma:
+    t = Lemma(sentence="k messages replaced one by one cost (e^eps - 1)/(e^(eps/k) - 1) times the delta of one")
     (excess,), (more,) = t.positive("excess"), t.nonnegative("more")
     r, power = 1 + excess, 1 + more  # e**(eps/k) and its i-th power
     total = (power - 1) / (r - 1)
@@ -92,8 +92,8 @@ def _chain() -> Proof:
     return t
 
 
-def _constant() -> Proof:
-    t = Proof("", "Lemma 4.4: rho = 36 k^2 ln(e k/(eps delta))/eps^2 is enough for tau = log2 n and eps <= 1")
+def _constant() -> Lemma:
+    t = Lemma(sentence="Lemma 4.4: rho = 36 k^2 ln(e k/(eps delta))/eps^2 is enough for tau = log2 n and eps <= 1")
     t.admit("P[Bin(n rho, 1/n) >= (1 + eta) rho] and P[<= (1 - eta) rho] are small", CHERNOFF)
     t.admit("the exponential function is bounded by rational numbers", EXPONENTIAL)
     t.assume("more blanket messages never cost more: they can be added afterwards")
@@ -116,10 +116,8 @@ def _constant() -> Proof:
     return t
 
 
-def _estimate() -> Proof:
-    t = Proof(
-        "", "Algorithm 1's estimates are unbiased, and a value's count of messages is x + Bin((rho + k) n - x, p)"
-    )
+def _estimate() -> Lemma:
+    t = Lemma(sentence="Algorithm 1's estimates are unbiased, and a value's count of messages is x + Bin((rho + k) n - x, p)")
     longer, x, rest, rho = t.nonnegative("longer", "x", "rest", "rho")
     p = 1 / (2 + longer)
     elements = x + rest  # k n
@@ -131,8 +129,8 @@ def _estimate() -> Proof:
     return t
 
 
-def _kernels() -> Proof:
-    t = Proof("", "Lemma 4.6: all kernels together have so many elements, on average")
+def _kernels() -> Lemma:
+    t = Lemma(sentence="Lemma 4.6: all kernels together have so many elements, on average")
     t.assume("an index is in the codeword of a row where their binary expansions have an even number of ones in common")
     longer, B, elements, rho = t.nonnegative("longer", "B", "elements", "rho")
     p = 1 / (2 + longer)

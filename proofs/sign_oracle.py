@@ -6,10 +6,10 @@ on one sign. Over the vectors that are not 0, the signs of two values agree on a
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Lemma, Theorem
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Lemma, ...]:
     """Check both theorems.
 
     Raises
@@ -20,25 +20,23 @@ def prove() -> tuple[Proof, ...]:
     return _privacy(), _estimate()
 
 
-def _privacy() -> Proof:
-    t = Proof("SignOracle", "the sign oracle is log(p/(1-p))-LDP, and no less")
+def _privacy() -> Theorem:
+    t = Theorem(mechanism="SignOracle", sentence="the sign oracle")
     t.assume("Z[x, i] = (-1)^<r_i, x>, r_i public and not 0; with its bit j set, 0 and 2^j have opposite signs")
-    (excess,) = t.positive("excess")
-    r = 1 + excess
-    p, p_field = r / (1 + r), t.parameter("p")
+    (excess,), p_field = t.positive("excess"), t.parameter("p")
+    p = (1 + excess) / (2 + excess)
     t.parametrize({"p": p}, {excess: p_field / (1 - p_field) - 1})
-    t.costs(r, {
-        "y = Z[x, i], and x' has the opposite sign": p / (1 - p),
-        "y = Z[x', i], and x has the opposite sign": (1 - p) / p,
-        "y = Z[x, i] = Z[x', i]": p / p,
-        "y is the sign of neither": (1 - p) / (1 - p),
-    })
-    t.equal(p / (1 - p), r, "attained by 0 and 2^j, so epsilon cannot be smaller")
+    t.costs(
+        p_field / (1 - p_field),
+        {"y = Z[x, i], and x' has the opposite sign": (p, 1 - p), "y = Z[x', i], and x has the opposite sign": (1 - p, p)},
+        {"y = Z[x, i] = Z[x', i]": (p, p), "y is the sign of neither": (1 - p, 1 - p)},
+    )
+    t.attained("by 0 and 2^j")
     return t
 
 
-def _estimate() -> Proof:
-    t = Proof("", "the estimate of the sign oracle is unbiased over its public matrix")
+def _estimate() -> Lemma:
+    t = Lemma(sentence="the estimate of the sign oracle is unbiased over its public matrix")
     t.assume("a difference d that is not 0 has <r, d> = 1 for half of all vectors r, 0 included")
     (half, eta), (holders, others, more) = t.positive("half", "eta"), t.nonnegative("holders", "others", "more")
     vectors = 1 + 2 * more

@@ -6,10 +6,10 @@ A subset has one of two probabilities, by whether it contains the value. With `w
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Theorem
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Theorem, ...]:
     """Check the theorem.
 
     Raises
@@ -17,27 +17,26 @@ def prove() -> tuple[Proof, ...]:
     ProofError
         Naming the step, were one false.
     """
-    t = Proof("SubsetSelection", "subset selection is log(p(k-d)/((1-p)d))-LDP, and no less")
-    t.assume("C(k-1, d) = C(k-1, d-1) (k-d)/d: what binomial coefficients are")
-    t.assume("some d-subset contains x and not x', because 1 <= d <= k-1")
+    t = Theorem(mechanism="SubsetSelection", sentence="subset selection")
+    t.assume("C(k-1, d) = C(k-1, d-1) (k-d)/d, and C(k-2, d-2) = C(k-1, d-1) (d-1)/(k-1): what binomial coefficients are")
+    t.assume("as many d-subsets contain x and not x' as x' and not x, because 1 <= d <= k-1")
     (excess, more, rest), (ways,) = t.nonnegative("excess", "more", "rest"), t.positive("ways")
     r, d = 1 + excess, 1 + more
     k = d + 1 + rest
     p = d * r / (d * r + k - d)
     k_field, d_field, p_field = t.parameter("k"), t.parameter("d"), t.parameter("p")
-    t.parametrize(
-        {"k": k, "d": d, "p": p},
-        {excess: p_field * (k_field - d_field) / ((1 - p_field) * d_field) - 1, more: d_field - 1,
-         rest: k_field - d_field - 1},
-    )
+    ratio = p_field * (k_field - d_field) / ((1 - p_field) * d_field)
+    t.parametrize({"k": k, "d": d, "p": p}, {excess: ratio - 1, more: d_field - 1, rest: k_field - d_field - 1})
     ways_without = ways * (k - d) / d
     inside, outside = p / ways, (1 - p) / ways_without
     t.equal(ways * inside + ways_without * outside, 1, "the law sums to 1")
-    t.costs(r, {
-        "x in, x' out": inside / outside,
-        "x out, x' in": outside / inside,
-        "both in": inside / inside,
-        "both out": outside / outside,
+    with_both = ways * (d - 1) / (k - 1)
+    with_one = ways - with_both
+    t.costs(ratio, {
+        "x in, x' out": (with_one, inside, outside),
+        "x out, x' in": (with_one, outside, inside),
+        "both in": (with_both, inside, inside),
+        "both out": (ways_without - with_one, outside, outside),
     })
-    t.equal(inside / outside, r, "attained at x in, x' out, so epsilon cannot be smaller")
+    t.attained("at x in, x' out")
     return (t,)

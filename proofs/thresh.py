@@ -12,12 +12,12 @@ epsilon/4 + a and epsilon/4 + b, and THRESH is (3/4 epsilon + 2a + b)-LDP. This 
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Theorem
 
 RELATION = "user-level"
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Theorem, ...]:
     """Check the theorems.
 
     Raises
@@ -25,11 +25,12 @@ def prove() -> tuple[Proof, ...]:
     ProofError
         Naming the step, were one false.
     """
-    return _transcript(), _overshoot()
+    transcript = _transcript()
+    return transcript, _overshoot(transcript)
 
 
-def _transcript() -> Proof:
-    t = Proof("Thresh", "THRESH costs log(p/(1-p)) a vote that differs and log(q/(1-q)) an estimate", RELATION)
+def _transcript() -> Theorem:
+    t = Theorem(mechanism="Thresh", sentence="THRESH", relation=RELATION)
     t.assume("given the updates so far, a user's bits are independent, and their laws depend on his stream alone")
     t.assume("the counters are checked on every path, so the numbers of votes and estimates hold for every adversary")
     vote_excess, estimate_excess, shared, own, idle, sent = t.nonnegative(
@@ -52,27 +53,32 @@ def _transcript() -> Proof:
         },
     )
     t.at_most(differing, 2 * (shared + own) - 2 * shared, "each stream's votes, without those that both cast at once")
-    t.costs(r, {
-        "yes and no, and yes is published": p / (1 - p),
-        "no and yes, and yes is published": (1 - p) / p,
-        "yes and yes, or no and no": p / p,
-    }, times=differing)  # fmt: skip
-    t.equal(p / (1 - p), r, "attained in every vote that differs, so none costs less")
-    (less,) = t.nonnegative("less")
-    mean = 1 / (1 + less)  # every mean but 0
-    one = (1 + mean * (s - 1)) / (s + 1)
-    t.equal(one, q * mean + (1 - q) * (1 - mean), "as printed, with s = e**b: a bit of that mean, randomized with q")
-    t.at_most(1 - q, one, "1 is published at least as often as at mean 0, which is also what a spent user publishes")
-    t.at_most(one, q, "and at most as often as at mean 1")
-    t.costs(s, {"a probability of 1, or of 0, between 1 - q and q, by another": q / (1 - q)}, times=sent)
-    t.equal(q / (1 - q), s, "attained by ones against zeros, so none costs less")
+    t.costs(
+        p_field / (1 - p_field),
+        {"yes against no, and yes is published": (p, 1 - p), "no is published": (1 - p, p)},
+        {"the same vote, and it is published": (p, p), "the other is published": (1 - p, 1 - p)},
+        times=differing_votes,
+    )
+    mean, other = t.share("mean", "other")
+    one, one_other = (q * m + (1 - q) * (1 - m) for m in (mean, other))
+    t.equal(one, (1 + mean * (s - 1)) / (s + 1), "as printed, with s = e**b: a bit of that mean, randomized with q")
+    t.costs(
+        q_field / (1 - q_field),
+        {"an estimate of one mean against another is 1": (one, one_other), "it is 0": (1 - one, 1 - one_other)},
+        times=estimates,
+        at={mean: 1, other: 0},
+    )
+    t.attained(
+        "in every vote that differs, and by estimates of ones against zeros, as a spent user publishes",
+        "where as many votes differ and as many estimates are sent",
+    )
     return t
 
 
-def _overshoot() -> Proof:
-    t = Proof("Thresh", "THRESH with positive noise levels is (3/4 epsilon + 2a + b)-LDP", RELATION)
+def _overshoot(transcript: Theorem) -> Theorem:
+    t = Theorem(mechanism="Thresh", sentence="THRESH with positive noise levels", relation=RELATION)
     t.assume("log(p/(1-p)) <= a and log(q/(1-q)) <= b: coins are rounded toward 1/2")
-    t.assume("what the theorem before says of votes and estimates")
+    t.assume("two streams differ in at most twice as many votes as either may cast, by the theorem before")
     quarter, a, b = t.positive("quarter", "noise_a", "noise_b")
     left_a, left_b = t.nonnegative("left_a", "left_b")
     names = ("epsilon", "a", "b", "votes", "estimates")
@@ -90,6 +96,5 @@ def _overshoot() -> Proof:
     )
     t.at_most(votes * a, quarter + a, "a counter below epsilon/4 grows by a once more")
     t.at_most(estimates * b, quarter + b, "a counter below epsilon/4 grows by b once more")
-    whole = {"the votes of both streams, and the estimates": 2 * votes * a + estimates * b}
-    t.costs(3 * quarter + 2 * a + b, whole, nats=True)
+    t.sums(epsilon * 3 / 4 + 2 * a_field + b_field, transcript, [(2 * votes, a), (estimates, b)])
     return t

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from sympy import Expr
 
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Theorem
 
 RELATION = "user-level"
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Theorem, ...]:
     """Check the theorems.
 
     Raises
@@ -22,17 +22,15 @@ def prove() -> tuple[Proof, ...]:
     ProofError
         Naming the step, were one false.
     """
-    return _transcript(), _within_epsilon()
+    transcript = _transcript()
+    return transcript, _within_epsilon(transcript)
 
 
-def _transcript() -> Proof:
-    statement = "the repaired THRESH costs log(p/(1-p)) a vote that differs and log(q/(1-q)) an estimate"
-    t = Proof("ThreshRepaired", statement, RELATION)
+def _transcript() -> Theorem:
+    t = Theorem(mechanism="ThreshRepaired", sentence="the repaired THRESH", relation=RELATION)
     t.assume("given the updates so far, a user's bits are independent, and their laws depend on his stream alone")
     t.assume("the counters are checked on every path, so the numbers of votes and estimates hold for every adversary")
-    vote_excess, estimate_excess, differing, sent, less = t.nonnegative(
-        "vote_excess", "estimate_excess", "differing", "sent", "less"
-    )
+    vote_excess, estimate_excess, differing, sent = t.nonnegative("vote_excess", "estimate_excess", "differing", "sent")
     names = ("vote_coin", "estimate_coin", "differing_votes", "estimates")
     p_field, q_field, votes, estimates = map(t.parameter, names)
     p, q = (_coin(1 + excess) for excess in (vote_excess, estimate_excess))
@@ -45,13 +43,21 @@ def _transcript() -> Proof:
             sent: estimates,
         },
     )
-    votes_cost = {"yes and no": p / (1 - p), "no and yes": (1 - p) / p, "the same vote": p / p}
-    t.costs(p / (1 - p), votes_cost, times=differing)
-    mean = 1 / (1 + less)  # every mean but 0
-    one = q * mean + (1 - q) * (1 - mean)
+    t.costs(
+        p_field / (1 - p_field),
+        {"yes against no, and yes is published": (p, 1 - p), "no is published": (1 - p, p)},
+        {"the same vote, and it is published": (p, p), "the other is published": (1 - p, 1 - p)},
+        times=votes,
+    )
+    mean, other = t.share("mean", "other")
+    one, one_other = (q * m + (1 - q) * (1 - m) for m in (mean, other))
     t.at_most(1 - q, one, "1 is published at least as often as at mean 0, which is also what a spent user publishes")
-    t.at_most(one, q, "and at most as often as at mean 1")
-    t.costs(q / (1 - q), {"a probability between 1 - q and q by another": q / (1 - q)}, times=sent)
+    t.costs(
+        q_field / (1 - q_field),
+        {"an estimate of one mean against another is 1": (one, one_other), "it is 0": (1 - one, 1 - one_other)},
+        times=estimates,
+        at={mean: 1, other: 0},
+    )
     return t
 
 
@@ -59,8 +65,8 @@ def _coin(ratio: Expr) -> Expr:
     return ratio / (1 + ratio)
 
 
-def _within_epsilon() -> Proof:
-    t = Proof("ThreshRepaired", "the repaired THRESH is (3/4 epsilon)-LDP", RELATION)
+def _within_epsilon(transcript: Theorem) -> Theorem:
+    t = Theorem(mechanism="ThreshRepaired", sentence="the repaired THRESH", relation=RELATION)
     t.assume("log(p/(1-p)) <= a and log(q/(1-q)) <= b: coins are rounded toward 1/2")
     t.assume("two streams differ in at most twice as many votes as either casts, by the theorem before")
     quarter, a, b = t.positive("quarter", "noise_a", "noise_b")
@@ -80,7 +86,6 @@ def _within_epsilon() -> Proof:
     )
     t.at_most(votes * a, quarter, "the counter of votes stays within epsilon/4")
     t.at_most(estimates * b, quarter, "the counter of estimates stays within epsilon/4")
-    whole = {"the votes of both streams, and the estimates": 2 * votes * a + estimates * b}
-    t.costs(3 * quarter, whole, nats=True)
+    t.sums(epsilon * 3 / 4, transcript, [(2 * votes, a), (estimates, b)])
     t.at_most(3 * quarter, 4 * quarter, "so the claim holds")
     return t

@@ -15,12 +15,12 @@ m, q = m/(n+1), and w users beside the new one on a prefix:
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Lemma, Theorem
 
 ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Lemma, ...]:
     """Check the theorems.
 
     Raises
@@ -32,19 +32,20 @@ def prove() -> tuple[Proof, ...]:
     return _nothing(ADD_REMOVE), _nothing(REPLACE_ONE), *own, _others(), _missing_vote()
 
 
-def _nothing(relation: str) -> Proof:
-    t = Proof("TrieHeavyHitter", "TrieHH with a threshold above its batch releases nothing", relation)
+def _nothing(relation: str) -> Theorem:
+    t = Theorem(mechanism="TrieHeavyHitter", sentence="TrieHH with a threshold above its batch", relation=relation)
     t.assume("a prefix has at most as many votes as users are drawn")
     (drawn,), (more,) = t.positive("drawn"), t.nonnegative("more")
     batch, threshold = t.parameter("batch"), t.parameter("threshold")
     t.parametrize({"batch": drawn, "threshold": drawn + 1 + more}, {drawn: batch, more: threshold - batch - 1})
     t.at_most(drawn + 1, drawn + 1 + more, "all votes that there are, and one more, are needed")
-    t.costs(1, {"nothing is released, with him and without": 1})
+    t.costs(1, {"nothing is released": (1, 1)})
+    t.attained("nothing costs less than nothing")
     return t
 
 
-def _leaving() -> Proof:
-    t = Proof("", "one user less costs log((n+1)/(n+1-m)) a round of TrieHH", ADD_REMOVE)
+def _leaving() -> Lemma:
+    t = Lemma(sentence="one user less costs log((n+1)/(n+1-m)) a round of TrieHH", relation=ADD_REMOVE)
     t.assume("he is drawn with probability q = m/(n+1), and the batch is uniform among the others if he is not")
     (m, out), (p, r, rest) = t.positive("m", "out"), t.nonnegative("p", "r", "rest")
     q = m / (m + out)  # n + 1 = m + out
@@ -55,8 +56,8 @@ def _leaving() -> Proof:
     return t
 
 
-def _votes() -> Proof:
-    t = Proof("", "j votes of w holders are (1-q)(w+1)/(w+1-j) times as likely with one holder more", ADD_REMOVE)
+def _votes() -> Lemma:
+    t = Lemma(sentence="j votes of w holders are (1-q)(w+1)/(w+1-j) times as likely with one holder more", relation=ADD_REMOVE)
     t.assume("given its votes, those of all others are uniform, so the ratio is that of the prefix alone")
     t.assume("C(w+1, j)/C(w, j) = (w+1)/(w+1-j), and C(n, m)/C(n+1, m) = 1 - q")
     (theta, m, out), (more, silent) = t.positive("theta", "m", "out"), t.nonnegative("more", "silent")
@@ -68,8 +69,8 @@ def _votes() -> Proof:
     return t
 
 
-def _worst_holders() -> Proof:
-    t = Proof("", "g'(w) - c g(w) is largest where (theta-1)(1-q) first is at most (c-1+q)(w+2-theta)", ADD_REMOVE)
+def _worst_holders() -> Lemma:
+    t = Lemma(sentence="g'(w) - c g(w) is largest where (theta-1)(1-q) first is at most (c-1+q)(w+2-theta)", relation=ADD_REMOVE)
     t.assume("g grows by m/n times the chance of theta - 1 votes of w, m - 1 of n - 1 drawn; g' alike, of w + 1 and n")
     t.assume("C(w+1, k)/C(w, k) = (w+1)/(w+1-k), and C(n-1, m-1)/C(n, m-1) = (n-m+1)/n")
     (n, m, out), (k, over, excess) = t.positive("n", "m", "out"), t.nonnegative("k", "over", "excess")
@@ -81,8 +82,8 @@ def _worst_holders() -> Proof:
     return t
 
 
-def _rare() -> Proof:
-    t = Proof("", "Lemma 2: a prefix of W <= n/m holders is released with at most (1 + 1/theta)/theta!", ADD_REMOVE)
+def _rare() -> Lemma:
+    t = Lemma(sentence="Lemma 2: a prefix of W <= n/m holders is released with at most (1 + 1/theta)/theta!", relation=ADD_REMOVE)
     t.assume("it is at most the sum over j >= theta of C(W, j) C(n-W, m-j)/C(n, m), of which only j <= W, m count")
     x, y, z, i, more = t.nonnegative("x", "y", "z", "i", "more")
     j = 1 + i
@@ -97,8 +98,8 @@ def _rare() -> Proof:
     return t
 
 
-def _rare_and_one_more() -> Proof:
-    t = Proof("", "Lemma 2: and the same with one more holder, among n + 1 users", ADD_REMOVE)
+def _rare_and_one_more() -> Lemma:
+    t = Lemma(sentence="Lemma 2: and the same with one more holder, among n + 1 users", relation=ADD_REMOVE)
     x, y, z, i, more = t.nonnegative("x", "y", "z", "i", "more")
     j = 2 + i
     n1 = (j + x) * (j + y) - (j + y) + 1 + z  # n + 1 where W + 1 = j + x, m = j + y, W m <= n
@@ -113,8 +114,8 @@ def _rare_and_one_more() -> Proof:
     return t
 
 
-def _others() -> Proof:
-    t = Proof("", "what a release without his prefix tells is E[(1 - kappa rho)+], kappa = 1 + (c-1)/q", ADD_REMOVE)
+def _others() -> Lemma:
+    t = Lemma(sentence="what a release without his prefix tells is E[(1 - kappa rho)+], kappa = 1 + (c-1)/q", relation=ADD_REMOVE)
     t.assume("rho: the part of the users not drawn whose vote would change nothing, with m - 1 others drawn")
     t.assume("where his prefix is not released his vote changes nothing")
     (q,), (p, r, more) = t.positive("q"), t.nonnegative("p", "r", "more")
@@ -126,8 +127,8 @@ def _others() -> Proof:
     return t
 
 
-def _missing_vote() -> Proof:
-    t = Proof("", "with its votes TrieHH tells q of delta a round at every epsilon", ADD_REMOVE)
+def _missing_vote() -> Lemma:
+    t = Lemma(sentence="with its votes TrieHH tells q of delta a round at every epsilon", relation=ADD_REMOVE)
     t.assume("all others hold one word, so that its prefixes have m votes, and he another: then m - 1 if he is drawn")
     t.assume("rounds are drawn afresh, and who is never drawn leaves no trace")
     (m, out), (before,) = t.positive("m", "out"), t.nonnegative("before")

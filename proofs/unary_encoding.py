@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from sympy import Expr
 
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Theorem
+
+_PRESENCE = "a user's presence in unary encoding"
 
 
-def prove() -> tuple[Proof, ...]:
+def prove() -> tuple[Theorem, ...]:
     """Check the theorems.
 
     Raises
@@ -22,35 +24,32 @@ def prove() -> tuple[Proof, ...]:
     return _replace_one(), _presence_by_ones(), _presence_by_zeros()
 
 
-def _replace_one() -> Proof:
-    t = Proof("UnaryEncoding", "unary encoding is log(p(1-q)/(q(1-p)))-LDP, and no less")
+def _replace_one() -> Theorem:
+    t = Theorem(mechanism="UnaryEncoding", sentence="unary encoding")
     t.assume("bits are independent, and all but bits x and x' have the same law on both inputs")
     gap, rest = t.positive("gap", "rest")
     q, p = 1 / (1 + gap + rest), (1 + gap) / (1 + gap + rest)
     p_field, q_field = t.parameter("p"), t.parameter("q")
     t.parametrize({"p": p, "q": q}, {gap: p_field / q_field - 1, rest: (1 - p_field) / q_field})
-    t.costs(p / q, {"bit x is 1": p / q, "bit x is 0": (1 - p) / (1 - q)})
-    t.costs((1 - q) / (1 - p), {"bit x' is 0": (1 - q) / (1 - p), "bit x' is 1": q / p})
-    t.equal(p * (1 - q) / (q * (1 - p)), (1 + gap) * (gap + rest) / rest, "attained at bit x = 1, bit x' = 0")
+    t.costs(p_field / q_field, {"bit x is 1": (p, q), "bit x is 0": (1 - p, 1 - q)})
+    t.costs((1 - q_field) / (1 - p_field), {"bit x' is 0": (1 - q, 1 - p), "bit x' is 1": (q, p)})
+    t.attained("at bit x = 1 and bit x' = 0")
     return t
 
 
-def _presence_by_ones() -> Proof:
-    statement = "where p + q <= 1, a user's presence in unary encoding is log(p/q)-private, and no less"
-    t = Proof("UnaryEncoding", statement, "add-remove")
+def _presence_by_ones() -> Theorem:
+    t = Theorem(mechanism="UnaryEncoding", sentence=f"{_PRESENCE}, where p + q <= 1,", relation="add-remove")
     (gap,), (more,) = t.positive("gap"), t.nonnegative("more")
     rest = 1 + more
     q, p = 1 / (1 + gap + rest), (1 + gap) / (1 + gap + rest)
     p_field, q_field = t.parameter("p"), t.parameter("q")
     t.parametrize({"p": p, "q": q}, {gap: p_field / q_field - 1, more: (1 - p_field) / q_field - 1})
     t.at_most(p + q, 1, "the regime")
-    _one_bit_costs(t, p, q, p / q)
-    return t
+    return _one_bit(t, p, q, p_field / q_field)
 
 
-def _presence_by_zeros() -> Proof:
-    statement = "where p + q >= 1, a user's presence in unary encoding is log((1-q)/(1-p))-private, and no less"
-    t = Proof("UnaryEncoding", statement, "add-remove")
+def _presence_by_zeros() -> Theorem:
+    t = Theorem(mechanism="UnaryEncoding", sentence=f"{_PRESENCE}, where p + q >= 1,", relation="add-remove")
     (gap,), (more,) = t.positive("gap"), t.nonnegative("more")
     ones = 1 + more  # now q : p - q : 1 - p is ones : gap : 1
     q, p = ones / (ones + gap + 1), (ones + gap) / (ones + gap + 1)
@@ -59,15 +58,15 @@ def _presence_by_zeros() -> Proof:
         {"p": p, "q": q}, {gap: (1 - q_field) / (1 - p_field) - 1, more: q_field / (1 - p_field) - 1}
     )
     t.at_most(1, p + q, "the regime")
-    _one_bit_costs(t, p, q, (1 - q) / (1 - p))
-    return t
+    return _one_bit(t, p, q, (1 - q_field) / (1 - p_field))
 
 
-def _one_bit_costs(t: Proof, p: Expr, q: Expr, ratio: Expr) -> None:
+def _one_bit(t: Theorem, p: Expr, q: Expr, ratio: Expr) -> Theorem:
     t.assume("an absent user reports the all-zero vector: bits are independent, and all but bit x have the same law")
-    t.costs(ratio, {
-        "bit x is 1, and the user is there": p / q,
-        "bit x is 1, and the user is not": q / p,
-        "bit x is 0, and the user is there": (1 - p) / (1 - q),
-        "bit x is 0, and the user is not": (1 - q) / (1 - p),
-    })
+    t.costs(
+        ratio,
+        {"bit x is 1, and the user is there": (p, q), "bit x is 0, and the user is there": (1 - p, 1 - q)},
+        {"bit x is 1, and the user is not": (q, p), "bit x is 0, and the user is not": (1 - q, 1 - p)},
+    )
+    t.attained("at one of the two values of bit x")
+    return t

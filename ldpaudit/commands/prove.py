@@ -27,7 +27,7 @@ def prove(
         rows += [(stem, proof) for proof in import_module(f"ldpaudit.proofs.{stem}").prove()]
     if format is Format.json:
         keys = ("statement", "mechanism", "relation", "steps", "assumes", "admissions")
-        say_json([{"stem": stem, **{key: getattr(proof, key) for key in keys}} for stem, proof in rows])
+        say_json([{"stem": stem, **{key: getattr(proof, key, "") for key in keys}} for stem, proof in rows])
         return
     for stem, proof in rows:
         say(f"{stem}: {proof.statement} ({proof.relation}; {len(proof.steps)} steps checked)")

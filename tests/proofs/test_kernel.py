@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 import sympy
 
 from ldpaudit.errors import ProofError
-from ldpaudit.proofs._kernel import Proof
+from ldpaudit.proofs._kernel import Lemma, Theorem
 
 
 @pytest.fixture
-def t() -> Proof:
-    return Proof("M", "a theorem")
+def t() -> Theorem:
+    return Theorem(mechanism="M", sentence="a mechanism")
 
 
-def test_a_true_equality_is_a_step(t: Proof) -> None:
+def coin(t: Theorem) -> Any:
+    """A probability of at least 1/2, whose odds are parametrized; and the field that it is."""
+    (excess,), field = t.nonnegative("excess"), t.parameter("p")
+    p = (1 + excess) / (2 + excess)
+    t.parametrize({"p": p}, {excess: field / (1 - field) - 1})
+    return p, field
+
+
+def test_a_true_equality_is_a_step(t: Theorem) -> None:
     (x,) = t.positive("x")
     t.equal((x + 1) ** 2, x**2 + 2 * x + 1, "binomial")
     assert len(t.steps) == 1
 
 
-def test_a_true_inequality_whose_sign_is_visible_is_a_step(t: Proof) -> None:
+def test_a_true_inequality_whose_sign_is_visible_is_a_step(t: Theorem) -> None:
     x, y = t.positive("x", "y")
     t.at_most(x / (x + y), 1, "a share")
     t.at_most(0, x * y, "a product of positives")
 
 
-def test_a_false_equality_is_rejected_with_what_is_left_over(t: Proof) -> None:
+def test_a_false_equality_is_rejected_with_what_is_left_over(t: Theorem) -> None:
     (x,) = t.positive("x")
     with pytest.raises(ProofError) as caught:
         t.equal((x + 1) ** 2, x**2 + 1, "freshman's dream")
@@ -49,7 +59,7 @@ def test_a_false_equality_is_rejected_with_what_is_left_over(t: Proof) -> None:
         (lambda x, y: sympy.Rational(1, 3), lambda x, y: sympy.Rational(333, 1000)),
     ],
 )
-def test_a_false_inequality_is_rejected(t: Proof, left: object, right: object) -> None:
+def test_a_false_inequality_is_rejected(t: Theorem, left: object, right: object) -> None:
     x, y = t.positive("x", "y")
     assert callable(left)
     assert callable(right)
@@ -58,13 +68,36 @@ def test_a_false_inequality_is_rejected(t: Proof, left: object, right: object) -
     assert not t.steps
 
 
-def test_a_true_inequality_whose_sign_is_not_visible_is_rejected_too(t: Proof) -> None:
+def test_a_true_inequality_whose_sign_is_not_visible_is_rejected_too(t: Theorem) -> None:
     x, y = t.positive("x", "y")
     with pytest.raises(ProofError):
         t.at_most(2 * x * y, x**2 + y**2, "true, but by a square")
 
 
-def test_a_denominator_that_may_vanish_is_rejected(t: Proof) -> None:
+def test_a_share_lies_between_0_and_1(t: Theorem) -> None:
+    share, other = t.share("m", "other")
+    t.at_most(share, 1, "at most 1")
+    t.at_most(share * other, share, "a share of a share")
+    t.at_most(0, (1 - share) * other, "what is left")
+    t.at_most(1 / (3 - share), sympy.Rational(1, 2), "in a denominator")
+    for left, right in ((1, share), (share + other, 1), (share, other), (1 - share, sympy.Rational(99, 100))):
+        with pytest.raises(ProofError):
+            t.at_most(left, right, "false at an end")
+
+
+def test_only_what_is_affine_in_a_share_is_read_off_its_ends(t: Theorem) -> None:
+    (share,) = t.share("m")
+    with pytest.raises(ProofError, match="not affine"):
+        t.at_most(0, (2 * share - 1) ** 2 - sympy.Rational(1, 2), "true at the ends, false between")
+
+
+def test_a_share_s_denominator_may_not_vanish_at_an_end(t: Theorem) -> None:
+    (share,) = t.share("m")
+    with pytest.raises(ProofError, match="may vanish"):
+        t.at_most(0, 1 / share, "division by zero")
+
+
+def test_a_denominator_that_may_vanish_is_rejected(t: Theorem) -> None:
     (x,) = t.nonnegative("x")
     (y,) = t.positive("y")
     for expression in (1 / x, x / x**2, 1 / (x * y), 1 / (x - y), 1 / (y - 1), y / (x * y + x)):
@@ -73,7 +106,7 @@ def test_a_denominator_that_may_vanish_is_rejected(t: Proof) -> None:
     t.equal(1 / (x + y), 1 / (y + x), "a positive part keeps a sum from vanishing")
 
 
-def test_floats_roots_and_unknown_symbols_are_rejected(t: Proof) -> None:
+def test_floats_roots_and_unknown_symbols_are_rejected(t: Theorem) -> None:
     (x,) = t.positive("x")
     unknown = sympy.Symbol("z"), sympy.Symbol("x")
     for expression in (0.1 * x, sympy.sqrt(x), sympy.exp(x), sympy.pi * x, *(u + x for u in unknown)):
@@ -81,36 +114,143 @@ def test_floats_roots_and_unknown_symbols_are_rejected(t: Proof) -> None:
             t.at_most(0, expression, "not rational")
 
 
-def test_a_symbol_of_sympys_own_that_only_looks_positive_is_unknown(t: Proof) -> None:
+def test_a_symbol_of_sympys_own_that_only_looks_positive_is_unknown(t: Theorem) -> None:
     t.positive("x")
     with pytest.raises(ProofError):
         t.at_most(0, sympy.Symbol("x", positive=True), "another symbol of the same name")
 
 
-def test_a_parametrization_must_be_inverse(t: Proof) -> None:
+def test_a_symbol_is_declared_once(t: Theorem) -> None:
+    t.nonnegative("x")
+    with pytest.raises(ProofError, match="declared twice"):
+        t.positive("x")
+
+
+def test_a_parametrization_must_be_inverse(t: Theorem) -> None:
     (x,) = t.positive("x")
     with pytest.raises(ProofError):
         t.parametrize({"p": 1 / (1 + x)}, {x: t.parameter("p")})
 
 
-def test_a_cost_below_one_of_its_cases_is_rejected(t: Proof) -> None:
-    (x,) = t.nonnegative("x")
-    with pytest.raises(ProofError):
-        t.costs(1 + x, {"small": 1, "large": 1 + 2 * x})
+def test_a_cost_below_one_of_its_cells_is_rejected(t: Theorem) -> None:
+    p, field = coin(t)
+    for too_little in (sympy.Integer(1), sympy.Rational(1, 2) + field, field / (2 - field)):
+        with pytest.raises(ProofError):
+            t.costs(too_little, {"kept": (p, 1 - p), "flipped": (1 - p, p)})
     assert not t.factors
 
 
-def test_a_cost_below_one_is_rejected(t: Proof) -> None:
-    (x,) = t.positive("x")
+def test_a_cost_below_one_is_rejected(t: Theorem) -> None:
+    _, field = coin(t)
     with pytest.raises(ProofError):
-        t.costs(1 / (1 + x), {})
+        t.costs((1 - field) / field, {"nothing is told": (1, 1)})
 
 
-def test_a_bound_is_exact_and_only_given_where_the_theorem_covers_the_parameters(t: Proof) -> None:
-    (x,) = t.nonnegative("x")
-    p = t.parameter("p")
-    t.parametrize({"p": (1 + x) / (2 + x)}, {x: p / (1 - p) - 1})
-    t.costs(1 + x, {"y = x": 1 + x})
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda p: {},
+        lambda p: {"kept": (p, 1 - p)},
+        lambda p: {"flipped": (1 - p, p)},
+        lambda p: {"kept": (p, p), "flipped": (1 - p, p)},
+        lambda p: {"kept": (2, p, 1 - p), "flipped": (1 - p, p)},
+        lambda p: {"kept": (p, 1 - p), "flipped": (1 - p, p), "a third": (1 - p, 1 - p)},
+        lambda p: {"kept": (2 * p, 1 - p), "flipped": (1 - 2 * p, p)},
+        lambda p: {"kept": (p, 1 - p), "more": (-1, p, p), "flipped": (1, p)},
+    ],
+    ids=["no cell", "one dropped", "the other dropped", "not the second", "counted twice", "too much", "below 0", "count"],
+)
+def test_cells_that_are_not_a_law_on_either_input_are_rejected(t: Theorem, law: Callable[[Any], Any]) -> None:
+    p, field = coin(t)
+    with pytest.raises(ProofError):
+        t.costs(field / (1 - field) * 1000, law(p))
+
+
+def test_a_theorem_without_a_cost_or_a_cost_without_a_law_concludes_nothing(t: Theorem) -> None:
+    _, field = coin(t)
+    t.at_most(0, 1, "a step that is not about the mechanism")
+    for conclude in (lambda: t.statement, lambda: t.bound({"p": Fraction(3, 4)}), lambda: t.costs(field / (1 - field))):
+        with pytest.raises(ProofError):
+            conclude()
+
+
+def test_a_cost_in_one_direction_only_concludes_nothing(t: Theorem) -> None:
+    gap, rest = t.positive("gap", "rest")
+    q, p = 1 / (1 + gap + rest), (1 + gap) / (1 + gap + rest)
+    p_field, q_field = t.parameter("p"), t.parameter("q")
+    t.parametrize({"p": p, "q": q}, {gap: p_field / q_field - 1, rest: (1 - p_field) / q_field})
+    t.costs(p_field / q_field, {"1": (p, q), "0": (1 - p, 1 - q)})
+    with pytest.raises(ProofError, match="exchanged"):
+        assert t.statement
+    t.costs((1 - q_field) / (1 - p_field), {"1": (q, p), "0": (1 - q, 1 - p)})
+    assert t.statement == "a mechanism is private with epsilon = log(p*(1 - q)/(q*(1 - p)))"
+
+
+def test_the_direction_that_is_missing_has_to_be_there_as_often(t: Theorem) -> None:
+    gap, rest = t.positive("gap", "rest")
+    q, p = 1 / (1 + gap + rest), (1 + gap) / (1 + gap + rest)
+    p_field, q_field = t.parameter("p"), t.parameter("q")
+    t.parametrize({"p": p, "q": q}, {gap: p_field / q_field - 1, rest: (1 - p_field) / q_field})
+    t.costs(p_field / q_field, {"1": (p, q), "0": (1 - p, 1 - q)}, times=2)
+    t.costs((1 - q_field) / (1 - p_field), {"1": (q, p), "0": (1 - q, 1 - p)})
+    with pytest.raises(ProofError, match="exchanged"):
+        assert t.statement
+
+
+def test_the_statement_s_bound_is_the_one_that_was_checked(t: Theorem) -> None:
+    p, field = coin(t)
+    t.costs(1000 * field / (1 - field), {"kept": (p, 1 - p), "flipped": (1 - p, p)}, times=3)
+    assert t.statement == "a mechanism is private with epsilon = 3*log(1000*p/(1 - p))"
+
+
+def test_no_less_is_said_only_of_a_bound_that_a_view_attains(t: Theorem) -> None:
+    p, field = coin(t)
+    t.costs(2 * field / (1 - field), {"kept": (p, 1 - p), "flipped": (1 - p, p)})
+    with pytest.raises(ProofError, match="attains"):
+        t.attained("by nothing")
+    tight = Theorem(mechanism="M", sentence="it")
+    p, field = coin(tight)
+    tight.costs(field / (1 - field), {"kept": (p, 1 - p), "flipped": (1 - p, p)})
+    tight.attained("kept")
+    assert tight.statement.endswith(", and no less")
+
+
+def test_a_view_that_never_happens_attains_nothing(t: Theorem) -> None:
+    p, field = coin(t)
+    (never,) = t.nonnegative("never")
+    t.costs(2 * field / (1 - field), {"none": (0 * never, 2 * p, 1 - p), "kept": (p, 1 - p), "flipped": (1 - p, p)})
+    with pytest.raises(ProofError, match="attains"):
+        t.attained("by no view")
+
+
+def test_a_loss_on_the_real_line_is_bounded_wherever_the_view_lies(t: Theorem) -> None:
+    (b,), field = t.positive("b"), t.parameter("scale")
+    t.parametrize({"scale": b}, {b: field})
+    with pytest.raises(ProofError):
+        t.loses(1 / field, lambda y: 2 * (t.distance(y, 1) - t.distance(y, 0)) / b, 0, 1)
+    with pytest.raises(ProofError):
+        t.loses(sympy.Integer(0), lambda y: (t.distance(y, 1) - t.distance(y, 0)) / b, 0, 1)
+    with pytest.raises(ProofError, match="no sign is visible"):
+        t.loses(1 / field, lambda y: (t.distance(y, sympy.Rational(1, 2)) - t.distance(y, 0)) / b, 0, 1)
+    assert not t.factors
+
+
+def test_a_sum_counts_every_factor_of_the_theorem_before(t: Theorem) -> None:
+    p, field = coin(t)
+    t.costs(field / (1 - field), {"kept": (p, 1 - p), "flipped": (1 - p, p)}, times=5)
+    whole = Theorem(mechanism="M", sentence="all")
+    (nats,) = whole.positive("nats")
+    whole.parametrize({"a": nats}, {nats: whole.parameter("a")})
+    for parts in ([], [(5, nats), (1, nats)], [(6, nats)]):
+        with pytest.raises(ProofError):
+            whole.sums(5 * whole.parameter("a"), t, parts)
+    whole.sums(5 * whole.parameter("a"), t, [(5, nats)])
+    assert whole.statement == "all is private with epsilon = 5*a"
+
+
+def test_a_bound_is_exact_and_only_given_where_the_theorem_covers_the_parameters(t: Theorem) -> None:
+    p, field = coin(t)
+    t.costs(field / (1 - field), {"kept": (p, 1 - p), "flipped": (1 - p, p)})
     assert t.bound({"p": Fraction(3, 4)}) == [(Fraction(1), Fraction(3), False)]
     assert t.bound({"p": Fraction(1, 2)}) == [(Fraction(1), Fraction(1), False)]
     assert t.bound({"p": Fraction(1, 3)}) is None
@@ -118,10 +258,17 @@ def test_a_bound_is_exact_and_only_given_where_the_theorem_covers_the_parameters
         t.bound({"q": Fraction(3, 4)})
 
 
-def test_a_theorem_is_about_its_mechanism_only(t: Proof) -> None:
+def test_a_theorem_is_about_its_mechanism_only(t: Theorem) -> None:
     assert t.at(object()) is None
 
 
-def test_an_admission_is_kept(t: Proof) -> None:
+def test_a_lemma_covers_nothing_and_needs_a_step() -> None:
+    lemma = Lemma(sentence="everything is private")
+    assert lemma.at(object()) is None
+    with pytest.raises(ProofError, match="single step"):
+        assert lemma.statement
+
+
+def test_an_admission_is_kept(t: Theorem) -> None:
     t.admit("a step", "a book")
     assert t.admissions == ["a step (a book)"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
 
 from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import Contradiction
 from ldpaudit.evidence import Evidence
 from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.plan import Guarantee
@@ -23,12 +24,17 @@ CLAIM = Claim("c", Guarantee(Fraction(1)), Fraction(1), Fraction(0), REPLACE_ONE
 class Checked:
     """A checked proof of an epsilon."""
 
-    epsilon: Fraction
+    proved: Fraction
     admissions: tuple[str, ...] = ()
     theorem: str = "a theorem"
+    tight: bool = False
+
+    @property
+    def epsilon(self) -> Enclosure:
+        return Enclosure.of(self.proved, source="the proof")
 
     def covers(self, claim: Claim) -> bool:
-        return claim.ceiling is not None and self.epsilon <= claim.ceiling
+        return claim.ceiling is not None and self.proved <= claim.ceiling
 
 
 def enclosure(low: float, high: float, rigour: Rigour = Rigour.INTERVAL) -> Enclosure:
@@ -68,6 +74,26 @@ def test_where_proof_and_evidence_contradict_the_code_is_not_the_theorems_mechan
     verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(1.1)], [Checked(Fraction(1))])
     assert verdict.outcome is Outcome.REFUTED
     assert "the code is not the theorem's mechanism" in verdict.reason
+
+
+def test_a_proof_below_a_certified_lower_bound_is_an_internal_error_that_names_both() -> None:
+    with pytest.raises(Contradiction, match=r"'an enclosure' gives epsilon >= 0\.9, but 'a proof' gives epsilon <= 0;"):
+        judge(CLAIM, [Enclosure(0.9, 1.0, Rigour.INTERVAL, "an enclosure")], [], [Checked(Fraction(0), theorem="a proof")])
+
+
+def test_a_proof_that_no_epsilon_is_smaller_contradicts_a_bound_that_is_smaller_at_delta_0_alone() -> None:
+    tight = Checked(Fraction(1), tight=True)
+    with pytest.raises(Contradiction, match="internal error"):
+        judge(CLAIM, [enclosure(0.8, 0.9)], [], [tight])
+    assert judge(replace(CLAIM, delta=Fraction(1, 10)), [enclosure(0.8, 0.9)], [], [tight]).outcome is Outcome.PROVED
+    assert judge(CLAIM, [enclosure(0.8, 0.9)], [], [Checked(Fraction(1))]).outcome is Outcome.PROVED
+
+
+def test_two_enclosures_of_one_number_that_do_not_meet_are_an_internal_error() -> None:
+    with pytest.raises(Contradiction):
+        judge(CLAIM, [enclosure(0.8, 0.9), enclosure(0.95, 1.0)], [], [])
+    floats = [enclosure(0.8, 0.9), enclosure(0.95, 1.0, Rigour.FLOAT)]
+    assert judge(CLAIM, floats, [], []).outcome is Outcome.BOUNDED
 
 
 def test_a_float_enclosure_never_decides() -> None:
