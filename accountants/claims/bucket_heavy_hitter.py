@@ -16,6 +16,7 @@ is true all the same.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -276,6 +277,22 @@ def theorem_4_8(s: Setting, squares: Fraction = Fraction(0)) -> Printed:
     return Printed("HKR12 Theorem 4.8", sentence, float(s.beta), bound, (possible,), attained=False)
 
 
+def spread_evenly(s: Setting, count: int) -> Fraction:
+    """c: the sum of the squares of the other values' counts, where all others than `count` users hold them evenly."""
+    each, more = divmod(s.users - count, s.domain - 1)
+    return Fraction((s.domain - 1 - more) * each**2 + more * (each + 1) ** 2)
+
+
+def heavy_hitter(s: Setting) -> int | None:
+    """Least count that meets Theorem 4.8's condition where the others are held evenly; None where not even n does."""
+
+    def meets(count: int) -> bool:
+        return count >= theorem_4_8_lead(s, spread_evenly(s, count)).high
+
+    # The more hold it, the fewer are left to be in its way.
+    return bisect_left(range(s.users + 1), True, key=meets) if meets(s.users) else None
+
+
 def least_users(s: Setting) -> int:
     """Fewest users with whom Theorem 4.8's condition can be met, by a value that all of them hold."""
     one = theorem_4_8_lead(Setting(s.epsilon, s.delta, s.beta, s.domain, 1), Fraction(0))
@@ -283,8 +300,8 @@ def least_users(s: Setting) -> int:
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:
-    """Every statement about Algorithm 3, for a heavy hitter among users who hold one value each."""
-    squares = Fraction(s.users)  # the other counts are ones
+    """Every statement about Algorithm 3, for a heavy hitter as rare as Theorem 4.8 allows among users of even other counts."""
+    squares = spread_evenly(s, heavy_hitter(s) or 0)
     return (
         theorem_2_5(s.epsilon, s.delta, s.mechanism.coordinates),
         *theorem_4_3(s),
@@ -305,14 +322,14 @@ def examples() -> tuple[Setting, ...]:
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:
-    """Theorem 4.8, for a heavy hitter with the count that it asks for; nothing where that is more than all users."""
-    m, count = s.mechanism, math.ceil(theorem_4_8_lead(s, Fraction(0)).high)
-    if count > s.users:
+    """Theorem 4.8, for a heavy hitter with the least count that it asks for; nothing where not even all users are enough."""
+    m, count = s.mechanism, heavy_hitter(s)
+    if count is None:
         return ()
 
     def data(rng: np.random.Generator) -> NDArray[np.int64]:
         heavy = int(rng.integers(s.domain))
-        rest = (heavy + rng.integers(1, s.domain, s.users - count)) % s.domain
+        rest = (heavy + 1 + np.arange(s.users - count) % (s.domain - 1)) % s.domain
         return np.concatenate([np.full(count, heavy), rest])
 
     def error(data: NDArray[np.int64], counts: NDArray[np.float64]) -> float:

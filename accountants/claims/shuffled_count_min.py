@@ -7,9 +7,10 @@ Lemma 4.10 and 1/3 of the Chernoff bounds are reconstructed from its proof; the 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import flint
 import numpy as np
@@ -46,6 +47,42 @@ _RUNNABLE = 1 << 22
 """Largest number of users' values, and of values in the domain, for which a run is simulated."""
 
 
+@dataclass(frozen=True)
+class Setting:
+    """Parameters of Algorithm 2, and the delta at which what it costs is judged; see `ShuffledCountMin` for the others."""
+
+    users: int
+    domain: int
+    rows: int
+    buckets: int
+    gamma: Fraction
+    held: int = 1
+    seed: int = 0
+    delta: Fraction = DELTA
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise ValueError(f"Setting needs 0 < delta < 1, got delta={self.delta}")
+        _ = self.mechanism  # refuses the rest
+
+    @property
+    def mechanism(self) -> ShuffledCountMin:
+        """Algorithm 2 with these parameters."""
+        return ShuffledCountMin(self.users, self.domain, self.rows, self.buckets, self.gamma, self.held, self.seed)
+
+    @classmethod
+    def of(cls, m: ShuffledCountMin, delta: Fraction = DELTA) -> Self:
+        """A mechanism, judged at a delta."""
+        return cls(m.users, m.domain, m.rows, m.buckets, m.gamma, m.held, m.seed, delta)
+
+    @classmethod
+    def as_printed(
+        cls, epsilon: Fraction, delta: Fraction, users: int, domain: int, held: int = 1, seed: int = 0
+    ) -> Self:
+        """Theorem 4.7's parameters, judged at its delta; see `ShuffledCountMin.as_printed`."""
+        return cls.of(ShuffledCountMin.as_printed(epsilon, delta, users, domain, held, seed), Fraction(delta))
+
+
 def printed_epsilon(m: ShuffledCountMin, delta: Number) -> Enclosure:
     r"""The epsilon that Lemma 4.10 promises at this gamma: :math:`k\tau \sqrt{90 \ln(2k\tau/\delta) / (\gamma n)}`."""
     cells, share = m.held * m.rows, 90 / (m.gamma * m.users)
@@ -53,9 +90,9 @@ def printed_epsilon(m: ShuffledCountMin, delta: Number) -> Enclosure:
     return narrow(lambda: cells * (ball(share) * ball(lines).log()).sqrt(), "GGKPV Lemma 4.10")
 
 
-def hypotheses(m: ShuffledCountMin, epsilon: float) -> tuple[Hypothesis, ...]:
+def hypotheses(m: ShuffledCountMin, epsilon: float, delta: Number) -> tuple[Hypothesis, ...]:
     """Of Lemma 4.10 and Theorem 4.7."""
-    least = math.ceil(180 * m.held**2 * m.rows**2 * math.log(2 * m.held * m.rows / DELTA) / min(epsilon, 1.0) ** 2)
+    least = math.ceil(180 * m.held**2 * m.rows**2 * math.log(2 * m.held * m.rows / delta) / min(epsilon, 1.0) ** 2)
     return (
         Hypothesis("gamma <= 1/2 (Lemma 4.12's, by which it is proved)", m.gamma <= Fraction(1, 2)),
         Hypothesis("0 <= epsilon <= 1", epsilon <= 1),
@@ -65,15 +102,13 @@ def hypotheses(m: ShuffledCountMin, epsilon: float) -> tuple[Hypothesis, ...]:
     )
 
 
-def printed(m: ShuffledCountMin, delta: Number = DELTA) -> tuple[Printed, ...]:
+def printed(s: Setting) -> tuple[Printed, ...]:
     """Every claim about Algorithm 2 at these parameters.
 
     Parameters
     ----------
-    m : ShuffledCountMin
-        Its gamma decides which epsilon is printed.
-    delta : number
-        In (0, 1): of the privacy claims.
+    s : Setting
+        Its gamma and delta decide which epsilon is printed.
 
     Returns
     -------
@@ -81,12 +116,13 @@ def printed(m: ShuffledCountMin, delta: Number = DELTA) -> tuple[Printed, ...]:
         Lemma 4.10 for both relations and its proof, Lemmas 4.11 and 4.12 where it uses them, Theorem 4.7, Lemmas 4.8
         and 4.9.
     """
-    return (*_privacy(m, delta), *_tools(m, delta), *_collisions(m), *_blanket(m), *_messages(m, delta))
+    m = s.mechanism
+    return (*_privacy(m, s.delta), *_tools(m, s.delta), *_collisions(m), *_blanket(m), *_messages(m, s.delta))
 
 
 def _privacy(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
     epsilon = printed_epsilon(m, delta).high
-    conditions = hypotheses(m, epsilon)
+    conditions = hypotheses(m, epsilon, delta)
     worst = worst_replaced(m.users, m.gamma, m.held, m.rows)
     profiles: dict[str, PrivacyProfile] = {"a set replaced, any hash functions": worst}
     if m.held > 1:
@@ -251,18 +287,18 @@ def sufficient_gamma(m: ShuffledCountMin, epsilon: Number, delta: Number) -> Fra
     return Fraction(crossing(cost, epsilon, min(guess, 0.4), 1.05, _RELATIVE)[1])
 
 
-def examples() -> tuple[ShuffledCountMin, ...]:
+def examples() -> tuple[Setting, ...]:
     """Theorem 4.7's parameters for three sizes; then a blanket of nearly all cells, and a thin one."""
     return (
-        ShuffledCountMin.as_printed(1, DELTA, users=10**6, domain=2**10),
-        ShuffledCountMin.as_printed(1, DELTA, users=10**7, domain=2**20),
-        ShuffledCountMin.as_printed(1, DELTA, users=10**6, domain=2**6, held=2),
-        ShuffledCountMin(10**4, domain=2, rows=2, buckets=2 * 10**4, gamma=Fraction(9999, 10**4)),
-        ShuffledCountMin(1000, domain=16, rows=1, buckets=2000, gamma=Fraction(1, 50)),
+        Setting.as_printed(Fraction(1), DELTA, users=10**6, domain=2**10),
+        Setting.as_printed(Fraction(1), DELTA, users=10**7, domain=2**20),
+        Setting.as_printed(Fraction(1), DELTA, users=10**6, domain=2**6, held=2),
+        Setting(10**4, domain=2, rows=2, buckets=2 * 10**4, gamma=Fraction(9999, 10**4)),
+        Setting(1000, domain=16, rows=1, buckets=2000, gamma=Fraction(1, 50)),
     )
 
 
-def accuracy(m: ShuffledCountMin) -> tuple[Accuracy, ...]:
+def accuracy(s: Setting) -> tuple[Accuracy, ...]:
     r"""Lemma 4.8 for one query and for all: errors and the probabilities with which they may be exceeded.
 
     .. math:: P[|\hat x_j - x_j| > t] \le (kn/s)^\tau + 2\tau e^{-t^2/(3\gamma n)}, \qquad
@@ -270,7 +306,7 @@ def accuracy(m: ShuffledCountMin) -> tuple[Accuracy, ...]:
 
     Parameters
     ----------
-    m : ShuffledCountMin
+    s : Setting
         With as many users and values as a simulation can run; otherwise there are no statements.
 
     Returns
@@ -278,6 +314,7 @@ def accuracy(m: ShuffledCountMin) -> tuple[Accuracy, ...]:
     tuple of Accuracy
         Errors in users.
     """
+    m = s.mechanism
     if max(m.users * m.held, m.domain) > _RUNNABLE or m.expected_noise == 0:
         return ()
     share = float(Fraction(m.held * m.users, m.buckets)) ** m.rows

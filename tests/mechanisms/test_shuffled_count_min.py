@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account, audit
+from ldpaudit import account, audit, literature
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.claims.shuffled_count_min import (
+    Setting,
     accuracy,
     blanket_error,
     examples,
@@ -281,9 +282,21 @@ def test_lemma_4_10_holds_for_replaced_sets_and_fails_where_a_user_leaves() -> N
     assert all(of(claims, "Lemma 4.8"))
 
 
+def test_claims_are_judged_at_the_delta_that_is_given() -> None:
+    claims = {delta: printed(Setting.as_printed(F(1), delta, 10**6, 2**10)) for delta in (F(1, 10**6), F(1, 10**3))}
+    for delta, found in claims.items():
+        assert f"epsilon at delta={float(delta):g}" in found[0].sentence
+        assert found[0].claimed == pytest.approx(1, rel=1e-9)
+    (strict, *_), (lax, *_) = claims.values()
+    assert lax.found.high < strict.found.high
+    assert literature.settings("shuffled_count_min", {"epsilon": 1, "delta": F(1, 10**3), "users": 10**6, "domain": 2**10}) == (
+        Setting.as_printed(F(1), F(1, 10**3), 10**6, 2**10),
+    )
+
+
 def test_lemma_4_10_fails_for_more_heads_than_tails() -> None:
-    m = examples()[3]
-    claims = printed(m)
+    m = examples()[3].mechanism
+    claims = printed(examples()[3])
     assert m.gamma * m.users >= 90 * m.rows**2 * math.log(2 * m.rows * 10**6)
     assert of(claims, "a set replaced") == [False]
     assert of(claims, "Lemma 4.12") == [False]
@@ -324,7 +337,7 @@ def test_the_printed_noise_is_hundreds_of_times_what_is_enough(
 def test_a_simulation_keeps_what_lemma_4_8_promises() -> None:
     m = ShuffledCountMin(2000, 64, 7, 8000, F(1, 20), held=2)
     rng = np.random.default_rng(5)
-    for promise in accuracy(m):
+    for promise in accuracy(Setting.of(m)):
         errors = []
         for _ in range(100):
             data = promise.data(rng)
@@ -332,7 +345,7 @@ def test_a_simulation_keeps_what_lemma_4_8_promises() -> None:
         missed = sum(error > promise.alpha for error in errors)
         assert stats.binom.sf(missed - 1, 100, promise.beta) > LEVEL
         assert max(errors) > promise.alpha / 20
-    assert accuracy(replace(m, users=10**9)) == ()
+    assert accuracy(Setting.of(replace(m, users=10**9))) == ()
 
 
 def test_the_theorems_are_about_the_code() -> None:
@@ -391,6 +404,6 @@ def test_a_view_estimates_the_counts_of_its_two_values() -> None:
 
 def test_a_claim_about_sets_that_cannot_be_disjoint_is_not_refuted_by_them() -> None:
     m = ShuffledCountMin(30, 3, 1, 4, F(99, 100), held=2)
-    claims = {c.sentence: c for c in printed(m) if "any hash functions" in c.sentence}
+    claims = {c.sentence: c for c in printed(Setting.of(m)) if "any hash functions" in c.sentence}
     assert all(not c.attained and c.holds is None for c in claims.values())
     assert claims
