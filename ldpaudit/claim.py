@@ -15,16 +15,28 @@ SLACK = Fraction(1, 10**9)
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A condition of the theorem behind a claim, and whether it holds for these parameters."""
+    """A condition of the theorem behind a claim.
+
+    Parameters
+    ----------
+    sentence : str
+        What is required.
+    holds : bool or None
+        Whether it is met at these parameters; None where that can be neither seen nor derived.
+    stated : bool
+        False for a condition that the theorem needs and does not state: where it is not met, the theorem may fail, and the
+        failure is the theorem's.
+    """
 
     sentence: str
-    holds: bool
+    holds: bool | None
+    stated: bool = True
 
 
 def require(theorem: str, hypotheses: Iterable[Hypothesis], found: str) -> None:
     """Raise ValueError where a hypothesis of a theorem does not hold: it names the first, and what was found."""
     for each in hypotheses:
-        if not each.holds:
+        if each.holds is False:
             raise ValueError(f"{theorem} needs {each.sentence}, got {found}")
 
 

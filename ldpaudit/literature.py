@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import pkgutil
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,10 +22,33 @@ from ldpaudit.registry import construct, find
 _NUMBER = re.compile(r"(?<![A-Za-z\d/.])\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:/\d+)?")
 
 
-def stems() -> list[str]:
-    """Stems whose source prints claims: those with a file in the claims room that judges them."""
+PAPERS = ("HKR12", "STEMMER", "GGKPV", "JRUW18", "TRIEHH")
+"""The sources, as the rows name them."""
+
+
+def stems(paper: str | None = None) -> list[str]:
+    """Stems whose source prints claims: those with a file in the claims room that judges them.
+
+    Parameters
+    ----------
+    paper : str or None
+        Only those of this source, one of `PAPERS`.
+
+    Raises
+    ------
+    ValueError
+        Where it is no source of ours.
+    """
+    if paper is not None and paper not in PAPERS:
+        raise ValueError(f"claims needs a paper among {', '.join(PAPERS)}, got {paper!r}")
     named = {module.name for module in pkgutil.iter_modules(room.__path__)}
-    return [stem for stem in mechanisms.stems() if stem in named and hasattr(_claims(stem), "printed")]
+    known = [stem for stem in mechanisms.stems() if stem in named and hasattr(_claims(stem), "printed")]
+    return [stem for stem in known if paper in (None, _claims(stem).PAPER)]
+
+
+def of_paper(claims: Iterable[Printed], paper: str | None) -> tuple[Printed, ...]:
+    """Those of one source; all where none is named."""
+    return tuple(claim for claim in claims if paper is None or claim.where.startswith(paper))
 
 
 def _claims(stem: str) -> Any:
@@ -173,35 +195,69 @@ def measure(setting: Any, claim: Accuracy, runs: int, seed: int, confidence: flo
     return Measured(claim, runs, failures, float(rate.low), float(rate.high), confidence, float(median), float(upper))
 
 
+TRUTH = {True: "true", False: "false", None: "open"}
+"""Of a variant, which is nobody's claim: words that accuse nobody."""
+_ORDER = (*(each.value for each in Standing), *TRUTH.values())
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One sentence over several settings, "..." where their numbers differ."""
+    """One sentence over several settings, "..." where their numbers differ.
+
+    Parameters
+    ----------
+    where, sentence, stem : str
+        Source and number; what it says; of which mechanism.
+    provenance, reading, variant : str
+        See `Printed`.
+    standings : tuple of Standing
+        At each setting.
+    outcomes : tuple of bool or None
+        Whether the sentence is true at each setting, whether or not the source claims it there.
+    looseness : tuple of float
+        Claimed over found, at the settings where that is decided and every hypothesis that the source states is met.
+    """
 
     where: str
     sentence: str
     stem: str
+    provenance: str
+    reading: str
+    variant: str
+    standings: tuple[Standing, ...]
     outcomes: tuple[bool | None, ...]
     looseness: tuple[float, ...]
 
     @property
     def verdict(self) -> str:
-        """Of all settings together."""
-        counts = Counter(map(Standing.of, self.outcomes))
-        found = [(each.value, counts[each]) for each in Standing if counts[each]]
-        return found[0][0] if len(found) == 1 else ", ".join(f"{word} {n}x" for word, n in found)
+        """Of all settings together; of a variant, whether it is true, which says nothing of the source."""
+        words = [TRUTH[each] for each in self.outcomes] if self.variant else [each.value for each in self.standings]
+        several = [(word, words.count(word)) for word in dict.fromkeys((*_ORDER, *words)) if word in words]
+        return several[0][0] if len(several) == 1 else ", ".join(f"{word} {n}x" for word, n in several)
 
 
 def summary(stem: str, claims: Iterable[Printed]) -> list[Row]:
     """A row for each sentence among claims about a stem, at whatever settings."""
-    rows: dict[tuple[str, str], list[Printed]] = {}
+    rows: dict[tuple[str, ...], list[Printed]] = {}
     for claim in claims:
-        rows.setdefault((claim.where, _NUMBER.sub("#", claim.sentence)), []).append(claim)
-    return [_row(stem, where, found) for (where, _), found in rows.items()]
+        said, read = (_NUMBER.sub("#", text) for text in (claim.sentence, claim.reading))
+        rows.setdefault((claim.where, said, read, claim.variant), []).append(claim)
+    return [_row(stem, found) for found in rows.values()]
 
 
-def _row(stem: str, where: str, found: list[Printed]) -> Row:
-    ratios = tuple(c.looseness for c in found if c.holds is not None)
-    return Row(where, _common([c.sentence for c in found]), stem, tuple(c.holds for c in found), ratios)
+def _row(stem: str, found: list[Printed]) -> Row:
+    one = found[0]
+    return Row(
+        one.where,
+        _common([c.sentence for c in found]),
+        stem,
+        one.provenance.value,
+        _common([c.reading for c in found]),
+        one.variant,
+        tuple(c.standing for c in found),
+        tuple(c.holds for c in found),
+        tuple(c.looseness for c in found if c.holds is not None and c.standing is not Standing.OUTSIDE),
+    )
 
 
 def _common(sentences: list[str]) -> str:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.composition.theorems import hkr12_growth
 from ldpaudit.accountants.numerics.balls import ball
@@ -40,6 +40,10 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Guarantee, Repeat, Run
 from ldpaudit.profile import Number, PrivacyProfile, bracket
 
+PAPER = "HKR12"
+"""Whose claims these are."""
+
+_ABSENT = "histograms of size 1 leave no room for an absent user"
 _SPLITS = 64
 """Ways to split the heavy hitter's lead between W and z that are tried."""
 
@@ -84,7 +88,8 @@ def theorem_2_5(epsilon: Number, delta: Number, times: int) -> Printed:
         rigour=Rigour.INTERVAL, source=f"composition of {times} randomized responses",
     )  # fmt: skip
     sentence = f"delta of T={times} mechanisms at epsilon={float(epsilon):g}"
-    return Printed("HKR12 Theorem 2.5", sentence, float(delta), found)
+    inside = Hypothesis("0 < epsilon, delta < 1", 0 < epsilon < 1 and 0 < delta < 1)
+    return Printed("HKR12 Theorem 2.5", sentence, float(delta), found, (inside,))
 
 
 def claims(s: Setting) -> tuple[Claim, ...]:
@@ -92,8 +97,8 @@ def claims(s: Setting) -> tuple[Claim, ...]:
     m = s.mechanism
     hypotheses = (
         Hypothesis("0 < epsilon, delta < 1 (Theorem 2.5)", 0 < s.epsilon < 1 and 0 < s.delta < 1),
-        Hypothesis("log(12 N) and 8 log(1/beta) are whole, or the noise is for whole ones (not stated)",
-                   m.scale >= printed_scale(s, m.coordinates).low),
+        Hypothesis("log(12 N) and 8 log(1/beta) are whole, or the noise is for whole ones",
+                   m.scale >= printed_scale(s, m.coordinates).low, stated=False),
     )  # fmt: skip
     where = "HKR12 Theorem 4.3"
     return tuple(
@@ -108,20 +113,25 @@ def printed_scale(s: Setting, coordinates: int) -> Enclosure:
 
 
 def theorem_4_3(s: Setting) -> tuple[Printed, ...]:
-    """The Bucket mechanism is (epsilon, delta)-private: read literally, for replace-one, for add-remove."""
-    m, claim = s.mechanism, claims(s)[0]
+    """The Bucket mechanism is (epsilon, delta)-private: read literally, and where a value is replaced, for two readings of b.
+
+    The formula of b has log(12 N) and 8 log(1/beta) where the numbers of rows and trials stand, which are whole.
+    """
+    where, inside = "HKR12 Theorem 4.3", claims(s)[0].hypotheses[:1]
     vacuous = Enclosure.of(0, source="no two histograms of size 1 are at distance 1")
-    profiles = {
-        "two values, these public vectors": account(m),
-        "a value and an absent user, these public vectors": account(m, ADD_REMOVE),
-        "two values, any public vectors": whatever_the_vectors(m),
-    }
-    literal = Printed("HKR12 Theorem 4.3", "read literally", float(s.epsilon), vacuous, claim.hypotheses)
-    return literal, *(
-        Printed("HKR12 Theorem 4.3", f"epsilon at delta={float(s.delta):g}, {which}", float(s.epsilon),
-                profile.epsilon(s.delta), claim.hypotheses)
-        for which, profile in profiles.items()
-    )  # fmt: skip
+    literal = "neighbours are histograms at distance 1, and a user's histogram has size 1"
+    rows = [Printed(where, "read literally", float(s.epsilon), vacuous, inside, reading=literal)]
+    whole = replace(s.mechanism, scale=Fraction(printed_scale(s, s.mechanism.coordinates).high))
+    for m, noise in ((s.mechanism, "noise by the formula"), (whole, "noise for whole numbers of rows and trials")):
+        for profile, which, variant in (
+            (account(m), "two values, these public vectors", ""),
+            (whatever_the_vectors(m), "two values, any public vectors", ""),
+            (account(m, ADD_REMOVE), "a value and an absent user, these public vectors", _ABSENT),
+        ):
+            sentence = f"epsilon at delta={float(s.delta):g}, {which}"
+            found = profile.epsilon(s.delta)
+            rows.append(Printed(where, sentence, float(s.epsilon), found, inside, reading=noise, variant=variant))
+    return tuple(rows)
 
 
 def whatever_the_vectors(m: BucketHeavyHitter) -> PrivacyProfile:
@@ -164,9 +174,10 @@ def lemma_4_5(k: int) -> tuple[Printed, ...]:
     proved = narrow(lambda: 2 * (k * pi()).sqrt() * ball(-exponent).exp(), "the lemma's proof")
     printed = narrow(lambda: 2 * (k * pi()).sqrt() * ball(exponent).exp(), "the lemma's sentence")
     return (
-        Printed("HKR12 Lemma 4.5", f"the constant C_{k}, as proved", 1.0004, proved),
-        Printed("HKR12 Lemma 4.5", f"the constant C_{k}, as printed", 1.0004, printed),
-    )
+        Printed("HKR12 Lemma 4.5", f"the constant C_{k}", 1.0004, proved, provenance=Provenance.DERIVED,
+                reading="the exponent's sign is that of its proof"),
+        Printed("HKR12 Lemma 4.5", f"the constant C_{k}", 1.0004, printed, reading="the exponent's sign is as printed"),
+    )  # fmt: skip
 
 
 def noise_tail(users: int, reach: flint.arb) -> flint.arb:
@@ -224,10 +235,9 @@ def lemma_4_6(s: Setting, squares: Fraction, rows: int) -> Printed:
         lead = first + ball(b) * flint.arb(6 * s.users).sqrt() * ball(6 * rows / s.beta).log()
         return misplaced(s, lead, squares, rows, b)
 
-    independent = Hypothesis("the hash functions are pairwise independent (they are not, and need not be)", False)
     bound = narrow(found, "Chebyshev and Chernoff", Rigour.INTERVAL)
     sentence = "probability that a row misplaces the heavy hitter"
-    return Printed("HKR12 Lemma 4.6", sentence, float(2 * s.beta / 3), bound, (independent,), attained=False)
+    return Printed("HKR12 Lemma 4.6", sentence, float(2 * s.beta / 3), bound, attained=False)
 
 
 def lemma_4_7(s: Setting, beta: Fraction = Fraction(1, 4)) -> Printed:
@@ -305,6 +315,7 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     return (
         theorem_2_5(s.epsilon, s.delta, s.mechanism.coordinates),
         *theorem_4_3(s),
+        *lemma_4_5(2),
         *lemma_4_5(2 * math.ceil(math.log(1 / s.beta) + 1)),
         lemma_4_6(s, squares, s.mechanism.rows),
         lemma_4_7(s, s.beta),

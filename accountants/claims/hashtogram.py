@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
 from ldpaudit.accountants.claims.sentence import Printed
-from ldpaudit.accountants.claims.sign_oracle import ONE_EPSILON
+from ldpaudit.accountants.claims.sign_oracle import ABOUT, NO_CONSTANT
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.profile import Number
+
+PAPER = "STEMMER"
+"""Whose claims these are."""
 
 
 def query_error(m: Hashtogram, users: int, beta: Number) -> Enclosure:
@@ -71,12 +73,12 @@ def printed(m: Hashtogram) -> tuple[Printed, ...]:
     """The slide "Our results" for the optimized oracle, its epsilon read as the coin's bias; its constants as 1."""
     eta, beta = m.p - Fraction(1, 2), Fraction(1, 20)
     claimed = math.sqrt(m.users * math.log(1 / beta)) / float(eta)
+    said = "a query's error at beta = 1/20 is at most sqrt(n ln(1/beta))/epsilon"
+    found = query_error(m, m.users, beta)
     return (
         Printed("STEMMER, hashtogram", "truth with probability 1/2 + epsilon is epsilon-LDP", float(eta),
-                account(m).epsilon(0), (ONE_EPSILON,)),
-        Printed("STEMMER, hashtogram", "a query's error at beta = 1/20 is at most sqrt(n ln(1/beta))/epsilon", claimed,
-                query_error(m, m.users, beta), (Hypothesis("the constant is 1 (none is printed)", False),),
-                attained=False),
+                account(m).epsilon(0), variant=ABOUT),
+        Printed("STEMMER, hashtogram", said, claimed, found, attained=False, variant=NO_CONSTANT),
     )  # fmt: skip
 
 

@@ -69,7 +69,7 @@ class Published:
     def standing(self) -> Standing:
         """What may be said of it here; a conjecture that a certified lower end exceeds fails."""
         if self.printed is None:
-            return Standing.UNMET
+            return Standing.OUTSIDE
         if self.printed.holds is False:
             return Standing.FAILS
         if not self.proved:

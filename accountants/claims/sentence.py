@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, StrEnum
 from fractions import Fraction
 
 from ldpaudit.claim import Hypothesis
@@ -18,8 +18,9 @@ class Standing(Enum):
     HOLDS = "holds"
     FAILS = "FAILS"
     OPEN = "open"
+    OUTSIDE = "outside"
+    VARIANT = "variant"
     CONJECTURE = "conjecture"
-    UNMET = "hypothesis not met"
 
     @classmethod
     def of(cls, holds: bool | None) -> Standing:
@@ -32,8 +33,23 @@ class Standing(Enum):
         return {
             Standing.FAILS: "it is below the certified lower end, so it is false here",
             Standing.OPEN: "it lies between the certified ends: not shown to hold, not refuted",
+            Standing.OUTSIDE: "a hypothesis that it states is not met here, so nothing is claimed",
+            Standing.VARIANT: "a question of ours, which its source does not answer",
             Standing.CONJECTURE: "nobody has proved it, so it certifies nothing",
         }.get(self, "")
+
+
+class Provenance(StrEnum):
+    """Where the sentence comes from."""
+
+    PRINTED = "printed"
+    """It stands in the source."""
+    RESTORED = "restored"
+    """The source's formula is illegible or hidden in an O; it is that of a public implementation or a note on it."""
+    DERIVED = "derived"
+    """The source states it without constants; they are derived from its proof."""
+    MEMORY = "from memory"
+    """Nobody has compared it with the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +67,13 @@ class Printed:
     found : Enclosure
         Of the quantity, or of an upper bound of it (`attained` is False).
     hypotheses : tuple of Hypothesis
-        Those of the theorem, and those that it needs but does not state.
+        Those of the theorem, and those that it needs but does not state (`Hypothesis.stated`).
+    provenance : Provenance
+        Where the sentence comes from.
+    reading : str
+        How a text that leaves something open was read, for this row; the other readings are rows of their own.
+    variant : str
+        Why this is no claim of the source's, but a question of ours: another relation, another release; else empty.
     attained : bool
         Whether `found` is the quantity itself, so that a `found` above the claim refutes it.
     rounding : number
@@ -65,6 +87,9 @@ class Printed:
     hypotheses: tuple[Hypothesis, ...] = ()
     attained: bool = True
     rounding: Number = 0
+    provenance: Provenance = Provenance.PRINTED
+    reading: str = ""
+    variant: str = ""
 
     @property
     def holds(self) -> bool | None:
@@ -78,8 +103,23 @@ class Printed:
 
     @property
     def standing(self) -> Standing:
-        """The same in a word."""
+        """What may be said of the source: a failure only where it claims the sentence, and its hypotheses are met."""
+        if self.variant:
+            return Standing.VARIANT
+        if any(each.stated and each.holds is False for each in self.hypotheses):
+            return Standing.OUTSIDE
         return Standing.of(self.holds)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader has to know of the row: why it is a variant, how it was read, and hypotheses not met or unseen."""
+        said = [f"a variant: {self.variant}"] if self.variant else []
+        said += [f"read: {self.reading}"] if self.reading else []
+        for each in self.hypotheses:
+            if each.holds is not True:
+                words = "unseen" if each.holds is None else "not met"
+                said.append(f"{words}{'' if each.stated else ', and not stated'}: {each.sentence}")
+        return tuple(said)
 
     @property
     def agrees(self) -> bool:
@@ -92,7 +132,7 @@ class Printed:
         return float(self.claimed) / self.found.high if self.found.high else float("inf")
 
     def __str__(self) -> str:
-        missing = "".join(f"; not met: {h.sentence}" for h in self.hypotheses if not h.holds)
+        missing = "".join(f"; {remark}" for remark in self.remarks)
         claimed = f"claimed {float(self.claimed):.6g}, found {self.found}"
         return f"{self.standing.name}  {self.where}: {self.sentence}: {claimed}{missing}"
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
 from ldpaudit.accountants.counting.count_min import worst_added, worst_replaced
 from ldpaudit.accountants.counting.smoothness import (
     lemma_4_12,
@@ -34,6 +34,9 @@ from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.profile import Number, PrivacyProfile
+
+PAPER = "GGKPV"
+"""Whose claims these are."""
 
 DELTA = Fraction(1, 10**6)
 """The delta at which privacy claims are judged."""
@@ -128,7 +131,7 @@ def _privacy(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
     if m.held > 1:
         profiles["a set replaced, these hash functions"] = account(m)
     other = worst_added(m.users, m.gamma, m.held, m.rows, m.rows * m.buckets)
-    profiles["a user added or removed (not the paper's relation)"] = other
+    profiles["a user added or removed"] = other
     where = "GGKPV Lemma 4.10, Theorem 4.7" if _is_theorem(m) else "GGKPV Lemma 4.10"
     claims = [
         Printed(
@@ -138,13 +141,17 @@ def _privacy(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
             found.epsilon(delta),
             conditions,
             attained="set replaced" not in which or _disjoint(m),
+            provenance=Provenance.RESTORED,
+            variant="" if "set replaced" in which else "the paper's neighbours differ in one user's set",
         )
         for which, found in profiles.items()
     ]
     cells = m.held * m.rows
     reached = Enclosure.of(m.rows * min(2 * m.held, m.domain), source="two disjoint sets in different cells")
     said = "the k tau of its constants is how much another set in a set's place changes the sketch"
-    return *claims, Printed("GGKPV Lemma 4.10, proof", said, float(cells), reached)
+    inferred = "the paper's proof is restored from the constant 90 = 10 * 3^2"
+    return *claims, Printed("GGKPV Lemma 4.10, proof", said, float(cells), reached, provenance=Provenance.DERIVED,
+                            variant=inferred)  # fmt: skip
 
 
 def _disjoint(m: ShuffledCountMin) -> bool:
@@ -166,7 +173,7 @@ def _tools(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
     step, formula = lemma_4_12(m.users, m.gamma, alpha)
     exact = smooth_delta(m.users, m.gamma, m.held, step.high)
     words = f"delta of the blanket's smoothness to k={m.held} at alpha={float(alpha):.4g}"
-    claims = [Printed("GGKPV Lemma 4.12", words, formula.high, exact, conditions)]
+    claims = [Printed("GGKPV Lemma 4.12", words, formula.high, exact, conditions, provenance=Provenance.RESTORED)]
     profile = worst_replaced(m.users, m.gamma, m.held, m.rows)
     for sensitivity, whose in ((2 * cells, "its sensitivity 2 k tau"), (cells, "the k tau of Lemma 4.10's proof")):
         at, promised = smooth_noise_guarantee(step, exact, sensitivity, m.held, m.held)
@@ -195,9 +202,10 @@ def _collisions(m: ShuffledCountMin) -> tuple[Printed, ...]:
     wide = Hypothesis("s = 2 k n", m.buckets == 2 * m.held * m.users)
     deep = Hypothesis("tau = log2(2 B)", 2**m.rows == 2 * m.domain)
     return (
-        Printed("GGKPV Lemma 4.8", "P[others share all cells of a query] <= (kn/s)^tau", min(1.0, bound), one),
+        Printed("GGKPV Lemma 4.8", "P[others share all cells of a query] <= (kn/s)^tau", min(1.0, bound), one,
+                provenance=Provenance.DERIVED),
         Printed("GGKPV Theorem 4.7", "P[of some query], a union bound over B: B (kn/s)^tau = 1/2", 0.5,
-                every.clamp(0.0, 1.0), (wide, deep), attained=False),
+                every.clamp(0.0, 1.0), (wide, deep), attained=False, provenance=Provenance.RESTORED),
     )  # fmt: skip
 
 
@@ -219,7 +227,8 @@ def _blanket(m: ShuffledCountMin) -> tuple[Printed, ...]:
         found = narrow(partial(_off, m, t, cells), "two binomial tails a cell")
         claims.append(Printed(
             "GGKPV Lemma 4.8", f"P[a cell's blanket is off by more than t={float(t):g}] <= 2 tau s e^(-t^2/(3 gamma n))",
-            min(1.0, bound.high), found, (Hypothesis("t <= gamma n (the Chernoff bound's, not stated)", t <= mean),),
+            min(1.0, bound.high), found, (Hypothesis("t <= gamma n, the Chernoff bound's", t <= mean),),
+            provenance=Provenance.DERIVED,
         ))  # fmt: skip
     return tuple(claims)
 
@@ -246,13 +255,14 @@ def _messages(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
     bound = narrow(theorem, "Theorem 4.7").high
     expected = Enclosure.of(own + mean, source="k tau + gamma tau s")
     wide = (Hypothesis("s = 2 k n", m.buckets == 2 * m.held * m.users),)
-    claims = [Printed("GGKPV Theorem 4.7", "messages a user sends on average", bound, expected, wide)]
+    claims = [Printed("GGKPV Theorem 4.7", "messages a user sends on average", bound, expected, wide,
+                      provenance=Provenance.DERIVED)]
     if mean / 3 < _FLOATS:
         chernoff = narrow(lambda: m.users * (-ball(mean / 3)).exp(), "Chernoff, for each user")
         above = math.floor(2 * mean) + 1
         found = narrow(lambda: -(m.users * (-binomial_upper(cells, m.gamma, above)).log1p()).expm1(), "a binomial tail")
         claims.append(Printed("GGKPV Lemma 4.9", "P[some user sends more than tau k + 2 gamma tau s messages]",
-                              min(1.0, chernoff.high), found))  # fmt: skip
+                              min(1.0, chernoff.high), found, provenance=Provenance.DERIVED))  # fmt: skip
     return tuple(claims)
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
-from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
@@ -31,6 +31,9 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Run
+
+PAPER = "GGKPV"
+"""Whose claims these are."""
 
 _CONSTANT = 12
 """How the constant of (67) is read."""
@@ -108,10 +111,12 @@ def lemma_4_4(s: Setting) -> tuple[Printed, ...]:
     """The algorithm is (epsilon, delta)-private: for replace-one, and for add-remove neighbours; and the noise that suffices."""
     m, where, at = s.mechanism, "GGKPV Lemma 4.4", f"epsilon at delta={float(s.delta):g}"
     return (
-        Printed(where, f"{at}, another input of one user", float(s.epsilon), account(m).epsilon(s.delta), s.hypotheses),
-        Printed(where, f"{at}, a user more or less (not the paper's relation)", float(s.epsilon),
-                account(m, ADD_REMOVE).epsilon(s.delta), s.hypotheses),
-        Printed(where, "blanket messages a user for that", float(m.rho), sufficient_rho(s), s.hypotheses),
+        Printed(where, f"{at}, another input of one user", float(s.epsilon), account(m).epsilon(s.delta), s.hypotheses,
+                provenance=Provenance.MEMORY),
+        Printed(where, f"{at}, a user more or less", float(s.epsilon), account(m, ADD_REMOVE).epsilon(s.delta), s.hypotheses,
+                provenance=Provenance.MEMORY, variant="the paper's neighbours differ in one user's input"),
+        Printed(where, "blanket messages per user for that", float(m.rho), sufficient_rho(s), s.hypotheses,
+                provenance=Provenance.MEMORY),
     )  # fmt: skip
 
 
@@ -147,7 +152,7 @@ def equation_71(s: Setting) -> Printed:
     sentence = "probability that one element's loss exceeds epsilon/k"
     with flint.ctx.workprec(128):
         claimed = float((ball(s.step * s.delta) / flint.arb(1).exp()).lower())
-    return Printed("GGKPV (71)", sentence, claimed, single.exceeds(s.step), s.hypotheses)
+    return Printed("GGKPV (71)", sentence, claimed, single.exceeds(s.step), s.hypotheses, provenance=Provenance.DERIVED)
 
 
 def equation_72(s: Setting) -> Printed:
@@ -157,7 +162,7 @@ def equation_72(s: Setting) -> Printed:
     claimed = narrow(lambda: 2 * (-ball(eta * eta * mean / 3)).exp(), "Chernoff")
     found = narrow(lambda: _outside(trials, m.hit, eta * mean), "two binomial tails")
     sentence = "probability that blanket messages for a value are off by more than epsilon/(3k) of them"
-    return Printed("GGKPV (72)", sentence, claimed.low, found)
+    return Printed("GGKPV (72)", sentence, claimed.low, found, provenance=Provenance.DERIVED)
 
 
 def _outside(trials: int, p: Fraction, reach: Fraction) -> flint.arb:
@@ -175,7 +180,8 @@ def chain(s: Setting) -> Printed:
 
     sentence = "delta of k steps with delta_0 each"
     return Printed(
-        "GGKPV Lemma 4.4, proof", sentence, float(s.delta), narrow(total, "a geometric sum"), s.hypotheses[1:]
+        "GGKPV Lemma 4.4, proof", sentence, float(s.delta), narrow(total, "a geometric sum"), s.hypotheses[1:],
+        provenance=Provenance.DERIVED,
     )
 
 
@@ -206,7 +212,8 @@ def lemma_4_5(s: Setting) -> Printed:
     """An estimate is off by more than t with probability at most beta; here that of a value that nobody holds."""
     t = reach(s).low
     sentence = f"probability that an estimate is off by more than {t:.6g}"
-    return Printed("GGKPV Lemma 4.5", sentence, float(s.beta), failure(s.mechanism, t), s.hypotheses[:1])
+    return Printed("GGKPV Lemma 4.5", sentence, float(s.beta), failure(s.mechanism, t), s.hypotheses[:1],
+                   provenance=Provenance.DERIVED)
 
 
 def theorem_4_3(s: Setting) -> tuple[Printed, ...]:
@@ -222,10 +229,10 @@ def theorem_4_3(s: Setting) -> tuple[Printed, ...]:
     where = "GGKPV Theorem 4.3"
     return (
         Printed(where, f"probability that any of {s.domain} estimates is off by more than {t.low:.6g}", float(s.beta),
-                every.clamp(0.0, 1.0), s.hypotheses[:1], attained=False),
+                every.clamp(0.0, 1.0), s.hypotheses[:1], attained=False, provenance=Provenance.DERIVED),
         Printed(f"{where} (67)", f"that error is at most {_CONSTANT} (log B + k sqrt(log B ln(k/(eps delta)))/eps)",
                 narrow(lambda: _CONSTANT * order(), "(67)").low, t,
-                (Hypothesis(f"the constant is {_CONSTANT} (none is printed)", False),)),
+                reading=f"the O's constant, which is not printed, is {_CONSTANT}", provenance=Provenance.DERIVED),
     )  # fmt: skip
 
 
@@ -243,11 +250,12 @@ def lemma_4_6(s: Setting) -> tuple[Printed, ...]:
         lambda: s.domain * binomial_upper(trials, p, math.floor(most) + 1), "each of the values alone", Rigour.INTERVAL
     )
     return (
-        Printed(where, "bits of a message", bits.high, Enclosure.of(m.message_bits, source="an index has log2(2 B)")),
+        Printed(where, "bits of a message", bits.high, Enclosure.of(m.message_bits, source="an index has log2(2 B)"),
+                provenance=Provenance.DERIVED),
         Printed(where, "average number of values in all kernels", float(claimed),
-                Enclosure.of(mean, source="k n (1 - p) + B (rho + k) n p"), s.hypotheses[:1]),
+                Enclosure.of(mean, source="k n (1 - p) + B (rho + k) n p"), s.hypotheses[:1], provenance=Provenance.DERIVED),
         Printed(f"{where} (75)", f"probability that any value is in more than {float(most):.6g} kernels, but for its holders'",
-                float(s.beta), tail.clamp(0.0, 1.0), s.hypotheses[:1], attained=False),
+                float(s.beta), tail.clamp(0.0, 1.0), s.hypotheses[:1], attained=False, provenance=Provenance.DERIVED),
     )  # fmt: skip
 
 

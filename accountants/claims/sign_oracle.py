@@ -20,10 +20,12 @@ from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.profile import Number
+
+PAPER = "STEMMER"
+"""Whose claims these are."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,9 @@ class Setting:
         return SignOracle.with_bias(self.epsilon, self.users, self.domain)
 
 
-ONE_EPSILON = Hypothesis("one epsilon is both the promise and the coin's bias (not said)", False)
+ABOUT = "the talk writes 'about 1/2 + epsilon'; here it is 1/2 + epsilon exactly"
+_TRUTH = "truth with probability 1/2 + epsilon is epsilon-LDP"
+NO_CONSTANT = "the talk prints no constant; here it is 1, and 'rarely' is 0.01"
 
 
 def failure(m: SignOracle, users: int, error: Number) -> Enclosure:
@@ -117,14 +121,21 @@ def warm_up(epsilon: Number, users: int) -> tuple[Printed, ...]:
     talk, private = SignOracle.warm_up(eta, users), SignOracle.for_epsilon(eta, users, 2)
     error = Fraction(math.isqrt(users * 10**12), 10**6) / eta  # below sqrt(n)/epsilon by less than 1e-6/epsilon
     often = 0.01
+    where = "STEMMER, warm-up"
     return (
-        Printed("STEMMER, warm-up", "truth with probability 1/2 + epsilon is epsilon-LDP", float(eta),
-                account(talk).epsilon(0), (ONE_EPSILON,)),
-        Printed("STEMMER, warm-up", f"with it, the error exceeds sqrt(n)/epsilon rarely (read: {often})", often,
-                failure(talk, users, error), attained=False),
-        Printed("STEMMER, warm-up", f"epsilon-LDP, and the error exceeds sqrt(n)/epsilon rarely (read: {often})", often,
-                all_ones(private.p, users, error), (ONE_EPSILON,)),
+        Printed(where, _TRUTH, float(eta), account(talk).epsilon(0), variant=ABOUT),
+        _about(where, eta, private),
+        Printed(where, "with it, the error exceeds sqrt(n)/epsilon rarely", often, failure(talk, users, error),
+                attained=False, variant=NO_CONSTANT),
+        Printed(where, "epsilon-LDP, and the error exceeds sqrt(n)/epsilon rarely", often,
+                all_ones(private.p, users, error), variant=NO_CONSTANT),
     )  # fmt: skip
+
+
+def _about(where: str, epsilon: Fraction, m: SignOracle) -> Printed:
+    """What the talk says of randomized response, with the probability for which it is true."""
+    reading = f"'about 1/2 + epsilon' is e^epsilon/(1 + e^epsilon), which is 1/2 + epsilon/4 to first order: {float(m.p):.4g}"
+    return Printed(where, "truth with that probability is epsilon-LDP", float(epsilon), account(m).epsilon(0), reading=reading)
 
 
 def large_domain(epsilon: Number, users: int, domain: int) -> tuple[Printed, ...]:
@@ -134,13 +145,14 @@ def large_domain(epsilon: Number, users: int, domain: int) -> tuple[Printed, ...
     error = Fraction(math.sqrt(users * math.log(domain))) / eta
     one, often = failure(talk, users, error), 0.01
     every = Enclosure.of(0, Fraction(one.high) * domain, rigour=Rigour.INTERVAL, source="Hoeffding, for each value")
+    where = "STEMMER, large domains"
     return (
-        Printed("STEMMER, large domains", "truth with probability 1/2 + epsilon is epsilon-LDP", float(eta),
-                account(talk).epsilon(0), (ONE_EPSILON,)),
-        Printed("STEMMER, large domains", f"with it, some error exceeds sqrt(n ln|X|)/epsilon rarely (read: {often})",
-                often, every.clamp(0.0, 1.0), attained=False),
-        Printed("STEMMER, large domains", f"epsilon-LDP, and some error exceeds that rarely (read: {often})", often,
-                some_error(private.p, users, domain, error), (ONE_EPSILON,)),
+        Printed(where, _TRUTH, float(eta), account(talk).epsilon(0), variant=ABOUT),
+        _about(where, eta, private),
+        Printed(where, "with it, some error exceeds sqrt(n ln|X|)/epsilon rarely", often, every.clamp(0.0, 1.0),
+                attained=False, variant=NO_CONSTANT),
+        Printed(where, "epsilon-LDP, and some error exceeds that rarely", often,
+                some_error(private.p, users, domain, error), variant=NO_CONSTANT),
     )  # fmt: skip
 
 

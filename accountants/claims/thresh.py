@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import flint
@@ -17,15 +18,18 @@ from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.neighbours import USER_LEVEL
 from ldpaudit.plan import Run
 
+PAPER = "JRUW18"
+"""Whose claims these are."""
+
 
 def claims(m: Thresh) -> tuple[Claim, ...]:
     """Theorem 4.1, which is stated without hypotheses; these are for the record."""
     a, b = m.a, m.b
     hypotheses = (
         assumption(m),
-        Hypothesis("the noise levels a and b are above 0 (not stated)", a > 0 and b > 0),
-        Hypothesis("2 a + b <= epsilon / 4, so that overshooting counters do no harm (not stated)",
-                   a > 0 and b > 0 and 2 * a + b <= m.epsilon / 4),
+        Hypothesis("the noise levels a and b are above 0, without which the pseudocode has no meaning", a > 0 and b > 0),
+        Hypothesis("2 a + b <= epsilon / 4, so that overshooting counters do no harm",
+                   a > 0 and b > 0 and 2 * a + b <= m.epsilon / 4, stated=False),
     )  # fmt: skip
     source = "Joseph, Roth, Ullman, Waggoner 2018, Theorem 4.1"
     return (Claim("theorem-4.1", Run(m), m.epsilon, Fraction(0), USER_LEVEL, "lifetime", source, hypotheses),)
@@ -62,12 +66,14 @@ def error_bound(m: Thresh) -> float:
 
 
 def printed(m: Thresh) -> tuple[Printed, ...]:
-    """Theorem 4.1, with the hypotheses that it lacks."""
-    (claim,) = claims(m)
-    return (
-        Printed("JRUW18 Theorem 4.1", "one user's transcript is epsilon-LDP", float(m.epsilon), account(m).epsilon(0),
-                claim.hypotheses),
-    )  # fmt: skip
+    """Theorem 4.1, for both readings of what users compare with before the first estimate."""
+    rows = []
+    for start, words in ((-1, "1 below any proportion, so that all may vote at once"), (0, "0")):
+        one = replace(m, start=start)
+        sentence, reading = "one user's transcript is epsilon-LDP", f"the proportion before the first estimate is {words}"
+        found = account(one).epsilon(0)
+        rows.append(Printed("JRUW18 Theorem 4.1", sentence, float(m.epsilon), found, claims(one)[0].hypotheses, reading=reading))
+    return tuple(rows)
 
 
 def examples() -> tuple[Thresh, ...]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed, rounding
+from ldpaudit.accountants.claims.sentence import Printed, Provenance, rounding
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.sampling.theorems import (
@@ -40,6 +40,11 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number
 from ldpaudit.tables.triehh_table_1 import TABLE
 
+PAPER = "TRIEHH"
+"""Whose claims these are."""
+
+_ROUNDED = "theta is rounded down, where the formula is no integer"
+_ALONE = "the lemma is about a whole trie"
 BUDGET = 1
 """The epsilon for which Corollary 2's batch is looked at."""
 _SHARES = (1.0, 1.5)
@@ -48,7 +53,11 @@ _COUNTED = 1 << 20
 """Largest product of the batch and the bits of n, about the bits of a number of batches, with which batches are counted."""
 _SIMULATED = 10**7
 """Users up to whom data are made."""
-_RELATIONS = ((ADD_REMOVE, "one user more or less"), (REPLACE_ONE, "one user replaced (not said)"))
+_RELATIONS = (
+    (ADD_REMOVE, "one user more or less", ""),
+    (REPLACE_ONE, "one user replaced", "the paper's neighbours differ in a user who is there or not"),
+)
+_VOTES = "votes are released too, where the paper releases the trie alone"
 
 
 def examples() -> tuple[TrieHeavyHitter, ...]:
@@ -83,12 +92,8 @@ def printed(m: TrieHeavyHitter) -> tuple[Printed, ...]:
 
 
 def hypotheses(m: TrieHeavyHitter) -> tuple[Hypothesis, ...]:
-    """Of Theorems 1 and 2, and those that they need but do not state."""
-    return (
-        *triehh_hypotheses(m.users, m.batch, m.threshold),
-        Hypothesis("what other prefixes tell of a user is nothing (not said; a batch of fixed size tells)", False),
-        Hypothesis("the trie is released without its votes", not m.counts),
-    )
+    """Of Theorems 1 and 2. That other prefixes tell nothing of a user they need too, and do not state; it is not so."""
+    return triehh_hypotheses(m.users, m.batch, m.threshold)
 
 
 def claimed_epsilon(m: TrieHeavyHitter) -> Enclosure:
@@ -102,12 +107,15 @@ def _stated(m: TrieHeavyHitter) -> bool:
 
 
 def _privacy(
-    m: TrieHeavyHitter, where: str, claimed: Number, delta: Fraction, hypotheses: tuple[Hypothesis, ...], rounding: Number = 0
-) -> Iterator[Printed]:
-    for relation, said in _RELATIONS:
+    m: TrieHeavyHitter, where: str, claimed: Number, delta: Fraction, provenance: Provenance,
+    hypotheses: tuple[Hypothesis, ...], rounding: Number = 0,
+) -> Iterator[Printed]:  # fmt: skip
+    for relation, said, variant in _RELATIONS:
         if relation == ADD_REMOVE or m.users > 1:
             sentence = f"epsilon at delta={float(delta):.6g}, {said}"
-            yield Printed(where, sentence, claimed, _epsilon(m, relation, delta), hypotheses, rounding=rounding)
+            found = _epsilon(m, relation, delta)
+            yield Printed(where, sentence, claimed, found, hypotheses, rounding=rounding, provenance=provenance,
+                          variant=_VOTES if m.counts else variant)  # fmt: skip
 
 
 @lru_cache(maxsize=64)
@@ -120,18 +128,20 @@ def _theorems(m: TrieHeavyHitter) -> Iterator[Printed]:
         return
     claimed, delta = claimed_epsilon(m).high, triehh_delta(m.threshold)
     where = "TRIEHH Theorem 1" if m.words == 1 else "TRIEHH Theorem 2"
-    yield from _privacy(m, where, claimed, delta, hypotheses(m))
+    known = Provenance.RESTORED if m.words == 1 else Provenance.DERIVED
+    yield from _privacy(m, where, claimed, delta, known, hypotheses(m))
 
 
 def _corollary_1(m: TrieHeavyHitter) -> Iterator[Printed]:
     n, where = m.users, "TRIEHH Corollary 1"
     large, delta, rounded_up = large_enough(n), corollary_1_delta(n), corollary_1_threshold(n)
     for rounded, theta in (("rounded up", rounded_up), ("rounded to the nearest integer", round(math.log10(n)) + 6)):
-        sentence = f"delta of Theorem 1 at theta = log10(n) + 6 = {theta}, {rounded}"
-        found = Enclosure.of(triehh_delta(theta), source="the formula")
-        yield Printed(where, sentence, float(delta), found, (large,))
+        sentence = "delta of Theorem 1 at theta = log10(n) + 6"
+        found, variant = Enclosure.of(triehh_delta(theta), source="the formula"), "" if theta >= rounded_up else _ROUNDED
+        yield Printed(where, sentence, float(delta), found, (large,), provenance=Provenance.DERIVED,
+                      reading=f"{rounded}, {theta}", variant=variant)  # fmt: skip
     if _stated(m) and m.batch == math.isqrt(n) and m.threshold == rounded_up:
-        yield from _privacy(m, where, claimed_epsilon(m).high, delta, (large, *hypotheses(m)))
+        yield from _privacy(m, where, claimed_epsilon(m).high, delta, Provenance.DERIVED, (large, *hypotheses(m)))
 
 
 def _table_1(m: TrieHeavyHitter) -> Iterator[Printed]:
@@ -140,7 +150,8 @@ def _table_1(m: TrieHeavyHitter) -> Iterator[Printed]:
         values = row.values()
         if printed_for.items() <= values.items():
             delta = Fraction(values["delta"])
-            yield from _privacy(m, "TRIEHH Table 1", Fraction(row.value), delta, hypotheses(m), rounding(row.value))
+            digit, of = rounding(row.value), hypotheses(m)
+            yield from _privacy(m, "TRIEHH Table 1", Fraction(row.value), delta, Provenance.PRINTED, of, digit)
 
 
 def _corollary_2(m: TrieHeavyHitter) -> Iterator[Printed]:
@@ -151,24 +162,26 @@ def _corollary_2(m: TrieHeavyHitter) -> Iterator[Printed]:
         chosen, delta = replace(m, batch=batch), triehh_delta(m.threshold)
         sentence = f"epsilon of the batch of {batch} at delta={float(delta):.6g}, one user more or less"
         found = _epsilon(chosen, ADD_REMOVE, delta)
-        yield Printed("TRIEHH Corollary 2", sentence, float(BUDGET), found, hypotheses(chosen))
+        yield Printed("TRIEHH Corollary 2", sentence, float(BUDGET), found, hypotheses(chosen),
+                      provenance=Provenance.RESTORED, variant=_VOTES if m.counts else "")  # fmt: skip
 
 
 def _lemmas(m: TrieHeavyHitter) -> Iterator[Printed]:
     n, batch, t = m.users, m.batch, m.threshold
     frequent, rare = -(-n // batch), n // batch
     if t < frequent < n and batch >= t:
-        forgotten = Hypothesis("the trie needs no more than theta votes for the prefix (not said)", False)
+        forgotten = Hypothesis("the trie needs no more than theta votes for the prefix", False, stated=False)
         sentence = f"P'[T]/P[T] of a trie T with a prefix that W={frequent} others hold, one round"
         yield Printed("TRIEHH Lemma 1", sentence, round_up(Fraction(frequent, frequent - t)), lemma_1(m, frequent),
-                      (*hypotheses(m)[:4], forgotten))  # fmt: skip
-        same = f"the same, of its prefix alone, W={frequent}"
+                      (*hypotheses(m), forgotten), provenance=Provenance.RESTORED)  # fmt: skip
+        same = f"P'[p]/P[p] of a prefix p by itself, that W={frequent} others hold, one round"
         yield Printed("TRIEHH Lemma 1", same, round_up(Fraction(frequent, frequent - t)), lemma_1_alone(m, frequent),
-                      hypotheses(m)[:4])  # fmt: skip
+                      hypotheses(m), provenance=Provenance.RESTORED, variant=_ALONE)  # fmt: skip
     if t > 3:
         found = narrow(lambda: hypergeometric_upper(n + 1, rare + 1, batch, t), "hypergeometric tail")
         sentence = f"chance of a prefix that W={rare} others hold, with the new user"
-        yield Printed("TRIEHH Lemma 2", sentence, round_up(triehh_delta(t)), found, hypotheses(m)[:4])
+        yield Printed("TRIEHH Lemma 2", sentence, round_up(triehh_delta(t)), found, hypotheses(m),
+                      provenance=Provenance.RESTORED)
 
 
 def lemma_1(m: TrieHeavyHitter, holders: int) -> Enclosure:

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, StemArgument, settings
+from typing import Annotated
+
+import typer
+
+from ldpaudit.commands.options import ParametersArgument, StemArgument, settings
 from ldpaudit.commands.output import progress, say, say_json
+from ldpaudit.report.claims import TableFormat
 
 
-def claims(stem: StemArgument = None, parameters: ParametersArgument = None, format: FormatOption = Format.text) -> None:
+def claims(
+    stem: StemArgument = None,
+    parameters: ParametersArgument = None,
+    paper: Annotated[str | None, typer.Option(help="Only this source's claims, such as GGKPV.", show_default=False)] = None,
+    format: Annotated[TableFormat, typer.Option("--format", help="How results are printed.")] = TableFormat.text,
+) -> None:
     """What the papers claim of a mechanism, judged; without a stem a table of all, at the examples' parameters."""
     from ldpaudit import literature
     from ldpaudit.report import claims as report
 
     if stem is None:
-        known = literature.stems()
+        known = literature.stems(paper)
         with progress("claims", len(known)) as advance:
             rows = []
             for each in known:
-                rows += literature.summary(each, literature.claims(each))
+                rows += literature.summary(each, literature.of_paper(literature.claims(each), paper))
                 advance(each)
-        if format is Format.json:
-            say_json([{key: getattr(row, key) for key in literature.Row.__slots__} for row in rows])
-        else:
-            say(report.markdown(rows))
+        say(format.write(rows))
         return
-    found = [(command, x, literature.printed(stem, x)) for command, x in settings("claims", stem, parameters)]
-    if format is Format.json:
-        say_json([report.as_data(stem, x, claim, command) for command, x, held in found for claim in held])
-    for command, _, held in found if format is Format.text else []:
-        report.print_claims(command, held, say)
+    chosen = settings("claims", stem, parameters)
+    found = [(command, x, literature.of_paper(literature.printed(stem, x), paper)) for command, x in chosen]
+    if format is TableFormat.json:
+        say_json([report.as_data(stem, x, claim, command) for command, x, judged in found for claim in judged])
+    elif format is TableFormat.text:
+        for command, _, judged in found:
+            report.print_claims(command, judged, say)
+    else:
+        say(format.write(literature.summary(stem, [claim for *_, judged in found for claim in judged])))

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ldpaudit.accountants.claims.sentence import Provenance, Standing
 from ldpaudit.enclosure import show_down, show_up
 
 if TYPE_CHECKING:
@@ -14,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def print_claims(command: str, claims: Iterable[Printed], say: Callable[[str], None]) -> None:
-    """Every claim at one setting: verdict, what is printed and found, hypotheses that are not met."""
+    """Every claim at one setting: verdict, what is printed and found, provenance, and what a reader has to know of it."""
     say(f"$ {command}")
     for each in claims:
-        say(f"{each.standing.name:5}  {each.where}: {each.sentence}")
+        say(f"{each.standing.name:7}  {each.where}: {each.sentence}")
         low, high = show_down(each.found.low, 6), show_up(each.found.high, 6)
         what = f"[{low}, {high}]" if each.attained else f"at most {high}"
         ratio = "" if each.holds is None else _times_found(each)
-        say(f"       printed {float(each.claimed):.6g}, found {what} ({each.found.rigour.name}){ratio}")
-        for hypothesis in each.hypotheses:
-            if not hypothesis.holds:
-                say(f"       not met: {hypothesis.sentence}")
+        printed = f"{float(each.claimed):.6g} ({each.provenance.value})"
+        say(f"         claimed {printed}, found {what} ({each.found.rigour.name}){ratio}")
+        for remark in each.remarks:
+            say(f"         {remark}")
     say("")
 
 
@@ -51,13 +57,103 @@ def two_digits(value: float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
-def markdown(rows: Iterable[Row]) -> str:
-    """The summary as a table for a page."""
-    lines = ["| claim | of | at the examples | printed over found |", "|---|---|---|---|"]
-    for r in rows:
-        claim = f"{r.where}: {r.sentence}".replace("|", r"\|")
-        lines.append(f"| {claim} | `{r.stem}` | {r.verdict} | {spread(r.looseness)} |")
+CLAIMS = ("claim", "of", "at the examples", "printed over found", "source")
+VARIANTS = ("variant", "of", "true at the examples", "claimed over found", "source")
+
+
+OURS = "Questions of ours, which the sources do not answer:"
+
+
+class TableFormat(StrEnum):
+    """How tables of claims are written."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+    csv = "csv"
+    latex = "latex"
+
+    def write(self, rows: Iterable[Row]) -> str:
+        """The summary, and variants in a table of their own; what `text` and `markdown` say is the same."""
+        several = list(rows)
+        own, ours = [_cells(r) for r in several if not r.variant], [_cells(r) for r in several if r.variant]
+        match self:
+            case TableFormat.json:
+                return json.dumps([_row_as_data(row) for row in several], indent=2)
+            case TableFormat.csv:
+                kinds = [("claim", own), ("variant", ours)]
+                return _csv([("kind", *CLAIMS), *((kind, *cells) for kind, table in kinds for cells in table)])
+            case TableFormat.latex:
+                return "\n\n".join(_latex(head, table) for head, table in ((CLAIMS, own), (VARIANTS, ours)) if table)
+        claims = markdown(CLAIMS, own)
+        return f"{claims}\n\n{OURS}\n\n{markdown(VARIANTS, ours)}" if ours else claims
+
+
+Cells: TypeAlias = tuple[str, ...]
+
+
+def _row_as_data(row: Row) -> dict[str, Any]:
+    data = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
+    return {**data, "standings": [each.name.lower() for each in row.standings]}
+
+
+def _cells(r: Row) -> Cells:
+    said = r.variant or r.reading
+    claim = f"{r.where}: {r.sentence}{f' ({said})' if said else ''}"
+    return claim, r.stem, r.verdict, spread(r.looseness), r.provenance
+
+
+def markdown(head: Cells, rows: Iterable[Cells]) -> str:
+    """A table for a page."""
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    for claim, stem, *rest in rows:
+        lines.append(f"| {' | '.join((claim.replace('|', BAR), f'`{stem}`', *rest))} |")
     return "\n".join(lines)
+
+
+BAR = r"\|"
+"""A bar inside a cell of a Markdown table."""
+
+
+def _csv(rows: Iterable[Cells]) -> str:
+    page = io.StringIO()
+    csv.writer(page, lineterminator="\n").writerows(rows)
+    return page.getvalue().rstrip("\n")
+
+
+_LATEX = {ord(c): rf"\{c}" for c in "&%$#_{}"} | {
+    ord("\\"): r"\textbackslash{}", ord("~"): r"\textasciitilde{}", ord("^"): r"\textasciicircum{}",
+    ord("<"): r"\textless{}", ord(">"): r"\textgreater{}", ord("|"): r"\textbar{}",
+}  # fmt: skip
+
+
+def _latex(head: Cells, rows: Iterable[Cells]) -> str:
+    """A table of LaTeX, for the packages booktabs and longtable."""
+    lines = [" & ".join(each.translate(_LATEX) for each in cells) + r" \\" for cells in (head, *rows)]
+    lines[1:1] = [r"\midrule"]
+    return "\n".join((r"\begin{longtable}{p{8cm}llll}", r"\toprule", *lines, r"\bottomrule", r"\end{longtable}"))
+
+
+def failures(rows: Iterable[Row]) -> str:
+    """What the sources claim and what fails, as a table for a page."""
+    return markdown(CLAIMS, (_cells(r) for r in rows if Standing.FAILS in r.standings))
+
+
+def tally(rows: Iterable[Row], papers: Sequence[str]) -> str:
+    """How many sentences of each source stand how, and how they are known, as a table for a page; without variants."""
+    own = [r for r in rows if not r.variant]
+    lines = []
+    for paper in papers:
+        of = [r for r in own if r.where.startswith(paper)]
+        failing = sum(Standing.FAILS in r.standings for r in of)
+        opened = sum(Standing.OPEN in r.standings and Standing.FAILS not in r.standings for r in of)
+        outside = sum(set(r.standings) == {Standing.OUTSIDE} for r in of)
+        known = Counter(r.provenance for r in of)
+        said = ", ".join(f"{known[each.value]} {each.value}" for each in Provenance if known[each.value])
+        counts = (len(of), len(of) - failing - opened - outside, failing, opened, outside)
+        lines.append(f"| {paper} | {' | '.join(map(str, counts))} | {said} |")
+    head = ("source", "sentences", "hold", "FAIL at some example", "open", "outside at all examples", "known how")
+    return "\n".join((f"| {' | '.join(head)} |", "|" + "---|" * len(head), *lines))
 
 
 def spread(looseness: tuple[float, ...]) -> str:
@@ -82,7 +178,11 @@ def as_data(stem: str, setting: Any, claim: Printed, command: str) -> dict[str, 
         "rigour": claim.found.rigour.name,
         "attained": claim.attained,
         "holds": claim.holds,
-        "hypotheses": [{"sentence": h.sentence, "holds": h.holds} for h in claim.hypotheses],
+        "standing": claim.standing.name.lower(),
+        "provenance": claim.provenance.value,
+        "reading": claim.reading,
+        "variant": claim.variant,
+        "hypotheses": [dataclasses.asdict(h) for h in claim.hypotheses],
         "command": command,
     }
 

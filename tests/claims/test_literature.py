@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
+import csv
+import io
 import json
-import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmarks.literature import page
 from ldpaudit import literature
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.sentence import Printed, Standing
+from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.report import claims as report
@@ -22,6 +25,12 @@ from tests.helpers import ROOT, run
 
 SETTINGS = [(stem, setting) for stem in literature.stems() for setting in literature.settings(stem)]
 README = (ROOT / "README.md").read_text()
+PAGE = (ROOT / "docs" / "literature.md").read_text()
+
+
+@cache
+def rows_of(stem: str) -> list[literature.Row]:
+    return literature.summary(stem, literature.claims(stem))
 
 
 def test_every_source_s_systems_are_on_record() -> None:
@@ -36,20 +45,31 @@ def test_a_claim_is_reproduced_by_its_command(stem: str, setting: Any) -> None:
     assert literature.settings(stem, dict(each.split("=") for each in given)) == (setting,)
 
 
-def test_the_readme_s_table_goes_by_stem() -> None:
-    named = [m[1] for line in README.splitlines() if (m := re.search(r"^\|.*\| `(\w+)` \| [^|]* \| [^|]* \|$", line))]
-    assert [stem for stem, _ in itertools.groupby(named)] == literature.stems()
+def test_the_page_and_the_readme_say_what_is_found() -> None:
+    rows = [row for stem in literature.stems() for row in rows_of(stem)]
+    assert page(rows) == PAGE
+    assert report.tally(rows, literature.PAPERS) in README
+    assert report.failures(rows) in README
+
+
+def test_a_failure_is_said_only_of_the_source_s_own_sentence_with_its_hypotheses_met() -> None:
+    fails = 0
+    for stem in literature.stems():
+        for claim in literature.claims(stem):
+            if claim.standing is Standing.FAILS:
+                fails += 1
+                assert not claim.variant
+                assert all(each.holds for each in claim.hypotheses if each.stated), str(claim)
+    assert fails >= 20
 
 
 @pytest.mark.parametrize("stem", literature.stems())
-def test_a_stem_s_claims_name_their_place_are_judged_by_certified_numbers_and_stand_in_the_readme(stem: str) -> None:
+def test_a_stem_s_claims_name_their_place_and_are_judged_by_certified_numbers(stem: str) -> None:
     claims = literature.claims(stem)
     for claim in claims:
         assert claim.where.split()[0] in {"HKR12", "STEMMER,", "GGKPV", "JRUW18", "TRIEHH"}, claim.where
         assert claim.found.rigour > Rigour.FLOAT
         assert claim.holds is not None or not claim.attained or claim.found.low <= claim.claimed <= claim.found.high
-    _, _, *rows = report.markdown(literature.summary(stem, claims)).splitlines()
-    assert [line for line in README.splitlines() if f"| `{stem}` |" in line] == rows
 
 
 @pytest.mark.parametrize(
@@ -65,6 +85,46 @@ def test_a_stem_s_claims_name_their_place_are_judged_by_certified_numbers_and_st
 def test_a_printed_bound_of_one_is_judged(low: float, high: float, rigour: Rigour, attained: bool, holds: bool | None) -> None:
     claim = Printed("HKR12 Theorem 0", "it is at most 1", 1.0, Enclosure(low, high, rigour, "made up"), attained=attained)
     assert claim.holds is holds
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "variant", "standing"),
+    [
+        ((), "", Standing.FAILS),
+        ((Hypothesis("stated and met", True),), "", Standing.FAILS),
+        ((Hypothesis("stated and not met", False),), "", Standing.OUTSIDE),
+        ((Hypothesis("needed, and not stated", False, stated=False),), "", Standing.FAILS),
+        ((Hypothesis("unseen", None),), "", Standing.FAILS),
+        ((), "another relation", Standing.VARIANT),
+        ((Hypothesis("stated and not met", False),), "another relation", Standing.VARIANT),
+    ],
+)
+def test_a_source_is_accused_only_of_what_it_claims(
+    hypotheses: tuple[Hypothesis, ...], variant: str, standing: Standing
+) -> None:
+    found = Enclosure(1.1, 1.5, Rigour.EXACT, "made up")
+    claim = Printed("HKR12 Theorem 0", "it is at most 1", 1.0, found, hypotheses, variant=variant)
+    assert claim.standing is standing
+    said = " ".join(claim.remarks)
+    assert all(each.sentence in said for each in hypotheses if each.holds is not True)
+    assert variant in said
+
+
+def test_one_source_is_asked_for_alone_and_another_is_an_error() -> None:
+    assert literature.stems("JRUW18") == ["thresh"]
+    assert {paper for stem in literature.stems() for paper in literature.PAPERS if stem in literature.stems(paper)} == set(
+        literature.PAPERS
+    )
+    with pytest.raises(ValueError, match="a paper among"):
+        literature.stems("JRUW")
+
+
+def test_tables_are_written_for_other_programs() -> None:
+    rows = rows_of("thresh")
+    assert [line[0] for line in csv.reader(io.StringIO(report.TableFormat.csv.write(rows)))] == ["kind", "claim", "claim"]
+    assert json.loads(report.TableFormat.json.write(rows))[0]["standings"] == ["holds", "fails", "outside"]
+    latex = report.TableFormat.latex.write([replace(rows[0], sentence="100 % of a_b & c")])
+    assert r"100 \% of a\_b \& c" in latex
 
 
 def test_sentences_differ_in_their_numbers_only() -> None:
@@ -127,7 +187,8 @@ def test_the_commands_answer_people_and_programs() -> None:
     done = run("claims", "thresh", "--format", "json")
     answers = json.loads(done.stdout)
     assert {a["where"] for a in answers} == {"JRUW18 Theorem 4.1"}
-    assert [a["holds"] for a in answers] == [True, False, False]
+    assert [a["holds"] for a in answers] == [True, True, False, False, False, False]
+    assert [a["standing"] for a in answers[::2]] == ["holds", "fails", "outside"]
     assert "ldpaudit claims thresh users=2140" in run("claims", "thresh").stdout
     measured = run("accuracy", "sign_oracle", "epsilon=1/10", "users=500", "domain=20", "--runs", "4", "--format", "json")
     assert json.loads(measured.stdout)[0]["runs"] == 4

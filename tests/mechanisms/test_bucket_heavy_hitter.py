@@ -186,12 +186,13 @@ def test_theorem_2_5_holds_in_practice_and_fails_as_printed() -> None:
 def test_theorem_4_3_holds_for_either_relation_and_claims_more_than_twice_the_noise_it_needs(
     setting: Setting, replaced: tuple[float, float], any_vectors: tuple[float, float], noise: tuple[float, float]
 ) -> None:
-    literal, values, absent, anything = bucket_heavy_hitter.theorem_4_3(setting)
+    literal, values, anything, absent, *whole = bucket_heavy_hitter.theorem_4_3(setting)
     assert literal.found.high == 0, "no two users' histograms are neighbours, read literally"
     assert values.holds
     assert absent.holds
     assert replaced[0] < values.looseness < replaced[1]
     assert any_vectors[0] < anything.looseness < any_vectors[1]
+    assert all(each.holds and each.looseness > values.looseness for each in whole[:1]), "noise for whole numbers is more"
     enough = bucket_heavy_hitter.sufficient_scale(setting)
     assert noise[0] < float(setting.mechanism.scale) / enough.high < noise[1]
     assert enough.relative_width < 1e-5

@@ -16,6 +16,7 @@ from scipy import stats
 from ldpaudit import account
 from ldpaudit.accountants.claims import hashtogram as hashtogram_claims
 from ldpaudit.accountants.claims import sign_oracle
+from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms import hashtogram
@@ -106,12 +107,15 @@ def test_hoeffdings_bound_is_exceeded_no_more_often_than_it_says(domain: int) ->
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1, 10), Fraction(2, 5)])
 def test_the_slides_keep_either_their_privacy_or_their_accuracy(epsilon: Fraction) -> None:
-    for private, accurate, both in (sign_oracle.warm_up(epsilon, 10**5), sign_oracle.large_domain(epsilon, 10**5, 2**20)):
+    for private, fair, accurate, both in (sign_oracle.warm_up(epsilon, 10**5), sign_oracle.large_domain(epsilon, 10**5, 2**20)):
         assert private.holds is False
         assert private.found.low > 4 * epsilon
         assert private.found.low == pytest.approx(math.log((1 + 2 * epsilon) / (1 - 2 * epsilon)), rel=1e-12)
+        assert fair.holds
+        assert fair.found.high == pytest.approx(float(epsilon), rel=1e-9), "e^epsilon/(1 + e^epsilon) is what it is true of"
         assert accurate.holds
         assert both.holds is False
+        assert {each.standing for each in (private, accurate, both)} == {Standing.VARIANT}, "the talk says 'about'"
 
 
 def test_at_equal_privacy_the_warm_up_misses_the_slides_error_every_third_time() -> None:

@@ -1,0 +1,36 @@
+"""What the papers claim, and what is true: prints docs/literature.md.
+
+    python -m benchmarks.literature > docs/literature.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ldpaudit import literature
+from ldpaudit.report import claims as report
+
+HEAD = """\
+# What the papers claim, and what is true
+
+Printed by `python -m benchmarks.literature`, and compared by a test: never edited by hand. `ldpaudit claims` prints the same
+tables; `ldpaudit claims STEM key=value...` judges at your parameters, `--paper GGKPV` one source alone, and `--format` takes
+text, json, csv, latex and markdown.
+
+A row is one sentence of a source at a few settings. *holds* and *FAILS* are said only where every hypothesis that the source
+states is met, in its own model and for its own neighbours; *outside* where one is not met, so that nothing is claimed there;
+*open* where the certified ends do not decide. *Printed over found* is how loose the sentence is where it holds; below 1 it is
+false by that factor. *Source* is how we know the sentence: *printed* in the source; *restored* from a public implementation,
+where the source's formula is illegible or hidden in an O; *derived* from its proof, where it has no constants; *from memory*
+where nobody has compared it. Where a text leaves something open, each reading has its own row, with the reading in brackets.
+"""
+
+
+def page(rows: Iterable[literature.Row]) -> str:
+    """The whole page."""
+    several = list(rows)
+    return f"{HEAD}\n{report.tally(several, literature.PAPERS)}\n\n{report.TableFormat.markdown.write(several)}\n"
+
+
+if __name__ == "__main__":
+    print(page(row for stem in literature.stems() for row in literature.summary(stem, literature.claims(stem))), end="")
