@@ -23,6 +23,9 @@ states is met, in its own model and for its own neighbours; *outside* where one 
 false by that factor. *Source* is how we know the sentence: *printed* in the source; *restored* from a public implementation,
 where the source's formula is illegible or hidden in an O; *derived* from its proof, where it has no constants; *from memory*
 where nobody has compared it. Where a text leaves something open, each reading has its own row, with the reading in brackets.
+
+Every failure has a witness in [witnesses.json](witnesses.json): two inputs, an event, its probabilities and the command that
+prints the failure. `tests/claims/test_witnesses.py` checks them again in rationals, without the accountants.
 """
 
 

@@ -1,0 +1,169 @@
+"""For every sentence of a source that fails, a witness that is checked again in rationals, without an accountant.
+
+docs/witnesses.json holds two inputs, an event, and a lower bound of its probability on the first and an upper bound on the
+second. What is checked here shares no code with the accountants: exponentials by their series, everything else exactly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from math import comb, prod
+from typing import Any
+
+import pytest
+
+from ldpaudit import literature
+from ldpaudit.accountants.claims.sentence import Standing
+from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.thresh import Play, Thresh
+from tests.helpers import ROOT
+
+F = Fraction
+WITNESSES: list[dict[str, Any]] = json.loads((ROOT / "docs" / "witnesses.json").read_text())["witnesses"]
+
+
+def exp_bounds(x: Fraction, terms: int = 40) -> tuple[Fraction, Fraction]:
+    """Rationals on either side of e**x, by the Taylor series of a number in [0, 1] and its square, again and again."""
+    if x < 0:
+        low, high = exp_bounds(-x, terms)
+        return 1 / high, 1 / low
+    halvings = max(0, (x.numerator // x.denominator).bit_length() + 1)
+    y = x / 2**halvings
+    low, term = F(0), F(1)
+    for n in range(terms):
+        low, term = low + term, term * y / (n + 1)
+    high = low + 2 * term  # the rest is at most a geometric series of 1/2
+    for _ in range(halvings):
+        low, high = (F(end**2).limit_denominator(10**60) for end in (low, high))
+        low, high = low - F(1, 10**50), high + F(1, 10**50)
+    return low, high
+
+
+def test_the_series_encloses_known_values() -> None:
+    for x, value in ((F(0), F(1)), (F(1), F("2.718281828459045235360287")), (F(-3, 2), F("0.22313016014842982893328"))):
+        low, high = exp_bounds(x)
+        assert low - F(1, 10**20) < value < high + F(1, 10**20)
+        assert high - low < F(1, 10**30)
+    low, high = exp_bounds(F(10))
+    assert F("22026.465794806716516957") < low < high < F("22026.465794806716516958")
+
+
+def composition(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """T randomized responses, of which at least `least` name the first input; their epsilon is small enough."""
+    t, odds, epsilon, delta = w["times"], F(w["odds"]), F(w["epsilon"]), F(w["delta"])
+    share = F(w["share"])
+    assert odds <= exp_bounds(share)[0], "each is share-private"
+    # share <= epsilon / sqrt(8 T ln(1/delta)), as ln(1/delta) <= 1/delta - 1
+    assert share**2 * 8 * t * (1 / delta - 1) <= epsilon**2
+    truth = odds / (1 + odds)
+    first, second = (
+        sum((comb(t, k) * p**k * (1 - p) ** (t - k) for k in range(w["least"], t + 1)), F(0)) for p in (truth, 1 - truth)
+    )
+    return first, second
+
+
+def bucket(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """All differing coordinates lie on the first value's side of a number at distance `reach` from its bits."""
+    m = BucketHeavyHitter.as_printed(*(F(w[key]) for key in ("epsilon", "delta", "beta")), domain=w["domain"])
+    scale = F(w["scale"]) if "scale" in w else m.scale
+    if "scale" in w:  # not below sqrt(8 k1 k2 ln(1/delta)) / epsilon, as ln(1/delta) <= 1/delta - 1
+        assert scale**2 * F(w["epsilon"]) ** 2 >= 8 * m.coordinates * (1 / F(w["delta"]) - 1)
+    one, other = (m.hashes([x])[0].ravel().astype(int) for x in (w["first"], w["second"]))
+    differing = m.coordinates if w["any_vectors"] else int((one != other).sum())
+    assert differing == w["differing"]
+    reach = F(w["reach"])
+    inside = 1 - exp_bounds(-reach / scale)[1] / 2
+    outside = exp_bounds(-(1 - reach) / scale)[1] / 2
+    return inside**differing, outside**differing
+
+
+def constant(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """C_k = 2 sqrt(pi k) e**(sign (1/(6k) - k/2)), from below; there is no second input."""
+    k, sign = w["k"], {"proof": 1, "printed": -1}[w["exponent"]]
+    low = exp_bounds(sign * (F(1, 6 * k) - F(k, 2)))[0]
+    root = F(w["root"])
+    assert root**2 <= F("3.14159265") * k
+    return 2 * root * low, F(0)
+
+
+def thresh(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """The likeliest transcript of one stream, played out with the protocol's own user on both."""
+    names = ("users", "epochs", "rounds", "epsilon", "delta", "smallest")
+    m = Thresh(*(F(w[name]) if name in ("epsilon", "delta") else w[name] for name in names), start=w["start"])
+    first, second = (m.chances(Play(tuple(w[side]), tuple(w["updates"]))) for side in ("first", "second"))
+
+    def shown(chances: list[Fraction]) -> Fraction:
+        return prod((p if bit else 1 - p for p, bit in zip(chances, w["transcript"], strict=True)), start=F(1))
+
+    return shown(first), shown(second)
+
+
+def empty_trie(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """Nothing is released: some prefix always has theta votes, unless the user who is alone with hers is drawn."""
+    n, m, theta, groups, alone = w["users"], w["batch"], w["threshold"], w["groups"], w["alone"]
+    assert sum(groups) + alone == n
+
+    def nothing(singles: int) -> Fraction:
+        ways = {0: 1}
+        for size in (*groups, *[1] * singles):
+            ways = _draw(ways, size, min(theta - 1, m))
+        return F(ways.get(m, 0), comb(n + singles - alone, m))
+
+    return nothing(alone + 1), nothing(alone)
+
+
+def _draw(ways: dict[int, int], size: int, most: int) -> dict[int, int]:
+    """In how many ways so many users are drawn, of whom at most `most` hold one more prefix."""
+    found: dict[int, int] = {}
+    for drawn, count in ways.items():
+        for more in range(min(size, most) + 1):
+            found[drawn + more] = found.get(drawn + more, 0) + count * comb(size, more)
+    return found
+
+
+def one_prefix(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """A trie of one prefix, and not of the other that all others hold."""
+    n, m, theta, holders = w["users"], w["batch"], w["threshold"], w["holders"]
+
+    def alone(held: int, users: int) -> Fraction:
+        votes = range(max(theta, m - theta + 1), min(held, m) + 1)
+        return F(sum(comb(held, j) * comb(users - held, m - j) for j in votes), comb(users, m))
+
+    return alone(holders + 1, n + 1), alone(holders, n)
+
+
+CHECKS: dict[str, Callable[[dict[str, Any]], tuple[Fraction, Fraction]]] = {
+    each.__name__: each for each in (composition, bucket, constant, thresh, empty_trie, one_prefix)
+}
+
+
+@pytest.mark.parametrize("w", WITNESSES, ids=lambda w: f"{w['claim']}, {w['reading']}".rstrip(", "))
+def test_a_witness_refutes_its_claim_in_rationals(w: dict[str, Any]) -> None:
+    first, second = CHECKS[w["check"]](w["inputs"])
+    assert first >= F(w["first_at_least"])
+    assert second <= F(w["second_at_most"])
+    low, high = F(w["first_at_least"]), F(w["second_at_most"])
+    ratio = exp_bounds(F(w["claimed_epsilon"]))[1] if "claimed_epsilon" in w else F(w["claimed_ratio"])
+    assert low - ratio * high > F(w["claimed_delta"])
+    assert first < F(w["first_at_least"]) * F("1.01"), "the file's numbers are tight, so that a change of the code is seen"
+
+
+def test_every_sentence_that_fails_has_a_witness_for_each_reading() -> None:
+    failing = {
+        (claim.where, claim.reading)
+        for stem in literature.stems()
+        for claim in literature.claims(stem)
+        if claim.standing is Standing.FAILS
+    }
+    assert failing == {(w["claim"], w["reading"]) for w in WITNESSES}
+
+
+def test_a_witness_s_command_prints_the_failure_that_it_is_of() -> None:
+    for w in WITNESSES:
+        verb, stem, *given = w["command"].split()[1:]
+        (setting,) = literature.settings(stem, dict(each.split("=") for each in given))
+        assert verb == "claims"
+        claims = [c for c in literature.printed(stem, setting) if (c.where, c.reading) == (w["claim"], w["reading"])]
+        assert any(c.standing is Standing.FAILS for c in claims), w["command"]
