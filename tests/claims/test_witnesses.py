@@ -16,8 +16,9 @@ import pytest
 
 from ldpaudit import literature
 from ldpaudit.accountants.claims.sentence import Standing
+from ldpaudit.mechanisms._thresh_pair import Play
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.thresh import Play, Thresh
+from ldpaudit.mechanisms.thresh import Thresh
 from tests.helpers import ROOT
 
 F = Fraction
@@ -66,7 +67,7 @@ def composition(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
 
 def bucket(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     """All differing coordinates lie on the first value's side of a number at distance `reach` from its bits."""
-    m = BucketHeavyHitter.as_printed(*(F(w[key]) for key in ("epsilon", "delta", "beta")), domain=w["domain"])
+    m = BucketHeavyHitter.as_printed(F(w["epsilon"]), F(w["delta"]), F(w["beta"]), w["domain"])
     scale = F(w["scale"]) if "scale" in w else m.scale
     if "scale" in w:  # not below sqrt(8 k1 k2 ln(1/delta)) / epsilon, as ln(1/delta) <= 1/delta - 1
         assert scale**2 * F(w["epsilon"]) ** 2 >= 8 * m.coordinates * (1 / F(w["delta"]) - 1)
@@ -91,7 +92,8 @@ def constant(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
 def thresh(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     """The likeliest transcript of one stream, played out with the protocol's own user on both."""
     names = ("users", "epochs", "rounds", "epsilon", "delta", "smallest")
-    m = Thresh(*(F(w[name]) if name in ("epsilon", "delta") else w[name] for name in names), start=w["start"])
+    parameters: dict[str, Any] = {name: F(w[name]) if name in ("epsilon", "delta") else w[name] for name in names}
+    m = Thresh(**parameters, start=w["start"])
     first, second = (m.chances(Play(tuple(w[side]), tuple(w["updates"]))) for side in ("first", "second"))
 
     def shown(chances: list[Fraction]) -> Fraction:
