@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import subprocess
@@ -80,6 +81,11 @@ def returns_50_million_bytes(x: int) -> Any:
 
 def returns_a_large_integer_in_a_list(x: int) -> Any:
     return [1 << 10**8]
+
+
+def exits_with_0_in_the_end(x: int) -> int:
+    atexit.register(os._exit, 0)
+    return x
 
 
 def exits_with_1(x: int) -> int:

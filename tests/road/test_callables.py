@@ -38,6 +38,11 @@ def test_a_callable_that_ends_the_process_or_spoils_it_ends_the_audit_with_2(nam
     fails_in_one_line(audited(name), says)
 
 
+def test_what_a_callable_does_after_the_verdict_does_not_change_it() -> None:
+    done = audited("exits_with_0_in_the_end")
+    assert (done.returncode, "REFUTED" in done.stdout) == (1, True), done.stderr
+
+
 def test_what_is_printed_below_python_is_not_among_the_results() -> None:
     done = audited("prints_below_python", "--format", "json")
     assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,12 @@ def test_a_line_that_nothing_asked_for_is_an_error(kind: str) -> None:
         program(1, 200, RNG)
 
 
+@pytest.mark.parametrize("kind", ["a banner", "two lines a question", "the echo of the question"])
+def test_a_line_that_nothing_asked_for_is_found_before_many_questions_are_asked(kind: str) -> None:
+    with python(SURPLUS[kind]) as program, refused("which nothing asked for"):
+        program(1, 2, RNG)
+
+
 @pytest.mark.parametrize("size", [1, 40])
 def test_a_line_more_is_found_call_by_call_too(size: int) -> None:
     late = answers("print(1, flush=True); time.sleep(0.01)", "print(0, flush=True); time.sleep(0.5)")
@@ -83,7 +90,7 @@ def test_a_program_in_step_passes_the_check_however_it_is_asked() -> None:
 def test_answers_are_the_same_where_pipes_cannot_be_waited_for(polled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(talk, "POLLED", polled)
     with python(ECHO) as program:
-        assert program("a" * 100_000, 20, RNG) == ["a" * 100_000] * 20
+        assert program("a" * 500_000, 20, RNG) == ["a" * 500_000] * 20
     with refused("ended before"), python("sys.stdin.readline()") as program:
         program(1, 1, RNG)
 
@@ -113,7 +120,7 @@ def test_a_slow_first_answer_is_no_hang() -> None:
 def test_the_first_answer_is_waited_for_by_the_programs_patience_and_not_by_that_of_callables(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(callables, "PATIENCE", 0.1)
+    monkeypatch.setattr(callables, "probe", partial(callables.probe, patience=0.1))
     with python(answers("print(1, flush=True)", "time.sleep(0.5)")) as program:
         assert audit(program, inputs=[0, 1], epsilon=1.0, trials=500).epsilon_lower == 0
 
