@@ -99,3 +99,9 @@ def exits_below_python(x: int) -> int:
 
 def crashes(x: int) -> int:
     os.abort()
+
+
+def never_comes_back_to_python(x: int) -> int:
+    print("begun", flush=True)
+    ctypes.PyDLL(None).sleep(30)
+    return x

@@ -92,8 +92,13 @@ for _verb in VERBS:
 def main() -> None:
     """Run a command; an error of the user's or of the audited code is one line, and exit code 2."""
     arguments = spread(sys.argv[1:])
-    foreign = arguments[:1] == [SUPERVISED]
-    sys.exit(supervised(lambda: _run(arguments), _tell) if foreign else _run(arguments))
+    if arguments[:1] != [SUPERVISED]:
+        sys.exit(_run(arguments))
+    try:
+        sys.exit(supervised(lambda: _run(arguments), _tell))
+    except OSError as error:
+        _tell(f"needs a process for the audit: {error}")
+        sys.exit(FAULT)
 
 
 def _run(arguments: list[str]) -> int:

@@ -21,8 +21,8 @@ SIGNALLED = 128
 """What is added to a signal's number, as shells do."""
 CLOSED = SIGNALLED + getattr(signal, "SIGPIPE", 13)
 """Exit code where nobody reads the results any more."""
-GRACE = 3.0
-"""Seconds that a command has to end after the process that waits for it has gone."""
+GRACE = 2.0
+"""Seconds that a command has to end when it is asked to, or when the process that waits for it has gone."""
 _STOPPING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
 
 
@@ -123,18 +123,38 @@ def supervised(command: Callable[[], int], tell: Callable[[str], None]) -> int:
         os.write(tells, bytes([code]))
         sys.exit(code)
     os.close(tells)
-    for number in _STOPPING:
-        signal.signal(number, lambda number, _: os.kill(child, number))
+    asked = _handed_on(child)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.set_blocking(told, False)  # what the code left behind may hold the other end
     with suppress(BlockingIOError):
         if code_told := os.read(told, 1):
             return code_told[0]
-    if -status in _STOPPING:
-        return SIGNALLED - status
-    how = f"with exit code {status}" if status >= 0 else f"by {signal.Signals(-status).name}"
+    if asked or -status in _STOPPING:
+        return SIGNALLED + (asked[0] if asked else -status)
+    names = {int(each): each.name for each in signal.Signals}
+    how = f"with exit code {status}" if status >= 0 else f"by {names.get(-status, f'signal {-status}')}"
     tell(f"needs audited code that leaves the process running, got the process ended {how} before the verdict")
     return FAULT
+
+
+def _handed_on(child: int) -> list[int]:
+    """The signals that this process was asked to end by; the child gets them too, and ends by force where it does not."""
+    asked: list[int] = []
+
+    def send(number: int) -> None:
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(child, number)
+
+    def hand_on(number: int, _: FrameType | None) -> None:
+        asked.append(number)
+        send(number)
+        # Code that never comes back to Python, or catches everything, does not hear it.
+        signal.setitimer(signal.ITIMER_REAL, GRACE)
+
+    signal.signal(signal.SIGALRM, lambda *_: send(signal.SIGKILL))
+    for number in _STOPPING:
+        signal.signal(number, hand_on)
+    return asked
 
 
 def _end_with(alive: int) -> None:

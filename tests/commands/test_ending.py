@@ -74,3 +74,13 @@ def test_an_audit_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> Non
         command.kill()
         command.communicate(timeout=SOON)  # returns when the one who audited is gone too
     assert ends_soon(int(file.read_text()))
+
+
+def test_code_that_does_not_hear_a_signal_is_ended_by_force() -> None:
+    target = "tests.misbehaving_callables:never_comes_back_to_python"
+    with started("audit", target, "--inputs", "0", "1", "--epsilon", "1", out=subprocess.DEVNULL) as command:
+        assert command.stderr is not None
+        assert command.stderr.readline() == "begun\n"
+        command.send_signal(signal.SIGTERM)
+        command.communicate(timeout=SOON)
+    assert command.returncode == 128 + signal.SIGTERM
