@@ -81,6 +81,7 @@ def test_code_that_does_not_hear_a_signal_is_ended_by_force() -> None:
     with started("audit", target, "--inputs", "0", "1", "--epsilon", "1", out=subprocess.DEVNULL) as command:
         assert command.stderr is not None
         assert command.stderr.readline() == "begun\n"
+        time.sleep(0.2)  # until it sleeps
         command.send_signal(signal.SIGTERM)
         command.communicate(timeout=SOON)
     assert command.returncode == 128 + signal.SIGTERM

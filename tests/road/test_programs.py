@@ -99,7 +99,6 @@ SILENT = {
     "never answers": answers("time.sleep(60)"),
     "stops after the first": "for i, line in enumerate(sys.stdin):\n    i and time.sleep(60)\n    print(1, flush=True)",
     "stops in a later block": "for i, line in enumerate(sys.stdin):\n    i > 9 and time.sleep(60)\n    print(1, flush=True)",
-    "does not read": "time.sleep(60)",
     "does not flush": answers("print(1)"),
 }
 
@@ -107,7 +106,7 @@ SILENT = {
 @pytest.mark.parametrize("kind", SILENT)
 def test_an_answer_that_does_not_come_is_an_error_at_every_question(kind: str) -> None:
     begun = time.monotonic()
-    with python(SILENT[kind], patience=0.3) as program, refused(r"within 0\.[39] s, got none"):
+    with python(SILENT[kind], patience=0.15) as program, refused(r"within 0\.[14]5 s, got none"):
         program("x" * 1000, 1000, RNG)
     assert time.monotonic() - begun < SOON
 
