@@ -2,6 +2,33 @@
 
 from __future__ import annotations
 
+import reprlib
+
+_PARTED = (list, tuple, set, frozenset, dict)
+_SHORT = reprlib.Repr()
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxset = _SHORT.maxfrozenset = _SHORT.maxdict = 100
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 1000
+
+
+MOST_SHOWN = 1000
+"""Characters of an input that an error shows."""
+
+
+def shown(value: object, most: int) -> str:
+    """The first characters of a value as Python writes it; only its type, where it cannot be written.
+
+    Parameters
+    ----------
+    value : object
+        Other people's: its own `__repr__` may raise, or need that of a million parts.
+    most : int
+        Characters; of parts inside each other, far fewer are looked at than it may have.
+    """
+    try:
+        return f"{_SHORT.repr(value) if isinstance(value, _PARTED) else repr(value):.{most}}"
+    except Exception:  # whatever its own words raise
+        return f"a {type(value).__name__}"
+
 
 class LdpauditError(Exception):
     """Base of the errors that a user can act on; its message is one line."""
@@ -44,6 +71,20 @@ class Unsupported(LdpauditError):  # noqa: N818 - it is a value that certificate
         super().__init__(f"{node}: {reason}")
 
 
+class Stopped(BaseException):
+    """This process was asked to end: nobody's fault, and nothing that audited code may be blamed for, or catch.
+
+    Parameters
+    ----------
+    number : int
+        The signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(number)
+
+
 class ImplementationError(LdpauditError):
     """The audited code raised, hung, or returned what it never may.
 
@@ -57,7 +98,7 @@ class ImplementationError(LdpauditError):
 
     def __init__(self, message: str, *inputs: object) -> None:
         self.inputs = inputs
-        super().__init__(f"on input {inputs[0]!r}: {message}" if inputs else message)
+        super().__init__(f"on input {shown(inputs[0], MOST_SHOWN)}: {message}" if inputs else message)
 
 
 class Contradiction(LdpauditError):  # noqa: N818 - an internal error: two testimonies of ours of which one must be false

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import probe
+from ldpaudit.adapters.callables import prober
 from ldpaudit.attacks.blackbox.choosing import Chosen
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, require_alike
 from ldpaudit.attacks.blackbox.learning import Learning
@@ -80,7 +80,7 @@ def target(
     given = list(neighbouring(given)) if reading.users == 2 else given
     sampler = Sampler.of(function, reading)
     rng = np.random.default_rng(np.random.SeedSequence(experiment.seed, spawn_key=(FRESH,)))
-    first = [sampler(x, 1, rng, probe) for x in given]
+    first = [sampler(x, 1, rng, prober(function)) for x in given]
     width = max(sum(len(group.leaves) for group in one.values()) for one in first)
     budget = _budget(len(given), width, experiment.trials)
 

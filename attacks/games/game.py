@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ldpaudit.adapters.callables import in_order, stack
 from ldpaudit.attacks.attack import Many
 from ldpaudit.attacks.games import k_inputs, two_inputs
-from ldpaudit.errors import ImplementationError
+from ldpaudit.errors import ImplementationError, shown
 from ldpaudit.mechanism import Views
 
 CHUNK = 1 << 17
@@ -229,7 +229,7 @@ def guesses_of(many: Many, views: Any, size: int, x: Any) -> NDArray[np.int64]:
     try:
         guesses = np.asarray(many.guess(views))
     except (TypeError, ValueError, IndexError, AttributeError) as error:
-        raise ImplementationError(f"needs views of the declared mechanism, got {views!r:.80}: {error}", x) from error
+        raise ImplementationError(f"needs views of the declared mechanism, got {shown(views, 80)}: {error}", x) from error
     if guesses.shape != (size,) or not np.issubdtype(guesses.dtype, np.integer):
         raise ImplementationError(f"needs {size} views of the declared mechanism, got {guesses.shape}", x)
     return guesses

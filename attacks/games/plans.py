@@ -12,7 +12,7 @@ from ldpaudit.adapters.callables import as_sampler, in_order, one_by_one, stack
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.stems import attack_on
-from ldpaudit.errors import ImplementationError, Unsupported
+from ldpaudit.errors import ImplementationError, Unsupported, shown
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Compose, Plan, Repeat, Run, as_plan
@@ -73,7 +73,7 @@ def scores_of(found: Attack, views: Any, size: int, x: Any) -> NDArray[np.float6
     try:
         scores = np.asarray(found.score(views), dtype=np.float64)
     except (TypeError, ValueError, IndexError, AttributeError) as error:
-        raise ImplementationError(f"needs views of the declared mechanism, got {views!r:.80}: {error}", x) from error
+        raise ImplementationError(f"needs views of the declared mechanism, got {shown(views, 80)}: {error}", x) from error
     if scores.shape != (size,):
         raise ImplementationError(f"needs {size} views of the declared mechanism, got {scores.shape}", x)
     return scores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import signal
 import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -10,12 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.errors import ImplementationError
+from ldpaudit.errors import ImplementationError, Stopped, shown
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.plan import Plan
 
 PATIENCE = 20.0
 """Seconds that a single report may take before the callable is said to hang."""
+
+LARGEST = 1 << 20
+"""Numbers and characters that one report may have, all together, and bits that one integer may have."""
+
+CONTAINERS = (list, tuple, set, frozenset)
+"""Whose parts are looked at; of a dictionary its values are."""
 
 Sampler = Callable[[Any, int, np.random.Generator], Views]
 
@@ -75,8 +82,10 @@ def _imported(name: str) -> Any:
         found = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (Exception, SystemExit) as error:  # whatever the user's module raises while it is imported
-        raise ImplementationError(f"cannot import {name}: {type(error).__name__}: {error}") from error
+    except BaseException as error:  # whatever the user's module raises while it is imported
+        if _asks_to_stop(error):
+            raise
+        raise ImplementationError(f"cannot import {name}: {_named(error)}") from error
     return found
 
 
@@ -102,11 +111,27 @@ def call(function: Callable[[Any], Any], x: Any) -> Any:
         report = function(x)
     except ImplementationError:  # an adapter's, which says what happened
         raise
-    except (Exception, SystemExit) as error:  # code that ends the program would end the audit as if it had passed
-        raise ImplementationError(f"the callable raised {type(error).__name__}: {error}", x) from error
+    except BaseException as error:  # code that ends the program would end the audit as if it had passed
+        if _asks_to_stop(error):
+            raise
+        raise ImplementationError(f"the callable raised {_named(error)}", x) from error
     if report is None:
         raise ImplementationError("the callable needs to return a report, got None", x)
     return report
+
+
+def _asks_to_stop(error: BaseException) -> bool:
+    """Whether it was not the code that raised it, but somebody who wants the whole audit to end."""
+    pressed = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return isinstance(error, Stopped) or (isinstance(error, KeyboardInterrupt) and pressed)
+
+
+def _named(error: BaseException) -> str:
+    """An error of other people's in words, where it has any."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # whatever its own words raise
+        return type(error).__name__
 
 
 def one_by_one(function: Callable[..., Any]) -> bool:
@@ -148,8 +173,8 @@ def stack(reports: list[Any], x: Any) -> Views:
     """
     try:
         return np.asarray(reports)
-    except ValueError as error:
-        raise ImplementationError(f"needs reports of one shape, got {reports[0]!r:.60}, ...", x) from error
+    except (ValueError, RecursionError) as error:
+        raise ImplementationError(f"needs reports of one shape, got {shown(reports[0], 60)}, ...", x) from error
 
 
 def probe(function: Callable[[Any], Any], x: Any, patience: float = PATIENCE) -> Any:
@@ -158,22 +183,53 @@ def probe(function: Callable[[Any], Any], x: Any, patience: float = PATIENCE) ->
     Raises
     ------
     ImplementationError
-        Where the callable raises, returns None, or does not return within `patience` seconds.
+        Where the callable raises, returns None or what is too large, or does not return within `patience` seconds.
     """
-    outcome: list[Any] = []
+    reports: list[Any] = []
+    raised: list[BaseException] = []
 
     def work() -> None:
         try:
-            outcome.append(call(function, x))
-        except ImplementationError as error:
-            outcome.append(error)
+            reports.append(call(function, x))
+        except BaseException as error:
+            raised.append(error)
 
     # A daemon: a function that hangs cannot be stopped, but it does not keep the program from ending.
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(patience)
-    if not outcome:
+    if raised:
+        raise raised[0]
+    if not reports:
         raise ImplementationError(f"needs a report within {patience:g} s, got none: the callable hangs", x)
-    if isinstance(outcome[0], ImplementationError):
-        raise outcome[0]
-    return outcome[0]
+    if _is_large(reports[0]):
+        raise ImplementationError(f"needs reports of at most {LARGEST} numbers or characters, got a larger one", x)
+    return reports[0]
+
+
+def _is_large(report: Any) -> bool:
+    """Whether a report has too many parts to be compared with others; what is not Python's own is not looked into."""
+    parts, left = [report], LARGEST
+    while parts and left >= 0:
+        part = parts.pop()
+        inside = part.values() if type(part) is dict else part if type(part) in CONTAINERS else None
+        left -= _extent(part) if inside is None else 1
+        if inside is not None and len(inside) <= left:
+            parts.extend(inside)
+        elif inside is not None:
+            return True
+    return left < 0
+
+
+def _extent(part: Any) -> int:
+    """How many numbers or characters one part is; of an integer its bits, where they are too many."""
+    if type(part) is int:
+        return bits if (bits := part.bit_length()) > LARGEST else 1
+    if type(part) is np.ndarray:
+        return part.size
+    return len(part) if type(part) in (str, bytes, bytearray) else 1
+
+
+def prober(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`probe`, or `call` for a callable with a patience of its own, such as a program that has to start first."""
+    return call if hasattr(function, "patience") else probe

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ SPREAD = 7
 
 SHOWN = 5
 """Inputs that an error message names."""
+
+
+UNREADABLE = (OSError, ValueError, OverflowError, MemoryError)
+"""What reading a file of another format raises: a date in the year 43915 is a ValueError."""
 
 
 class Log:
@@ -119,7 +124,8 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
     Raises
     ------
     DeploymentError
-        Where it cannot be read, a column is missing, or a line has fewer or more values than there are columns.
+        Where it cannot be read, a column is missing, a line has fewer or more values than there are columns, or an input is
+        no value of JSON.
     """
     file = Path(path)
     rows = _parquet(file) if file.suffix == ".parquet" else _csv(file)
@@ -130,6 +136,11 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
         except KeyError as error:
             columns = ", ".join(map(str, row))
             raise DeploymentError(f"needs a column {error}, got {columns}", str(file), number) from None
+        except TypeError:
+            kind = type(row[input_column]).__name__
+            raise DeploymentError(f"needs inputs that can be written as JSON, got {kind}", str(file), number) from None
+        except RecursionError:
+            raise DeploymentError("needs JSON that is less deep", str(file), number) from None
     try:
         return Log(dict(found))
     except ValueError as error:
@@ -148,7 +159,7 @@ def _csv(file: Path) -> list[dict[str, Any]]:
                     raise DeploymentError("needs a value in each column, and no more", str(file), reader.line_num)
                 rows.append(row)
             return rows
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, UnicodeDecodeError, MemoryError, csv.Error) as error:
         raise DeploymentError(f"needs a readable CSV file: {error}", str(file)) from None
 
 
@@ -158,10 +169,36 @@ def _parquet(file: Path) -> list[dict[str, Any]]:
     except ImportError:
         raise DeploymentError("a Parquet log needs polars: install ldpaudit[logs]", str(file)) from None
     try:
-        rows: list[dict[str, Any]] = polars.read_parquet(file).to_dicts()
-    except (OSError, polars.exceptions.PolarsError) as error:
-        raise DeploymentError(f"needs a readable Parquet file: {error}", str(file)) from None
+        with _silent():
+            rows: list[dict[str, Any]] = polars.read_parquet(file).to_dicts()
+    except BaseException as error:
+        if not (isinstance(error, UNREADABLE) or _is_polars(error)):
+            raise
+        raise DeploymentError(f"needs a readable Parquet file: {' '.join(str(error).split())}", str(file)) from None
     return rows
+
+
+def _is_polars(error: BaseException) -> bool:
+    """Whether it is an error of polars', or a panic, which is no Exception and has no name to import."""
+    return any(kind.__name__ in ("PolarsError", "PanicException") for kind in type(error).__mro__)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Standard error to nowhere, below Python: a panic prints a page before it is raised."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # where there is none
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)
 
 
 def _value(text: Any) -> Any:

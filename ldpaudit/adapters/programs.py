@@ -8,13 +8,35 @@ import shlex
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import IO, Any
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from ldpaudit.adapters.callables import PATIENCE
+from ldpaudit.adapters.talk import Talk
 from ldpaudit.errors import ImplementationError
+
+START = 3
+"""How many times its patience the first answer of a program may take, because the program starts before it."""
+LONGEST = 1 << 20
+"""Bytes that one answer may take."""
+IN_STEP = 3
+"""Answers that are waited for one by one, and looked behind, before questions are sent ahead."""
+QUIET = 0.1
+"""Seconds in which a program that was asked nothing is expected to say nothing; for a second line, or a banner."""
+SHARE = 0.1
+"""Of the time of a block of questions, what is spent on looking whether more lines come than were asked for."""
+GRACE = 0.5
+"""Seconds between the request to end and the end by force, and those that a program has to end by itself."""
+GLANCE = 0.01
+"""Seconds between two looks whether all have ended."""
+MOST_SHOWN = 60
+"""Characters of a line that an error shows."""
+
+_NEEDS = "needs one JSON value a line for each question"
 
 
 class Program:
@@ -24,20 +46,30 @@ class Program:
     ----------
     command : str or sequence of str
         The program and its arguments; it is started at the first report and ended by `close`.
+    patience : float
+        Seconds that an answer may take; the first one, before which the program starts, `START` times as long.
+    longest : int
+        Bytes that an answer may take.
 
     Notes
     -----
-    The program draws from a source of its own, so `rng` is not used and no seed reproduces its reports.
+    The program draws from a source of its own, so `rng` is not used and no seed reproduces its reports. A line more than
+    was asked for would shift all answers after it: it is an error wherever it is found, and `finish`, which the end of a
+    ``with`` block calls, looks for it once more.
     """
 
     seeded = False
     """Its reports are no function of the generator."""
 
-    def __init__(self, command: str | Sequence[str]) -> None:
+    def __init__(self, command: str | Sequence[str], patience: float = PATIENCE, longest: int = LONGEST) -> None:
         self.command = tuple(shlex.split(command) if isinstance(command, str) else command)
         if not self.command:
             raise ValueError("Program needs a command, got none")
-        self._process: subprocess.Popen[str] | None = None
+        if not (patience > 0 and longest > 0):
+            raise ValueError(f"Program needs patience > 0 and longest > 0, got {patience} and {longest}")
+        self.patience, self.longest = patience, longest
+        self._talk: Talk | None = None
+        self._end: weakref.finalize[Any, Any] | None = None
         self._one = threading.Lock()
 
     def __reduce__(self) -> Any:
@@ -49,7 +81,8 @@ class Program:
         Raises
         ------
         ImplementationError
-            Where the program cannot be started, ends early, or answers with anything but JSON.
+            Where the program cannot be started, ends early, is silent for too long, or answers with anything but one
+            JSON value a line for each question.
         """
         return self.in_order([x], [0] * size)[0]
 
@@ -61,63 +94,133 @@ class Program:
         ImplementationError
             See `__call__`.
         """
-        lines, reports = [json.dumps(x) + "\n" for x in xs], [list[Any]() for _ in xs]
         with self._one:
-            process = self._running()
-            assert process.stdin is not None
-            assert process.stdout is not None
-            # A thread writes, so that a program which answers line by line never waits for us to read.
-            asked = [lines[place] for place in order]
-            writer = threading.Thread(target=_write, args=(process.stdin, asked), daemon=True)
-            writer.start()
-            for place in order:
-                reports[place].append(self._answer(process.stdout.readline(), xs[place]))
-            writer.join()
+            try:
+                return self._asked(xs, order)
+            except BaseException:
+                self.close()  # questions and answers are out of step
+                raise
+
+    def _asked(self, xs: Sequence[Any], order: Sequence[int]) -> list[list[Any]]:
+        lines, reports = [json.dumps(x).encode() + b"\n" for x in xs], [list[Any]() for _ in xs]
+        talk = self._running()
+        for block in _blocks(order, IN_STEP - talk.answers):
+            begun = time.monotonic()
+            talk.ask(b"".join(lines[place] for place in block))
+            for place in block:
+                reports[place].append(self._answer(talk, xs[place]))
+            spare = SHARE * (time.monotonic() - begun)
+            self._require_quiet(talk, QUIET if talk.answers <= IN_STEP else min(QUIET, spare))
         return reports
 
-    def _running(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            try:
-                self._process = subprocess.Popen(
-                    self.command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    text=True,
-                    bufsize=1,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise ImplementationError(f"cannot start {self.command[0]}: {error.strerror}") from None
-        return self._process
+    def _running(self) -> Talk:
+        if self._talk is None:
+            process = self._started()
+            talk = self._talk = Talk(process, self.longest)
+            self._end = weakref.finalize(self, _end, process, talk)  # at the end of the interpreter too
+            self._require_quiet(talk, QUIET)
+        return self._talk
 
-    def _answer(self, line: str, x: Any) -> Any:
-        if not line:
+    def _started(self) -> subprocess.Popen[bytes]:
+        pipe = subprocess.PIPE
+        try:
+            return subprocess.Popen(self.command, stdin=pipe, stdout=pipe, bufsize=0, start_new_session=True)
+        except OSError as error:
+            raise ImplementationError(f"cannot start {self.command[0]}: {error.strerror}") from None
+
+    def _answer(self, talk: Talk, x: Any) -> Any:
+        patience = self.patience if talk.answers else START * self.patience
+        try:
+            line = talk.line(patience)
+        except TimeoutError:
+            raise ImplementationError(f"needs an answer within {patience:g} s, got none: {self.command[0]} hangs", x) from None
+        except OverflowError as error:
+            raise ImplementationError(f"needs {error}", x) from None
+        if line is None:
             raise ImplementationError(f"{self.command[0]} ended before it answered", x)
         try:
-            return json.loads(line)
-        except ValueError:
-            raise ImplementationError(f"needs one JSON value a line, got {line.strip()!r:.60}", x) from None
+            return json.loads(line.decode())
+        except (ValueError, RecursionError):
+            raise ImplementationError(f"{_NEEDS}, got {_shown(line)}", x) from None
+
+    def _require_quiet(self, talk: Talk, seconds: float) -> None:
+        _require_none(talk.surplus, seconds)
+
+    def finish(self) -> None:
+        """End the questions, wait a moment for the program to end, and end it.
+
+        Raises
+        ------
+        ImplementationError
+            Where it said more than it was asked for.
+        """
+        with self._one:
+            if self._talk is None:
+                return
+            try:
+                # What is still unsaid takes about as long as an answer did.
+                _require_none(self._talk.last_words, min(self.patience, max(GRACE, 2 * self._talk.slowest)))
+            finally:
+                self.close()
 
     def close(self) -> None:
-        """End the program, and what it started: a child of its own would keep our caller's pipes open."""
-        if self._process is not None:
-            if hasattr(os, "killpg"):
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
+        """End the program and what it started, whatever it has said: first they are asked to, then by force."""
+        self._talk, end = None, self._end
+        if end is not None:
+            end()
 
     def __enter__(self) -> Program:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self.finish()
         self.close()
 
 
-def _write(stream: IO[str], lines: Sequence[str]) -> None:
-    # A program that has ended is reported by the reader, with the input.
-    with suppress(BrokenPipeError, ValueError):
-        for line in lines:
-            stream.write(line)
-        stream.flush()
+def _blocks(order: Sequence[int], alone: int) -> Iterator[Sequence[int]]:
+    """The first so many questions one by one, and the rest together."""
+    alone = min(max(alone, 0), len(order))
+    yield from (order[place : place + 1] for place in range(alone))
+    if len(order) > alone:
+        yield order[alone:]
+
+
+def _require_none(said: Callable[[float], bytes | None], seconds: float) -> None:
+    try:
+        line = said(seconds)
+    except OverflowError as error:
+        raise ImplementationError(f"needs {error}") from None
+    if line is not None:
+        raise ImplementationError(f"{_NEEDS}, got {_shown(line)}, which nothing asked for")
+
+
+def _shown(line: bytes) -> str:
+    return f"{line[:MOST_SHOWN].decode(errors='replace').strip()!r:.{MOST_SHOWN}}"
+
+
+def _end(process: subprocess.Popen[bytes], talk: Talk) -> None:
+    """End a process and what it started: a child of its own would keep our caller's pipes open."""
+    deadline = time.monotonic() + GRACE
+    try:
+        runs = _signalled(process, signal.SIGTERM)
+        while runs and time.monotonic() < deadline:
+            time.sleep(GLANCE)
+            process.poll()  # or it would stay in its group, ended
+            runs = _signalled(process, 0)
+    finally:  # also where a second signal to us ends the waiting
+        _signalled(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+        process.wait()
+        talk.close()
+
+
+def _signalled(process: subprocess.Popen[bytes], number: int) -> bool:
+    """Whether there is still a process of the group to signal."""
+    if not hasattr(os, "killpg"):  # Windows knows no groups: the program alone is ended
+        process.kill()
+        return False
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):  # macOS permits no signal to a process that has ended
+        return False
+    return True

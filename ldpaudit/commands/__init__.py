@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import Any
 
 import typer
 
@@ -22,7 +27,16 @@ from ldpaudit.commands import (
     table,
     verify,
 )
-from ldpaudit.errors import LdpauditError
+from ldpaudit.commands.ending import (
+    CLOSED,
+    FAULT,
+    SIGNALLED,
+    OutputClosed,
+    results_apart,
+    stopped_by_signals,
+    supervised,
+)
+from ldpaudit.errors import LdpauditError, Stopped
 
 VERBS = (
     certify.certify,
@@ -48,20 +62,74 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+SUPERVISED = "audit"
+"""The verb that runs other people's code in this process."""
+
+
+class _PassedOnError(Exception):
+    """Around an error that typer would end with exit code 1, which says that a claim is refuted."""
+
+
+def _passing_on(verb: Callable[..., None]) -> Callable[..., None]:
+    @wraps(verb)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            verb(*arguments, **options)
+        except (OSError, EOFError, typer.Abort) as error:
+            raise _PassedOnError from error
+        except (Exception, Stopped, OutputClosed):
+            raise
+        except BaseException as error:  # such as a report's that ends the program when it is looked at
+            raise _PassedOnError from error
+
+    return run
+
+
 for _verb in VERBS:
-    app.command()(_verb)
+    app.command()(_passing_on(_verb))
 
 
 def main() -> None:
     """Run a command; an error of the user's or of the audited code is one line, and exit code 2."""
+    arguments = spread(sys.argv[1:])
+    if arguments[:1] != [SUPERVISED]:
+        sys.exit(_run(arguments))
     try:
-        app(spread(sys.argv[1:]))
+        sys.exit(supervised(lambda: _run(arguments), _tell))
+    except OSError as error:
+        _tell(f"needs a process for the audit: {error}")
+        sys.exit(FAULT)
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        with stopped_by_signals(), results_apart():
+            app(arguments)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else FAULT
+    except OutputClosed:
+        return CLOSED
+    except Stopped as stopped:
+        _tell(f"stopped by {signal.Signals(stopped.number).name}")
+        return SIGNALLED + stopped.number
     except Exception as error:
-        if isinstance(error, LdpauditError | ValueError) or (isinstance(error, TypeError) and _raised_by_us(error)):
-            print(f"ldpaudit: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
-        else:
-            traceback.print_exc()  # and not 1, with which Python ends: that says that a claim is refuted
-        sys.exit(2)
+        _explain(error.__cause__ if isinstance(error, _PassedOnError) else error)
+    return FAULT
+
+
+def _explain(error: BaseException | None) -> None:
+    if isinstance(error, LdpauditError | ValueError) or (isinstance(error, TypeError) and _raised_by_us(error)):
+        _tell(str(error))
+    elif isinstance(error, SystemExit | KeyboardInterrupt | GeneratorExit):
+        _tell(f"the audited code raised {type(error).__name__}")
+    else:
+        with suppress(OSError, ValueError):  # of a standard error that is closed
+            traceback.print_exception(error)  # and not 1, with which Python ends: that says that a claim is refuted
+
+
+def _tell(line: str) -> None:
+    with suppress(OSError, ValueError):
+        print(f"ldpaudit: {' '.join(line.split())}", file=sys.stderr)  # noqa: T201
 
 
 def spread(arguments: list[str]) -> list[str]:

@@ -34,6 +34,9 @@ def audit(
     confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
     users: Annotated[int, typer.Option(help="2: two users' reports by consecutive calls, one of whom differs.")] = 1,
     learned: Annotated[bool, typer.Option("--learned", help="Train a classifier too (extra 'ml').")] = False,
+    patience: Annotated[
+        float | None, typer.Option(help="Seconds for an answer of exec:COMMAND, by default 20; the first has 3 times as long.")
+    ] = None,
     seed: SeedOption = 0,
     format: FormatOption = Format.text,
 ) -> None:
@@ -49,16 +52,18 @@ def audit(
 
     if budget is not None and trials is not None:
         raise ValueError("an audit needs --trials or --budget, got both")
+    kind, _, rest = target.partition(":")
+    if patience is not None and kind != "exec":
+        raise ValueError(f"an audit needs --patience with exec:COMMAND, got it with {target}")
     allowed = None if budget is None else seconds(budget)
     claimed, values = parse(epsilon), [_input(text) for text in inputs or []]
-    kind, _, rest = target.partition(":")
     rounded = None
     with ExitStack() as stack:
         advance = stack.enter_context(progress("sampling"))
         if kind == "log":
             function, values, number = _log(rest, values, users, budget, trials)
         else:
-            function, number = _callable(target, stack), TRIALS if trials is None else trials
+            function, number = _callable(target, patience, stack), TRIALS if trials is None else trials
         options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta))}
         options |= {"confidence": confidence, "seed": seed, "reading": Reading(users=users, learned=learned)}
         if allowed is not None:
@@ -97,14 +102,16 @@ def _log(
     return function, values, min(wanted, held)
 
 
-def _callable(target: str, stack: ExitStack) -> Any:
+def _callable(target: str, patience: float | None, stack: ExitStack) -> Any:
     """What is audited: a program that runs until the stack ends, or a function or plan of the user's."""
-    from ldpaudit.adapters.callables import resolve_audited
+    from ldpaudit.adapters.callables import PATIENCE, resolve_audited
     from ldpaudit.adapters.programs import Program
 
     sys.path.insert(0, str(Path.cwd()))
     kind, _, rest = target.partition(":")
-    return stack.enter_context(Program(rest)) if kind == "exec" else resolve_audited(target)
+    if kind != "exec":
+        return resolve_audited(target)
+    return stack.enter_context(Program(rest, PATIENCE if patience is None else patience))
 
 
 def _trials_within(allowed: float, function: Any, options: dict[str, Any]) -> int:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any
+
+from ldpaudit.errors import ImplementationError
 
 
 def say(line: str = "") -> None:
@@ -21,7 +24,8 @@ def say_json(data: Any) -> None:
 
 def note(line: str) -> None:
     """Print a line that is no result, on standard error."""
-    print(f"ldpaudit: {line}", file=sys.stderr)  # noqa: T201
+    with suppress(OSError, ValueError):  # nobody reads it: that is no fault
+        print(f"ldpaudit: {line}", file=sys.stderr)  # noqa: T201
 
 
 @contextmanager
@@ -29,6 +33,11 @@ def progress(title: str, total: int | None = None) -> Iterator[Any]:
     """A bar on standard error, where that is a terminal; yields a function that advances it.
 
     What audited code prints meanwhile goes there too: standard output is for the results.
+
+    Raises
+    ------
+    ImplementationError
+        Where standard output is closed in the end: what is opened next would get its number.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -36,9 +45,20 @@ def progress(title: str, total: int | None = None) -> Iterator[Any]:
     terminal = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     shown = Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal)
+    was_open = _is_open(1)
     with redirect_stdout(sys.stderr), shown as bar:
         task = bar.add_task(title, total=total)
         yield lambda description=title, step=1: bar.update(task, description=description, advance=step)
+    if was_open and not _is_open(1):
+        raise ImplementationError("needs code that leaves standard output open, got its descriptor 1 closed")
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def console() -> Any:

@@ -1,0 +1,169 @@
+"""How a command ends: by its own verdict, by a signal, or by a reader that has gone; never as what it is not."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, NoReturn
+
+from ldpaudit.errors import Stopped
+
+FAULT = 2
+"""Exit code of a usage error, an error of the audited code, or a fault of ours."""
+SIGNALLED = 128
+"""What is added to a signal's number, as shells do."""
+CLOSED = SIGNALLED + getattr(signal, "SIGPIPE", 13)
+"""Exit code where nobody reads the results any more."""
+GRACE = 2.0
+"""Seconds that a command has to end when it is asked to, or when the process that waits for it has gone."""
+_STOPPING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+
+
+class OutputClosed(BaseException):
+    """Nobody reads the results any more; no OSError, because typer and rich would end with 1, a refuted claim."""
+
+
+class _Results(io.FileIO):
+    """The descriptor of the results."""
+
+    def write(self, data: Any) -> int:
+        """As of a file; what is still buffered after an error goes nowhere, or the interpreter would fail on it again."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            if isinstance(error, BrokenPipeError):
+                raise OutputClosed from None
+            raise
+
+
+@contextmanager
+def results_apart() -> Iterator[None]:
+    """Give the results a descriptor of their own, and standard output's number to standard error.
+
+    So what audited code prints below Python, now or when the process ends, is never among the results.
+    """
+    before = sys.stdout
+    if os.name != "posix" or not _is_standard(before):
+        yield
+        return
+    before.flush()
+    raw = _Results(os.dup(1), "w")
+    os.dup2(2, 1)
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), before.encoding, before.errors, line_buffering=before.isatty())
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+
+
+def _is_standard(stream: Any) -> bool:
+    try:
+        os.fstat(2)
+        return bool(stream.fileno() == 1)
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Raise `Stopped` where this process is asked to end, so that what it started is ended too; a second signal waits."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, _stop) for number in _STOPPING if signal.getsignal(number) != signal.SIG_IGN}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, _: FrameType | None) -> NoReturn:
+    for each in _STOPPING:
+        signal.signal(each, signal.SIG_IGN)
+    raise Stopped(number)
+
+
+def supervised(command: Callable[[], int], tell: Callable[[str], None]) -> int:
+    """The exit code that a command returns in a process of its own.
+
+    Audited code can end its process with any exit code, behind Python's back: that would look like a verdict.
+
+    Parameters
+    ----------
+    command : callable
+        Returns its exit code.
+    tell : callable
+        Is told where the process ended before that.
+
+    Returns
+    -------
+    int
+    """
+    if not hasattr(os, "fork"):
+        return command()
+    with suppress(AttributeError):  # of a stream that is None
+        sys.stdout.flush()
+    told, tells = os.pipe()
+    alive, lives = os.pipe()
+    if (child := os.fork()) == 0:
+        os.close(lives)
+        _end_with(alive)
+        code = command()
+        os.write(tells, bytes([code]))
+        sys.exit(code)
+    os.close(tells)
+    asked = _handed_on(child)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.set_blocking(told, False)  # what the code left behind may hold the other end
+    with suppress(BlockingIOError):
+        if code_told := os.read(told, 1):
+            return code_told[0]
+    if asked or -status in _STOPPING:
+        return SIGNALLED + (asked[0] if asked else -status)
+    names = {int(each): each.name for each in signal.Signals}
+    how = f"with exit code {status}" if status >= 0 else f"by {names.get(-status, f'signal {-status}')}"
+    tell(f"needs audited code that leaves the process running, got the process ended {how} before the verdict")
+    return FAULT
+
+
+def _handed_on(child: int) -> list[int]:
+    """The signals that this process was asked to end by; the child gets them too, and ends by force where it does not."""
+    asked: list[int] = []
+
+    def send(number: int) -> None:
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(child, number)
+
+    def hand_on(number: int, _: FrameType | None) -> None:
+        asked.append(number)
+        send(number)
+        # Code that never comes back to Python, or catches everything, does not hear it.
+        signal.setitimer(signal.ITIMER_REAL, GRACE)
+
+    signal.signal(signal.SIGALRM, lambda *_: send(signal.SIGKILL))
+    for number in _STOPPING:
+        signal.signal(number, hand_on)
+    return asked
+
+
+def _end_with(alive: int) -> None:
+    """End this process after the one that waits for it."""
+
+    def wait() -> None:
+        os.read(alive, 1)  # which returns when nobody can write any more
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(GRACE)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -1,0 +1,87 @@
+"""How commands end: with 1 only where a claim is refuted; a reader that has gone, or a signal, says nothing of a claim."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import ROOT, run
+from tests.road.test_programs import SOON, ends_soon
+
+COMMANDS = [
+    ("--help",),
+    ("mechanisms",),
+    ("mechanisms", "--format", "json"),
+    ("prove", "randomized_response"),
+    ("audit", "tests.broken_callables:identity", "--inputs", "0", "1", "--epsilon", "0.1", "--trials", "500"),
+]
+"""By typer, by rich, line by line, at once, and in a process of its own."""
+
+
+def started(*arguments: str, out: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "ldpaudit", *arguments]
+    return subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_results_that_nobody_reads_end_quietly_as_a_closed_pipe_does(arguments: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with started(*arguments, out=writer) as command:
+        os.close(writer)
+        _, err = command.communicate(timeout=60)
+    assert (command.returncode, err) == (128 + signal.SIGPIPE, "")
+
+
+def test_results_that_cannot_be_written_are_no_verdict() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("needs /dev/full")
+    with full.open("w") as out, started("mechanisms", out=out.fileno()) as command:
+        _, err = command.communicate(timeout=60)
+    assert command.returncode == 2
+    assert "No space left" in err
+
+
+def test_an_error_that_nobody_reads_is_an_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "ldpaudit", "account", "randomised", "k=2"]
+    assert subprocess.run(command, cwd=ROOT, stdout=writer, stderr=writer, check=False, timeout=60).returncode == 2
+    os.close(writer)
+
+
+def test_results_come_out_as_they_did(tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as out:
+        assert started("mechanisms", out=out.fileno()).communicate()[1] == ""
+    assert (tmp_path / "out").read_text() == run("mechanisms").stdout != ""  # to a file and to a pipe
+
+
+def test_an_audit_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None:
+    script, file = tmp_path / "slow.py", tmp_path / "child"
+    script.write_text(f"import os, time\nopen({str(file)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n")
+    target = f"exec:{sys.executable} {script}"
+    with started("audit", target, "--inputs", "0", "1", "--epsilon", "1", out=subprocess.DEVNULL) as command:
+        deadline = time.monotonic() + 3 * SOON
+        while not (file.exists() and file.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        command.kill()
+        command.communicate(timeout=SOON)  # returns when the one who audited is gone too
+    assert ends_soon(int(file.read_text()))
+
+
+def test_code_that_does_not_hear_a_signal_is_ended_by_force() -> None:
+    target = "tests.misbehaving_callables:never_comes_back_to_python"
+    with started("audit", target, "--inputs", "0", "1", "--epsilon", "1", out=subprocess.DEVNULL) as command:
+        assert command.stderr is not None
+        assert command.stderr.readline() == "begun\n"
+        time.sleep(0.2)  # until it sleeps
+        command.send_signal(signal.SIGTERM)
+        command.communicate(timeout=SOON)
+    assert command.returncode == 128 + signal.SIGTERM

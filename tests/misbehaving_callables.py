@@ -1,0 +1,108 @@
+"""Callables that do what no randomizer should: to the process, to its output, or with what they return."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import subprocess
+import sys
+from typing import Any
+
+from tests.broken_callables import fair
+
+
+class Private(BaseException):
+    """As libraries have them, to be caught by nobody."""
+
+
+class Wordless(Exception):  # noqa: N818
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class Unwritable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+class Ending(list[int]):
+    """Ends the program when it is looked at."""
+
+    def __len__(self) -> int:
+        sys.exit(0)
+
+
+def prints_below_python(x: int) -> int:
+    """By the system, by the C library, which writes when the process ends, and by a process of its own."""
+    ctypes.CDLL(None).printf(b"of C\n")
+    if not os.environ.get("NOISY"):
+        os.environ["NOISY"] = "yes"
+        os.write(1, b"of the system\n")
+        subprocess.run(["echo", "of a child"], check=True)
+    return fair(x)
+
+
+def closes_standard_output(x: int) -> int:
+    if os.path.exists(f"/dev/fd/{1}"):  # noqa: PTH110
+        os.close(1)
+    return fair(x)
+
+
+def interrupts(x: int) -> int:
+    raise KeyboardInterrupt
+
+
+def raises_what_is_no_exception(x: int) -> int:
+    raise Private("of a library")
+
+
+def raises_without_words(x: int) -> int:
+    raise Wordless
+
+
+def returns_what_cannot_be_written(x: int) -> Any:
+    return Unwritable()
+
+
+def returns_what_ends_the_program(x: int) -> Any:
+    return Ending([1])
+
+
+def returns_itself(x: int) -> Any:
+    report: list[Any] = []
+    report.append(report)
+    return report
+
+
+def returns_50_million_bytes(x: int) -> Any:
+    return bytes(50_000_000)
+
+
+def returns_a_large_integer_in_a_list(x: int) -> Any:
+    return [1 << 10**8]
+
+
+def exits_with_0_in_the_end(x: int) -> int:
+    atexit.register(os._exit, 0)
+    return x
+
+
+def exits_with_1(x: int) -> int:
+    os._exit(1)
+
+
+def exits_below_python(x: int) -> int:
+    ctypes.CDLL(None).exit(0)
+    return x
+
+
+def crashes(x: int) -> int:
+    os.abort()
+
+
+def never_comes_back_to_python(x: int) -> int:
+    library = ctypes.PyDLL(None)  # whose functions keep the interpreter's lock
+    library.write(2, b"begun\n", 6)
+    library.sleep(30)
+    return x

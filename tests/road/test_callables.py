@@ -1,0 +1,103 @@
+"""Callables that misbehave: one line and exit code 2, never a verdict; and what they print is no result."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpaudit import audit
+from ldpaudit.adapters.callables import LARGEST, as_sampler, call, probe, resolve
+from ldpaudit.errors import ImplementationError, Stopped, shown
+from ldpaudit.mechanisms.laplace import Laplace
+from tests import misbehaving_callables as broken
+from tests.helpers import fails_in_one_line, run
+
+
+def audited(name: str, *more: str) -> subprocess.CompletedProcess[str]:
+    common = ("--inputs", "0", "1", "--epsilon", "3", "--trials", "500")
+    return run("audit", f"tests.misbehaving_callables:{name}", *common, *more)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("interrupts", "on input 0: the callable raised KeyboardInterrupt"),
+        ("returns_what_ends_the_program", "the audited code raised SystemExit"),
+        ("closes_standard_output", "needs code that leaves standard output open"),
+        ("exits_with_1", "got the process ended with exit code 1 before the verdict"),
+        ("exits_below_python", "got the process ended with exit code 0 before the verdict"),
+        ("crashes", "got the process ended by SIGABRT before the verdict"),
+    ],
+)
+def test_a_callable_that_ends_the_process_or_spoils_it_ends_the_audit_with_2(name: str, says: str) -> None:
+    fails_in_one_line(audited(name), says)
+
+
+def test_what_a_callable_does_after_the_verdict_does_not_change_it() -> None:
+    done = audited("exits_with_0_in_the_end")
+    assert (done.returncode, "REFUTED" in done.stdout) == (1, True), done.stderr
+
+
+def test_what_is_printed_below_python_is_not_among_the_results() -> None:
+    done = audited("prints_below_python", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["refuted"] is False
+    assert {"of C", "of the system", "of a child"} <= set(done.stderr.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (broken.raises_what_is_no_exception, "the callable raised Private: of a library"),
+        (broken.raises_without_words, "the callable raised Wordless"),
+        (broken.returns_what_cannot_be_written, "got Unwritable"),
+        (broken.returns_itself, f"at most {LARGEST} numbers"),
+        (broken.returns_50_million_bytes, f"at most {LARGEST} numbers"),
+        (broken.returns_a_large_integer_in_a_list, f"at most {LARGEST} numbers"),
+    ],
+)
+def test_what_a_callable_raises_or_returns_is_an_error_with_the_input(function: Any, says: str) -> None:
+    with pytest.raises(ImplementationError, match=f"^on input 0: .*{says}"):
+        audit(function, inputs=[0, 1], epsilon=1.0, trials=500)
+
+
+@pytest.mark.parametrize("report", [[0.5] * 10**6, "a" * 10**6, 1 << 10**6, {"a": [1] * 10**6}, np.zeros(10**6)], ids=type)
+def test_a_report_that_can_be_compared_is_not_too_large(report: Any) -> None:
+    assert probe(lambda x: report, 0) is report
+
+
+def test_views_that_cannot_be_written_are_an_error_all_the_same() -> None:
+    m = Laplace.for_epsilon(1)
+    with pytest.raises(ImplementationError, match=r"needs .*views of the declared mechanism, got"):
+        audit(m, implementation=broken.returns_what_cannot_be_written, trials=500)
+    lengths = iter([1, 2])
+    with pytest.raises(ImplementationError, match="needs reports of one shape, got"):
+        as_sampler(lambda x: [broken.Unwritable()] * next(lengths))(0, 2, np.random.default_rng(0))
+
+
+def test_an_input_that_cannot_be_written_is_named_by_its_type() -> None:
+    assert str(ImplementationError("needs more", broken.Unwritable())) == "on input a Unwritable: needs more"
+    assert len(shown(list(range(10**6)), 60)) == 60
+    assert shown([0, "a", None], 60) == "[0, 'a', None]"
+
+
+@pytest.mark.parametrize("ask", [call, probe])
+@pytest.mark.parametrize("stop", [Stopped(signal.SIGTERM), KeyboardInterrupt()], ids=["signal", "Ctrl-C"])
+def test_who_wants_the_audit_to_end_is_not_taken_for_the_callable(ask: Any, stop: BaseException) -> None:
+    def function(x: int) -> int:
+        raise stop
+
+    with pytest.raises(type(stop)):
+        ask(function, 0)
+
+
+def test_a_module_that_raises_what_is_no_exception_cannot_be_imported(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "module_that_raises.py").write_text("class Private(BaseException): pass\nraise Private('first')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImplementationError, match="cannot import module_that_raises:f: Private: first"):
+        resolve("module_that_raises:f")

@@ -1,0 +1,249 @@
+"""Programs that misbehave: one question, one answer, in step; no wait, no line and no process without an end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpaudit import audit
+from ldpaudit.adapters import callables, talk
+from ldpaudit.adapters.programs import Program
+from ldpaudit.errors import ImplementationError
+from tests.helpers import ROOT, run
+
+RNG = np.random.default_rng(0)
+SOON = 10.0
+"""Seconds: far below what is waited for where a limit is missing, far above what a busy machine takes."""
+
+
+def python(code: str, **options: Any) -> Program:
+    """A program in Python, that begins with its imports."""
+    return Program([sys.executable, "-ISc", "import subprocess, sys, time\n" + code], **options)
+
+
+def refused(says: str) -> pytest.RaisesExc[ImplementationError]:
+    """What also sees an error at the end of the program."""
+    return pytest.raises(ImplementationError, match=says)
+
+
+def answers(line: str, before: str = "pass") -> str:
+    """Code that does one thing for each line that it reads."""
+    return f"{before}\nfor line in sys.stdin:\n    {line}\n"
+
+
+ECHO = answers("print(line.strip(), flush=True)")
+SURPLUS = {
+    "a banner": answers("print(1, flush=True)", "print(0, flush=True)"),
+    "a banner, long before it is ready": answers("print(1, flush=True)", "print(0, flush=True); time.sleep(0.5)"),
+    "two lines a question": answers("print(1); print(2, flush=True)"),
+    "two lines a question, the second late": answers("print(1, flush=True); time.sleep(0.2); print(2, flush=True)"),
+    "the echo of the question": answers("print(line.strip()); print(1, flush=True)"),
+    "a line more now and then": "for i, line in enumerate(sys.stdin):\n    print('1\\n2' if i == 100 else 1, flush=True)",
+    "a prompt": answers("print('1\\n> ', end='', flush=True)"),
+    "answers without a question": "while True: print(1)",
+    "a line at the end": answers("print(1, flush=True)") + "print(2)",
+}
+
+
+@pytest.mark.parametrize("kind", SURPLUS)
+def test_a_line_that_nothing_asked_for_is_an_error(kind: str) -> None:
+    with refused("JSON value a line for each question, got '.*', which nothing"), python(SURPLUS[kind]) as program:
+        program(1, 200, RNG)
+
+
+@pytest.mark.parametrize("kind", ["a banner", "two lines a question", "the echo of the question"])
+def test_a_line_that_nothing_asked_for_is_found_before_many_questions_are_asked(kind: str) -> None:
+    with python(SURPLUS[kind]) as program, refused("which nothing asked for"):
+        program(1, 2, RNG)
+
+
+@pytest.mark.parametrize("size", [1, 40])
+def test_a_line_more_is_found_call_by_call_too(size: int) -> None:
+    late = answers("print(1, flush=True); time.sleep(0.01)", "print(0, flush=True); time.sleep(0.5)")
+    with refused("which nothing asked for"), python(late) as program:
+        for _ in range(size):
+            program(1, 1, RNG)
+
+
+def test_a_program_that_echoes_its_input_behind_a_banner_is_no_program_that_passes() -> None:
+    with refused("which nothing asked for"), python("print(0, flush=True)\n" + ECHO) as program:
+        audit(program, inputs=[0, 1], epsilon=1.0, trials=1000)
+
+
+def test_a_program_in_step_passes_the_check_however_it_is_asked() -> None:
+    with python(ECHO) as program:
+        assert program(1, 1, RNG) == [1]
+        assert program.in_order([0, 1], [0, 1, 1, 0] * 500) == [[0] * 1000, [1] * 1000]
+
+
+@pytest.mark.parametrize("polled", [True, False])
+def test_answers_are_the_same_where_pipes_cannot_be_waited_for(polled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(talk, "POLLED", polled)
+    with python(ECHO) as program:
+        assert program("a" * 500_000, 20, RNG) == ["a" * 500_000] * 20
+    with refused("ended before"), python("sys.stdin.readline()") as program:
+        program(1, 1, RNG)
+
+
+SILENT = {
+    "never answers": answers("time.sleep(60)"),
+    "stops after the first": "for i, line in enumerate(sys.stdin):\n    i and time.sleep(60)\n    print(1, flush=True)",
+    "stops in a later block": "for i, line in enumerate(sys.stdin):\n    i > 9 and time.sleep(60)\n    print(1, flush=True)",
+    "does not flush": answers("print(1)"),
+}
+
+
+@pytest.mark.parametrize("kind", SILENT)
+def test_an_answer_that_does_not_come_is_an_error_at_every_question(kind: str) -> None:
+    begun = time.monotonic()
+    with python(SILENT[kind], patience=0.15) as program, refused(r"within 0\.[14]5 s, got none"):
+        program("x" * 1000, 1000, RNG)
+    assert time.monotonic() - begun < SOON
+
+
+def test_a_slow_first_answer_is_no_hang() -> None:
+    with python(answers("print(1, flush=True)", "time.sleep(0.8)"), patience=0.5) as program:
+        assert program(1, 5, RNG) == [1] * 5
+
+
+def test_the_first_answer_is_waited_for_by_the_programs_patience_and_not_by_that_of_callables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(callables, "probe", partial(callables.probe, patience=0.1))
+    with python(answers("print(1, flush=True)", "time.sleep(0.5)")) as program:
+        assert audit(program, inputs=[0, 1], epsilon=1.0, trials=500).epsilon_lower == 0
+
+
+LARGE = {
+    "an endless line": "while True: sys.stdout.write('1' * 65536)",
+    "an endless line on a question": answers("while True: sys.stdout.write('1' * 65536)"),
+    "a large answer": answers("print('1' * 6_000_000, flush=True)"),
+    "a large answer in the end": "for i, line in enumerate(sys.stdin): print('1' * (6_000_000 if i > 50 else 1), flush=True)",
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_a_line_above_the_limit_is_an_error_and_takes_no_memory(kind: str) -> None:
+    begun = time.monotonic()
+    with refused(r"at most 1048576 bytes|which nothing asked for"), python(LARGE[kind]) as program:
+        program(1, 100, RNG)
+    assert time.monotonic() - begun < SOON
+
+
+def test_the_answers_to_one_block_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(talk, "TOGETHER", 1 << 20)
+    with refused("to a block of questions"), python(
+        answers("print('\"' + 10_000 * 'a' + '\"', flush=True)")
+    ) as program:
+        program(1, 1_000, RNG)
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, "1" * 5_000, "\\xff", "", "nan"])
+def test_an_answer_that_is_no_json_is_an_error_of_one_line(line: str) -> None:
+    code = answers(f"sys.stdout.buffer.write(b'{line}\\n'); sys.stdout.flush()")
+    with refused("one JSON value a line") as caught, python(code) as program:
+        program(1, 1, RNG)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(("patience", "longest"), [(0, 1), (-1, 1), (float("nan"), 1), (1, 0)])
+def test_limits_are_above_0(patience: float, longest: int) -> None:
+    with pytest.raises(ValueError, match="needs patience > 0 and longest > 0, got"):
+        Program("cat", patience, longest)
+
+
+CHILD = "child = subprocess.Popen([sys.executable, '-c', {code!r}]{options}); print(child.pid, file=open({file!r}, 'w'))\n"
+STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
+
+
+def with_child(file: Path, code: str = "import time; time.sleep(60)", options: str = "") -> str:
+    """Code that starts a process, which holds its pipes, and writes down its number."""
+    return CHILD.format(code=code, file=str(file), options=options)
+
+
+def is_running(pid: int) -> bool:
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return state.strip()[:1] not in ("", "Z")
+
+
+def ends_soon(pid: int) -> bool:
+    deadline = time.monotonic() + SOON
+    while is_running(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not is_running(pid)
+
+
+@pytest.mark.parametrize("code", ["import time; time.sleep(60)", STUBBORN], ids=["as asked", "by force"])
+def test_what_a_program_started_ends_with_it(code: str, tmp_path: Path) -> None:
+    file, begun = tmp_path / "child", time.monotonic()
+    with python(with_child(file, code) + ECHO) as program:
+        assert program(1, 2, RNG) == [1, 1]
+    assert ends_soon(int(file.read_text()))
+    assert time.monotonic() - begun < SOON
+
+
+def test_a_program_that_ends_is_not_waited_for_though_its_child_holds_the_pipe(tmp_path: Path) -> None:
+    file, begun = tmp_path / "child", time.monotonic()
+    with python(with_child(file) + "sys.stdin.readline()") as program:
+        with refused("ended before it answered"):
+            program(1, 1, RNG)
+        assert ends_soon(int(file.read_text()))
+    assert time.monotonic() - begun < SOON
+
+
+def test_a_child_that_has_left_the_group_holds_nobody_up(tmp_path: Path) -> None:
+    file, begun = tmp_path / "child", time.monotonic()
+    threads = threading.active_count()
+    with python(with_child(file, options=", start_new_session=True") + ECHO) as program:
+        assert program(1, 2, RNG) == [1, 1]
+    os.kill(int(file.read_text()), signal.SIGKILL)
+    assert time.monotonic() - begun < SOON
+    assert threading.active_count() == threads
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_program_ends_when_the_audit_is_asked_to_end(number: signal.Signals, tmp_path: Path) -> None:
+    file, script = tmp_path / "child", tmp_path / "slow.py"
+    script.write_text("import subprocess, sys, time\n" + with_child(file) + answers("time.sleep(60)"))
+    command = [sys.executable, "-m", "ldpaudit", "audit", f"exec:{sys.executable} {script}", "--inputs", "0", "1", "--epsilon", "1"]
+    audit = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 3 * SOON
+    while not (file.exists() and file.read_text().strip()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    audit.send_signal(number)
+    out, err = audit.communicate(timeout=SOON)
+    assert (audit.returncode, out, len(err.splitlines())) == (128 + number, "", 1), err
+    assert ends_soon(int(file.read_text()))
+
+
+def test_a_program_that_nobody_closes_ends_with_the_interpreter(tmp_path: Path) -> None:
+    file = tmp_path / "child"
+    code = f"""
+from ldpaudit.adapters.programs import Program
+kept = Program(["sh", "-c", "sleep 60 & echo $! > {file}; while read x; do echo 1; done; wait"])
+print(kept(1, 2, None))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=3 * SOON)
+    assert done.stdout == "[1, 1]\n"
+    assert ends_soon(int(file.read_text()))
+
+
+def test_the_command_line_has_patience_for_programs_alone(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(f"import sys, time\n{answers('time.sleep(60)')}")
+    common = ("--inputs", "0", "1", "--epsilon", "1", "--patience", "0.1")
+    slow = run("audit", f"exec:{sys.executable} {tmp_path / 'slow.py'}", *common)
+    assert (slow.returncode, slow.stdout) == (2, "")
+    assert "needs an answer within 0.3 s, got none" in slow.stderr
+    other = run("audit", "tests.broken_callables:fair", *common)
+    assert other.returncode == 2
+    assert "needs --patience with exec:COMMAND, got it with tests.broken_callables:fair" in other.stderr
