@@ -85,6 +85,12 @@ def settings(stem: str, parameters: Mapping[str, Any] | None = None) -> tuple[An
     return (construct(getattr(known, "Setting", None) or find(stem), parameters),)
 
 
+def simulated(stem: str, parameters: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+    """Settings whose errors are simulated: as `settings`, but by default those that take seconds."""
+    small: Callable[[], tuple[Any, ...]] | None = None if parameters else getattr(_claims(stem), "simulated", None)
+    return settings(stem, parameters) if small is None else tuple(small())
+
+
 def command(stem: str, setting: Any, verb: str = "claims") -> str:
     """The command that reproduces what is said of a setting; only what differs from the defaults."""
     given = []

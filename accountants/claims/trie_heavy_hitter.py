@@ -274,11 +274,14 @@ def accuracy(m: TrieHeavyHitter) -> tuple[Accuracy, ...]:
     )
 
 
-def _alone(m: TrieHeavyHitter, holders: int, rng: np.random.Generator) -> list[str]:
-    """A data set in which `holders` users hold one word, and every other user a word of their own."""
-    word = m.word
-    users = [word] * holders + [f"b{i:x}" for i in range(m.users - holders)]
-    return [users[i] for i in rng.permutation(m.users).tolist()]
+def _alone(m: TrieHeavyHitter, holders: int, _: np.random.Generator) -> list[str]:
+    """`holders` users of one word, then users who hold a word of their own each; batches are uniform, whatever the order."""
+    return _in_order(m.word, holders, m.users)
+
+
+@lru_cache(maxsize=2)
+def _in_order(word: str, holders: int, users: int) -> list[str]:
+    return [word] * holders + [f"b{i:x}" for i in range(users - holders)]
 
 
 def _not_found(m: TrieHeavyHitter, _: Any, result: Any) -> float:

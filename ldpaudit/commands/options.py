@@ -85,7 +85,8 @@ def settings(verb: str, stem: str, parameters: list[str] | None) -> list[tuple[s
     from ldpaudit.registry import ParameterError
 
     try:
-        chosen = literature.settings(stem, pairs(parameters or []))
+        choose = literature.simulated if verb == "accuracy" else literature.settings
+        chosen = choose(stem, pairs(parameters or []))
     except ParameterError as error:
         raise ValueError(f"{stem}: {error}") from None
     return [(literature.command(stem, each, verb), each) for each in chosen]
