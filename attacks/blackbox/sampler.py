@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import call, in_order, one_by_one, positional
-from ldpaudit.attacks.blackbox.canonical import canonicalized
+from ldpaudit.attacks.blackbox.canonical import formed
 from ldpaudit.attacks.blackbox.encoding import Encoded, encode
 from ldpaudit.attacks.blackbox.two_users import together
-from ldpaudit.evidence import Form
 from ldpaudit.experiment import Reading
 
 
@@ -37,8 +36,7 @@ class Sampler:
         """The sampler of a function whose reports are read in this way; its inputs are those of the reading."""
         if reading.users == 2:
             function = together(function)
-        if reading.form is Form.CANONICAL:
-            function = canonicalized(function)
+        function = formed(function, reading.form)
         return cls(function, positional(function) >= 3)
 
     def __call__(self, x: Any, size: int, rng: np.random.Generator, ask: Callable[..., Any] = call) -> Encoded:
