@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.attacks.blackbox.bits import with_bits
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton
 from ldpaudit.attacks.blackbox.features import SKELETONS, Feature, divergence, divergences, features
 from ldpaudit.attacks.blackbox.public_coins import with_coins
@@ -27,14 +28,19 @@ class FeatureCounts:
     features: dict[Skeleton, list[Feature]]
 
     @classmethod
-    def of(cls, parts: Sequence[Encoded]) -> FeatureCounts:
-        """Choose features and their cells from the pooled reports of all inputs, and count."""
+    def of(cls, parts: Sequence[Encoded], fitting: Sequence[Encoded] | None = None) -> FeatureCounts:
+        """Choose features and their cells from the pooled reports of all inputs, and count.
+
+        Bits and places of long reports are chosen by which input is which: from `fitting` alone, where it is given.
+        """
+        fitting = parts if fitting is None else fitting
         often = Counter({s: 0 for part in parts for s in part})
         for part in parts:
             often.update({skeleton: len(group.rows) for skeleton, group in part.items()})
         shapes = {skeleton: i for i, (skeleton, _) in enumerate(often.most_common(SKELETONS))}
         groups = {s: [part.get(s) for part in parts] for s in shapes}
-        made = {s: [*features(found), *with_coins(found)] for s, found in groups.items()}
+        fitted = {s: [part.get(s) for part in fitting] for s in shapes}
+        made = {s: [*features(found), *with_coins(found), *with_bits(found, fitted[s])] for s, found in groups.items()}
         return cls(shapes, _often(shapes, parts), made)
 
     def counted(self, parts: Sequence[Encoded]) -> FeatureCounts:

@@ -81,7 +81,7 @@ def target(
     sampler = Sampler.of(function, reading)
     rng = np.random.default_rng(np.random.SeedSequence(experiment.seed, spawn_key=(FRESH,)))
     first = [sampler(x, 1, rng, probe) for x in given]
-    width = max(sum(len(group.leaves) for group in one.values()) for one in first)
+    width = max(sum(group.width for group in one.values()) for one in first)
     budget = _budget(len(given), width, experiment.trials)
 
     def fresh(places: Sequence[int], size: int) -> list[Encoded]:
