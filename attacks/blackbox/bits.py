@@ -20,7 +20,7 @@ from scipy import special
 from ldpaudit.attacks.blackbox.encoding import Group, mixed, numbers, words
 from ldpaudit.attacks.blackbox.features import FILLED, LEAVES, VALUES, Feature, feature, frequent, leaf
 
-BITS, PLACES = 16, 64
+BITS, PLACES = 8, 64
 """Bits, and places of a long report, that become features, at most."""
 WORD, PARITY = 64, 64
 """Bits of a word; and the number of its parity among them."""

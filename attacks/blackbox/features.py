@@ -36,7 +36,7 @@ class Feature:
     Parameters
     ----------
     family : str
-        ``whole``, ``leaf``, ``grid``, ``difference``, ``bag`` or ``sum``.
+        ``whole``, ``leaf``, ``grid``, ``difference``, ``bag``, ``sum``, ``bit``, ``pattern``, ``special``, ``place``, ...
     name : str
         In words.
     read : callable
@@ -150,10 +150,15 @@ def _pooled(values: Sequence[NDArray[Any]], groups: Sequence[Group | None]) -> N
     return np.concatenate([v for v, group in zip(values, groups, strict=True) if group is not None])
 
 
+def whole(groups: Sequence[Group | None]) -> Feature:
+    """The whole report, bit for bit."""
+    return feature("whole", "the whole report", Group.whole, groups, WHOLES)
+
+
 def features(groups: Sequence[Group | None]) -> Iterable[Feature]:
     """All features of one skeleton, from each input's reports of it; None where an input has none."""
     some = next(group for group in groups if group is not None)
-    yield feature("whole", "the whole report", Group.whole, groups, WHOLES)
+    yield whole(groups)
     leaves = len(some.leaves)
     for j in range(min(leaves, LEAVES)):
         made = feature("leaf", f"number {j} of the report", partial(leaf, j), groups, VALUES)

@@ -41,7 +41,6 @@ def ratios(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
         ("pattern", 1, "the likelihood ratio of one number's frequent bit patterns"),
         ("special", 1, "the likelihood ratio of how many numbers are special"),
         ("bit", 1, "the likelihood ratio of one bit of the report"),
-        ("bit", None, "the likelihood ratios of the report's leading bits, added"),
         ("place", 1, "the likelihood ratio of one number of the long report"),
         ("place", 2, "the likelihood ratios of two numbers of the long report, added"),
         ("place", None, "the likelihood ratios of the long report's leading numbers, added"),
