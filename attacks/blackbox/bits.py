@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ldpaudit.attacks.blackbox.encoding import Group, mixed, numbers, words
+from ldpaudit.attacks.blackbox.encoding import Group, mixed, words
 from ldpaudit.attacks.blackbox.features import FILLED, LEAVES, VALUES, Feature, feature, frequent, leaf
 
 BITS, PLACES = 8, 64
@@ -25,11 +25,9 @@ BITS, PLACES = 8, 64
 WORD, PARITY = 64, 64
 """Bits of a word; and the number of its parity among them."""
 HASHES = 4
-"""Bits of a hash of a number that show where one differs, but none of its own bits: 0 or 3 on one input, 1 or 2 on another."""
+"""Bits of a hash of a number. They differ where none of its own bits does: 0, 1, 6 or 7 on one input, 2, 3, 4 or 5 on another."""
 FEW = 16
 """Numbers of a report whose exclusive or is looked at even if each has few values: of fewer, the whole report says more."""
-MIDDLE = 101
-"""Reports whose median is the middle of a place."""
 _PIECE = 1 << 21
 """Numbers that are looked at together: 16 MB of words."""
 
@@ -81,34 +79,50 @@ def with_bits(groups: Sequence[Group | None], fitting: Sequence[Group | None]) -
 
 
 def leading_bits(groups: Sequence[Group], wanted: NDArray[np.bool_]) -> list[Bit]:
-    """The bits in which inputs differ most, where luck would make fewer than one of all bits differ as much."""
-    found: list[tuple[float, Bit]] = []
-    tried = 0
-    for start, table in _tables(groups):
-        for word, bit, surprises in _bit_surprises(table, _starts(groups)):
-            told = np.where(wanted[start : start + len(surprises)], surprises, 0.0)
-            tried += int(np.count_nonzero(told))
-            best = np.argsort(-told, kind="stable")[:BITS].tolist()
-            found += [(float(told[j]), Bit(start + j, word, bit)) for j in best]
+    """The bits in which inputs differ most, where luck would make fewer than one of all bits differ as much.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        Each input's reports.
+    wanted : ndarray of bool
+        Whose bits among the numbers of a report.
+    """
+    found = [*_of_numbers(groups, wanted)]
     if wanted.any() or len(wanted) >= FEW:
-        table = np.concatenate([group.xor() for group in groups])[:, None, None]
-        found += [(float(told[0]), Bit(None, word, bit)) for word, bit, told in _bit_surprises(table, _starts(groups))]
-        tried += WORD
-    # Of so many bits, one is as surprising as this by luck.
+        found += _of_exclusive_or(groups)
+    tried = sum(bits for bits, _ in found)
     least = float(special.chdtri(max(len(groups) - 1, 1), 1 / max(tried, 2)))
-    return [bit for told, bit in nlargest(BITS, found, key=lambda each: each[0]) if told > least]
+    best = nlargest(BITS, (each for _, few in found for each in few), key=lambda each: each[0])
+    return [bit for surprise, bit in best if surprise > least]
+
+
+def _of_numbers(groups: Sequence[Group], wanted: NDArray[np.bool_]) -> Iterator[tuple[int, list[tuple[float, Bit]]]]:
+    """For each bit of a word, at some places: at how many it was seen to vary, and the most surprising of them."""
+    for start, table in _tables(groups):
+        for word, bit, surprises in _bit_surprises(words(table), _starts(groups)):
+            told = np.where(wanted[start : start + len(surprises)], surprises, 0.0)
+            best = np.argsort(-told, kind="stable")[:BITS].tolist()
+            yield int(np.count_nonzero(told)), [(float(told[j]), Bit(start + j, word, bit)) for j in best]
+
+
+def _of_exclusive_or(groups: Sequence[Group]) -> Iterator[tuple[int, list[tuple[float, Bit]]]]:
+    """The same of all numbers' exclusive or."""
+    table = np.concatenate([group.xor() for group in groups])[:, None, None]
+    for word, bit, surprises in _bit_surprises(table, _starts(groups)):
+        yield 1, [(float(surprises[0]), Bit(None, word, bit))]
 
 
 def leading_places(groups: Sequence[Group]) -> list[int]:
     """The numbers of a report in which inputs differ most, by one bit of theirs or another, or by size."""
-    surprises = np.concatenate([_place_surprises(table, groups) for _, table in _tables(groups, words_of=False)])
+    surprises = np.concatenate([_place_surprises(table, groups) for _, table in _tables(groups)])
     return sorted(map(int, np.argsort(-surprises, kind="stable")[:PLACES]))
 
 
-def _place_surprises(table: NDArray[np.generic], groups: Sequence[Group]) -> Floats:
+def _place_surprises(table: NDArray[Any], groups: Sequence[Group]) -> Floats:
+    """For each place, the most surprising of its bits, and of a hash's bits."""
     starts, bits = _starts(groups), words(table)
-    plain = numbers(table)
-    best = _surprise(plain > np.median(plain[:: max(1, len(plain) // MIDDLE)], axis=0), starts)
+    best = np.zeros(table.shape[1])
     for _, _, told in _bit_surprises(bits, starts):
         best = np.maximum(best, told)
     hashed = mixed(bits[..., 0])
@@ -117,21 +131,20 @@ def _place_surprises(table: NDArray[np.generic], groups: Sequence[Group]) -> Flo
     return best
 
 
-def _tables(groups: Sequence[Group], words_of: bool = True) -> Iterator[tuple[int, NDArray[np.generic]]]:
-    """The numbers of all groups below each other, a few columns at a time, with the place of the first; or their words."""
+def _tables(groups: Sequence[Group]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """The numbers of all groups below each other, a few columns at a time, with the place of the first."""
     size, start = sum(len(group.rows) for group in groups), 0
     for blocks in zip(*(group.blocks for group in groups), strict=True):
         step = max(1, _PIECE // size)
         for i in range(0, blocks[0].shape[1], step):
-            table = np.concatenate([block[:, i : i + step] for block in blocks])
-            yield start + i, words(table) if words_of else table
+            yield start + i, np.concatenate([block[:, i : i + step] for block in blocks])
         start += blocks[0].shape[1]
 
 
-def _bit_surprises(table: NDArray[np.generic], starts: list[int]) -> Iterator[tuple[int, int, Floats]]:
+def _bit_surprises(table: Words, starts: list[int]) -> Iterator[tuple[int, int, Floats]]:
     """For each bit that is not always the same: its word, its number, and how surprising it is at each place."""
     for word in range(table.shape[2]):
-        bits = table[..., word].astype(np.uint64, copy=False)
+        bits = table[..., word]
         varying = int(np.bitwise_or.reduce(bits ^ bits[:1], axis=None))
         for bit in (*(i for i in range(WORD) if varying >> i & 1), PARITY):
             yield word, bit, _surprise(_plane(bits, bit), starts)
@@ -163,10 +176,10 @@ def _starts(groups: Sequence[Group]) -> list[int]:
 
 def _says_more(j: int, groups: Sequence[Group | None]) -> bool:
     """Whether the bits of a number say more than the counts of its values do."""
-    bits = np.unique(np.concatenate([_pattern(j, group) for group in groups if group is not None]))
-    if len(bits) > VALUES or not len(bits):
-        return len(bits) > VALUES
-    return len(bits) > len(np.unique(np.concatenate([group.leaves[j] for group in groups if group is not None])))
+    shown = [group for group in groups if group is not None]
+    patterns = len(np.unique(np.concatenate([_pattern(j, group) for group in shown])))
+    # More patterns than values: some are equal and not the same, as zeros and not-a-numbers are.
+    return patterns > VALUES or patterns > len(np.unique(np.concatenate([group.leaves[j] for group in shown])))
 
 
 def _patterns(j: int, groups: Sequence[Group | None]) -> Feature | None:
@@ -180,7 +193,7 @@ def _pattern(j: int, group: Group) -> NDArray[np.int64]:
     """All bits of a number, as one integer; those of a long double mixed."""
     bits = group.words(j)
     one = bits[:, 0] if bits.shape[1] == 1 else mixed(bits[:, 0]) ^ bits[:, 1]
-    return one.view(np.int64) if one.flags.c_contiguous else np.ascontiguousarray(one).view(np.int64)
+    return np.ascontiguousarray(one).view(np.int64)
 
 
 def _specials(groups: Sequence[Group | None]) -> Iterator[Feature]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -36,7 +36,7 @@ class Feature:
     Parameters
     ----------
     family : str
-        ``whole``, ``leaf``, ``grid``, ``difference``, ``bag``, ``sum``, ``bit``, ``pattern``, ``special``, ``place``, ...
+        ``whole``, ``leaf``, ``grid``, ``difference``, ``bag`` or ``sum``; and what `bits` and `public_coins` add.
     name : str
         In words.
     read : callable
@@ -155,20 +155,25 @@ def whole(groups: Sequence[Group | None]) -> Feature:
     return feature("whole", "the whole report", Group.whole, groups, WHOLES)
 
 
+def _of_number(j: int, groups: Sequence[Group | None], split: bool) -> Iterator[Feature]:
+    """Its values; of many integers, unless there are too many numbers to split, each bit; of many floats, the grid."""
+    made = feature("leaf", f"number {j} of the report", partial(leaf, j), groups, VALUES)
+    yield made
+    values = np.concatenate([leaf(j, group) for group in groups if group is not None])
+    if made.binned and split and values.dtype.kind == "i":
+        varying = (i for i in range(63) if np.ptp((values >> i) & 1))
+        yield from (feature("leaf", f"bit {i} of number {j}", partial(_bit, j, i), groups, VALUES) for i in varying)
+    if made.binned and values.dtype.kind == "f":
+        yield feature("grid", f"the lowest bit of number {j} of the report", partial(_lowest_bit, j), groups, VALUES)
+
+
 def features(groups: Sequence[Group | None]) -> Iterable[Feature]:
     """All features of one skeleton, from each input's reports of it; None where an input has none."""
     some = next(group for group in groups if group is not None)
     yield whole(groups)
     leaves = len(some.leaves)
     for j in range(min(leaves, LEAVES)):
-        made = feature("leaf", f"number {j} of the report", partial(leaf, j), groups, VALUES)
-        yield made
-        if made.binned and some.leaves[j].dtype.kind == "i" and leaves <= SPLIT:
-            column = _pooled([leaf(j, group) if group else np.empty(0) for group in groups], groups)
-            varying = (i for i in range(63) if np.ptp((column >> i) & 1))
-            yield from (feature("leaf", f"bit {i} of number {j}", partial(_bit, j, i), groups, VALUES) for i in varying)
-        if made.binned and some.leaves[j].dtype.kind == "f":
-            yield feature("grid", f"the lowest bit of number {j} of the report", partial(_lowest_bit, j), groups, VALUES)
+        yield from _of_number(j, groups, leaves <= SPLIT)
     if leaves > 1:
         yield feature("sum", "the sum of the report", _sum, groups, VALUES)
         if leaves <= BAG:
