@@ -25,7 +25,9 @@ class Form(StrEnum):
     RAW = "raw"
     """As returned: types, lengths, order and the last bits of floats included."""
     CANONICAL = "canonical"
-    """What often leaves the device: no types, no order where it says nothing, floats rounded to 20 bits."""
+    """What often leaves the device: no types, no order of sets and dictionaries, floats rounded to 20 bits."""
+    UNORDERED = "unordered"
+    """As canonical, where lists and arrays stand for sets: their order is dropped too. Tuples keep theirs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,9 @@ class Reading:
     Parameters
     ----------
     form : Form
-        ``raw``, or ``canonical``, without types, the order of sets and the low bits of floats. Where only the raw form is
-        refuted, the leak is in these.
+        ``raw``; ``canonical``, without types, the order of sets and the low bits of floats; or ``unordered``, without the
+        order of lists and arrays too, for reports whose lists stand for sets. Where only the raw form is refuted, the leak
+        is in what the other drops.
     users : int
         1, or 2: a callable serves two users by consecutive calls, one of whom has another value. Finds a seed that is fixed
         or shared, where one report alone shows nothing.

@@ -49,3 +49,8 @@ def wrong_type(x: int) -> Any:
 
 def identity(x: int) -> int:
     return x
+
+
+def one_hot(x: int) -> list[int]:
+    """A bit for each value, without noise."""
+    return [int(x == i) for i in range(2)]

@@ -88,7 +88,7 @@ def examples() -> tuple[Thresh, ...]:
 
 def simulated() -> tuple[Thresh, ...]:
     """Settings within Theorem 4.3's condition that run in a fraction of a second."""
-    return Thresh(10**4, 100, 2_000, Fraction(1), Fraction(1, 20), 10**4), examples()[1]
+    return Thresh(10**4, 100, 30_000, Fraction(1), Fraction(1, 20), 10**4), examples()[1]
 
 
 def accuracy(m: Thresh) -> tuple[Accuracy, ...]:

@@ -1,5 +1,5 @@
 """Black-box randomizers: reports to numbers, numbers to scores, scores to a choice of the pair and the rule.
 
-Reading order: `encoding`, `canonical`, `two_users`, `sampler` (reports); `features`, `public_coins`, `counts` (how often each
-input shows what); `ramps`, `empirical_bayes`, `classifier`, together in `scores`; `choosing`, `learning`, `target`.
+Reading order: `encoding`, `folding`, `canonical`, `two_users`, `sampler` (reports); `features`, `bits`, `public_coins`, `counts`
+(how often each input shows what); `ramps`, `empirical_bayes`, `classifier`, together in `scores`; `choosing`, `learning`, `target`.
 """

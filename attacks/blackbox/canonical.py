@@ -1,4 +1,4 @@
-"""The canonical form of a report: order dropped where it says nothing, floats rounded.
+"""The canonical form of a report: types and the order of sets dropped, floats rounded; and the form without any order.
 
 This is what often leaves the device. By post-processing, whatever is refuted of the canonical form is refuted of the raw one.
 Where the raw form alone is refuted, the leak is in what is dropped here: types, the order of a set, the low bits of a float.
@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import positional
+from ldpaudit.evidence import Form
+
+NUMERIC = "biuf"
+"""Kinds of arrays of numbers."""
+Numbers: TypeAlias = NDArray[Any]
 
 BITS = 20
 """Significant bits that a float keeps: fewer than the 24 of single precision."""
@@ -28,44 +33,84 @@ def rounded(values: Any) -> NDArray[np.float64]:
 
 
 def canonical(report: Any) -> Any:
-    """One report: sequences as tuples, sets and dicts in order, lists of distinct integers or texts as the sets they are.
+    """One report: sequences as tuples, sets and dicts in order, floats rounded, types dropped.
+
+    A list is a list: its order says something, even where its parts are different, as those of a permutation are.
 
     Parameters
     ----------
     report : object
         Numbers, strings, bytes, None and containers of these; anything else is left as it is.
     """
+    return _walked(report, tuple, lambda array: array)
+
+
+def unordered(report: Any) -> Any:
+    """As `canonical`, and lists and arrays stand for sets: their order is dropped too, at every depth.
+
+    A tuple keeps its order: its places have meanings, as those of an index and what is said of it.
+    """
+    return _walked(report, _in_order, _sorted_array)
+
+
+FORMS: dict[Form, Callable[[Any], Any]] = {Form.CANONICAL: canonical, Form.UNORDERED: unordered}
+"""What makes each form of a raw report."""
+
+
+def formed(function: Callable[..., Any], form: Form) -> Callable[..., Any]:
+    """A function like this one, whose reports have a form."""
+    if form is Form.RAW:
+        return function
+    return partial(_one if positional(function) < 3 else _many, function, FORMS[form])
+
+
+def _walked(report: Any, listed: Callable[[list[Any]], Any], arrayed: Callable[[Numbers], Numbers]) -> Any:
+    """One report, its lists and its arrays of numbers made into what these two say."""
     match report:
         case bool() | np.bool_() | int() | np.integer():
             return int(report)
         case float() | np.floating():
             return float(rounded(report))
-        case np.ndarray() if report.dtype.kind == "f":
-            return rounded(report)
-        case np.ndarray() if report.dtype.kind in "biu":
-            return report.astype(np.int64)
+        case np.ndarray() if report.dtype.kind in NUMERIC:
+            return arrayed(_plain(report))
+    walk = partial(_walked, listed=listed, arrayed=arrayed)
+    match report:
         case set() | frozenset():
-            return tuple(sorted(map(canonical, report), key=repr))
+            return _in_order([walk(part) for part in report])
         case dict():
-            return tuple(sorted(((canonical(k), canonical(v)) for k, v in report.items()), key=lambda item: repr(item[0])))
-        case list() | tuple() | np.ndarray():
-            parts = [canonical(part) for part in report]
-            named = isinstance(report, list) and all(isinstance(part, int | str) for part in parts)
-            return tuple(sorted(parts, key=repr) if named and len(set(map(repr, parts))) == len(parts) else parts)
+            return tuple(sorted(((walk(k), walk(v)) for k, v in report.items()), key=lambda item: repr(item[0])))
+        case tuple():
+            return tuple(map(walk, report))
+        case list() | np.ndarray():
+            return listed([walk(part) for part in report])
     return report
 
 
-def canonicalized(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the same form, whose reports are canonical."""
-    return partial(_one if positional(function) < 3 else _many, function)
+def _plain(array: NDArray[Any]) -> Numbers:
+    return rounded(array) if array.dtype.kind == "f" else array.astype(np.int64)
 
 
-def _one(function: Callable[..., Any], x: Any) -> Any:
-    return canonical(function(x))
+def _in_order(parts: list[Any]) -> tuple[Any, ...]:
+    return tuple(sorted(parts, key=repr))
 
 
-def _many(function: Callable[..., Any], x: Any, size: int, rng: np.random.Generator) -> Any:
+def _sorted_array(array: Numbers) -> Numbers:
+    """Its rows sorted, and then each row of rows by what is in them."""
+    if array.ndim <= 1:
+        return np.sort(array) if array.ndim else array
+    return np.array(sorted(map(_sorted_array, array), key=lambda row: row.tobytes())).reshape(array.shape)
+
+
+def _one(function: Callable[..., Any], form: Callable[[Any], Any], x: Any) -> Any:
+    return form(function(x))
+
+
+def _many(function: Callable[..., Any], form: Callable[[Any], Any], x: Any, size: int, rng: np.random.Generator) -> Any:
     reports = function(x, size, rng)
-    if isinstance(reports, np.ndarray) and reports.dtype.kind in "biuf":
-        return canonical(reports)
-    return [canonical(report) for report in reports]
+    if not (isinstance(reports, np.ndarray) and reports.dtype.kind in NUMERIC):
+        return [form(report) for report in reports]
+    plain = _plain(reports)
+    if form is canonical or reports.ndim < 2:
+        return plain
+    # Each row is a report, and the order of reports is none of theirs.
+    return np.sort(plain, axis=1) if plain.ndim == 2 else np.array([_sorted_array(row) for row in plain]).reshape(plain.shape)

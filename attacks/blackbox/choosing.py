@@ -130,7 +130,7 @@ def learn(reports: Reports, prospect: Prospect, seed: int | None = None, last: b
         Whether no more reports can be had.
     """
     fitting, judging = reports.halves()
-    whole = FeatureCounts.of(reports.drawn)
+    whole = FeatureCounts.of(reports.drawn, fitting.drawn)
     fitted = whole.counted(fitting.drawn)
     tried: list[Candidate] = []
     for pair in fitted.pairs():

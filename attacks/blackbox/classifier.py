@@ -64,7 +64,7 @@ def learned(parts: Sequence[Encoded], skeleton: Skeleton, a: int, b: int, seed: 
     except ImportError:
         raise Unsupported("a learned score", "it needs scikit-learn: install ldpaudit[ml]") from None
     first, second = (parts[x].get(skeleton) for x in (a, b))
-    if first is None or second is None or min(len(first.rows), len(second.rows)) < LEAST or not first.leaves:
+    if first is None or second is None or min(len(first.rows), len(second.rows)) < LEAST or not first.width:
         return None
     table = np.concatenate([_table(first), _table(second)])
     label = np.concatenate([np.ones(len(first.rows)), np.zeros(len(second.rows))])
@@ -82,4 +82,5 @@ def _alone() -> AbstractContextManager[object]:
 
 
 def _table(group: Group) -> NDArray[np.float64]:
-    return np.clip(np.stack([leaf.astype(np.float64) for leaf in group.leaves[:LEAVES]], axis=1), -LARGEST, LARGEST)
+    looked = range(min(group.width, LEAVES))
+    return np.clip(np.stack([group.leaves[j].astype(np.float64) for j in looked], axis=1), -LARGEST, LARGEST)

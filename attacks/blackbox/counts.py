@@ -10,10 +10,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton
-from ldpaudit.attacks.blackbox.features import SKELETONS, Feature, divergence, divergences, features
+from ldpaudit.attacks.blackbox.bits import with_bits
+from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
+from ldpaudit.attacks.blackbox.features import LEAVES, SKELETONS, Feature, divergence, divergences, features, whole
 from ldpaudit.attacks.blackbox.public_coins import with_coins
 
+DETAILED = 2048
+"""Numbers in the reports of all skeletons together that are looked at one by one, at most."""
 PAIRS = 6
 """Pairs of inputs that each family of features proposes, at most."""
 
@@ -27,14 +30,24 @@ class FeatureCounts:
     features: dict[Skeleton, list[Feature]]
 
     @classmethod
-    def of(cls, parts: Sequence[Encoded]) -> FeatureCounts:
-        """Choose features and their cells from the pooled reports of all inputs, and count."""
+    def of(cls, parts: Sequence[Encoded], fitting: Sequence[Encoded] | None = None) -> FeatureCounts:
+        """Choose features and their cells from the pooled reports of all inputs, and count.
+
+        Bits and places of long reports are chosen by which input is which: from `fitting` alone, where it is given.
+        """
+        fitting = parts if fitting is None else fitting
         often = Counter({s: 0 for part in parts for s in part})
         for part in parts:
             often.update({skeleton: len(group.rows) for skeleton, group in part.items()})
         shapes = {skeleton: i for i, (skeleton, _) in enumerate(often.most_common(SKELETONS))}
         groups = {s: [part.get(s) for part in parts] for s in shapes}
-        made = {s: [*features(found), *with_coins(found)] for s, found in groups.items()}
+        detailed = _detailed(groups)
+        made = {
+            s: [*features(found), *with_coins(found), *with_bits(found, [part.get(s) for part in fitting])]
+            if s in detailed
+            else [whole(found)]
+            for s, found in groups.items()
+        }
         return cls(shapes, _often(shapes, parts), made)
 
     def counted(self, parts: Sequence[Encoded]) -> FeatureCounts:
@@ -74,6 +87,13 @@ class FeatureCounts:
         """The features of a family; first those in which inputs `a` and `b` differ most."""
         own = [f for f in self.features[skeleton] if f.family == family]
         return sorted(own, key=lambda f: -divergence(f.counts[a], f.counts[b]))
+
+
+def _detailed(groups: dict[Skeleton, list[Group | None]]) -> set[Skeleton]:
+    """The skeletons, the most frequent first, whose numbers are looked at one by one: as many as can be."""
+    widths = [max(min(group.width, LEAVES) if group else 0 for group in found) for found in groups.values()]
+    within = np.cumsum(widths) <= max(DETAILED, widths[0] if widths else 0)
+    return {skeleton for skeleton, looked in zip(groups, within, strict=True) if looked}
 
 
 def _often(shapes: dict[Skeleton, int], parts: Sequence[Encoded]) -> NDArray[np.float64]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from ldpaudit.errors import ImplementationError
 Skeleton: TypeAlias = tuple[Any, ...]
 """A report without its numbers: types, lengths and their order."""
 
-_ARRAY = "array"
+ARRAY = "array"
 """The first entry in the skeleton of a report that was a row of an array."""
 _WORD = 62
 """Bits of a large integer per leaf: an int64 holds them and a sign."""
@@ -22,6 +23,14 @@ _LIMIT = 1 << _WORD
 """Integers below it in size are one leaf."""
 _DEEPEST = 32
 """Containers inside each other, at most: well below the limit of recursion."""
+_PIECE = 1 << 20
+"""Numbers of which something is made at a time: 8 MB of words."""
+_X87 = 63
+"""Bits of the mantissa of the x87's long double, without the first."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+"""Tells the places of a report apart in its fingerprint."""
+Part: TypeAlias = Sequence[Any] | NDArray[Any]
+"""Numbers of one report that have one type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +41,111 @@ class Group:
     ----------
     rows : ndarray of int
         Their places among all reports.
-    leaves : tuple of ndarray
-        Their numbers, one array for each place in the skeleton.
+    blocks : tuple of ndarray
+        Their numbers, as they were returned: tables with a row for each report. A number is made of them only when it is
+        asked for, so that a long report costs what is looked at.
     """
 
     rows: NDArray[np.int64]
-    leaves: tuple[NDArray[Any], ...]
+    blocks: tuple[NDArray[Any], ...]
+
+    @property
+    def width(self) -> int:
+        """Numbers of a report."""
+        return sum(block.shape[1] for block in self.blocks)
+
+    @property
+    def leaves(self) -> Leaves:
+        """Its numbers, one array for each place in the skeleton."""
+        return Leaves(self.blocks)
+
+    def words(self, j: int) -> NDArray[np.uint64]:
+        """The bits of number `j`, as one word or, of a long double, two; shape ``(reports, words)``."""
+        block, place = _at(self.blocks, j)
+        return words(block[:, place : place + 1])[:, 0]
+
+    def xor(self) -> NDArray[np.uint64]:
+        """The words of each report, exclusive-or'ed."""
+        return self._over_words(np.bitwise_xor, lambda word, _: word)
 
     def whole(self) -> NDArray[np.uint64]:
         """A 64-bit fingerprint of each report, bit for bit: 1.0 and the next float differ, as do 0.0 and -0.0."""
-        state = np.zeros(len(self.rows), dtype=np.uint64)
-        for leaf in self.leaves:
-            bits = leaf.astype(np.float64 if leaf.dtype.kind == "f" else np.int64, copy=False).view(np.uint64)
-            # splitmix64's finalizer, over the state so far and the next number.
-            state = (state ^ bits) + np.uint64(0x9E3779B97F4A7C15)
-            state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            state ^= state >> np.uint64(31)
-        return state
+        return self._over_words(np.add, lambda word, place: mixed(word + place * _ODD))
+
+    def _over_words(self, add: np.ufunc, told: Callable[..., NDArray[np.uint64]]) -> NDArray[np.uint64]:
+        """What each word and its place tell, added up."""
+        total, start = np.zeros(len(self.rows), dtype=np.uint64), 1
+        for piece in pieces(self.blocks):
+            table = words(piece).reshape(len(self.rows), -1)
+            places = np.arange(start, start + table.shape[1], dtype=np.uint64)
+            total = add(total, add.reduce(told(table, places), axis=1))
+            start += table.shape[1]
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """The columns of tables side by side: integers as int64, floats as float64."""
+
+    blocks: tuple[NDArray[Any], ...]
+
+    def __len__(self) -> int:
+        return sum(block.shape[1] for block in self.blocks)
+
+    def __getitem__(self, j: int) -> NDArray[Any]:
+        block, place = _at(self.blocks, j)
+        return numbers(block[:, place])
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return (numbers(column) for block in self.blocks for column in block.T)
+
+
+def _at(blocks: Sequence[NDArray[Any]], j: int) -> tuple[NDArray[Any], int]:
+    """The table that holds column `j`, and the column's place in it."""
+    for block in blocks:
+        if j < block.shape[1]:
+            return block, j
+        j -= block.shape[1]
+    raise IndexError("a report has fewer numbers")
+
+
+def pieces(blocks: Sequence[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    """The tables' columns, in order, so few at a time that what is made of them stays small."""
+    for block in blocks:
+        step = max(1, _PIECE // max(len(block), 1))
+        yield from (block[:, i : i + step] for i in range(0, block.shape[1], step))
+
+
+def numbers(table: NDArray[Any]) -> NDArray[Any]:
+    """Integers as int64, floats as float64; not-a-numbers compare equal to each other and above all numbers."""
+    if table.dtype.kind != "f":
+        return table.astype(np.int64, copy=False)  # a larger unsigned number keeps its bits
+    with np.errstate(over="ignore"):
+        wide = table.astype(np.float64, copy=False)
+    none = np.isnan(wide)
+    return np.where(none, np.finfo(np.float64).max, wide) if none.any() else wide
+
+
+def words(table: NDArray[Any]) -> NDArray[np.uint64]:
+    """The bits of numbers: shape ``(*table.shape, 1)``, or 2 at the end for long doubles that are longer than doubles.
+
+    Sign, exponent, each bit of the mantissa, and what a not-a-number carries.
+    """
+    if table.dtype.kind != "f":
+        return table.astype(np.int64).view(np.uint64)[..., None]
+    plain = np.ascontiguousarray(table, dtype=table.dtype.newbyteorder("="))
+    if plain.dtype.itemsize <= np.dtype(np.float64).itemsize:
+        return plain.view(f"u{plain.dtype.itemsize}").astype(np.uint64)[..., None]
+    pair = plain[..., None].view(np.uint64)
+    # The x87's long double has ten bytes; the six beside them are whatever was there before.
+    return pair & np.array([~0, 0xFFFF], dtype=np.int64).view(np.uint64) if np.finfo(plain.dtype).nmant == _X87 else pair
+
+
+def mixed(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A permutation of words in which each bit depends on all: splitmix64's finalizer."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(word ^ (word >> np.uint64(31)))
 
 
 Encoded: TypeAlias = dict[Skeleton, Group]
@@ -62,20 +158,32 @@ def split(encoded: Encoded, size: int) -> tuple[Encoded, Encoded]:
         first = int(np.searchsorted(group.rows, size))
         for part, place, start in zip(parts, (slice(first), slice(first, None)), (0, size), strict=True):
             if len(rows := group.rows[place]):
-                part[skeleton] = Group(rows - start, tuple(leaf[place] for leaf in group.leaves))
+                part[skeleton] = Group(rows - start, tuple(block[place] for block in group.blocks))
     return parts
 
 
 def join(first: Encoded, size: int, second: Encoded) -> Encoded:
     """The reports of `first`, `size` in number, and those of `second` after them."""
-    joined = dict(first)
-    for skeleton, group in second.items():
-        rows, leaves = group.rows + size, group.leaves
-        if before := first.get(skeleton):
-            rows = np.concatenate([before.rows, rows])
-            leaves = tuple(np.concatenate(pair) for pair in zip(before.leaves, leaves, strict=True))
-        joined[skeleton] = Group(rows, leaves)
-    return joined
+    return join_all([(first, size), (second, 0)])
+
+
+def join_all(parts: Sequence[tuple[Encoded, int]]) -> Encoded:
+    """The reports of all parts, one part after the other, each with the number of its reports."""
+    found: dict[Skeleton, list[Group]] = {}
+    start = 0
+    for encoded, size in parts:
+        for skeleton, group in encoded.items():
+            found.setdefault(skeleton, []).append(Group(group.rows + start, group.blocks))
+        start += size
+    return {skeleton: together(groups) for skeleton, groups in found.items()}
+
+
+def together(groups: Sequence[Group]) -> Group:
+    """Groups of one skeleton as one."""
+    if len(groups) == 1:
+        return groups[0]
+    blocks = zip(*(group.blocks for group in groups), strict=True)
+    return Group(np.concatenate([group.rows for group in groups]), tuple(map(np.concatenate, blocks)))
 
 
 def encode(reports: Any, size: int, x: Any) -> Encoded:
@@ -102,21 +210,24 @@ def encode(reports: Any, size: int, x: Any) -> Encoded:
     if len(reports) != size:
         raise ImplementationError(f"needs {size} reports, got {len(reports)}", x)
     if isinstance(reports, np.ndarray) and reports.dtype.kind in "biuf":
-        columns = reports.reshape(size, -1).T
-        skeleton = (_ARRAY, reports.dtype.str, reports.shape[1:])
-        return {skeleton: Group(np.arange(size), tuple(map(_column, columns)))}
-    places: dict[Skeleton, tuple[list[int], list[list[Any]]]] = {}
+        skeleton = (ARRAY, reports.dtype.str, reports.shape[1:])
+        return {skeleton: Group(np.arange(size), (reports.reshape(size, -1),))}
+    places: dict[Skeleton, tuple[list[int], list[list[Part]]]] = {}
     for row, report in enumerate(reports):
         bones: list[Any] = []
-        leaves: list[Any] = []
-        _flatten(report, bones, leaves, x)
-        rows, numbers = places.setdefault(tuple(bones), ([], []))
+        parts: list[Part] = []
+        _flatten(report, bones, parts, x)
+        rows, held = places.setdefault(tuple(bones), ([], []))
         rows.append(row)
-        numbers.append(leaves)
-    return {
-        skeleton: Group(np.array(rows), tuple(_column(np.array(leaf)) for leaf in zip(*numbers, strict=True)))
-        for skeleton, (rows, numbers) in places.items()
-    }
+        held.append(parts)
+    return {skeleton: Group(np.array(rows), _tables(held)) for skeleton, (rows, held) in places.items()}
+
+
+def _tables(held: list[list[Part]]) -> tuple[NDArray[Any], ...]:
+    """The parts of reports of one skeleton as tables; neighbours of one type are one table."""
+    tables = [np.array(part).reshape(len(held), -1) for part in zip(*held, strict=True)]
+    runs = groupby((table for table in tables if table.shape[1]), key=lambda table: table.dtype)
+    return tuple(run[0] if len(run) == 1 else np.hstack(run) for run in (list(same) for _, same in runs))
 
 
 def require_alike(encoded: Encoded, before: Iterable[Skeleton], x: Any) -> Encoded:
@@ -140,48 +251,40 @@ def require_alike(encoded: Encoded, before: Iterable[Skeleton], x: Any) -> Encod
         Where one call returned an array, and the other none, or one of another type or shape.
     """
     shown = {*encoded, *before}
-    if encoded and len(shown) > 1 and any(skeleton[:1] == (_ARRAY,) for skeleton in shown):
+    if encoded and len(shown) > 1 and any(skeleton[:1] == (ARRAY,) for skeleton in shown):
         told = " and ".join(sorted(str(skeleton) for skeleton in shown))
         raise ImplementationError(f"needs arrays of one type and shape, or else lists of reports, got {told:.200}", x)
     return encoded
 
 
-def _column(leaf: NDArray[Any]) -> NDArray[Any]:
-    """Integers as int64, floats as float64; not-a-numbers compare equal to each other and above all numbers."""
-    if leaf.dtype.kind != "f":
-        return leaf.astype(np.int64)  # a larger unsigned number keeps its bits
-    wide = leaf.astype(np.float64)
-    return np.where(np.isnan(wide), np.finfo(np.float64).max, wide)
-
-
-def _flatten(value: Any, bones: list[Any], leaves: list[Any], x: Any, depth: int = 0) -> None:
-    """Append the value's types and lengths to `bones`, and its numbers to `leaves`."""
+def _flatten(value: Any, bones: list[Any], parts: list[Part], x: Any, depth: int = 0) -> None:
+    """Append the value's types and lengths to `bones`, and its numbers to `parts`."""
     kind = type(value).__name__
     match value:
         case list() | tuple() if _plain(value):
             bones.append((kind, len(value), type(value[0]).__name__))
-            leaves.extend(value)
+            parts.append(value)
         case None:
             bones.append(kind)
         case bool() | np.bool_() | float() | np.floating():
             bones.append(kind)
-            leaves.append(value)
+            parts.append([value])
         case int() | np.integer():
-            _integer(kind, int(value), bones, leaves)
+            _integer(kind, int(value), bones, parts)
         case str():
             bones.append((kind, len(value)))
-            leaves.extend(map(ord, value))
+            parts.append(list(map(ord, value)))
         case bytes() | bytearray():
             bones.append((kind, len(value)))
-            leaves.extend(value)
+            parts.append(np.frombuffer(value, dtype=np.uint8))
         case np.ndarray() if value.dtype.kind in "biuf":
             bones.append((kind, value.dtype.str, value.shape))
-            leaves.extend(value.ravel())
+            parts.append(value.ravel())
         case tuple() | list() | set() | frozenset() | dict() | np.ndarray() if depth < _DEEPEST:
             # In the order of iteration, because that is the order in which it is sent.
             bones.append((kind, len(value)))
             for part in value.items() if isinstance(value, dict) else value:
-                _flatten(part, bones, leaves, x, depth + 1)
+                _flatten(part, bones, parts, x, depth + 1)
         case _:
             raise ImplementationError(
                 f"needs reports of numbers, strings, bytes, None and, at most {_DEEPEST} deep, containers of these, "
@@ -198,10 +301,8 @@ def _plain(value: Sequence[Any]) -> bool:
     return len(types) == 1 and types <= {bool, float}
 
 
-def _integer(kind: str, value: int, bones: list[Any], leaves: list[Any]) -> None:
-    words = value.bit_length() // _WORD
-    bones.append((kind, words, value < 0) if words else kind)
-    if words:
-        leaves.extend((abs(value) >> _WORD * i) & ((1 << _WORD) - 1) for i in range(words + 1))
-    else:
-        leaves.append(value)
+def _integer(kind: str, value: int, bones: list[Any], parts: list[Part]) -> None:
+    """An integer of less than a word as itself; a larger one as its words, with the sign among the bones."""
+    more = value.bit_length() // _WORD
+    bones.append((kind, more, value < 0) if more else kind)
+    parts.append([(abs(value) >> _WORD * i) & (_LIMIT - 1) for i in range(more + 1)] if more else [value])

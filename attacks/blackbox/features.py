@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
+from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton, numbers, pieces
 
 SKELETONS, VALUES, WHOLES, BINS, LEAVES, BAG = 64, 64, 1 << 15, 32, 1024, 256
 """Most skeletons, values of one leaf, different whole reports, bins of a leaf with more values, leaves, and values whose
 presence is looked for. They bound the memory of the counts: whole reports take the most, 256 kB per skeleton and input."""
+SPLIT = 64
+"""Numbers of a report that are split into bits each of which counts on its own; of longer reports, the leading bits do."""
 FILLED = 8
 """Reports per bin, on all inputs together, where there are more than two bins."""
 _SMOOTHING = 0.5
@@ -34,7 +36,7 @@ class Feature:
     Parameters
     ----------
     family : str
-        ``whole``, ``leaf``, ``grid``, ``difference``, ``bag`` or ``sum``.
+        ``whole``, ``leaf``, ``grid``, ``difference``, ``bag`` or ``sum``; and what `bits` and `public_coins` add.
     name : str
         In words.
     read : callable
@@ -116,33 +118,62 @@ def _places(values: NDArray[Any], cells: NDArray[Any], binned: bool) -> NDArray[
     return np.where(known, found, len(cells))
 
 
-def feature(family: str, name: str, read: Read, groups: Sequence[Group | None], most: int) -> Feature:
-    """Choose the cells of one feature from the pooled reports of all inputs, and count."""
+def feature(
+    family: str, name: str, read: Read, groups: Sequence[Group | None], most: int, known: NDArray[Any] | None = None
+) -> Feature:
+    """Choose the cells of one feature from the pooled reports of all inputs, unless they are known, and count."""
     values = [np.empty(0) if group is None else read(group) for group in groups]
-    pooled = np.concatenate([v for v, group in zip(values, groups, strict=True) if group is not None])
-    cells, often = np.unique(pooled, return_counts=True)
-    binned = len(cells) > most and family != "whole"
-    if binned:
-        ends = np.linspace(0, 1, min(BINS, max(len(pooled) // FILLED, 2)) + 1)[1:-1]
-        cells = np.unique(np.quantile(pooled, ends, method="lower"))
-    elif len(cells) > most:
-        cells = np.sort(cells[np.argsort(-often, kind="stable")[:most]])
+    cells, binned = (known, False) if known is not None else _cells(family, _pooled(values, groups), most)
     counts = [np.bincount(_places(v, cells, binned), minlength=len(cells) + 1)[: len(cells) + 1] for v in values]
     return Feature(family, name, read, cells, binned, np.array(counts, dtype=np.float64))
+
+
+def _cells(family: str, pooled: NDArray[Any], most: int) -> tuple[NDArray[Any], bool]:
+    """All values, or the most frequent of whole reports, or the lower ends of bins."""
+    cells, often = np.unique(pooled, return_counts=True)
+    if len(cells) <= most:
+        return cells, False
+    if family == "whole":
+        return np.sort(cells[np.argsort(-often, kind="stable")[:most]]), False
+    ends = np.linspace(0, 1, min(BINS, max(len(pooled) // FILLED, 2)) + 1)[1:-1]
+    return np.unique(np.quantile(pooled, ends, method="lower")), True
+
+
+def frequent(values: Sequence[NDArray[Any]], most: int, least: int) -> NDArray[Any]:
+    """The most frequent values, of those that are seen so often at least."""
+    cells, often = np.unique(np.concatenate(values), return_counts=True)
+    first = np.argsort(-often, kind="stable")[:most]
+    return np.sort(cells[first[often[first] >= least]])
+
+
+def _pooled(values: Sequence[NDArray[Any]], groups: Sequence[Group | None]) -> NDArray[Any]:
+    return np.concatenate([v for v, group in zip(values, groups, strict=True) if group is not None])
+
+
+def whole(groups: Sequence[Group | None]) -> Feature:
+    """The whole report, bit for bit."""
+    return feature("whole", "the whole report", Group.whole, groups, WHOLES)
+
+
+def _of_number(j: int, groups: Sequence[Group | None], split: bool) -> Iterator[Feature]:
+    """Its values; of many integers, unless there are too many numbers to split, each bit; of many floats, the grid."""
+    made = feature("leaf", f"number {j} of the report", partial(leaf, j), groups, VALUES)
+    yield made
+    values = np.concatenate([leaf(j, group) for group in groups if group is not None])
+    if made.binned and split and values.dtype.kind == "i":
+        varying = (i for i in range(63) if np.ptp((values >> i) & 1))
+        yield from (feature("leaf", f"bit {i} of number {j}", partial(_bit, j, i), groups, VALUES) for i in varying)
+    if made.binned and values.dtype.kind == "f":
+        yield feature("grid", f"the lowest bit of number {j} of the report", partial(_lowest_bit, j), groups, VALUES)
 
 
 def features(groups: Sequence[Group | None]) -> Iterable[Feature]:
     """All features of one skeleton, from each input's reports of it; None where an input has none."""
     some = next(group for group in groups if group is not None)
-    yield feature("whole", "the whole report", Group.whole, groups, WHOLES)
+    yield whole(groups)
     leaves = len(some.leaves)
     for j in range(min(leaves, LEAVES)):
-        made = feature("leaf", f"number {j} of the report", partial(_leaf, j), groups, VALUES)
-        yield made
-        if made.binned and some.leaves[j].dtype.kind == "i":
-            yield from (feature("leaf", f"bit {i} of number {j}", partial(_bit, j, i), groups, VALUES) for i in range(63))
-        if made.binned and some.leaves[j].dtype.kind == "f":
-            yield feature("grid", f"the lowest bit of number {j} of the report", partial(_lowest_bit, j), groups, VALUES)
+        yield from _of_number(j, groups, leaves <= SPLIT)
     if leaves > 1:
         yield feature("sum", "the sum of the report", _sum, groups, VALUES)
         if leaves <= BAG:
@@ -154,7 +185,8 @@ def features(groups: Sequence[Group | None]) -> Iterable[Feature]:
                 yield from (feature("bag", f"whether it holds {v}", partial(_holds, v), groups, 2) for v in held)
 
 
-def _leaf(j: int, group: Group) -> NDArray[Any]:
+def leaf(j: int, group: Group) -> NDArray[Any]:
+    """Number `j` of each report."""
     return group.leaves[j]
 
 
@@ -182,8 +214,8 @@ def _lowest_bit(j: int, group: Group) -> NDArray[np.int64]:
 def _sum(group: Group) -> NDArray[np.float64]:
     total = np.zeros(len(group.rows))
     with np.errstate(over="ignore", invalid="ignore"):
-        for leaf in group.leaves:
-            total += leaf
+        for piece in pieces(group.blocks):
+            total += numbers(piece).sum(axis=1, dtype=np.float64)
     return _numbers(total)
 
 
@@ -194,8 +226,8 @@ def _numbers(values: NDArray[Any]) -> NDArray[Any]:
 
 def _holds(value: float, group: Group) -> NDArray[np.int64]:
     held = np.zeros(len(group.rows), dtype=np.bool_)
-    for leaf in group.leaves:
-        held |= leaf == value
+    for piece in pieces(group.blocks):
+        held |= (numbers(piece) == value).any(axis=1)
     return held.astype(np.int64)
 
 

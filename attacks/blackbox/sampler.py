@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import call, in_order, one_by_one, positional
-from ldpaudit.attacks.blackbox.canonical import canonicalized
-from ldpaudit.attacks.blackbox.encoding import Encoded, encode
+from ldpaudit.attacks.blackbox.canonical import formed
+from ldpaudit.attacks.blackbox.encoding import Encoded, encode, join_all
+from ldpaudit.attacks.blackbox.folding import Kept, fold
 from ldpaudit.attacks.blackbox.two_users import together
-from ldpaudit.evidence import Form
 from ldpaudit.experiment import Reading
+
+PIECE = 1 << 21
+"""Numbers in reports that are drawn one by one before they are encoded, about: objects take more memory than arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +30,23 @@ class Sampler:
         ``x -> report``, or ``(x, size, rng) -> reports``.
     vectorized : bool
         Which of the two.
+    kept : Kept or None
+        Which reports are kept as they are; the others are folded. None for all.
+    width : int
+        Numbers of a report, about: it sets how many are drawn one by one before they are encoded.
     """
 
     function: Callable[..., Any]
     vectorized: bool
+    kept: Kept | None = None
+    width: int = 1
 
     @classmethod
     def of(cls, function: Callable[..., Any], reading: Reading) -> Sampler:
         """The sampler of a function whose reports are read in this way; its inputs are those of the reading."""
         if reading.users == 2:
             function = together(function)
-        if reading.form is Form.CANONICAL:
-            function = canonicalized(function)
+        function = formed(function, reading.form)
         return cls(function, positional(function) >= 3)
 
     def __call__(self, x: Any, size: int, rng: np.random.Generator, ask: Callable[..., Any] = call) -> Encoded:
@@ -46,8 +54,12 @@ class Sampler:
         if size == 0:
             return {}
         if self.vectorized:
-            return encode(ask(lambda value: self.function(value, size, rng), x), size, x)
-        return encode([ask(self.function, x) for _ in range(size)], size, x)
+            return self._encoded(ask(lambda value: self.function(value, size, rng), x), size, x)
+        return self._encoded([ask(self.function, x) for _ in range(size)], size, x)
+
+    def _encoded(self, reports: Any, size: int, x: Any) -> Encoded:
+        encoded = encode(reports, size, x)
+        return encoded if self.kept is None else fold(encoded, self.kept)
 
     @property
     def one_by_one(self) -> bool:
@@ -56,10 +68,15 @@ class Sampler:
 
     def mixed(self, xs: Sequence[Any], order: NDArray[np.int64]) -> list[Encoded]:
         """One report after the other, on these of the inputs; encoded for each input."""
-        return [encode(made, len(made), x) for x, made in zip(xs, in_order(self.function, xs, order.tolist()), strict=True)]
+        made = in_order(self.function, xs, order.tolist())
+        return [self._encoded(reports, len(reports), x) for x, reports in zip(xs, made, strict=True)]
 
     def each(self, xs: Sequence[Any], size: int, rng: np.random.Generator) -> list[Encoded]:
         """The same number of reports on each input, in random order where the function makes one after the other."""
-        if self.one_by_one:
-            return self.mixed(xs, rng.permutation(np.repeat(np.arange(len(xs)), size)))
-        return [self(x, size, rng) for x in xs]
+        if not self.one_by_one:
+            return [self(x, size, rng) for x in xs]
+        order = rng.permutation(np.repeat(np.arange(len(xs)), size))
+        step = max(1, PIECE // max(self.width, 1))
+        parts = [order[start : start + step] for start in range(0, len(order), step)]
+        drawn = [zip(self.mixed(xs, part), np.bincount(part, minlength=len(xs)).tolist(), strict=True) for part in parts]
+        return [join_all(of_one) for of_one in zip(*drawn, strict=True)]

@@ -38,6 +38,12 @@ def ratios(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
         ("leaf", 2, "the likelihood ratios of two numbers of the report, added"),
         ("leaf", None, "the likelihood ratios of the report's numbers, added"),
         ("grid", 1, "the grid on which one number of the report lies"),
+        ("pattern", 1, "the likelihood ratio of one number's frequent bit patterns"),
+        ("special", 1, "the likelihood ratio of how many numbers are special"),
+        ("bit", 1, "the likelihood ratio of one bit of the report"),
+        ("place", 1, "the likelihood ratio of one number of the long report"),
+        ("place", 2, "the likelihood ratios of two numbers of the long report, added"),
+        ("place", None, "the likelihood ratios of the long report's leading numbers, added"),
         ("difference", 1, "the likelihood ratio of one difference in the report"),
         ("bag", 1, "the likelihood ratio of one value's presence"),
         ("bag", 2, "the likelihood ratios of two values' presence, added"),
@@ -75,7 +81,7 @@ def posteriors(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
 def thresholds(book: FeatureCounts, a: int, b: int) -> Iterator[NumberScore]:
     """Thresholds on one number of the most frequent skeleton; only the middle and the direction are fitted."""
     skeleton = next(iter(book.shapes))
-    for family in ("leaf", "difference", "sum"):
+    for family in ("leaf", "place", "difference", "sum"):
         for f in [f for f in book.ranked(skeleton, family, a, b) if f.binned][:THRESHOLDS]:
             both = f.counts[[a, b]]
             middle = int(np.searchsorted(np.cumsum(both.sum(axis=0)), both.sum() / 2))

@@ -6,7 +6,7 @@ The bound never sees a report that the score, the pair or the event was chosen b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from ldpaudit.adapters.callables import prober
 from ldpaudit.attacks.blackbox.choosing import Chosen
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, require_alike
+from ldpaudit.attacks.blackbox.features import Score
+from ldpaudit.attacks.blackbox.folding import Kept, fold, in_short
 from ldpaudit.attacks.blackbox.learning import Learning
 from ldpaudit.attacks.blackbox.sampler import Sampler
 from ldpaudit.attacks.blackbox.scores import AnyScore
@@ -28,6 +30,8 @@ MOST_NUMBERS = 2 * 10**7
 """Numbers in the reports that are learned from, all together: 160 MB of floats."""
 FRESH = 1 << 31
 """Which child of the seed draws what is learned from. The engine's children begin with 0, 1 or 2: its views are none of these."""
+IN_SHORT = ", of long reports in short: length, ends, sums and counts over groups"
+"""What an event says where not every number was looked at by itself."""
 GUESSED = ThresholdRule(1.0, -1.0)
 """What the engine counts of guesses, which are scores of 1, -1 and 0."""
 
@@ -81,7 +85,9 @@ def target(
     sampler = Sampler.of(function, reading)
     rng = np.random.default_rng(np.random.SeedSequence(experiment.seed, spawn_key=(FRESH,)))
     first = [sampler(x, 1, rng, prober(function)) for x in given]
-    width = max(sum(len(group.leaves) for group in one.values()) for one in first)
+    width = max(sum(group.width for group in one.values()) for one in first)
+    kept = Kept(frozenset(skeleton for one in first for skeleton in one), MOST_NUMBERS // (LEAST * len(given)))
+    sampler, first = replace(sampler, kept=kept, width=width), [fold(one, kept) for one in first]
     budget = _budget(len(given), width, experiment.trials)
 
     def fresh(places: Sequence[int], size: int) -> list[Encoded]:
@@ -97,20 +103,16 @@ def target(
 
 
 def _budget(inputs: int, width: int, trials: int) -> int:
-    """Reports that may be learned from, on all inputs together.
+    """Reports that may be learned from, on all inputs together; the fewest that suffice where reports are very long.
 
     Raises
     ------
     ValueError
-        Where there are too few trials, or the reports are too long.
+        Where there are too few trials.
     """
     if trials < (needed := least_trials(inputs)):
         raise ValueError(f"an audit of a callable on {inputs} inputs needs trials >= {needed}, got {trials}")
-    budget = int(min(trials * LEARNING, MOST_NUMBERS / max(width, 1)))
-    if budget < LEAST * inputs:
-        most = MOST_NUMBERS // (LEAST * inputs)
-        raise ValueError(f"an audit of a callable on {inputs} inputs needs reports of <= {most} numbers, got {width}")
-    return budget
+    return int(min(trials * LEARNING, max(MOST_NUMBERS / max(width, 1), LEAST * inputs)))
 
 
 def _target(
@@ -120,13 +122,18 @@ def _target(
     guesses = _Guesses(sampler, (given[a], given[b]), (tuple(first[a]), tuple(first[b])), score, found.rule)
     return Target(
         pair=(given[a], given[b]),
-        event=f"{reading.words}extremes of a learned score: {score.name}",
+        event=f"{reading.words}extremes of a learned score: {score.name}{IN_SHORT if _reads_short(score) else ''}",
         draw=guesses,
         view_bytes=64 * width,
         # What promises nothing yet is chosen again, by the engine, on more views.
         chosen=GUESSED if found.promise > 0 else None,
         mixed=guesses.mixed if sampler.one_by_one else None,
     )
+
+
+def _reads_short(score: AnyScore) -> bool:
+    """Whether a score tells folded reports apart."""
+    return any(map(in_short, score.terms if isinstance(score, Score) else [score.skeleton]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ldpaudit.adapters.measures import claim_of_measure
+
 METHODS = ("privatise", "privatize", "randomise", "randomize")
 """One value in, one report out: pure-ldp's clients, diffprivlib's mechanisms, and who follows them."""
 
@@ -33,29 +35,34 @@ def as_callable(target: Any) -> Callable[..., Any]:
     raise TypeError(f"an audit needs a callable, or an object with one of {offered}; got {type(target).__name__}")
 
 
-def claimed_epsilon(target: Any, distance: Any = 1) -> tuple[float, float] | None:
+def claimed_epsilon(target: Any, distance: Any = 1, delta: float | None = None) -> tuple[float, float] | None:
     """What the object itself claims: (epsilon, delta), or None where it says nothing.
 
     Parameters
     ----------
     target : object
-        With ``map`` as OpenDP's measurements have it, or with attributes ``epsilon`` and ``delta``.
+        With ``map`` as OpenDP's measurements have it, which is read by its ``output_measure``; or with attributes
+        ``epsilon`` and ``delta``.
     distance : object
         The input distance that ``map`` is asked about.
+    delta : float or None
+        In (0, 1): at which a measure that holds at every delta is read, as Gaussian noise's is. Another measure's claim is
+        read with the delta that it has.
 
     Returns
     -------
     pair of float or None
         In nats.
+
+    Raises
+    ------
+    Unsupported
+        Where ``map`` is in terms of a measure that is not known.
+    ValueError
+        Where the measure needs a delta, and has none or one that is too small.
     """
-    privacy_map = getattr(target, "map", None)
-    if callable(privacy_map):
-        answer = privacy_map(distance)
-        if isinstance(answer, int | float):
-            return float(answer), 0.0
-        if isinstance(answer, tuple) and len(answer) == 2:
-            return float(answer[0]), float(answer[1])
-        return None
+    if callable(getattr(target, "map", None)):
+        return claim_of_measure(target, distance, delta)
     epsilon = getattr(target, "epsilon", None)
     if isinstance(epsilon, int | float) and not isinstance(epsilon, bool):
         return float(epsilon), float(getattr(target, "delta", 0) or 0)

@@ -15,13 +15,16 @@ from ldpaudit.commands.options import Format, FormatOption, SeedOption
 from ldpaudit.commands.output import note, progress, say, say_json
 
 if TYPE_CHECKING:
-    from ldpaudit.evidence import Evidence
+    from ldpaudit.evidence import Evidence, Form
 
 AUDITED = (
     "MODULE:CALLABLE, called as callable(x) -> report; MODULE:PLAN, a plan or mechanism of ldpaudit's; exec:COMMAND, a "
     "program that answers each line of JSON with one; or log:FILE, with columns input and report."
 )
+SETS = "Lists and arrays stand for sets: where raw reports are refuted, look again without their order too."
 TRIALS = 1_000_000
+DROPPED = {"canonical": "types and the order of sets", "unordered": "types and the order of lists, arrays and sets"}
+"""What a form of the reports leaves out, beside the low bits of floats."""
 
 
 def audit(
@@ -33,6 +36,7 @@ def audit(
     budget: Annotated[str | None, typer.Option(help="In place of --trials: a time, such as 60s, 5m or 1h.")] = None,
     confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
     users: Annotated[int, typer.Option(help="2: two users' reports by consecutive calls, one of whom differs.")] = 1,
+    sets: Annotated[bool, typer.Option("--sets", help=SETS)] = False,
     learned: Annotated[bool, typer.Option("--learned", help="Train a classifier too (extra 'ml').")] = False,
     patience: Annotated[
         float | None, typer.Option(help="Seconds for an answer of exec:COMMAND, by default 20; the first has 3 times as long.")
@@ -57,7 +61,7 @@ def audit(
         raise ValueError(f"an audit needs --patience with exec:COMMAND, got it with {target}")
     allowed = None if budget is None else seconds(budget)
     claimed, values = parse(epsilon), [_input(text) for text in inputs or []]
-    rounded = None
+    form, rounded = Form.UNORDERED if sets else Form.CANONICAL, None
     with ExitStack() as stack:
         advance = stack.enter_context(progress("sampling"))
         if kind == "log":
@@ -76,11 +80,11 @@ def audit(
         refuted = evidence.refutes(claimed)
         # A log's reports are used once, and our plans have one form; what raw reports do not refute, no form does.
         if refuted and kind != "log" and not isinstance(function, Plan | Mechanism):
-            rounded = ldpaudit.audit(function, **{**options, "reading": Reading(Form.CANONICAL, users, learned)})
+            rounded = ldpaudit.audit(function, **{**options, "reading": Reading(form, users, learned)})
     if format is Format.json:
-        _say_data(target, claimed, evidence, rounded)
+        _say_data(target, claimed, evidence, form, rounded)
     else:
-        _say_text(target, epsilon, claimed, evidence, rounded)
+        _say_text(target, epsilon, claimed, evidence, form, rounded)
     raise typer.Exit(1 if refuted else 0)
 
 
@@ -127,15 +131,17 @@ def _trials_within(allowed: float, function: Any, options: dict[str, Any]) -> in
     return trials_within(allowed, lambda n: ldpaudit.audit(function, **whole, trials=n), least, time.perf_counter)
 
 
-def _say_data(target: str, claimed: Fraction, evidence: Evidence, rounded: Evidence | None) -> None:
+def _say_data(target: str, claimed: Fraction, evidence: Evidence, form: Form, rounded: Evidence | None) -> None:
     from ldpaudit.certificate import EvidenceRecord
 
     record = EvidenceRecord.of(evidence).model_dump(mode="json")
     other = None if rounded is None else EvidenceRecord.of(rounded).model_dump(mode="json")
-    say_json({"target": target, **record, "refuted": evidence.refutes(claimed), "canonical": other})
+    say_json({"target": target, **record, "refuted": evidence.refutes(claimed), str(form): other})
 
 
-def _say_text(target: str, epsilon: str, claimed: Fraction, evidence: Evidence, rounded: Evidence | None) -> None:
+def _say_text(
+    target: str, epsilon: str, claimed: Fraction, evidence: Evidence, form: Form, rounded: Evidence | None
+) -> None:
     from ldpaudit.enclosure import show_down, show_up
 
     refuted = evidence.refutes(claimed)
@@ -144,7 +150,7 @@ def _say_text(target: str, epsilon: str, claimed: Fraction, evidence: Evidence, 
     say(f"{evidence.right} of {evidence.guesses} guesses were right, on {evidence.event}")
     if rounded is not None:
         outcome = "REFUTED too" if rounded.refutes(claimed) else "not refuted"
-        say(f"with the order of sets dropped and floats rounded it is {outcome}:")
+        say(f"with {DROPPED[form]} dropped and floats rounded it is {outcome}:")
         say(f"epsilon >= {show_down(rounded.epsilon_lower)} with confidence {rounded.confidence:g}")
     if not refuted and evidence.detectable is not None:
         say(f"it would have detected epsilon >= {show_up(evidence.detectable)} with 95 % power")

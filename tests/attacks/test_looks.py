@@ -12,13 +12,14 @@ import pytest
 
 from ldpaudit import audit
 from ldpaudit.attacks import Reading
-from ldpaudit.attacks.blackbox.canonical import BITS, canonical, rounded
+from ldpaudit.attacks.blackbox.canonical import BITS, canonical, rounded, unordered
 from ldpaudit.attacks.blackbox.encoding import encode
 from ldpaudit.attacks.blackbox.features import _NO_BIT, _lowest_bit
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.evidence import Form
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 
+BOTH = (Form.RAW, Form.CANONICAL)
 CERTAIN = 5.0
 """A bound that a leak of the input itself exceeds."""
 BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
@@ -38,7 +39,7 @@ def table(x: int, size: int, rng: np.random.Generator) -> Any:
 def test_the_low_bits_of_laplace_noise_betray_the_input_and_nothing_is_left_of_it_in_rounded_ones(
     function: Callable[..., Any], inputs: list[Any]
 ) -> None:
-    raw, canonical_ = (audit(function, inputs=inputs, trials=40_000, reading=Reading(form), confidence=0.999) for form in Form)
+    raw, canonical_ = (audit(function, inputs=inputs, trials=40_000, reading=Reading(form), confidence=0.999) for form in BOTH)
     assert raw.epsilon_lower > CERTAIN
     assert "grid" in raw.event
     assert 0.4 < canonical_.epsilon_lower <= 1
@@ -54,7 +55,7 @@ def test_the_lowest_bit_is_the_grid_that_a_float_lies_on() -> None:
 def _only_raw() -> dict[str, Callable[[int], Any]]:
     rng = np.random.default_rng(5)
     return {
-        "the order of a list": lambda x: [x + 1, 2 - x],
+        "the order of a set": lambda x: {8, 0} if x else {0, 8},  # both fall into one place of the table
         "the order of keys": lambda x: {"a": 1, "b": 2} if x else {"b": 2, "a": 1},
         "the type": lambda x: np.int64(1) if x else 1,
         "the truth value": lambda x: True if x else 1,
@@ -70,14 +71,47 @@ ONLY_RAW = _only_raw()
 
 @pytest.mark.parametrize("leak", ONLY_RAW)
 def test_what_is_in_order_types_or_low_bits_alone_is_refuted_raw_and_not_canonical(leak: str) -> None:
-    raw, canonical_ = (audit(ONLY_RAW[leak], inputs=[0, 1], epsilon=1.0, trials=3_000, reading=Reading(form)) for form in Form)
+    raw, canonical_ = (audit(ONLY_RAW[leak], inputs=[0, 1], epsilon=1.0, trials=3_000, reading=Reading(form)) for form in BOTH)
     assert raw.epsilon_lower > 1
     assert canonical_.epsilon_lower == 0
 
 
-@pytest.mark.parametrize("report", [[0, 1, 1], "text", b"bytes", (2, 1), None, {"a": [1, 2]}, [0.5, 0.25]])
+def _in_lists() -> dict[str, Callable[..., Any]]:
+    rng = np.random.default_rng(11)
+    return {
+        "one bit of two": lambda x: [x, 1 - x],
+        "a ballot": lambda x: ["yes", "no"][:: 1 - 2 * x],
+        "a permutation in a list": lambda x: [[int(i) for i in rng.permutation(3)], [x + 1, 2 - x]],
+        "an array": lambda x: np.eye(3)[x],
+        "rows of an array": lambda x: np.eye(2)[[x, 1 - x]],
+        "many arrays": lambda x, size, rng: np.tile(np.eye(3)[x], (size, 1)),
+        "many arrays of rows": lambda x, size, rng: np.tile(np.eye(2)[[x, 1 - x]], (size, 1, 1)),
+    }
+
+
+IN_LISTS = _in_lists()
+
+
+@pytest.mark.parametrize("leak", IN_LISTS)
+def test_the_order_of_a_list_says_something_unless_the_user_says_that_it_stands_for_a_set(leak: str) -> None:
+    raw, canonical_, unordered_ = (
+        audit(IN_LISTS[leak], inputs=[0, 1], epsilon=1.0, trials=3_000, reading=Reading(form)) for form in Form
+    )
+    assert raw.epsilon_lower > 1
+    assert canonical_.epsilon_lower > 1
+    assert unordered_.epsilon_lower == 0
+    assert unordered_.event.startswith("unordered")
+
+
+@pytest.mark.parametrize("report", [[0, 1, 1], (2, 1), "text", {"a": (1, 2)}, [[1, 2], [3]], np.eye(2)])
+def test_what_is_no_order_of_a_list_survives_where_lists_are_sets(report: Any) -> None:
+    others: list[Any] = [[1, 0, 0], (1, 2), "txet", {"a": (2, 1)}, [[1], [2, 3]], np.ones((2, 2))]
+    assert all(repr(unordered(report)) != repr(unordered(other)) for other in others)
+
+
+@pytest.mark.parametrize("report", [[0, 1, 1], [2, 1], {2: 1}, "text", b"bytes", (3, 1), None, {"a": [1, 2]}, [0.5, 0.25]])
 def test_what_says_something_survives(report: Any) -> None:
-    others: list[Any] = [[1, 0, 1], "txet", b"setyb", (1, 2), 0, {"a": [1, 3]}, [0.25, 0.5]]
+    others: list[Any] = [[1, 0, 1], [1, 2], {1: 2}, "txet", b"setyb", (1, 2), 0, {"a": [1, 3]}, [0.25, 0.5]]
     assert all(repr(canonical(report)) != repr(canonical(other)) for other in others)
 
 

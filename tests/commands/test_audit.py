@@ -21,6 +21,14 @@ def test_audit_of_float_noise_gives_raw_and_canonical_reports_a_verdict_each() -
     assert record["canonical"]["epsilon_lower"] <= 1 < record["epsilon_lower"]
 
 
+def test_a_bit_vector_is_refuted_in_canonical_form_too_unless_its_lists_are_said_to_be_sets() -> None:
+    common = ("audit", "tests.broken_callables:one_hot", "--inputs", "0", "1", "--trials", "2000", "--epsilon", "1")
+    assert "the order of sets dropped and floats rounded it is REFUTED too" in run(*common).stdout
+    assert "the order of lists, arrays and sets dropped and floats rounded it is not refuted" in run(*common, "--sets").stdout
+    record = json.loads(run(*common, "--sets", "--format", "json").stdout)
+    assert record["unordered"]["epsilon_lower"] == 0 < 1 < record["epsilon_lower"]
+
+
 def test_audit_refutes_a_false_claim_and_not_a_true_one() -> None:
     common = ("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--trials", "20000")
     assert run(*common, "--epsilon", "log(3)+0.2").returncode == 0
