@@ -22,7 +22,8 @@ from ldpaudit.commands import (
     table,
     verify,
 )
-from ldpaudit.errors import LdpauditError
+from ldpaudit.commands.output import note
+from ldpaudit.errors import of_the_user
 
 VERBS = (
     certify.certify,
@@ -41,6 +42,9 @@ VERBS = (
 )
 """In the order of ``ldpaudit --help``."""
 
+INTERRUPTED = 130
+"""How a program ends that Ctrl-C ended, as shells have it; not 1, which says that a claim is refuted."""
+
 app = typer.Typer(
     name="ldpaudit",
     help="Is this deployment as private as it says, and how do we know?",
@@ -56,9 +60,11 @@ def main() -> None:
     """Run a command; an error of the user's or of the audited code is one line, and exit code 2."""
     try:
         app(spread(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     except Exception as error:
-        if isinstance(error, LdpauditError | ValueError) or (isinstance(error, TypeError) and _raised_by_us(error)):
-            print(f"ldpaudit: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
+        if of_the_user(error):
+            note(" ".join(str(error).split()))
         else:
             traceback.print_exc()  # and not 1, with which Python ends: that says that a claim is refuted
         sys.exit(2)
@@ -84,10 +90,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _raised_by_us(error: BaseException) -> bool:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and "ldpaudit" in str(trace.tb_frame.f_globals.get("__name__", ""))

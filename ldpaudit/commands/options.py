@@ -19,6 +19,9 @@ class Format(StrEnum):
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed on standard output.")]
+NoImportOption = Annotated[
+    bool, typer.Option("--no-import", help="Refuse files that name code to be run, before anything is run.")
+]
 SeedOption = Annotated[int, typer.Option(help="Seed of all samples.", min=0)]
 
 
