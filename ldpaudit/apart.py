@@ -62,6 +62,7 @@ class Worker:
             start_new_session=True,
         )
         self._answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        self._ready = False
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
@@ -94,16 +95,20 @@ class Worker:
         raise LdpauditError(answer if answer.startswith(task.name) else f"{task.name}: {answer}")
 
     def _answer(self, task: Task) -> tuple[str, Any]:
-        started = time.monotonic()
-        while True:
+        patience = float("inf") if task.patience is None else task.patience
+        started = time.monotonic() if self._ready else float("inf")
+        while time.monotonic() - started <= patience:
             try:
-                return self._answers.get(timeout=GLANCE)
+                kind, answer = self._answers.get(timeout=GLANCE)
             except queue.Empty:
                 # What the code started may hold the pipe open after the process itself has ended.
                 if self._process.poll() is not None and self._answers.empty():
                     return "ended", None
-            if task.patience is not None and time.monotonic() - started > task.patience:
-                raise ImplementationError(f"{task.name}: needs an answer within {task.patience:g} s, got none: it hangs")
+                continue
+            if kind != "ready":
+                return kind, answer
+            self._ready, started = True, time.monotonic()  # until now it was Python that started, not the user's code
+        raise ImplementationError(f"{task.name}: needs an answer within {patience:g} s, got none: it hangs")
 
     def _end(self) -> str:
         code = self._process.wait()
@@ -209,9 +214,11 @@ def serve() -> None:
             os.dup2(nothing.fileno(), 0)
         calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
         threading.Thread(target=_read, args=(asked, calls), daemon=True).start()
+        answer = pickle.dumps(("ready", None))
         while True:
-            answers.write(_made(*calls.get()))
+            answers.write(answer)
             answers.flush()
+            answer = _made(*calls.get())
 
 
 def _read(asked: IO[bytes], calls: queue.SimpleQueue[Any]) -> None:

@@ -95,14 +95,15 @@ def certify_all(
     size = max(min(jobs or os.cpu_count() or 1, len(known)), 1)
     with Crew(size) as crew:
         if size == 1 and not any(each.deployment.implementation for each in known):
-            found: Iterator[Certificate | LdpauditError] = (_here(each, seed, trials, confidence) for each in known)
+            found: Iterator[Certificate | LdpauditError] = (here(each, seed, trials, confidence) for each in known)
         else:
             found = crew.each([each.task(seed, trials, confidence, patience) for each in known])
         for each in asked:
             yield next(found) if isinstance(each, Asked) else each
 
 
-def _here(each: Asked, seed: int, trials: int, confidence: float) -> Certificate | LdpauditError:
+def here(each: Asked, seed: int, trials: int, confidence: float) -> Certificate | LdpauditError:
+    """Its certificate, made in this process, or the error that says why there is none; for what names no code."""
     try:
         return certify(each.deployment, seed=seed, trials=trials, confidence=confidence)
     except (LdpauditError, ValueError) as error:

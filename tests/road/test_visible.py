@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +19,11 @@ import ldpaudit as ldp
 from ldpaudit.certificate import Certificate
 from ldpaudit.commands import output
 from ldpaudit.deployment import load
+from ldpaudit.gate import Finding, Gate
 from ldpaudit.report import html, text
+from ldpaudit.report.gate import RULES, GateFormat
 from ldpaudit.report.visible import markdown_code, visible, visible_json
+from ldpaudit.verdict import Outcome
 from tests.helpers import ROOT
 
 HOSTILE = (
@@ -93,3 +99,39 @@ def test_what_commands_print_moves_no_cursor(capsys: pytest.CaptureFixture[str])
     out, err = capsys.readouterr()
     assert harmless(out + err)
     assert json.loads(out[out.index("[\n") :]) == [HOSTILE]
+
+
+@pytest.fixture(scope="module")
+def findings() -> Gate:
+    """One finding of each kind, of hostile words."""
+    outcomes: dict[str | None, Outcome | None] = dict.fromkeys(RULES, Outcome.REFUTED) | {"gone": None, "error": None}
+    outcomes |= {None: Outcome.UNDECIDED}
+    made = [Finding(HOSTILE, o, p, HOSTILE, HOSTILE, 3, HOSTILE) for p, o in outcomes.items()]
+    return Gate((*made, Finding("good", Outcome.PROVED, None, "", "good.toml", 1, "")))
+
+
+@pytest.mark.parametrize("kind", list(GateFormat))
+def test_a_gates_findings_of_hostile_words_act_nowhere(kind: GateFormat, findings: Gate) -> None:
+    shown = kind.write(findings)
+    assert harmless(shown)
+    assert "error::y" in shown or "error%3A%3Ay" in shown, "what is shown is shown whole"
+    shown.encode()
+
+
+def test_hostile_words_leave_each_format_well_formed(findings: Gate) -> None:
+    many = len(RULES) + 1
+    written = {kind.value: kind.write(findings) for kind in GateFormat}
+    assert len(list(ElementTree.fromstring(written["junit"]).iter("testcase"))) == many + 1
+    assert json.loads(written["json"])["findings"][0]["message"] == HOSTILE
+    log = json.loads(written["sarif"])
+    assert len(log["runs"][0]["results"]) == many
+    jsonschema.Draft4Validator(json.loads((ROOT / "tests/data/sarif-2.1.0.json").read_text())).validate(log)
+    *annotations, _ = written["github"].splitlines()
+    assert len(annotations) == many
+    for line in annotations:
+        assert re.fullmatch(r"::(error|warning|notice) file=[^:,]*,line=3,title=[^:,]*::.*", line)
+    assert not [line for line in written["text"].splitlines() if re.match(r"\s*(::|##)", line)]
+    table = [line for line in written["markdown"].splitlines() if line.startswith("|")]
+    assert len(table) == many + 3
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {4}
+    assert "</script>" not in "".join(table)
