@@ -104,8 +104,8 @@ def test_what_commands_print_moves_no_cursor(capsys: pytest.CaptureFixture[str])
 @pytest.fixture(scope="module")
 def findings() -> Gate:
     """One finding of each kind, of hostile words."""
-    outcomes: dict[str | None, Outcome | None] = dict.fromkeys(RULES, Outcome.REFUTED) | {"gone": None, "error": None}
-    outcomes |= {None: Outcome.UNDECIDED}
+    outcomes: dict[str | None, Outcome | None] = dict.fromkeys([*RULES], Outcome.REFUTED)
+    outcomes |= {"gone": None, "error": None, None: Outcome.UNDECIDED}
     made = [Finding(HOSTILE, o, p, HOSTILE, HOSTILE, 3, HOSTILE) for p, o in outcomes.items()]
     return Gate((*made, Finding("good", Outcome.PROVED, None, "", "good.toml", 1, "")))
 
