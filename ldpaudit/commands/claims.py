@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, StemArgument, settings
-from ldpaudit.commands.output import progress, say, say_json
+import typer
+
+from ldpaudit.commands.options import (
+    ExpectFailsOption,
+    Format,
+    FormatOption,
+    ParametersArgument,
+    StemArgument,
+    settings,
+)
+from ldpaudit.commands.output import note, progress, say, say_json
 
 
-def claims(stem: StemArgument = None, parameters: ParametersArgument = None, format: FormatOption = Format.text) -> None:
-    """What the papers claim of a mechanism, judged; without a stem a table of all, at the examples' parameters."""
+def claims(
+    stem: StemArgument = None,
+    parameters: ParametersArgument = None,
+    expect_fails: ExpectFailsOption = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """What the papers claim of a mechanism, judged; without a stem a table of all, at the examples' parameters.
+
+    What FAILS at the examples' parameters is on record: the README lists it. At others it ends with 1.
+    """
     from ldpaudit import literature
     from ldpaudit.report import claims as report
 
@@ -28,3 +45,10 @@ def claims(stem: StemArgument = None, parameters: ParametersArgument = None, for
         say_json([report.as_data(stem, x, claim, command) for command, x, held in found for claim in held])
     for command, _, held in found if format is Format.text else []:
         report.print_claims(command, held, say)
+    # The README's table is the record of the examples.
+    examples = literature.settings(stem)
+    failed = [claim.where for _, x, held in found for claim in held if claim.holds is False and x not in examples]
+    news = literature.not_on_record(failed, expect_fails or [])
+    for line in news:
+        note(line)
+    raise typer.Exit(1 if news else 0)
