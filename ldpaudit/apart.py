@@ -111,7 +111,10 @@ class Worker:
         raise ImplementationError(f"{task.name}: needs an answer within {patience:g} s, got none: it hangs")
 
     def _end(self) -> str:
-        code = self._process.wait()
+        try:
+            code = self._process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            return "its process broke the pipe"
         if code >= 0:
             return f"its process ended with exit code {code}"
         try:

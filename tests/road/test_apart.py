@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,13 @@ def leaves_a_child_that_holds_the_pipes() -> None:
     time.sleep(10)
 
 
+def writes_everywhere() -> None:
+    for descriptor in range(3, 64):
+        with suppress(OSError):
+            os.write(descriptor, b"not an answer")
+    time.sleep(60)
+
+
 def test_what_returns_is_returned_whatever_it_prints_and_reads() -> None:
     with Crew() as crew:
         assert crew.do(task(says, "this")) == "this"
@@ -60,6 +68,7 @@ def test_what_returns_is_returned_whatever_it_prints_and_reads() -> None:
         (task(ends, 0), "ours: its process ended with exit code 0 before it answered"),
         (task(dies), "ours: its process was ended by SIGKILL before it answered"),
         (task(leaves_a_child_that_holds_the_pipes), "ours: its process ended with exit code 7 before it answered"),
+        (task(writes_everywhere), "ours: its process broke the pipe before it answered"),
         (task(time.sleep, 60, patience=1.0), "ours: needs an answer within 1 s, got none: it hangs"),
     ],
 )
