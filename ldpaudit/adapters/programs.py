@@ -95,7 +95,7 @@ class Program:
             raise ImplementationError(f"{self.command[0]} ended before it answered", x)
         try:
             return json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ImplementationError(f"needs one JSON value a line, got {line.strip()!r:.60}", x) from None
 
     def close(self) -> None:
