@@ -253,7 +253,7 @@ def stopping(
     end: int, runs: int,
 ) -> float:
     """Median stopping time of the engine's test at the engine's looks."""
-    sizes = np.array(list(play._sizes(job, burnt, end)))
+    sizes = np.array(list(play.unit_sizes(job, burnt, end)))
     drawn = np.cumsum(sizes)
     test = level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, tuning)
     rng = np.random.default_rng(1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,9 +16,11 @@ from ldpaudit.claim import Claim
 from ldpaudit.errors import DeploymentError
 from ldpaudit.expression import parse
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.names import Id
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle
-from ldpaudit.toml import line_of, read_text, syntax_line
+from ldpaudit.toml import line_of, read_text
+from ldpaudit.toml import parse as parse_toml
 
 SCHEMA = "ldpaudit.deployment/1"
 ONE_REPORT = ("report", "event", "source", "round")
@@ -67,7 +68,7 @@ class _Implementation(_Table):
 
 
 class _ClaimTable(_Table):
-    id: str = Field(min_length=1)
+    id: Id
     epsilon: Annotated[Fraction | None, BeforeValidator(_exact_or_question)]
     delta: Annotated[Fraction, BeforeValidator(exact_number)] = Fraction(0)
     neighbours: Literal["replace-one", "add-remove", "user-level"] = "replace-one"
@@ -79,7 +80,7 @@ class _ClaimTable(_Table):
 
 class _File(_Table):
     schema_: Literal["ldpaudit.deployment/1"] = Field(alias="schema")
-    id: str = Field(min_length=1)
+    id: Id
     title: str = ""
     sources: list[str] = []
     note: str = ""
@@ -138,12 +139,7 @@ def load(path: str | Path) -> Deployment:
 
 def loads(text: str, name: str = "deployment") -> Deployment:
     """Read a deployment from text; `name` stands for the file in errors."""
-    try:
-        tree = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DeploymentError(f"needs TOML: {error}", name, syntax_line(error)) from None
-    except RecursionError:
-        raise DeploymentError("needs less deeply nested TOML", name) from None
+    tree = parse_toml(text, name)
 
     def fail(message: str, key: Sequence[str | int]) -> DeploymentError:
         return DeploymentError(message, name, line_of(text, key), ".".join(map(str, key)))

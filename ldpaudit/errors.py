@@ -119,3 +119,18 @@ class ProofError(LdpauditError):
     def __init__(self, step: str, remainder: object) -> None:
         self.step, self.remainder = step, remainder
         super().__init__(f"step {step!r} does not check: {remainder} is left over")
+
+
+def of_the_user(error: BaseException) -> bool:
+    """Whether an error says what a user did: one of ours, or one of Python's that we raised about a value.
+
+    Any other is a fault of ours.
+    """
+    return isinstance(error, LdpauditError | ValueError) or (isinstance(error, TypeError) and _raised_by_us(error))
+
+
+def _raised_by_us(error: BaseException) -> bool:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and "ldpaudit" in str(trace.tb_frame.f_globals.get("__name__", ""))

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import json
 import shlex
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 import ldpaudit
-from ldpaudit.certify import CONFIDENCE, TRIALS, certify, claim_seed
-from ldpaudit.claim import SLACK
+from ldpaudit.apart import PATIENCE, Crew, Task
+from ldpaudit.baseline import Baseline, TargetRow, claim_regression, read_baseline, target_regression
+from ldpaudit.baseline import baseline_of as baseline_of
+from ldpaudit.certificate import Certificate, ClaimRecord
+from ldpaudit.certify import CONFIDENCE, TRIALS, claim_seed
 from ldpaudit.deployment import exact_number, sentence_of
-from ldpaudit.enclosure import round_up, show_down, show_up
-from ldpaudit.errors import DeploymentError
-from ldpaudit.toml import line_of, read_text, syntax_line
+from ldpaudit.enclosure import round_up, show_down
+from ldpaudit.errors import DeploymentError, LdpauditError
+from ldpaudit.evidence import Evidence
+from ldpaudit.names import Id, repeated
+from ldpaudit.parallel import Asked, ask, here, require_ids, require_no_code
+from ldpaudit.toml import line_of, parse, read_text
 from ldpaudit.verdict import Outcome
 
 CONFIG = "ldpaudit.toml"
@@ -32,14 +37,23 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
 
+def _float_size(number: Fraction) -> Fraction:
+    if abs(number) > 10**308:
+        raise ValueError("needs a number that a float can hold, got one above 1e308")
+    return number
+
+
+_Number = Annotated[Fraction, BeforeValidator(exact_number), AfterValidator(_float_size)]
+
+
 class TargetTable(_Table):
     """A callable that is audited as a black box."""
 
-    id: str = Field(min_length=1)
+    id: Id
     callable: str = Field(pattern=r"^[\w.]+:[\w.]+$")
     inputs: list[Any] = Field(min_length=2)
-    epsilon: Annotated[Fraction, BeforeValidator(exact_number)]
-    delta: Annotated[Fraction, BeforeValidator(exact_number)] = Fraction(0)
+    epsilon: _Number
+    delta: _Number = Fraction(0)
     expect: Literal["refuted"] | None = None
 
 
@@ -53,20 +67,23 @@ class Config(_Table):
     confidence: float = Field(CONFIDENCE, gt=0, lt=1)
     require_decision: bool = Field(False, alias="require-decision")
     baseline: str | None = None
+    patience: float = Field(PATIENCE, gt=0)
+    no_import: bool = Field(False, alias="no-import")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One claim at the gate.
+    """One claim at the gate, or one target, or a file that gave none.
 
     Parameters
     ----------
     id : str
-        ``deployment/claim`` or the target's id.
-    outcome : Outcome
-        Its verdict; UNDECIDED for a target that is not refuted, since code is only ever refuted or not.
+        ``deployment/claim``, the target's id, or the file's name where no claim of it was judged.
+    outcome : Outcome or None
+        Its verdict; UNDECIDED for a target that is not refuted, since code is only ever refuted or not; None where nothing
+        was judged.
     problem : str or None
-        Why the build fails over it: ``refuted``, ``not as recorded``, ``regressed`` or ``undecided``.
+        Why the build fails over it: ``refuted``, ``not as recorded``, ``regressed``, ``gone``, ``undecided`` or ``error``.
     message : str
         The claim, the bound and the reason, in a line.
     file, line : str, int or None
@@ -75,21 +92,32 @@ class Finding:
         The command that shows it alone.
     high : float or None
         Certified upper bound, which the baseline keeps.
+    target : TargetRow or None
+        Of a target, what the baseline keeps.
     """
 
     id: str
-    outcome: Outcome
+    outcome: Outcome | None
     problem: str | None
     message: str
     file: str
     line: int | None
     reproduce: str
     high: float | None = None
+    target: TargetRow | None = None
+
+    @property
+    def state(self) -> str:
+        """In a word: the problem, else ``undecided`` of a claim that is, else ``ok``."""
+        return self.problem or ("undecided" if self.outcome is Outcome.UNDECIDED and self.target is None else "ok")
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """All findings, and how the build ends: 0, 1 for a claim that failed, 3 for a decision that is missing."""
+    """All findings, and how the build ends.
+
+    0, or 1 for a claim that failed, 2 where not everything was checked, 3 for a decision that is missing.
+    """
 
     findings: tuple[Finding, ...]
 
@@ -97,6 +125,8 @@ class Gate:
     def exit_code(self) -> int:
         """As the command line documents it."""
         problems = {f.problem for f in self.findings if f.problem}
+        if "error" in problems:
+            return 2
         return 1 if problems - {"undecided"} else 3 if problems else 0
 
 
@@ -111,11 +141,11 @@ def find_config(folder: Path) -> tuple[Path, Config]:
     for path, table in ((folder / CONFIG, ()), (folder / "pyproject.toml", TABLE)):
         if path.is_file():
             text = read_text(path)
-            try:
-                tree: Any = tomllib.loads(text)
-            except tomllib.TOMLDecodeError as error:
-                raise DeploymentError(f"needs TOML: {error}", str(path), syntax_line(error)) from None
-            for key in table:
+            tree: Any = parse(text, str(path))
+            for depth, key in enumerate(table):
+                if not isinstance(tree, dict):
+                    where = table[:depth]
+                    raise DeploymentError(f"needs a table, got {tree!r:.60}", str(path), line_of(text, where), ".".join(where))
                 tree = tree.get(key, {})
             if tree or not table:
                 return path, _config(tree, text, path, table)
@@ -123,19 +153,26 @@ def find_config(folder: Path) -> tuple[Path, Config]:
 
 
 def _config(tree: Mapping[str, Any], text: str, path: Path, table: Sequence[str]) -> Config:
+    def fail(message: str, key: Sequence[str | int]) -> DeploymentError:
+        return DeploymentError(message, str(path), line_of(text, key), ".".join(map(str, key)))
+
     try:
         config = Config.model_validate(tree)
     except ValidationError as error:
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        key = [*table, *first["loc"]]
-        raise DeploymentError(sentence_of(first), str(path), line_of(text, key), ".".join(map(str, key))) from None
+        raise fail(sentence_of(first), [*table, *first["loc"]]) from None
     if not config.deployments and not config.targets:
         raise DeploymentError("needs deployments or targets, got neither", str(path), None, ".".join(table))
+    if twice := repeated(target.id for target in config.targets):
+        raise fail(f"needs targets with ids of their own, got {twice!r} twice", [*table, "targets"])
     return config
 
 
 def check(folder: Path, config: Config, path: Path, progress: Callable[[str], None] | None = None) -> Gate:
     """Every deployment and target of a configuration, against its policy and its baseline.
+
+    Code of the user's runs in a process of its own for each target, and for each deployment that names an implementation.
+    What cannot be checked is a finding too.
 
     Parameters
     ----------
@@ -155,58 +192,107 @@ def check(folder: Path, config: Config, path: Path, progress: Callable[[str], No
     Raises
     ------
     DeploymentError
-        Where a file is not what it should be, or a pattern matches none.
-    ImplementationError
-        Where audited code raises, hangs or returns what it never may.
+        Where the baseline is not what it should be, a pattern matches no file, two deployments have one id, or code is
+        named and the configuration says ``no-import``.
     """
-    baseline = read_baseline(folder / config.baseline) if config.baseline else {}
+    asked = [(file, ask(file)) for file in _files(folder, config, path)]
+    require_ids([each for _, each in asked])
+    if config.no_import:
+        _require_no_code(config, path, [each for _, each in asked])
+    baseline = read_baseline(folder / config.baseline) if config.baseline else Baseline()
     findings: list[Finding] = []
-    for file in _files(folder, config, path):
-        if progress is not None:
-            progress(file.name)
-        findings += _deployment(file, folder, config, baseline)
-    text, table = read_text(path), () if path.name == CONFIG else TABLE
+    with Crew() as crew:
+        for file, each in asked:
+            if progress is not None:
+                progress(file.name)
+            findings += _deployment(crew, file, each, folder, config, baseline)
+        for index, target in enumerate(config.targets):
+            if progress is not None:
+                progress(target.id)
+            findings.append(_target(crew, target, config, path, _target_line(path, index), baseline))
+    return Gate((*findings, *_gone(findings, baseline, folder, config)))
+
+
+def _require_no_code(config: Config, path: Path, asked: Sequence[Asked | LdpauditError]) -> None:
     for index, target in enumerate(config.targets):
-        if progress is not None:
-            progress(target.id)
-        findings.append(_target(target, config, path, line_of(text, [*table, "targets", index, "id"])))
-    return Gate(tuple(findings))
+        line = _target_line(path, index)
+        raise DeploymentError(f"needs no code with --no-import, got {target.callable!r}", str(path), line, "targets")
+    require_no_code(asked)
 
 
-def _files(folder: Path, config: Config, path: Path) -> Iterator[Path]:
-    for pattern in config.deployments:
-        if not (found := sorted(folder.glob(pattern))):
-            raise DeploymentError(f"needs a file that matches {pattern!r}, got none", str(path), None, "deployments")
-        yield from found
+def _target_line(path: Path, index: int) -> int | None:
+    return line_of(read_text(path), [*(() if path.name == CONFIG else TABLE), "targets", index, "id"])
 
 
-def _deployment(file: Path, folder: Path, config: Config, baseline: Mapping[str, Any]) -> list[Finding]:
-    certificate = certify(file, seed=config.seed, trials=config.trials, confidence=config.confidence)
+def _files(folder: Path, config: Config, path: Path) -> list[Path]:
+    """Each file once, whatever number of patterns match it."""
+    return list(dict.fromkeys(file for pattern in config.deployments for file in _matches(folder, pattern, path)))
+
+
+def _matches(folder: Path, pattern: str, path: Path) -> Iterator[Path]:
+    try:
+        found = sorted(folder.glob(pattern))
+    except (NotImplementedError, ValueError, IndexError):  # what pathlib says of absolute and of empty patterns
+        raise DeploymentError(f"needs relative patterns, got {pattern!r}", str(path), None, "deployments") from None
+    if not found:
+        raise DeploymentError(f"needs a file that matches {pattern!r}, got none", str(path), None, "deployments")
+    yield from found
+
+
+def _deployment(
+    crew: Crew, file: Path, asked: Asked | LdpauditError, folder: Path, config: Config, baseline: Baseline
+) -> list[Finding]:
     shown = str(file.relative_to(folder)) if file.is_relative_to(folder) else str(file)
     command = (
         f"{_there(folder)}ldpaudit certify {shlex.quote(shown)} --seed {config.seed} --trials {config.trials}"
         f" --confidence {config.confidence}"
     )
+    try:
+        certificate = _certificate(crew, asked, config)
+    except LdpauditError as error:
+        line = error.line if isinstance(error, DeploymentError) else None
+        return [Finding(shown, None, "error", " ".join(str(error).split()), _seen(folder, shown), line, command)]
     findings = []
     for index, claim in enumerate(certificate.claims):
-        name = f"{certificate.id}/{claim.id}"
-        high = claim.enclosure.high if claim.enclosure else None
-        worse = _regression(baseline.get(name), claim.verdict, high)
-        problem: str | None
-        if not claim.as_recorded:
-            problem = "refuted" if claim.expect is None else "not as recorded"
-        elif worse:
-            problem = "regressed"
-        else:
-            undecided = claim.verdict is Outcome.UNDECIDED and claim.expect is None
-            problem = "undecided" if config.require_decision and undecided else None
-        message = f"{claim.sentence}: {claim.verdict}, {claim.reason}{worse}"
         line = line_of(certificate.deployment, ["claims", index, "id"])
-        shows = command + (" --require-decision" if problem == "undecided" else "")
-        if problem == "regressed":  # only the gate knows what was before
-            shows = f"ldpaudit check {shlex.quote(str(folder))} --baseline {shlex.quote(str(config.baseline))}"
-        findings.append(Finding(name, claim.verdict, problem, message, _seen(folder, shown), line, shows, high))
+        found = _claim(claim, f"{certificate.id}/{claim.id}", config, baseline)
+        found = replace(found, file=_seen(folder, shown), line=line, reproduce=command)
+        if found.problem == "undecided":
+            found = replace(found, reproduce=f"{command} --require-decision")
+        if found.problem == "regressed":  # only the gate knows what was before
+            found = replace(found, reproduce=_compared(folder, config))
+        findings.append(found)
     return findings
+
+
+def _certificate(crew: Crew, asked: Asked | LdpauditError, config: Config) -> Certificate:
+    if not isinstance(asked, Asked):
+        raise asked
+    foreign = asked.deployment.implementation is not None
+    work = asked.task(config.seed, config.trials, config.confidence, config.patience)
+    found = crew.do(work) if foreign else here(asked, config.seed, config.trials, config.confidence)
+    if isinstance(found, LdpauditError):
+        raise found
+    certificate: Certificate = found
+    return certificate
+
+
+def _compared(folder: Path, config: Config) -> str:
+    return f"ldpaudit check {shlex.quote(str(folder))} --baseline {shlex.quote(str(config.baseline))}"
+
+
+def _claim(claim: ClaimRecord, name: str, config: Config, baseline: Baseline) -> Finding:
+    """A claim as it came out; where it stands is still to be said."""
+    high = claim.enclosure.high if claim.enclosure else None
+    worse = claim_regression(baseline.claims.get(name), claim.verdict, high)
+    undecided = claim.verdict is Outcome.UNDECIDED and claim.expect is None
+    problem: str | None = "undecided" if config.require_decision and undecided else None
+    if worse:
+        problem = "regressed"
+    if not claim.as_recorded:
+        problem = "refuted" if claim.expect is None else "not as recorded"
+    message = f"{claim.sentence}: {claim.verdict}, {claim.reason}{worse}"
+    return Finding(name, claim.verdict, problem, message, "", None, "", high)
 
 
 def _seen(folder: Path, file: str) -> str:
@@ -219,69 +305,59 @@ def _there(folder: Path) -> str:
     return "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
 
 
-def _regression(before: Mapping[str, Any] | None, outcome: Outcome, high: float | None) -> str:
-    """What got worse since the baseline, as the end of a sentence; nothing where nothing did."""
-    if before is None:
-        return ""
-    order = list(Outcome)
-    if order.index(outcome) < order.index(Outcome(before["verdict"])):
-        return f"; it was {before['verdict']} in the baseline"
-    old = before["high"]
-    if old is not None and (high is None or high > float(old) * float(1 + SLACK)):
-        now = "no upper bound" if high is None else f"{show_up(high)}"
-        return f"; its upper bound was {show_up(float(old))} in the baseline, and is {now}"
-    return ""
-
-
-def _target(target: TargetTable, config: Config, path: Path, line: int | None) -> Finding:
+def measure(target: TargetTable, trials: int, confidence: float, seed: int) -> Evidence:
+    """What samples of a target show; it is imported and run."""
     function = import_module("ldpaudit.adapters.callables").resolve(target.callable)
-    evidence = ldpaudit.audit(
+    found: Evidence = ldpaudit.audit(
         function,
         inputs=target.inputs,
         epsilon=float(target.epsilon),
         delta=round_up(target.delta),
-        trials=config.trials,
-        confidence=config.confidence,
-        seed=claim_seed(config.seed, "target", target.id),
+        trials=trials,
+        confidence=confidence,
+        seed=seed,
     )
-    refuted = evidence.refutes(target.epsilon)
-    given = " ".join(shlex.quote(json.dumps(x)) for x in target.inputs)
+    return found
+
+
+def _target(
+    crew: Crew, target: TargetTable, config: Config, path: Path, line: int | None, baseline: Baseline
+) -> Finding:
+    seed, file = claim_seed(config.seed, "target", target.id), _seen(path.parent, path.name)
+    arguments = (target, config.trials, config.confidence, seed)
+    try:
+        evidence = crew.do(Task(target.id, measure, arguments, config.patience))
+    except LdpauditError as error:
+        again = f"ldpaudit check {shlex.quote(str(path.parent))}"  # `audit` would end as the code does
+        return Finding(target.id, None, "error", f"{target.callable}: {error}", file, line, again)
+    now = TargetRow(
+        refuted=evidence.refutes(target.epsilon), epsilon=float(target.epsilon), delta=float(target.delta)
+    )
+    worse = target_regression(baseline.targets.get(target.id), now)
+    given = " ".join(shlex.quote(json.dumps(x, default=str)) for x in target.inputs)
     command = (
         f"{_there(path.parent)}ldpaudit audit {target.callable} --inputs {given} --epsilon {float(target.epsilon)!r}"
-        f" --delta {float(target.delta)!r} --trials {config.trials} --confidence {config.confidence}"
-        f" --seed {claim_seed(config.seed, 'target', target.id)}"
+        f" --delta {float(target.delta)!r} --trials {config.trials} --confidence {config.confidence} --seed {seed}"
     )
     bound = f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {config.confidence:g}"
-    message = f"{target.callable} claims epsilon = {float(target.epsilon):g}: measured {bound}"
-    recorded = refuted == (target.expect == "refuted")
-    problem = None if recorded else "refuted" if refuted else "not as recorded"
-    outcome = Outcome.REFUTED if refuted else Outcome.UNDECIDED
-    return Finding(target.id, outcome, problem, message, _seen(path.parent, path.name), line, command)
+    message = f"{target.callable} claims epsilon = {float(target.epsilon):g}: measured {bound}{worse}"
+    problem = "regressed" if worse else None
+    if now.refuted != (target.expect == "refuted"):
+        problem = "refuted" if now.refuted else "not as recorded"
+    outcome = Outcome.REFUTED if now.refuted else Outcome.UNDECIDED
+    if problem == "regressed":
+        command = _compared(path.parent, config)
+    return Finding(target.id, outcome, problem, message, file, line, command, None, now)
 
 
-def read_baseline(path: Path) -> dict[str, Any]:
-    """What `baseline_of` wrote; empty where there is no file yet.
-
-    Raises
-    ------
-    DeploymentError
-        Where the file is something else.
-    """
-    if not path.exists():
-        return {}
-    try:
-        data = json.loads(read_text(path))
-        rows = {name: {"verdict": Outcome(row["verdict"]), "high": row["high"]} for name, row in data["claims"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise DeploymentError("needs a baseline that `ldpaudit check --update-baseline` wrote", str(path)) from None
-    return rows
-
-
-def baseline_of(gate: Gate) -> str:
-    """The findings to which later ones are compared, as JSON."""
-    rows = {
-        f.id: {"verdict": str(f.outcome), "high": None if f.high is None else str(f.high)}
-        for f in gate.findings
-        if f.high is not None
-    }
-    return json.dumps({"schema": "ldpaudit.baseline/1", "claims": rows}, indent=2, sort_keys=True) + "\n"
+def _gone(findings: Sequence[Finding], baseline: Baseline, folder: Path, config: Config) -> Iterator[Finding]:
+    """What the baseline has and nobody claims any more: a claim that is renamed or deleted must not pass."""
+    if any(f.problem == "error" for f in findings):
+        return  # its claims may be what is missing
+    there = {f.id for f in findings}
+    drop = f"{_compared(folder, config)} --update-baseline"
+    for kind, rows in (("claim", baseline.claims), ("target", baseline.targets)):
+        for name in rows:
+            if name not in there:
+                message = f"the baseline has the {kind} {name}, and the gate has none of this name; to drop it on purpose: {drop}"
+                yield Finding(name, None, "gone", message, _seen(folder, str(config.baseline)), None, _compared(folder, config))

@@ -112,6 +112,13 @@ def claims(stem: str) -> list[Printed]:
     return [claim for setting in settings(stem) for claim in printed(stem, setting)]
 
 
+def not_on_record(failed: Iterable[str], recorded: Iterable[str]) -> list[str]:
+    """What differs between the places whose claims FAIL and those that are on record for it, in sentences."""
+    found, known = set(failed), set(recorded)
+    news = [f"{place} FAILS, which is not on record" for place in sorted(found - known)]
+    return news + [f"{place} is on record as FAILS, and does not fail here" for place in sorted(known - found)]
+
+
 def accuracy(stem: str, setting: Any) -> tuple[Accuracy, ...]:
     """The printed errors that a simulation can be held against, at a setting; none where their conditions are not met."""
     of: Callable[[Any], tuple[Accuracy, ...]] = getattr(_claims(stem), "accuracy", lambda _: ())

@@ -4,27 +4,108 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from dataclasses import dataclass
 from pathlib import Path
 
+from ldpaudit.apart import PATIENCE, Crew, Task
 from ldpaudit.certificate import Certificate
 from ldpaudit.certify import certify
+from ldpaudit.deployment import Deployment, loads
+from ldpaudit.errors import DeploymentError, LdpauditError
+from ldpaudit.names import repeated
+from ldpaudit.toml import line_of, read_text
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A deployment file as it was read, once.
+
+    Parameters
+    ----------
+    name : str
+        The file, for errors.
+    deployment : Deployment
+        What it says.
+    """
+
+    name: str
+    deployment: Deployment
+
+    def task(self, seed: int, trials: int, confidence: float, patience: float = PATIENCE) -> Task:
+        """Its certificate, as work for another process; the code that it names is waited for with patience."""
+        arguments = (self.deployment.text, self.name, seed, trials, confidence)
+        return Task(self.name, certify_text, arguments, patience if self.deployment.implementation else None)
+
+
+def certify_text(text: str, name: str, seed: int, trials: int, confidence: float) -> Certificate:
+    """The certificate of a deployment file's text."""
+    return certify(loads(text, name), seed=seed, trials=trials, confidence=confidence)
+
+
+def ask(file: Path) -> Asked | LdpauditError:
+    """The file as it says; or, as a value, why it is no deployment file."""
+    try:
+        text = read_text(file)
+        return Asked(str(file), loads(text, str(file)))
+    except (LdpauditError, ValueError) as error:
+        return error if isinstance(error, LdpauditError) else LdpauditError(f"{file}: {error}")
+
+
+def require_ids(asked: Sequence[Asked | LdpauditError]) -> None:
+    """Refuse two deployments of one id: their certificates would be one file, and their claims one name.
+
+    Raises
+    ------
+    DeploymentError
+        At the second.
+    """
+    known = [each for each in asked if isinstance(each, Asked)]
+    seen: list[str] = []
+    for each in known:
+        seen.append(each.deployment.id)
+        if repeated(seen) is not None:
+            line = line_of(each.deployment.text, ["id"])
+            raise DeploymentError(f"needs an id of its own, got {each.deployment.id!r} twice", each.name, line, "id")
+
+
+def require_no_code(asked: Sequence[Asked | LdpauditError]) -> None:
+    """Refuse deployments that name code to be run.
+
+    Raises
+    ------
+    DeploymentError
+        At the first.
+    """
+    for each in asked:
+        if isinstance(each, Asked) and (code := each.deployment.implementation):
+            line = line_of(each.deployment.text, ["implementation", "callable"])
+            raise DeploymentError(f"needs no code with --no-import, got {code!r}", each.name, line, "implementation")
 
 
 def certify_all(
-    paths: Sequence[Path], seed: int, trials: int, confidence: float, jobs: int | None = None
-) -> Iterator[Certificate]:
-    """Certificates of deployment files, in their order."""
-    workers = min(jobs or os.cpu_count() or 1, len(paths))
-    work = [(path, seed, trials, confidence) for path in paths]
-    if workers == 1:
-        yield from map(_one, work)
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_one, work)
+    asked: Sequence[Asked | LdpauditError],
+    seed: int,
+    trials: int,
+    confidence: float,
+    jobs: int | None = None,
+    patience: float = PATIENCE,
+) -> Iterator[Certificate | LdpauditError]:
+    """Certificates of deployment files, in their order; where there is none, as a value, the error that says why."""
+    known = [each for each in asked if isinstance(each, Asked)]
+    size = max(min(jobs or os.cpu_count() or 1, len(known)), 1)
+    with Crew(size) as crew:
+        if size == 1 and not any(each.deployment.implementation for each in known):
+            found: Iterator[Certificate | LdpauditError] = (here(each, seed, trials, confidence) for each in known)
+        else:
+            found = crew.each([each.task(seed, trials, confidence, patience) for each in known])
+        for each in asked:
+            yield next(found) if isinstance(each, Asked) else each
 
 
-def _one(work: tuple[Path, int, int, float]) -> Certificate:
-    path, seed, trials, confidence = work
-    return certify(path, seed=seed, trials=trials, confidence=confidence)
+def here(each: Asked, seed: int, trials: int, confidence: float) -> Certificate | LdpauditError:
+    """Its certificate, made in this process, or the error that says why there is none; for what names no code."""
+    try:
+        return certify(each.deployment, seed=seed, trials=trials, confidence=confidence)
+    except (LdpauditError, ValueError) as error:
+        text = str(error)
+        return LdpauditError(text if text.startswith(each.name) else f"{each.name}: {text}")

@@ -1,16 +1,21 @@
-"""Where in a TOML file a key stands: the standard parser does not say."""
+"""Configuration files: read with limits, and where in them a key stands, which the standard parser does not say."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from tomllib import TOMLDecodeError
+from typing import Any
 
 from ldpaudit.errors import DeploymentError
 
 LARGEST_FILE = 1 << 20
 """Bytes that a configuration file may have."""
+
+DEEPEST = 64
+"""Tables and lists in one another that a configuration file may have."""
 
 _TABLE = re.compile(r"^\s*\[(\[?)\s*([\w.\-\s]+?)\s*\]\]?")
 _KEY = re.compile(r"^\s*([\w.\-]+|\"[^\"]*\")\s*=")
@@ -33,6 +38,36 @@ def read_text(path: str | Path) -> str:
         raise DeploymentError(f"needs a readable file: {error.strerror}", str(path)) from None
     except UnicodeDecodeError:
         raise DeploymentError("needs a UTF-8 text file", str(path)) from None
+
+
+def parse(text: str, name: str) -> dict[str, Any]:
+    """A configuration as plain data; `name` stands for the file in errors.
+
+    Raises
+    ------
+    DeploymentError
+        Where it is not TOML, or nested more than 64 deep.
+    """
+    try:
+        tree = tomllib.loads(text)
+    except TOMLDecodeError as error:
+        raise DeploymentError(f"needs TOML: {error}", name, syntax_line(error)) from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise DeploymentError(f"needs TOML: {error}", name) from None
+    except RecursionError:
+        raise DeploymentError(f"needs TOML of at most {DEEPEST} tables and lists in one another, got more", name) from None
+    if too_deep(tree, DEEPEST):
+        raise DeploymentError(f"needs TOML of at most {DEEPEST} tables and lists in one another, got more", name)
+    return tree
+
+
+def too_deep(tree: Any, deepest: int) -> bool:
+    """Whether data are nested deeper than that; without recursion, which is what deep data would break."""
+    level = [tree]
+    for _ in range(deepest + 1):
+        inside = [list(each.values()) if isinstance(each, dict) else each for each in level]
+        level = [x for each in inside if isinstance(each, list) for x in each]
+    return bool(level)
 
 
 def line_of(text: str, key: Sequence[str | int]) -> int | None:

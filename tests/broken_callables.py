@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,14 @@ def chatty(x: int) -> int:
 
 def ends(x: int) -> int:
     sys.exit(0)
+
+
+def exits(x: int) -> int:
+    os._exit(0)
+
+
+def sleeps(x: int, size: int, rng: np.random.Generator) -> Any:
+    time.sleep(600)
 
 
 def returns_nothing(x: int) -> None:

@@ -104,7 +104,7 @@ class Job:
         self.execution.progress(state.drawn, bound)
 
 
-def _sizes(job: Job, drawn: int, end: int) -> Iterator[int]:
+def unit_sizes(job: Job, drawn: int, end: int) -> Iterator[int]:
     """Sizes of the units from `drawn` views on; they depend on that number and the budget alone."""
     even = min(max(-(-job.experiment.trials // 64), SMALLEST), LARGEST)
     while drawn < end:
@@ -113,13 +113,29 @@ def _sizes(job: Job, drawn: int, end: int) -> Iterator[int]:
         drawn += min(size, end - drawn)
 
 
+def first_views(job: Job) -> tuple[int, ...]:
+    """Views of each game that the first rule may be chosen from, none of them counted: one number or another."""
+    played, asked = games(job.source), job.experiment
+    if asked.mode is Mode.SEQUENTIAL:
+        return (max(1, min(asked.trials // 16, FIRST_DELTA if asked.delta else FIRST) // len(played)),)
+    if played[0].chosen is not None and len(played) == 1:
+        return (0,)
+    few, more = (min(int(asked.trials * part), LEARNING) // len(played) for part in (CHOOSING, CHOOSING_BLIND))
+    return few, more
+
+
+def last_learning(job: Job) -> int:
+    """Views after which a sequential audit chooses no more rules."""
+    return min(job.experiment.trials // LEARNING_ELSE, LEARNING)
+
+
 def _first(
     job: Job, views: int, start: int = 0, known: list[list[Any]] | None = None
 ) -> list[tuple[Choice, list[Any]]]:
     """For each game the rule chosen on views of its own, and these views; the first `start` of them may be known."""
     found = []
     for index, game in enumerate(games(job.source)):
-        units = job.units(index, 0, start, _sizes(job, start, views))
+        units = job.units(index, 0, start, unit_sizes(job, start, views))
         samples = [*(known[index] if known else []), *stream(units, job.execution.executor)]
         found.append((game.choose(samples, views, job.aim(max(job.experiment.trials - views, 1))), samples))
     return found
@@ -135,7 +151,7 @@ def _choose(job: Job) -> State:
     played = games(job.source)
     if (known := played[0].chosen) is not None and len(played) == 1:
         return State(0, known, known.directions, (), 0, 0)
-    few, more = (min(int(job.experiment.trials * part), LEARNING) // len(played) for part in (CHOOSING, CHOOSING_BLIND))
+    few, more = first_views(job)
     found = _first(job, few)
     if not all(choice.believed for choice, _ in found):
         found, few = _first(job, more, few, [samples for _, samples in found]), more
@@ -147,7 +163,7 @@ def _choose(job: Job) -> State:
 def _learn(job: Job) -> State:
     """Sequential: choose the game on a few views that are not counted, then ever better rules while counting."""
     played = games(job.source)
-    views = max(1, min(job.experiment.trials // 16, FIRST_DELTA if job.experiment.delta else FIRST) // len(played))
+    (views,) = first_views(job)
     found = _first(job, views)
     best = max(range(len(played)), key=lambda i: found[i][0].promise)
     (choice, samples), game = found[best], played[best]
@@ -155,9 +171,9 @@ def _learn(job: Job) -> State:
     state = replace(state, tuning=_bets(job, game, choice, views))
     if game.chosen is not None:
         return state
-    early, late = (min(job.experiment.trials // part, LEARNING) for part in (LEARNING_BELIEVED, LEARNING_ELSE))
+    early, late = min(job.experiment.trials // LEARNING_BELIEVED, LEARNING), last_learning(job)
     seen, look = views, 2 * views
-    sizes = list(_sizes(job, state.drawn, late))
+    sizes = list(unit_sizes(job, state.drawn, late))
     results = stream(job.units(best, 1, 0, iter(sizes)), job.execution.executor)
     for size, sample in zip(sizes, results, strict=True):
         state = _count(state, size, game.count(state.rule, sample))
@@ -228,7 +244,7 @@ def measure(job: Job, state: State, checkpoint: Checkpoint | None = None) -> Sta
         checkpoint.save(state)
     if job.refuted(state):
         return state
-    sizes = list(_sizes(job, state.drawn, job.experiment.trials))
+    sizes = list(unit_sizes(job, state.drawn, job.experiment.trials))
     units = job.units(state.game, 2, state.units, iter(sizes), state.rule)
     results = stream(units, job.execution.executor)
     for size, counted in zip(sizes, results, strict=True):

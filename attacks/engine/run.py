@@ -9,6 +9,7 @@ import numpy as np
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.level import detectable
 from ldpaudit.attacks.engine.play import Job, begin, measure
+from ldpaudit.attacks.engine.resumed import problem
 from ldpaudit.attacks.engine.work import Checkpoint, State
 from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.sources import Given, Source, games
@@ -37,7 +38,7 @@ def run(source: Source | Target, experiment: Experiment, execution: Execution = 
     Raises
     ------
     ValueError
-        Where the checkpoint is another audit's.
+        Where the checkpoint is another audit's, or says what no audit writes.
     TypeError
         Where a process pool is to do what does not pickle.
     """
@@ -45,6 +46,8 @@ def run(source: Source | Target, experiment: Experiment, execution: Execution = 
     job, path = Job(source, experiment, execution), execution.checkpoint
     file = None if path is None else Checkpoint(Path(path), f"{job.description} {np.__version__} {code}")
     state = file.load() if file else None
+    if file and state and (wrong := problem(job, state)):
+        raise ValueError(f"{file.path}: needs {wrong}: remove it to start anew")
     return _evidence(job, measure(job, state or begin(job), file))
 
 

@@ -14,10 +14,12 @@ from collections.abc import Generator, Iterable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from ldpaudit import strict_json
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.games import k_inputs, sources, two_inputs
 
@@ -26,6 +28,8 @@ WINDOW = 32
 LARGEST, SMALLEST = 1 << 20, 1 << 12
 """Views of a unit where nothing stops before the end: at least what takes longer to draw than to hand out, at most what
 fits into memory as scores (8 MB)."""
+LARGEST_FILE = 1 << 23
+"""Bytes that a checkpoint may have; a rule on 65,536 inputs takes half a million."""
 SCHEMA = "ldpaudit.checkpoint/2"
 
 
@@ -125,14 +129,58 @@ class State:
         return {**asdict(self), "tuning": [*self.tuning], "rule": rule}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> State:
-        """Read back."""
-        rule = data["rule"]
-        made = k_inputs.SubsetRule(tuple(rule["at"])) if "at" in rule else two_inputs.ThresholdRule(
-            float(rule["upper"]), float(rule["lower"])
-        )
-        counts = {name: Counts(**data[name]) for name in ("counts", "since")}
-        return cls(**{**data, **counts, "rule": made, "tuning": tuple(data["tuning"])})
+    def from_json(cls, data: Any) -> State:
+        """Read back.
+
+        Raises
+        ------
+        ValueError
+            In one line, where it is not what `to_json` makes.
+        """
+        try:
+            read = _State.model_validate(data)
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(map(str, first["loc"]))
+            raise ValueError(f"state.{key}: {first['msg']}, got {first['input']!r:.60}") from None
+        rule = read.rule
+        made = k_inputs.SubsetRule(rule.at) if isinstance(rule, _Subset) else two_inputs.ThresholdRule(rule.upper, rule.lower)
+        counts = {name: Counts(**getattr(read, name).model_dump()) for name in ("counts", "since")}
+        return cls(read.game, made, read.directions, read.tuning, read.drawn, read.units, **counts)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+_Whole = Annotated[int, Field(ge=0, strict=True)]
+_Threshold = Annotated[float, BeforeValidator(lambda text: float(text) if isinstance(text, str) else text)]
+
+
+class _Thresholds(_Strict):
+    upper: _Threshold
+    lower: _Threshold
+
+
+class _Subset(_Strict):
+    at: tuple[_Whole, ...]
+
+
+class _Counts(_Strict):
+    right: _Whole
+    wrong: _Whole
+    trials: _Whole
+
+
+class _State(_Strict):
+    game: _Whole
+    rule: _Subset | _Thresholds
+    directions: _Whole
+    tuning: tuple[Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)], ...]
+    drawn: _Whole
+    units: _Whole
+    counts: _Counts
+    since: _Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +215,20 @@ class Checkpoint:
             raise ValueError(f"{self.path}: needs a file in a folder that is there, for a checkpoint")
         if not self.path.exists():
             return None
+        needs = f"{self.path}: needs a checkpoint of schema {SCHEMA}"
         try:
-            data = json.loads(self.path.read_text(encoding="utf-8"))
+            if self.path.stat().st_size > LARGEST_FILE:
+                raise ValueError(f"more than {LARGEST_FILE} bytes")
+            data = strict_json.loads(self.path.read_text(encoding="utf-8"))
             schema, digest, state = data["schema"], data["audit"], data["state"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{self.path}: needs a checkpoint of schema {SCHEMA}, got {error!r}") from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{needs}, got {error!r}") from None
         if (schema, digest) != (SCHEMA, self.digest):
             raise ValueError(f"{self.path}: needs the checkpoint of this audit, got another's; remove it to start anew")
-        return State.from_json(state)
+        try:
+            return State.from_json(state)
+        except ValueError as error:
+            raise ValueError(f"{needs}: {error}") from None
 
     def save(self, state: State) -> None:
         """Replace the file at once: whoever reads it sees the old state or the new one, never half of one."""

@@ -36,7 +36,8 @@ from ldpaudit.commands.ending import (
     stopped_by_signals,
     supervised,
 )
-from ldpaudit.errors import LdpauditError, Stopped
+from ldpaudit.commands.output import note
+from ldpaudit.errors import Stopped, of_the_user
 
 VERBS = (
     certify.certify,
@@ -54,6 +55,7 @@ VERBS = (
     verify.verify,
 )
 """In the order of ``ldpaudit --help``."""
+
 
 app = typer.Typer(
     name="ldpaudit",
@@ -118,7 +120,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _explain(error: BaseException | None) -> None:
-    if isinstance(error, LdpauditError | ValueError) or (isinstance(error, TypeError) and _raised_by_us(error)):
+    if isinstance(error, Exception) and of_the_user(error):
         _tell(str(error))
     elif isinstance(error, SystemExit | KeyboardInterrupt | GeneratorExit):
         _tell(f"the audited code raised {type(error).__name__}")
@@ -128,8 +130,7 @@ def _explain(error: BaseException | None) -> None:
 
 
 def _tell(line: str) -> None:
-    with suppress(OSError, ValueError):
-        print(f"ldpaudit: {' '.join(line.split())}", file=sys.stderr)  # noqa: T201
+    note(" ".join(line.split()))
 
 
 def spread(arguments: list[str]) -> list[str]:
@@ -152,10 +153,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _raised_by_us(error: BaseException) -> bool:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and "ldpaudit" in str(trace.tb_frame.f_globals.get("__name__", ""))

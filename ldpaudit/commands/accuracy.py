@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, settings
-from ldpaudit.commands.output import progress, say, say_json
+from ldpaudit.commands.options import ExpectFailsOption, Format, FormatOption, ParametersArgument, settings
+from ldpaudit.commands.output import note, progress, say, say_json
 
 
 def accuracy(
@@ -16,9 +16,13 @@ def accuracy(
     runs: Annotated[int, typer.Option(min=1, help="Simulations of each claim.")] = 100,
     confidence: Annotated[float, typer.Option(help="Of the interval for the probability of failure.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
+    expect_fails: ExpectFailsOption = None,
     format: FormatOption = Format.text,
 ) -> None:
-    """A mechanism's error, simulated, beside what its paper prints."""
+    """A mechanism's error, simulated, beside what its paper prints.
+
+    Where an error FAILS that --expect-fails does not name, it ends with 1.
+    """
     from ldpaudit import literature
     from ldpaudit.report import claims as report
 
@@ -42,3 +46,8 @@ def accuracy(
     for command, _, measured in found if format is Format.text else []:
         if measured:
             report.print_measured(command, measured, say)
+    failed = [m.claim.where for *_, measured in found for m in measured if m.holds is False]
+    news = literature.not_on_record(failed, expect_fails or [])
+    for line in news:
+        note(line)
+    raise typer.Exit(1 if news else 0)

@@ -169,3 +169,5 @@ def _input(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+    except RecursionError:
+        raise ValueError(f"needs inputs that are nested less deeply, got {text:.20}...") from None

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, SeedOption
-from ldpaudit.commands.output import console, progress, say_json
+from ldpaudit.commands.options import Format, FormatOption, NoImportOption, SeedOption
+from ldpaudit.commands.output import console, note, progress, say_json
 
 if TYPE_CHECKING:
     from ldpaudit.certificate import Certificate
+    from ldpaudit.errors import LdpauditError
 
 
 def certify(
@@ -22,30 +23,59 @@ def certify(
     confidence: Annotated[float, typer.Option(help="Of the evidence on each claim.")] = 0.999,
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1)] = None,
     require_decision: Annotated[bool, typer.Option(help="Exit with 3 where a claim is undecided.")] = False,
+    no_import: NoImportOption = False,
+    patience: Annotated[float, typer.Option(help="Seconds that a deployment's own code may take.", min=0)] = 1800,
     format: FormatOption = Format.text,
 ) -> None:
-    """Account, attack, prove and judge every claim of deployment files."""
+    """Account, attack, prove and judge every claim of deployment files.
+
+    A deployment with a table [implementation] names code, which is run, in a process of its own.
+    """
     from ldpaudit import parallel
+    from ldpaudit.certificate import Certificate
+
+    asked = [parallel.ask(path) for path in _paths(files)]
+    parallel.require_ids(asked)
+    if no_import:
+        parallel.require_no_code(asked)
+    certificates: list[Certificate] = []
+    errors: list[LdpauditError] = []
+    with progress("certifying", len(asked)) as advance:
+        for found in parallel.certify_all(asked, seed, trials, confidence, jobs, patience):
+            if isinstance(found, Certificate):
+                certificates.append(found)
+                _write(found, output)
+                advance(found.id)
+            else:
+                errors.append(found)
+    if certificates:
+        _print(certificates, format)
+    for error in errors:
+        note(" ".join(str(error).split()))
+    raise typer.Exit(2 if errors else _exit_code(certificates, require_decision))
+
+
+def _paths(files: list[Path]) -> list[Path]:
+    found = [p for f in files for p in (sorted(f.glob("*.toml")) if f.is_dir() else [f])]
+    if not found:
+        raise ValueError(f"certify needs deployment files, found none in {', '.join(map(str, files))}")
+    return found
+
+
+def _write(certificate: Certificate, output: Path | None) -> None:
     from ldpaudit.report import html
     from ldpaudit.report.files import write_whole
 
-    paths = [p for f in files for p in (sorted(f.glob("*.toml")) if f.is_dir() else [f])]
-    if not paths:
-        raise ValueError(f"certify needs deployment files, found none in {', '.join(map(str, files))}")
-    certificates: list[Certificate] = []
-    with progress("certifying", len(paths)) as advance:
-        for certificate in parallel.certify_all(paths, seed, trials, confidence, jobs):
-            certificates.append(certificate)
-            advance(certificate.id)
-            if output is not None:
-                write_whole(output / f"{certificate.id}.json", certificate.to_json())
-                write_whole(output / f"{certificate.id}.html", html.page(certificate))
-    _print(certificates, format)
-    raise typer.Exit(_exit_code(certificates, require_decision))
+    if output is not None:
+        write_whole(output / f"{certificate.id}.json", certificate.to_json())
+        write_whole(output / f"{certificate.id}.html", html.page(certificate))
 
 
 def _print(certificates: list[Certificate], format: Format) -> None:
+    from rich.text import Text
+
     from ldpaudit.report import text
+    from ldpaudit.report.visible import visible
 
     if format is Format.json:
         say_json([c.to_dict() for c in certificates])
@@ -54,7 +84,7 @@ def _print(certificates: list[Certificate], format: Format) -> None:
     for certificate in certificates:
         text.print_certificate(certificate, screen)
     for line in text.summary(certificates):
-        screen.print(line, highlight=False)
+        screen.print(Text(visible(line)))
 
 
 def _exit_code(certificates: list[Certificate], require_decision: bool) -> int:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ldpaudit.commands.options import ParametersArgument, StemArgument, settings
-from ldpaudit.commands.output import progress, say, say_json
+from ldpaudit.commands.options import ExpectFailsOption, ParametersArgument, StemArgument, settings
+from ldpaudit.commands.output import note, progress, say, say_json
 from ldpaudit.report.claims import TableFormat
 
 
@@ -15,10 +15,15 @@ def claims(
     stem: StemArgument = None,
     parameters: ParametersArgument = None,
     paper: Annotated[str | None, typer.Option(help="Only this source's claims, such as GGKPV.", show_default=False)] = None,
+    expect_fails: ExpectFailsOption = None,
     format: Annotated[TableFormat, typer.Option("--format", help="How results are printed.")] = TableFormat.text,
 ) -> None:
-    """What the papers claim of a mechanism, judged; without a stem a table of all, at the examples' parameters."""
+    """What the papers claim of a mechanism, judged; without a stem a table of all, at the examples' parameters.
+
+    What FAILS at the examples' parameters is on record: docs/literature.md lists it. At others it ends with 1.
+    """
     from ldpaudit import literature
+    from ldpaudit.accountants.claims.sentence import Standing
     from ldpaudit.report import claims as report
 
     if stem is None:
@@ -39,3 +44,9 @@ def claims(
             report.print_claims(command, judged, say)
     else:
         say(format.write(literature.summary(stem, [claim for *_, judged in found for claim in judged])))
+    on_record = literature.settings(stem)
+    failed = [c.where for _, x, judged in found for c in judged if c.standing is Standing.FAILS and x not in on_record]
+    news = literature.not_on_record(failed, expect_fails or [])
+    for line in news:
+        note(line)
+    raise typer.Exit(1 if news else 0)

@@ -10,22 +10,23 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any
 
 from ldpaudit.errors import ImplementationError
+from ldpaudit.report.visible import visible, visible_json
 
 
 def say(line: str = "") -> None:
-    """Print a line of results."""
-    print(line)  # noqa: T201
+    """Print a line of results, or several."""
+    print(visible(line, kept="\n"))  # noqa: T201
 
 
 def say_json(data: Any) -> None:
     """Print results as JSON."""
-    say(json.dumps(data, indent=2, ensure_ascii=False))
+    print(visible_json(json.dumps(data, indent=2, ensure_ascii=False)))  # noqa: T201
 
 
 def note(line: str) -> None:
     """Print a line that is no result, on standard error."""
     with suppress(OSError, ValueError):  # nobody reads it: that is no fault
-        print(f"ldpaudit: {line}", file=sys.stderr)  # noqa: T201
+        print(f"ldpaudit: {visible(line)}", file=sys.stderr)  # noqa: T201
 
 
 @contextmanager
@@ -43,12 +44,12 @@ def progress(title: str, total: int | None = None) -> Iterator[Any]:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     terminal = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     shown = Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal)
     was_open = _is_open(1)
     with redirect_stdout(sys.stderr), shown as bar:
         task = bar.add_task(title, total=total)
-        yield lambda description=title, step=1: bar.update(task, description=description, advance=step)
+        yield lambda description=title, step=1: bar.update(task, description=visible(description), advance=step)
     if was_open and not _is_open(1):
         raise ImplementationError("needs code that leaves standard output open, got its descriptor 1 closed")
 

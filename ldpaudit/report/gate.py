@@ -8,7 +8,10 @@ from collections.abc import Callable
 from dataclasses import asdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 from xml.etree import ElementTree
+
+from ldpaudit.report.visible import markdown_code, markdown_text, visible, visible_json
 
 if TYPE_CHECKING:  # only the types: the command line reads the list of formats, and must start fast
     from ldpaudit.gate import Finding, Gate
@@ -18,7 +21,9 @@ RULES = {
     "refuted": "A privacy claim is refuted",
     "not as recorded": "A privacy claim did not come out as its file records it",
     "regressed": "A privacy claim is worse than in the baseline",
-    "undecided": "A privacy claim is undecided, and the policy asks for a decision",
+    "gone": "A privacy claim of the baseline is no longer made",
+    "undecided": "A privacy claim is undecided",
+    "error": "A privacy claim could not be checked",
 }
 
 
@@ -26,75 +31,108 @@ def text(gate: Gate) -> str:
     """One line a claim; under each that fails, why, and the command that shows it."""
     lines = []
     for f in gate.findings:
-        lines.append(f"{'FAIL' if f.problem else 'ok':4}  {f.id}: {f.problem or f.outcome}")
+        lines.append(f"{_mark(f):9}  {f.id}: {f.problem or _outcome(f)}")
         if f.problem:
-            lines += [f"      {f.message}", f"      reproduce: {f.reproduce}"]
-    return "\n".join([*lines, _count(gate)]) + "\n"
+            lines += [f"           {f.message}", f"           reproduce: {f.reproduce}"]
+    return "\n".join([*map(visible, lines), _count(gate)]) + "\n"
+
+
+def _mark(f: Finding) -> str:
+    """First word of a line: nothing that is undecided is ever ok."""
+    if f.problem == "error":
+        return "ERROR"
+    return "FAIL" if f.problem else f.state
+
+
+def _outcome(f: Finding) -> str:
+    """How it came out where the build does not fail over it."""
+    if f.target is not None and not f.target.refuted:
+        return "not refuted"
+    return "REFUTED, as recorded" if f.outcome == "REFUTED" else str(f.outcome)
 
 
 def _count(gate: Gate) -> str:
-    problems = Counter(f.problem for f in gate.findings if f.problem)
-    if not problems:
-        return f"{len(gate.findings)} claims, none failed"
-    return f"{len(gate.findings)} claims, " + ", ".join(f"{n} {problem}" for problem, n in problems.items())
+    states = Counter(f.state for f in gate.findings if f.state != "ok")
+    failed = sum(f.problem is not None for f in gate.findings)
+    counted = [f"{n} {state}" for state, n in states.items()]
+    return ", ".join([f"{len(gate.findings)} claims", *counted, *([] if failed else ["none failed"])])
 
 
 def as_json(gate: Gate) -> str:
     """All findings as data."""
-    rows = [asdict(f) for f in gate.findings]
+    rows = [{**asdict(f), "state": f.state} for f in gate.findings]
     for row in rows:
         row["high"] = None if row["high"] is None else str(row["high"])
-    return json.dumps({"exit_code": gate.exit_code, "findings": rows}, indent=2, ensure_ascii=False) + "\n"
+        row["target"] = None if row["target"] is None else row["target"].model_dump()
+    data = {"exit_code": gate.exit_code, "findings": rows}
+    return visible_json(json.dumps(data, indent=2, ensure_ascii=False)) + "\n"
 
 
 def junit(gate: Gate) -> str:
-    """JUnit XML: a claim is a test case."""
-    failed = sum(f.problem is not None for f in gate.findings)
-    counts = {"name": "ldpaudit", "tests": str(len(gate.findings)), "failures": str(failed), "errors": "0"}
+    """JUnit XML: a claim is a test case, skipped where it is undecided and need not be decided."""
+    states = Counter(_case(f) for f in gate.findings)
+    numbers = {"failures": states["failure"], "errors": states["error"], "skipped": states["skipped"]}
+    counts = {"name": "ldpaudit", "tests": str(len(gate.findings)), **{name: str(n) for name, n in numbers.items()}}
     root = ElementTree.Element("testsuites", counts)
     suite = ElementTree.SubElement(root, "testsuite", counts)
     for f in gate.findings:
-        case = ElementTree.SubElement(suite, "testcase", {"classname": f.file, "name": f.id})
-        if f.problem:
-            failure = ElementTree.SubElement(case, "failure", {"type": f.problem, "message": f.message})
-            failure.text = f"{f.message}\nreproduce: {f.reproduce}"
+        case = ElementTree.SubElement(suite, "testcase", {"classname": visible(f.file), "name": visible(f.id)})
+        if _case(f) != "passed":
+            told = {"type": f.state, "message": visible(f.message)}
+            why = ElementTree.SubElement(case, _case(f), told if f.problem else {"message": told["message"]})
+            why.text = f"{visible(f.message)}\nreproduce: {visible(f.reproduce)}"
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
+def _case(f: Finding) -> str:
+    """JUnit's word for how a test case ended."""
+    if f.state == "error":
+        return "error"
+    return "failure" if f.problem else "skipped" if f.state == "undecided" else "passed"
+
+
 def sarif(gate: Gate) -> str:
-    """SARIF 2.1.0: a result for each claim that fails."""
+    """SARIF 2.1.0: a result for each claim that fails, and an open one for each that is undecided."""
     rules = [{"id": name, "shortDescription": {"text": RULES[name]}} for name in RULES]
     driver = {"name": "ldpaudit", "rules": rules}
-    run = {"tool": {"driver": driver}, "results": [_result(f) for f in gate.findings if f.problem]}
+    run = {"tool": {"driver": driver}, "results": [_result(f) for f in gate.findings if f.state != "ok"]}
     return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
 def _result(f: Finding) -> dict[str, Any]:
-    place = {"artifactLocation": {"uri": f.file}, **({"region": {"startLine": f.line}} if f.line else {})}
+    place = {"artifactLocation": {"uri": quote(f.file, errors="replace")}, **({"region": {"startLine": f.line}} if f.line else {})}
     return {
-        "ruleId": f.problem,
-        "level": "warning" if f.problem == "undecided" else "error",
-        "message": {"text": f"{f.id}: {f.message}. Reproduce: {f.reproduce}"},
+        "ruleId": f.state,
+        # What neither fails nor passes is "open", and then SARIF wants the level "none".
+        "kind": "fail" if f.problem else "open",
+        "level": _level(f),
+        "message": {"text": f"{visible(f.id)}: {visible(f.message)}. Reproduce: {visible(f.reproduce)}"},
         "locations": [{"physicalLocation": place}],
-        "partialFingerprints": {"claim/v1": f.id},
+        "partialFingerprints": {"claim/v1": visible(f.id)},
     }
 
 
+def _level(f: Finding) -> str:
+    if not f.problem:
+        return "none"
+    return "warning" if f.problem == "undecided" else "error"
+
+
 def github(gate: Gate) -> str:
-    """Annotations of a build log: workflow commands, one a claim that fails."""
+    """Annotations of a build log: workflow commands, one a claim that fails, and a notice of each that is undecided."""
     lines = []
     for f in gate.findings:
-        if f.problem:
-            kind = "warning" if f.problem == "undecided" else "error"
+        if f.state != "ok":
+            kind = "notice" if not f.problem else _level(f)
             where = f"file={_property(f.file)}" + (f",line={f.line}" if f.line else "")
-            title = _property(f"{f.id} {f.problem}")
+            title = _property(f"{f.id} {f.state}")
             lines.append(f"::{kind} {where},title={title}::{_data(f'{f.message}. Reproduce: {f.reproduce}')}")
     return "\n".join([*lines, _count(gate)]) + "\n"
 
 
 def _data(value: str) -> str:
-    return value.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible(value).replace("%", "%25")
 
 
 def _property(value: str) -> str:
@@ -105,15 +143,11 @@ def markdown(gate: Gate) -> str:
     """A table for a build's summary page."""
     rows = ["| claim | outcome | why |", "|---|---|---|"]
     for f in gate.findings:
-        state = f"**{f.problem}**" if f.problem else str(f.outcome)
-        rows.append(f"| {_cell(f.id)} | {state} | {_cell(f.message)} |")
-    commands = [f"- {f.id}: `{f.reproduce}`" for f in gate.findings if f.problem]
+        state = f"**{f.problem}**" if f.problem else _outcome(f)
+        rows.append(f"| {markdown_text(f.id)} | {state} | {markdown_text(f.message)} |")
+    commands = [f"- {markdown_text(f.id)}: {markdown_code(f.reproduce)}" for f in gate.findings if f.problem]
     again = ["", "To reproduce:", "", *commands] if commands else []
     return "\n".join(["### ldpaudit", "", *rows, "", _count(gate), *again]) + "\n"
-
-
-def _cell(value: str) -> str:
-    return value.replace("|", "\\|").replace("\n", " ")
 
 
 class GateFormat(StrEnum):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
+import html
 from math import isfinite
 
 from ldpaudit.certificate import Certificate, ClaimRecord
 from ldpaudit.enclosure import show_down, show_up
 from ldpaudit.report.text import certified, claimed, measured, outcome, sight
+from ldpaudit.report.visible import visible
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1c2430; max-width: 46rem; margin: 2.5rem auto; padding: 0 1rem }
@@ -21,6 +22,11 @@ svg { width: 100%; height: auto; margin: .5rem 0 } svg text { font: 12px system-
 pre { background: #f4f6f8; padding: 1rem; overflow-x: auto; font-size: .8rem; border-radius: .3rem }
 code { overflow-wrap: anywhere }
 """
+
+
+def escape(text: str) -> str:
+    """The text as it is, lines kept, in a page."""
+    return html.escape(visible(text, kept="\n\t"))
 
 
 def page(certificate: Certificate) -> str:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ldpaudit.certificate import Certificate, ClaimRecord
 from ldpaudit.enclosure import show_down, show_up
+from ldpaudit.report.visible import visible
 from ldpaudit.verdict import Outcome
 
 STYLES = {Outcome.REFUTED: "bold red", Outcome.UNDECIDED: "yellow", Outcome.BOUNDED: "green", Outcome.PROVED: "green"}
@@ -19,16 +20,19 @@ STYLES = {Outcome.REFUTED: "bold red", Outcome.UNDECIDED: "yellow", Outcome.BOUN
 
 def print_certificate(certificate: Certificate, console: Console) -> None:
     """One deployment: its claims in a table, and under it why each came out as it did."""
-    console.print(Text(certificate.id, style="bold"), Text(certificate.title))
+    console.print(Text(visible(certificate.id), style="bold"), Text(visible(certificate.title)))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for column in ("claim", "per", "claimed", "certified", "measured", "verdict"):
         table.add_column(column, style=None, no_wrap=column != "claim")
     for claim in certificate.claims:
         verdict = Text(outcome(claim), style=STYLES[claim.verdict])
-        table.add_row(claim.id, claim.unit, claimed(claim), certified(claim), measured(claim), verdict)
+        # As text: what users write is no markup.
+        cells = (claim.id, claim.unit, claimed(claim), certified(claim), measured(claim))
+        table.add_row(*(Text(visible(cell)) for cell in cells), verdict)
     console.print(Padding(table, (0, 0, 0, 2)))
     for claim in certificate.claims:
-        console.print(Padding(Text(f"{claim.id}: {claim.reason}.{sight(claim)}{witness(claim)}", style="dim"), (0, 0, 0, 2)))
+        why = f"{claim.id}: {claim.reason}.{sight(claim)}{witness(claim)}"
+        console.print(Padding(Text(visible(why), style="dim"), (0, 0, 0, 2)))
     console.print()
 
 

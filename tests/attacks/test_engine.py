@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import time
@@ -377,6 +378,69 @@ def test_what_is_no_checkpoint_is_refused(text: str, tmp_path: Path) -> None:
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match="needs a checkpoint of schema"):
         audit(BINARY, execution=Execution(checkpoint=file), trials=1_000)
+
+
+HALF = 20_000
+
+
+@pytest.fixture(scope="module", params=[(BINARY, 0.0), (HUNDRED, 0.0), (BINARY, 1e-3)], ids=["two", "hundred", "delta"])
+def half(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Mode, Any]:
+    """For each mode an audit's options, and the checkpoint that it wrote when it was done."""
+    found = {}
+    m, delta = request.param
+    for mode in MODES:
+        file = tmp_path_factory.mktemp("half") / "audit.json"
+        options = {"target": m, "trials": HALF, "mode": mode, "seed": 3, "delta": delta, "epsilon": 3.0}
+        evidence = audit(**options, execution=Execution(checkpoint=file))
+        assert audit(**options, execution=Execution(checkpoint=file)) == evidence
+        found[mode] = options, file.read_text(encoding="utf-8")
+    return found
+
+
+def put(data: Any, path: str, value: Any) -> None:
+    *folders, last = path.split(".")
+    for key in folders:
+        data = data[key]
+    if value is DELETED:
+        del data[last]
+    else:
+        data[last] = value(data[last]) if callable(value) else value
+
+
+DELETED = object()
+HOSTILE: list[tuple[str, Any]] = [
+    *[(key, bad) for key in ("game", "directions", "drawn", "units") for bad in (DELETED, -1, 1.5, "1", True, None, 10**6)],
+    *[(f"{table}.{key}", bad) for table in ("counts", "since") for key in ("right", "wrong", "trials")
+      for bad in (DELETED, -1, 0.5, "1", 10**6)],
+    ("rule", {}), ("rule", {"at": [0, 0]}), ("rule", {"at": [-1]}), ("rule", {"at": [1000]}),
+    ("rule", {"upper": "nan", "lower": "0"}), ("rule", {"upper": "x", "lower": "0"}), ("rule", {"upper": "0", "lower": "1"}),
+    ("rule", DELETED), ("rule", 3),
+    ("tuning", [-1.0]), ("tuning", ["1"]), ("tuning", 3), ("tuning", DELETED), ("more", 1),
+    ("units", lambda n: n - 1), ("drawn", lambda n: n - 1), ("counts.trials", lambda n: n - 1), ("since.trials", lambda n: n + 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_checkpoint_that_no_audit_writes_is_refused_in_a_line(mode: Mode, half: dict[Mode, Any], tmp_path: Path) -> None:
+    options, text = half[mode]
+    file = tmp_path / "audit.json"
+    for key, value in HOSTILE:
+        data = json.loads(text)
+        put(data["state"], key, value)
+        file.write_text(json.dumps(data), encoding="utf-8")
+        with pytest.raises(ValueError, match=r"audit\.json: needs") as caught:
+            audit(**options, execution=Execution(checkpoint=file))
+        assert "\n" not in str(caught.value), (key, value)
+
+
+def test_a_checkpoint_is_strict_json(half: dict[Mode, Any], tmp_path: Path) -> None:
+    options, text = half[Mode.FIXED]
+    file = tmp_path / "audit.json"
+    for old in ('"drawn": ', '"right": '):
+        for new in ("NaN, ", "Infinity, ", "[" * 3000 + "]" * 3000 + ", ", f"1, {old}"):
+            file.write_text(text.replace(old, old + new, 1), encoding="utf-8")
+            with pytest.raises(ValueError, match="needs a checkpoint of schema"):
+                audit(**options, execution=Execution(checkpoint=file))
 
 
 def test_progress_shows_the_bound_as_it_tightens() -> None:

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
 from benchmarks.literature import page
 from ldpaudit import literature
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.claim import Hypothesis
+from ldpaudit.commands.accuracy import accuracy
+from ldpaudit.commands.claims import claims as judged
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.report import claims as report
@@ -193,6 +196,51 @@ def test_the_commands_answer_people_and_programs() -> None:
     measured = run("accuracy", "sign_oracle", "epsilon=1/10", "users=500", "domain=20", "--runs", "4", "--format", "json")
     assert json.loads(measured.stdout)[0]["runs"] == 4
     assert "exceeded in" in run("accuracy", "sign_oracle", "epsilon=1/10", "users=500", "domain=20", "--runs", "4").stdout
+
+
+PLACE = "JRUW18 Theorem 4.1"
+
+
+@pytest.mark.parametrize(
+    ("failed", "recorded", "news"),
+    [
+        ([], [], []),
+        (["a", "a"], ["a"], []),
+        (["a"], [], ["a FAILS, which is not on record"]),
+        ([], ["a"], ["a is on record as FAILS, and does not fail here"]),
+    ],
+)
+def test_what_is_on_record_fails_and_nothing_else(failed: list[str], recorded: list[str], news: list[str]) -> None:
+    assert literature.not_on_record(failed, recorded) == news
+
+
+def test_a_claim_that_fails_at_the_examples_is_on_record_and_elsewhere_ends_with_1_unless_it_is_named(capsys: Any) -> None:
+    def ends(setting: Any, *named: str) -> int:
+        _, _, stem, *given = literature.command("thresh", setting).split()
+        with pytest.raises(typer.Exit) as ended:
+            judged(stem, given, expect_fails=list(named))
+        return ended.value.exit_code
+
+    codes, failing = [], []
+    for setting in literature.settings("thresh"):
+        codes.append(ends(setting))
+        failing += [setting] if "FAILS" in capsys.readouterr().out else []
+    assert codes == [0, 0, 0]
+    assert failing
+    elsewhere = replace(failing[0], users=failing[0].users + 1)
+    assert ends(elsewhere) == 1
+    assert capsys.readouterr().err == f"ldpaudit: {PLACE} FAILS, which is not on record\n"
+    assert ends(elsewhere, PLACE) == 0
+    assert ends(elsewhere, PLACE, "another") == 1
+
+
+def test_a_simulated_error_that_fails_ends_with_1_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(literature, "accuracy", lambda stem, setting: (at_most(20.0, 0.1),))
+    monkeypatch.setattr(literature, "simulated", lambda *_: (SMALL,))
+    for named, code in ((None, 1), (["HKR12 Theorem 0"], 0), (["HKR12 Theorem 1"], 1)):
+        with pytest.raises(typer.Exit) as ended:
+            accuracy("sign_oracle", None, runs=60, confidence=0.95, seed=3, expect_fails=named)
+        assert ended.value.exit_code == code
 
 
 @pytest.mark.parametrize(

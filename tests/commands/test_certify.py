@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
-from tests.helpers import ROOT, run
+import pytest
+
+from tests.helpers import ROOT, fails_in_one_line, run
 
 ENPA = "deployments/enpa-notification.toml"
 QUICK = ("--trials", "2000", "--jobs", "1")
@@ -53,3 +60,87 @@ def test_a_claim_that_is_met_exactly_is_certified_with_the_digits_that_are_claim
     done = run("certify", "deployments/windows-telemetry.toml", *QUICK)
     assert "1.672    = 1.672 " in done.stdout
     assert run("certify", ENPA, *QUICK).stdout.count("= 8.91609") == 1, "8.91608..., rounded up"
+
+
+GOOD = """\
+schema = "ldpaudit.deployment/1"
+id = "{id}"
+[mechanism]
+kind = "randomized_response"
+k = 2
+epsilon = 1
+{code}
+[[claims]]
+id = "report"
+epsilon = 1
+"""
+
+
+def deployment(folder: Path, name: str, code: str = "") -> str:
+    implementation = f'[implementation]\ncallable = "tests.broken_callables:{code}"' if code else ""
+    (folder / f"{name}.toml").write_text(GOOD.format(id=name, code=implementation))
+    return str(folder / f"{name}.toml")
+
+
+def test_a_file_in_error_is_named_in_a_line_and_the_others_are_certified(tmp_path: Path) -> None:
+    good, killed = deployment(tmp_path, "a"), deployment(tmp_path, "b", "exits")
+    (tmp_path / "d.toml").write_text("x =")
+    files = (killed, good, str(tmp_path / "d.toml"))
+    done = run("certify", *files, "--trials", "2000", "--jobs", "2", "--output", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert "1 of 1 claims hold" in done.stdout
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"a.json", "a.html"}
+    assert done.stderr.splitlines() == [
+        f"ldpaudit: {killed}: its process ended with exit code 0 before it answered",
+        f"ldpaudit: {tmp_path}/d.toml: needs TOML: Invalid value (at end of document)",
+    ]
+
+
+def test_one_file_with_code_that_ends_the_program_is_an_error(tmp_path: Path) -> None:
+    fails_in_one_line(run("certify", deployment(tmp_path, "a", "exits"), *QUICK), "a.toml: its process ended")
+
+
+def test_code_that_takes_longer_than_the_given_patience_is_an_error(tmp_path: Path) -> None:
+    done = run("certify", deployment(tmp_path, "a", "sleeps"), *QUICK, "--patience", "0.5")
+    fails_in_one_line(done, "a.toml: needs an answer within 0.5 s, got none: it hangs")
+
+
+def test_without_imports_a_deployment_that_names_code_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    files = deployment(tmp_path, "a"), deployment(tmp_path, "b", "exits")
+    done = run("certify", *files, *QUICK, "--no-import", "--output", str(tmp_path / "out"))
+    fails_in_one_line(done, "b.toml:8: implementation: needs no code with --no-import, got 'tests.broken_callables:exits'")
+    assert not (tmp_path / "out").exists()
+    assert run("certify", files[0], *QUICK, "--no-import").returncode == 0
+
+
+def test_two_deployments_of_one_id_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    first = deployment(tmp_path, "a")
+    (tmp_path / "other.toml").write_text(Path(first).read_text().replace('"a"', '"A"'))
+    done = run("certify", first, str(tmp_path / "other.toml"), *QUICK, "--output", str(tmp_path / "out"))
+    fails_in_one_line(done, "other.toml:2: id: needs an id of its own, got 'A' twice")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("wait", [0.7, 1.5, 3.0])
+def test_ctrl_c_ends_within_seconds_with_130_and_leaves_nobody(tmp_path: Path, wait: float) -> None:
+    files = [deployment(tmp_path, name, "sleeps") for name in ("a", "b", "c")]
+    command = [sys.executable, "-m", "ldpaudit", "certify", *files, "--jobs", "2"]
+    started = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "LDPAUDIT_TEST": str(tmp_path)},
+    )  # fmt: skip
+    time.sleep(wait)
+    before = time.monotonic()
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=30)
+    assert (started.returncode, out) == (130, ""), err
+    assert "Traceback" not in err
+    assert time.monotonic() - before < 5
+    assert not [p for p in Path("/proc").iterdir() if p.name.isdigit() and _marked(p, str(tmp_path))]
+
+
+def _marked(process: Path, mark: str) -> bool:
+    try:
+        return f"LDPAUDIT_TEST={mark}" in (process / "environ").read_text()
+    except OSError:
+        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 import pytest
@@ -11,6 +12,9 @@ import pytest
 from ldpaudit import commands
 from ldpaudit.commands import spread
 from tests.helpers import ROOT, fails_in_one_line, run
+
+DEEP = "[" * 3000 + "]" * 3000
+ANSWERS_DEEP = f"exec:{sys.executable} -c 'for line in open(0): print(\"[\" * 3000 + \"]\" * 3000, flush=True)'"
 
 
 def test_prove_and_mechanisms_list_every_stem() -> None:
@@ -39,6 +43,8 @@ def test_prove_and_mechanisms_list_every_stem() -> None:
         (("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--epsilon", "one"), "got 'one'"),
         (("audit", "tests.broken_callables:fair", "--inputs", "0", "--epsilon", "1"), "two inputs"),
         (("audit", "tests.broken_callables:none", "--inputs", "0", "1", "--epsilon", "1"), "cannot import"),
+        (("audit", "tests.broken_callables:fair", "--inputs", "0", DEEP, "--epsilon", "1"), "nested less deeply"),
+        (("audit", ANSWERS_DEEP, "--inputs", "0", "1", "--epsilon", "1"), "needs one JSON value a line for each question, got '[[["),
         (("audit", "nowhere", "--inputs", "0", "1", "--epsilon", "1"), "MODULE:CALLABLE"),
         (("audit", "tests.broken_callables:raises", "--inputs", "0", "1", "--epsilon", "1"), "raised RuntimeError"),
         (("audit", "tests.broken_callables:returns_nothing", "--inputs", "0", "1", "--epsilon", "1"), "got None"),

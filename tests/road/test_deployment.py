@@ -171,3 +171,28 @@ def test_no_text_does_more_than_raise_a_value_error(text: str) -> None:
         parse(text)
     except ValueError as error:
         assert "needs" in str(error)  # noqa: PT017 - both outcomes are fine
+
+
+@pytest.mark.parametrize(
+    "given_id",
+    ["../evil", "a/b", "a\\\\b", "..", ".", "a..b", "", "-a", "a.", "a ", "CON", "nul.txt", "Com1", "lpt² .x", "a\\u001b[31m",
+     "a\\u202Eb", "a\\nb", "x" * 201, "é" * 101, "a:b", "a|b", "[red]x", "`a`", "<a>"],
+)  # fmt: skip
+@pytest.mark.parametrize("key", ["example", "one"])
+def test_an_id_is_a_file_name_on_every_system(key: str, given_id: str) -> None:
+    with pytest.raises(DeploymentError) as caught:
+        loads(GOOD.replace(f'id = "{key}"', f'id = "{given_id}"'), "file.toml")
+    assert caught.value.key == ("id" if key == "example" else "claims.0.id")
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("given_id", ["a", "one report", "rappor-chrome.v2", "naïve_3 (eps=1)", "консоль", "concert", "com10"])
+def test_words_of_any_language_are_ids(given_id: str) -> None:
+    assert loads(GOOD.replace('id = "example"', f'id = "{given_id}"')).id == given_id
+
+
+@pytest.mark.parametrize("deep", ["x = " + "[" * 3000 + "]" * 3000, "x" + ".x" * 3000 + " = 1", "x = " + "9" * 5000])
+def test_what_is_nested_or_long_beyond_reason_is_an_error_of_one_line(deep: str) -> None:
+    with pytest.raises(DeploymentError, match="TOML") as caught:
+        loads(deep + "\n" + GOOD, "file.toml")
+    assert len(str(caught.value)) < 200

@@ -54,30 +54,6 @@ def test_a_refuted_claim_fails_and_says_how_to_reproduce_it(tmp_path: Path) -> N
     assert "certify ours.toml --seed 0" in finding.reproduce
 
 
-def test_an_upper_bound_that_rose_is_a_regression(tmp_path: Path) -> None:
-    config = 'baseline = "baseline.json"'
-    before = run(project(tmp_path, true=1, claimed=3, config=config))
-    (tmp_path / "baseline.json").write_text(gate.baseline_of(before))
-    assert run(tmp_path).exit_code == 0
-    (finding,) = run(project(tmp_path, true=2, claimed=3, config=config)).findings
-    assert finding.problem == "regressed"
-    assert "its upper bound was 1 in the baseline, and is 2" in finding.message
-    assert finding.reproduce == f"ldpaudit check {tmp_path} --baseline baseline.json"
-    assert python(tmp_path, CHECK, *shlex.split(finding.reproduce)[1:]).returncode == 1
-    assert run(project(tmp_path, true=0.5, claimed=3, config=config)).exit_code == 0
-
-
-def test_a_verdict_that_worsened_is_a_regression(tmp_path: Path) -> None:
-    config = 'baseline = "baseline.json"'
-    rows = {"ours/report": {"verdict": "PROVED", "high": "5.0"}}
-    (tmp_path / "baseline.json").write_text(json.dumps({"schema": "ldpaudit.baseline/1", "claims": rows}))
-    project(tmp_path, true=2, config=config)
-    (tmp_path / "ours.toml").write_text(DEPLOYMENT.format(true=2, claimed=1) + 'expect = "refuted"\n')
-    (finding,) = run(tmp_path).findings
-    assert finding.problem == "regressed"
-    assert "it was PROVED in the baseline" in finding.message
-
-
 def test_a_policy_may_ask_for_decisions(tmp_path: Path) -> None:
     project(tmp_path)
     text = DEPLOYMENT.format(true=1, claimed=0.5).replace('"randomized_response"\nk = 4', '"guarantee"')
@@ -109,10 +85,24 @@ def test_configuration_may_stand_in_pyproject(tmp_path: Path) -> None:
     assert run(tmp_path).exit_code == 0
 
 
+ONE = "{id = 'a', callable = 'm:f', inputs = [0, 1], epsilon = '1'}"
+TWICE = f"targets = [{ONE}, {ONE}]"
+
+
+@pytest.mark.parametrize("text", ["tool = 3", "[tool]\nldpaudit = 3", "[[tool]]\nldpaudit = 3"])
+def test_a_tool_that_is_no_table_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(DeploymentError, match=r"pyproject\.toml(:\d)?: tool(\.ldpaudit)?: needs a"):
+        run(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("config", "says"),
     [("", "needs deployments or targets"), ("colour = 1", "is not a key"), ("deployments = ['x*']", "matches 'x\\*'"),
-     ("a =", "needs TOML"), ("targets = [{id = 'a'}]", "callable: is required")],
+     ("a =", "needs TOML"), ("deployments = ['/etc/*.toml']", "needs relative patterns, got '/etc/"),
+     ("deployments = ['']", "needs relative patterns, got ''"), ("x = " + "[" * 3000 + "]" * 3000, "at most 64 tables"),
+     (TWICE, "needs targets with ids of their own, got 'a' twice"), (TWICE.replace("'a'", "'../a'"), "got '../a'"),
+     (TWICE.replace("'1'", "'1e400'"), "above 1e308"), ("targets = [{id = 'a'}]", "callable: is required")],
 )  # fmt: skip
 def test_a_configuration_error_names_the_file(tmp_path: Path, config: str, says: str) -> None:
     (tmp_path / "ldpaudit.toml").write_text(config)
@@ -124,12 +114,6 @@ def test_a_configuration_error_names_the_file(tmp_path: Path, config: str, says:
 def test_no_configuration_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DeploymentError, match=r"needs ldpaudit\.toml"):
         gate.find_config(tmp_path)
-
-
-def test_a_baseline_of_something_else_is_an_error(tmp_path: Path) -> None:
-    project(tmp_path, config='baseline = "ldpaudit.toml"')
-    with pytest.raises(DeploymentError, match="needs a baseline"):
-        run(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +152,94 @@ def test_every_format_names_the_claim_and_the_bound(failed: gate.Gate) -> None:
     for each in GateFormat:
         assert "ours/report" in each.write(failed), each
         assert "epsilon is at least 1.99999" in each.write(failed), each
+
+
+UNDECIDED = DEPLOYMENT.format(true=1, claimed=0.5).replace('"randomized_response"\nk = 4', '"guarantee"')
+
+
+def test_what_is_undecided_is_never_ok_in_any_format(tmp_path: Path) -> None:
+    project(tmp_path)
+    (tmp_path / "ours.toml").write_text(UNDECIDED)
+    result = run(tmp_path)
+    assert result.exit_code == 0
+    written = {each.value: each.write(result) for each in GateFormat}
+    assert written["text"] == "undecided  ours/report: UNDECIDED\n1 claims, 1 undecided, none failed\n"
+    assert json.loads(written["json"])["findings"][0]["state"] == "undecided"
+    assert ElementTree.fromstring(written["junit"]).find("testsuite/testcase/skipped") is not None
+    (found,) = json.loads(written["sarif"])["runs"][0]["results"]
+    assert (found["ruleId"], found["kind"], found["level"]) == ("undecided", "open", "none")
+    assert written["github"].startswith("::notice file=ours.toml,line=7,title=ours/report undecided::")
+    assert "| ours/report | UNDECIDED |" in written["markdown"]
+
+
+TARGET = '[[targets]]\nid = "{id}"\ncallable = "tests.broken_callables:{code}"\ninputs = [0, 1]\nepsilon = {epsilon}\n'
+
+
+def target(code: str, epsilon: float = 2, name: str = "code") -> str:
+    return TARGET.format(id=name, code=code, epsilon=epsilon)
+
+
+def test_code_that_is_not_refuted_says_so(tmp_path: Path) -> None:
+    (tmp_path / "ldpaudit.toml").write_text("trials = 2000\n" + target("fair"))
+    assert GateFormat.text.write(run(tmp_path)).startswith("ok         code: not refuted\n")
+
+
+def test_code_that_ends_its_process_is_an_error_and_the_others_are_judged(tmp_path: Path) -> None:
+    targets = [target(code, name=code) for code in ("exits", "none")]
+    project(tmp_path, config="".join(targets))
+    own = DEPLOYMENT.format(true=1, claimed=1).replace('"ours"', '"killed"')
+    (tmp_path / "ours2.toml").write_text(own + '[implementation]\ncallable = "tests.broken_callables:exits"\n')
+    (tmp_path / "ours3.toml").write_text("x =")
+    text = (tmp_path / "ldpaudit.toml").read_text()
+    (tmp_path / "ldpaudit.toml").write_text(text.replace('"ours.toml"', '"ours*.toml"'))
+    result = run(tmp_path)
+    assert result.exit_code == 2
+    assert [(f.id, f.state) for f in result.findings] == [
+        ("ours/report", "ok"), ("ours2.toml", "error"), ("ours3.toml", "error"), ("exits", "error"),
+        ("none", "error"),
+    ]  # fmt: skip
+    said = {f.id: f.message for f in result.findings}
+    assert "its process ended with exit code 0 before it answered" in said["ours2.toml"]
+    assert "its process ended with exit code 0 before it answered" in said["exits"]
+    assert "cannot import tests.broken_callables:none" in said["none"]
+    for each in GateFormat:
+        assert "tests.broken_callables:exits: exits: its process ended" in each.write(result).replace("\\_", "_"), each
+    assert ElementTree.fromstring(GateFormat.junit.write(result)).get("errors") == "4"
+
+
+def test_code_that_takes_longer_than_the_patience_of_the_configuration_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "ldpaudit.toml").write_text("patience = 0.5\n" + target("sleeps"))
+    (found,) = run(tmp_path).findings
+    assert found.problem == "error"
+    assert "needs an answer within 0.5 s, got none: it hangs" in found.message
+
+
+def test_a_module_that_ends_the_program_while_it_is_imported_ends_no_build_green(tmp_path: Path) -> None:
+    (tmp_path / "ender.py").write_text("import os\nos._exit(0)\n")
+    text = "trials = 2000\n" + target("fair").replace("tests.broken_callables:fair", "ender:fair")
+    (tmp_path / "ldpaudit.toml").write_text(text)
+    done = python(tmp_path, CHECK, "check")
+    assert done.returncode == 2
+    assert "ERROR      code: error" in done.stdout
+
+
+@pytest.mark.parametrize("config", [target("exits"), 'deployments = ["ours.toml"]\nno-import = true\n'])
+def test_without_imports_a_gate_that_names_code_is_refused(tmp_path: Path, config: str) -> None:
+    code = '[implementation]\ncallable = "tests.broken_callables:exits"\n'
+    (tmp_path / "ours.toml").write_text(DEPLOYMENT.format(true=1, claimed=1) + code)
+    (tmp_path / "ldpaudit.toml").write_text(config)
+    path, found = gate.find_config(tmp_path)
+    with pytest.raises(DeploymentError, match=r"needs no code with --no-import, got 'tests\.broken_callables:exits'"):
+        gate.check(tmp_path, found.model_copy(update={"no_import": True}), path)
+
+
+def test_two_deployments_of_one_id_are_an_error_and_one_file_twice_is_one(tmp_path: Path) -> None:
+    project(tmp_path)
+    (tmp_path / "ldpaudit.toml").write_text('trials = 2000\ndeployments = ["ours.toml", "our*.toml"]\n')
+    assert len(run(tmp_path).findings) == 1
+    (tmp_path / "ours2.toml").write_text(DEPLOYMENT.format(true=1, claimed=1))
+    with pytest.raises(DeploymentError, match=r"ours2\.toml:2: id: needs an id of its own, got 'ours' twice"):
+        run(tmp_path)
 
 
 LIFE = {

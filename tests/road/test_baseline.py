@@ -1,0 +1,133 @@
+"""What a gate's baseline says, and what it fails a build over."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from ldpaudit import gate
+from ldpaudit.baseline import read_baseline
+from ldpaudit.errors import DeploymentError
+from tests.road.test_gate import CHECK, DEPLOYMENT, project, python, run, target
+
+
+def test_an_upper_bound_that_rose_is_a_regression(tmp_path: Path) -> None:
+    config = 'baseline = "baseline.json"'
+    before = run(project(tmp_path, true=1, claimed=3))
+    (tmp_path / "baseline.json").write_text(gate.baseline_of(before))
+    assert run(project(tmp_path, true=1, claimed=3, config=config)).exit_code == 0
+    (finding,) = run(project(tmp_path, true=2, claimed=3, config=config)).findings
+    assert finding.problem == "regressed"
+    assert "its upper bound was 1 in the baseline, and is 2" in finding.message
+    assert finding.reproduce == f"ldpaudit check {tmp_path} --baseline baseline.json"
+    assert python(tmp_path, CHECK, *shlex.split(finding.reproduce)[1:]).returncode == 1
+    assert run(project(tmp_path, true=0.5, claimed=3, config=config)).exit_code == 0
+
+
+def test_a_verdict_that_worsened_is_a_regression(tmp_path: Path) -> None:
+    config = 'baseline = "baseline.json"'
+    rows = {"ours/report": {"verdict": "PROVED", "high": "5.0"}}
+    (tmp_path / "baseline.json").write_text(json.dumps({"schema": "ldpaudit.baseline/1", "claims": rows}))
+    project(tmp_path, true=2, config=config)
+    (tmp_path / "ours.toml").write_text(DEPLOYMENT.format(true=2, claimed=1) + 'expect = "refuted"\n')
+    (finding,) = run(tmp_path).findings
+    assert finding.problem == "regressed"
+    assert "it was PROVED in the baseline" in finding.message
+
+
+def test_a_baseline_of_something_else_is_an_error(tmp_path: Path) -> None:
+    project(tmp_path, config='baseline = "ldpaudit.toml"')
+    with pytest.raises(DeploymentError, match="needs a baseline"):
+        run(tmp_path)
+
+
+def test_a_baseline_that_is_named_and_missing_is_an_error_until_it_is_written(tmp_path: Path) -> None:
+    project(tmp_path, config='baseline = "baseline.json"\n' + target("fair"))
+    with pytest.raises(DeploymentError, match="needs the baseline's file, got none: `ldpaudit check --update-baseline`"):
+        run(tmp_path)
+    assert python(tmp_path, CHECK, "check", "--update-baseline").returncode == 0
+    rows = json.loads((tmp_path / "baseline.json").read_text())
+    assert rows["claims"] == {"ours/report": {"verdict": "PROVED", "high": "1.0"}}
+    assert rows["targets"] == {"code": {"refuted": False, "epsilon": 2.0, "delta": 0.0}}
+    assert run(tmp_path).exit_code == 0
+
+
+def baseline(folder: Path, claims: object, targets: object) -> None:
+    data = {"schema": "ldpaudit.baseline/1", "claims": claims, "targets": targets}
+    (folder / "baseline.json").write_text(json.dumps(data))
+
+
+def test_a_claim_or_target_of_the_baseline_that_is_gone_fails_the_build(tmp_path: Path) -> None:
+    project(tmp_path, config='baseline = "baseline.json"')
+    row, code = {"verdict": "PROVED", "high": "1.0"}, {"refuted": False, "epsilon": 1.0, "delta": 0.0}
+    baseline(tmp_path, {"ours/report": row, "ours/renamed": row}, {"code": code})
+    result = run(tmp_path)
+    assert result.exit_code == 1
+    assert [(f.id, f.problem) for f in result.findings] == [
+        ("ours/report", None), ("ours/renamed", "gone"), ("code", "gone")
+    ]  # fmt: skip
+    drop = result.findings[1].message.split("to drop it on purpose: ")[1]
+    assert python(tmp_path, CHECK, *shlex.split(drop)[1:]).returncode == 0
+    assert run(tmp_path).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "code", "expect", "epsilon", "problem", "says"),
+    [
+        ((False, 2.0), "fair", "", 2, None, ""),
+        ((True, 2.0), "fair", "", 2, None, ""),
+        ((False, 1.0), "fair", "", 2, "regressed", "it claimed epsilon = 1 in the baseline, and claims 2"),
+        ((False, 0.5), "fair", 'expect = "refuted"\n', 0.5, "regressed", "it was not refuted in the baseline"),
+        ((True, 0.5), "fair", 'expect = "refuted"\n', 0.5, None, ""),
+        ((True, 2.0), "fair", 'expect = "refuted"\n', 2, "not as recorded", ""),
+    ],
+)
+def test_a_target_is_compared_with_the_baseline(
+    tmp_path: Path, row: tuple[bool, float], code: str, expect: str, epsilon: float, problem: str | None, says: str
+) -> None:
+    baseline(tmp_path, {}, {"code": {"refuted": row[0], "epsilon": row[1], "delta": 0.0}})
+    (tmp_path / "ldpaudit.toml").write_text(f'trials = 3000\nbaseline = "baseline.json"\n{target(code, epsilon)}{expect}')
+    (found,) = run(tmp_path).findings
+    assert found.problem == problem
+    assert says in found.message
+
+
+@pytest.mark.parametrize(
+    ("claims", "says"),
+    [
+        ('{"a/b": {"verdict": "PROVED", "high": "nan"}}', "needs a decimal of 0 or more or 'inf' in quotes, or null, got 'nan'"),
+        ('{"a/b": {"verdict": "PROVED", "high": "-1"}}', "high: needs"),
+        ('{"a/b": {"verdict": "PROVED", "high": -1}}', "high: needs"),
+        ('{"a/b": {"verdict": "PROVED", "high": true}}', "high: needs"),
+        ('{"a/b": {"verdict": "PROVED", "high": NaN}}', "needs numbers of JSON, got NaN"),
+        ('{"a/b": {"verdict": "PROVED", "high": Infinity}}', "needs numbers of JSON, got Infinity"),
+        ('{"a/b": {"verdict": "PROVED", "high": 1e999}}', "needs numbers that a float can hold, got 1e999"),
+        ('{"a/b": {"verdict": "proved", "high": null}}', "needs one of REFUTED, UNDECIDED, BOUNDED, PROVED, got 'proved'"),
+        ('{"a/b": {"verdict": ["PROVED"], "high": null}}', "needs one of REFUTED, UNDECIDED, BOUNDED, PROVED, got ['PROVED']"),
+        ('{"a/b": {"verdict": "PROVED"}}', "high: needs a baseline that `ldpaudit check --update-baseline` wrote: is required"),
+        ('{"a/b": {"verdict": "PROVED", "high": "1", "low": 0}}', "low: needs a baseline"),
+        ('{"a/b": {"verdict": "PROVED", "high": "1"}, "a/b": {"verdict": "REFUTED", "high": "9"}}', "got 'a/b' twice"),
+        ("[]", "claims: needs"),
+        ("[" * 3000 + "]" * 3000, "at most 64"),
+        ("[" * 100 + "]" * 100, "at most 64"),
+        ("{}, ", "needs a baseline"),
+    ],
+)
+def test_a_baseline_says_what_a_baseline_may_or_is_refused_in_a_line(tmp_path: Path, claims: str, says: str) -> None:
+    file = tmp_path / "baseline.json"
+    file.write_text(f'{{"schema": "ldpaudit.baseline/1", "claims": {claims}}}')
+    with pytest.raises(DeploymentError) as caught:
+        read_baseline(file)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_baselines_infinite_bound_is_inf_and_its_schema_is_this_one(tmp_path: Path) -> None:
+    baseline(tmp_path, {"a/b": {"verdict": "PROVED", "high": "inf"}, "c/d": {"verdict": "UNDECIDED", "high": None}}, {})
+    assert [row.high for row in read_baseline(tmp_path / "baseline.json").claims.values()] == [float("inf"), None]
+    (tmp_path / "baseline.json").write_text('{"schema": "ldpaudit.baseline/9", "claims": {}}')
+    with pytest.raises(DeploymentError, match="schema: needs a baseline"):
+        read_baseline(tmp_path / "baseline.json")
