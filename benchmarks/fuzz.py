@@ -109,19 +109,21 @@ def _of_process(name: str, seed: int, numbers: Sequence[int], folder: Path) -> I
         process.join()
 
 
-def fuzz(name: str, seed: int, numbers: range, folder: Path, found: Found, lock: Lock) -> None:
-    """One chunk of a kind's inputs."""
+def fuzz(name: str, seed: int, numbers: range, folder: Path, found: Found, lock: Lock, output: Path) -> None:
+    """One chunk of a kind's inputs; what was found until then is kept after each."""
     for number, outcome, seconds in outcomes(name, seed, numbers, folder):
         with lock:
             found.add(number, b"" if outcome.fine else made(KINDS[name], name, seed, number), outcome, seconds)
+    with lock:
+        keep(output, name, found)
 
 
 def keep(folder: Path, name: str, found: Found) -> None:
     """Write the smallest input of every different finding, and beside it what happened."""
     folder.mkdir(parents=True, exist_ok=True)
-    for each in found.findings.values():
-        (folder / f"{name}-{each.number}.input").write_bytes(each.data)
-        (folder / f"{name}-{each.number}.txt").write_text(f"{name} {each}\n", encoding="utf-8", errors="replace")
+    for index, each in enumerate(found.findings.values()):
+        (folder / f"{name}-{index}.input").write_bytes(each.data)
+        (folder / f"{name}-{index}.txt").write_text(f"{name} {each}\n", encoding="utf-8", errors="replace")
 
 
 def table(kinds: dict[str, Found]) -> str:
@@ -153,12 +155,11 @@ def main() -> None:
             end = arguments.first + round(arguments.inputs * KINDS[name].share / whole)
             for first in range(arguments.first, end, _CHUNK):
                 chunk, place = range(first, min(first + _CHUNK, end)), Path(folder) / f"{name}-{first}"
-                chunks.append(pool.submit(fuzz, name, arguments.seed, chunk, place, found[name], lock))
+                chunks.append(pool.submit(fuzz, name, arguments.seed, chunk, place, found[name], lock, arguments.output))
         for done in chunks:
             done.result()
-    print(table(found))
+    print(table(found), flush=True)
     for name, each in found.items():
-        keep(arguments.output, name, each)
         for finding in sorted(each.findings.values(), key=lambda finding: -finding.times):
             print(name, finding)
     raise SystemExit(any(each.findings for each in found.values()))

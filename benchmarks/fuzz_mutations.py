@@ -61,9 +61,9 @@ def junk(rng: Random, depth: int = 2) -> Tree:
 
 
 def nested(rng: Random) -> Tree:
-    """Lists or tables, far inside each other."""
+    """Lists or tables, far inside each other: as far as three such trees can be copied and written; pieces are deeper."""
     tree: Tree = 1
-    for _ in range(rng.choice((10, 100, 400))):
+    for _ in range(rng.choice((10, 50, 100))):
         tree = [tree] if rng.random() < 0.5 else {"a": tree}
     return tree
 
