@@ -25,10 +25,8 @@ from pathlib import Path
 from threading import Lock
 
 from benchmarks.fuzz_kinds import KINDS
-from benchmarks.fuzz_worker import Outcome, made, work
+from benchmarks.fuzz_worker import PATIENCE, Outcome, made, too_slow, work
 
-PATIENCE = 10.0
-"""Seconds that an input may take."""
 _START = 180.0
 """Seconds that a process may take to begin."""
 _CHUNK = 2000
@@ -96,7 +94,7 @@ def _of_process(name: str, seed: int, numbers: Sequence[int], folder: Path) -> I
         for _ in numbers:
             number, start = here.recv(), time.monotonic()
             if not here.poll(PATIENCE):
-                yield number, Outcome("slow", f"more than {PATIENCE:g} s"), PATIENCE
+                yield number, too_slow(folder), PATIENCE
                 return
             yield number, here.recv(), time.monotonic() - start
     except EOFError:

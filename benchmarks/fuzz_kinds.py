@@ -47,7 +47,7 @@ neighbours = "replace-one"
 """
 GATE = b"""deployments = ["deployment.toml"]
 seed = 3
-trials = 64
+trials = 256
 confidence = 0.99
 require-decision = false
 baseline = "baseline.json"
@@ -70,9 +70,10 @@ id = "report"
 epsilon = 1
 """
 TARGET = "import random\n\ndef response(x):\n    return x if random.random() < 0.7 else 1 - x\n"
-LOG = "input,report\n" + "".join(f"{x},{y}\n" for x in (0, 1) for y in [x] * 80 + [1 - x] * 40)
-ANSWERS = b"0\n1\n1\n0\n" * 40
-SAMPLED = ("--trials", "64")
+LOG = "input,report\n" + "".join(f"{x},{y}\n" for x in (0, 1) for y in [x] * 200 + [1 - x] * 100)
+ANSWERS = b"0\n1\n1\n0\n" * 400
+SAMPLED = ("--trials", "256")
+"""Enough for a callable on two inputs, of which an audit needs 214."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ def _gate(data: bytes, folder: Path) -> list[str]:
 
 
 def _baseline(data: bytes, folder: Path) -> list[str]:
-    _lay_out(folder, b'deployments = ["deployment.toml"]\ntrials = 64\nbaseline = "baseline.json"\n', data)
+    _lay_out(folder, b'deployments = ["deployment.toml"]\ntrials = 256\nbaseline = "baseline.json"\n', data)
     return ["check", str(folder / "out")]
 
 

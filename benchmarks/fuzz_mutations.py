@@ -81,7 +81,7 @@ def nudged(value: Tree, rng: Random) -> Tree:
         return rng.choice((value + "x", value[:-1], value.upper(), value * 3, f" {value}", [value], f"{value}\x00", f"-({value})"))
     if isinstance(value, list):
         return rng.choice((value + value, value[:-1], value[::-1], [value], value[:1] * 100, dict(enumerate(map(str, value)))))
-    return rng.choice(([value], {**value, "": 0}, list(value.items())))
+    return rng.choice(([value], {**value, "": 0}, [[key, inner] for key, inner in value.items()]))
 
 
 def places(tree: Tree) -> list[tuple[Any, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import io
 import os
 import re
@@ -28,8 +29,12 @@ _CHANGES = {
     "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.utime",
     "shutil.rmtree", "shutil.move", "shutil.copyfile",
 }  # fmt: skip
+PATIENCE = 10.0
+"""Seconds that an input may take."""
+STACK = "stack"
+"""File in which a process that is about to lose patience writes where it is."""
 _USAGE = re.compile(r"\AUsage: ")
-_FRAME = re.compile(r'File "[^"]*/((?:ldpaudit|accountants|attacks|proofs)/[^"]*)", line \d+, in (\S+)')
+_FRAME = re.compile(r'File "[^"]*/((?:ldpaudit|accountants|attacks|proofs)/[^"]*)", line \d+,? in (\S+)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +107,13 @@ def work(connection: Connection, name: str, seed: int, numbers: Sequence[int], f
     guard, kind = Guard(), KINDS[name]
     made(kind, name, seed, numbers[0])  # what the seeds need is computed before the clock runs
     connection.send(None)
-    for number in numbers:
-        connection.send(number)
-        connection.send(outcome(kind, made(kind, name, seed, number), folder, guard))
+    with (folder / STACK).open("w") as stack:
+        for number in numbers:
+            connection.send(number)
+            faulthandler.dump_traceback_later(0.9 * PATIENCE, file=stack)
+            found = outcome(kind, made(kind, name, seed, number), folder, guard)
+            faulthandler.cancel_dump_traceback_later()
+            connection.send(found)
 
 
 def made(kind: Kind, name: str, seed: int, number: int) -> bytes:
@@ -191,6 +200,13 @@ def _read(code: object, said: str) -> Outcome:
         return Outcome("odd", f"exit {code!r}")
     strange = [line for line in lines if not line.startswith("ldpaudit: ")]
     return Outcome("odd", f"exit {code} says {strange[0][:300]!r}") if strange else Outcome("accepted")
+
+
+def too_slow(folder: Path) -> Outcome:
+    """What is said of an input that took too long: where its process was shortly before."""
+    stack = (folder / STACK).read_text(errors="replace") if (folder / STACK).exists() else ""
+    frames = _FRAME.findall(stack.rpartition("Timeout (")[2])
+    return Outcome("slow", f"more than {PATIENCE:g} s", ":".join(frames[0]) if frames else "")
 
 
 def _of_traceback(text: str) -> Outcome:

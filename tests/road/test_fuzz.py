@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import fuzz
+from benchmarks import fuzz, fuzz_kinds
 from benchmarks.fuzz_kinds import KINDS, Kind
 from benchmarks.fuzz_mutations import changed, toml
 from benchmarks.fuzz_worker import Guard, Outcome, made, outcome
@@ -94,6 +95,21 @@ def test_a_process_that_takes_too_long_or_dies_is_replaced(monkeypatch: pytest.M
     monkeypatch.setattr(fuzz, "PATIENCE", 0.5)
     found = [(number, outcome.verdict) for number, outcome, _ in fuzz.outcomes("log", 1, range(5), tmp_path / "box")]
     assert found == [(0, "accepted"), (1, "slow"), (2, "accepted"), (3, "traceback"), (4, "accepted")]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("expression", b"exp(1)"),
+        ("deployment", fuzz_kinds.DEPLOYMENT),
+        ("gate", fuzz_kinds.GATE),
+        ("baseline", json.dumps(fuzz_kinds.BASELINE).encode()),
+        ("log", fuzz_kinds.LOG.encode()),
+        ("program", fuzz_kinds.ANSWERS),
+    ],
+)
+def test_what_is_changed_was_valid_before(guard: Guard, tmp_path: Path, name: str, data: bytes) -> None:
+    assert outcome(KINDS[name], data, tmp_path, guard) == Outcome("accepted")
 
 
 def test_the_smallest_input_of_a_finding_is_kept() -> None:
