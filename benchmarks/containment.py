@@ -19,7 +19,6 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-import flint
 import mpmath
 from mpmath import mpf
 
@@ -36,6 +35,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Compose, Repeat, Run, Shuffle
+from ldpaudit.working_precision import working_precision
 
 
 def coins(rng: random.Random, tally: Tally) -> None:
@@ -173,7 +173,7 @@ def tails(rng: random.Random, tally: Tally) -> None:
         def ratio(j: int) -> Any:
             return mpf(n - j) / (j + 1) * odds
 
-        with flint.ctx.workprec(128):
+        with working_precision(128):
             found = Enclosure.of(binomial.binomial_upper(n, p, k), source="tail")
     else:
         marked, draws = int(10 ** rng.uniform(0, math.log10(n))), int(10 ** rng.uniform(0, math.log10(n)))
@@ -185,7 +185,7 @@ def tails(rng: random.Random, tally: Tally) -> None:
         def ratio(j: int) -> Any:
             return mpf(marked - j) * (draws - j) / (mpf(j + 1) * (n - marked - draws + j + 1))
 
-        with flint.ctx.workprec(128):
+        with working_precision(128):
             found = Enclosure.of(hypergeometric.hypergeometric_upper(n, marked, draws, k), source="tail")
     total, j = mpf(0), k
     while term > total * mpf(10) ** -(DIGITS - 5):

@@ -1,7 +1,7 @@
 """Checked proofs, put together along a plan: what they imply for its epsilon.
 
-Nothing here is shared with the accountants, the arithmetic of the last sum included: a proof and a bound that agree are
-two testimonies only where no line of code produced both.
+Nothing here is shared with the accountants but the turn at the precision, the arithmetic of the last sum included: a proof
+and a bound that agree are two testimonies only where no line of code produced both.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import ProofError, Unsupported
 from ldpaudit.mechanisms import stem
 from ldpaudit.plan import Compose, Plan, PostProcess, Repeat, Run, Shuffle
+from ldpaudit.working_precision import working_precision
 
 PRECISION = 512
 """Bits of the sum of the proved terms: ten times those of the floats to which it is rounded."""
@@ -91,7 +92,7 @@ def derive(plan: Plan, relation: str) -> Derivation:
 
 def sum_of_terms(terms: Iterable[Term]) -> Enclosure:
     """Enclosure of the sum of proved terms, in nats. Rigour INTERVAL: a theorem need not be tight."""
-    with flint.ctx.workprec(PRECISION):
+    with working_precision(PRECISION):
         total = flint.arb(0)
         for times, value, nats in terms:
             total += _ball(times) * (_ball(value) if nats else _ball(value).log())

@@ -9,10 +9,14 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ldpaudit.working_precision import working_precision
+
 if TYPE_CHECKING:
     from flint import arb
 
 _MANTISSA, _MIN_EXPONENT, _MAX_EXPONENT = 53, -1074, 1024
+_END_BITS = 64
+"""Bits to which a ball's end is rounded outward first. Any that are at least a float's lead to the same float."""
 
 
 class Rigour(IntEnum):
@@ -51,7 +55,8 @@ def _dyadic_float(mantissa: int, exponent: int, up: bool) -> float:
 def _ball_float(ball: arb, up: bool) -> float:
     if ball.is_nan():
         return math.inf if up else -math.inf
-    end = ball.upper() if up else ball.lower()
+    with working_precision(_END_BITS):
+        end = ball.upper() if up else ball.lower()
     if not end.is_finite():
         return math.inf if end > 0 else -math.inf
     mantissa, exponent = end.man_exp()

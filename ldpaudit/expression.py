@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 import flint
 
+from ldpaudit.working_precision import working_precision
+
 LONGEST = 200
 """Characters of an expression."""
 LARGEST_POWER = 4096
@@ -63,7 +65,7 @@ def parse(text: str) -> Fraction:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(f"needs {_GRAMMAR}, got {text!r}") from None
-    with flint.ctx.workprec(_BITS):
+    with working_precision(_BITS):
         try:
             return _rational(_evaluate(tree.body, text.strip()), text)
         except (ZeroDivisionError, OverflowError):

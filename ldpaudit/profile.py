@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.plan import Plan, Shuffle
+from ldpaudit.working_precision import serialized
 
 Number = int | float | Fraction
 """A float is the dyadic rational that it is."""
@@ -122,7 +123,16 @@ def require_delta(delta: Number) -> Number:
 
 
 class PrivacyProfile(ABC):
-    """delta as a function of epsilon and back, in enclosures; epsilon in nats."""
+    """delta as a function of epsilon and back, in enclosures; epsilon in nats.
+
+    Threads may ask at the same time: `delta`, `epsilon` and `witness` of every subclass are answered one after the other.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("delta", "epsilon", "witness"):
+            if name in vars(cls):
+                setattr(cls, name, serialized(vars(cls)[name]))
 
     @abstractmethod
     def delta(self, epsilon: Number) -> Enclosure:

@@ -20,6 +20,7 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
 
 PAPER = "STEMMER"
 """Whose claims these are."""
@@ -55,7 +56,7 @@ def query_error(m: Hashtogram, users: int, beta: Number) -> Enclosure:
     """
     share = Fraction(beta) / 2
     source = "Markov, Chebyshev and the median of groups"
-    with flint.ctx.workprec(128):
+    with working_precision(128):
         if not binomial_upper(m.groups, Fraction(1, 4), -(-m.groups // 2)) <= ball(share):
             return Enclosure(math.inf, math.inf, Rigour.INTERVAL, f"{m.groups} groups are too few for {source}")
 

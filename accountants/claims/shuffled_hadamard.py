@@ -31,6 +31,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Run
+from ldpaudit.working_precision import working_precision
 
 PAPER = "GGKPV"
 """Whose claims these are."""
@@ -150,7 +151,7 @@ def equation_71(s: Setting) -> Printed:
     m = s.mechanism
     single = HiddenTuple(m.users * m.rho, m.hit, Seen.ALL, f"{m.users * m.rho} blanket messages")
     sentence = "probability that one element's loss exceeds epsilon/k"
-    with flint.ctx.workprec(128):
+    with working_precision(128):
         claimed = float((ball(s.step * s.delta) / flint.arb(1).exp()).lower())
     return Printed("GGKPV (71)", sentence, claimed, single.exceeds(s.step), s.hypotheses, provenance=Provenance.DERIVED)
 

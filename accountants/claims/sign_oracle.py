@@ -23,6 +23,7 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
 
 PAPER = "STEMMER"
 """Whose claims these are."""
@@ -172,7 +173,7 @@ def some_error(p: Fraction, users: int, domain: int, error: Fraction) -> Enclosu
     """
     reach = (2 * p - 1) * error
     above = math.floor((users + reach) / 2) + 1
-    with flint.ctx.workprec(128):
+    with working_precision(128):
         single = 2 * binomial_upper(users, Fraction(1, 2), above)
         low = 1 - 1 / ((domain - 1) * single) if single > 0 else flint.arb(0)
         return Enclosure.of(low, flint.arb(1), rigour=Rigour.INTERVAL, source="Chebyshev over values").clamp(0.0, 1.0)

@@ -17,6 +17,7 @@ from ldpaudit.claim import Claim, Hypothesis
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.neighbours import USER_LEVEL
 from ldpaudit.plan import Run
+from ldpaudit.working_precision import working_precision
 
 PAPER = "JRUW18"
 """Whose claims these are."""
@@ -37,7 +38,7 @@ def claims(m: Thresh) -> tuple[Claim, ...]:
 
 def assumption(m: Thresh) -> Hypothesis:
     r"""Assumption 4.2, :math:`L > \bigl(3/\sqrt2 + \sqrt{32}/\varepsilon\bigr) \sqrt{n \ln(12mT/\delta)}`."""
-    with flint.ctx.workprec(256):
+    with working_precision(256):
         root = (m.users * ball(12 * m.subgroups * m.epochs / m.delta).log()).sqrt()
         least = (3 / flint.arb(2).sqrt() + flint.arb(32).sqrt() / ball(m.epsilon)) * root
         return Hypothesis(f"Assumption 4.2: L > {float(least):.6g}", bool(m.smallest > least))
@@ -49,7 +50,7 @@ def allowed_changes(m: Thresh) -> float:
     .. math:: \frac\varepsilon4 \min\Bigl\{\frac{L}{8\sqrt{2n\ln(12mT/\delta)}} - 1,\;
               \frac1{\sqrt2}\Bigl(\sqrt{\frac n\ell}\,\log T - 1\Bigr)\Bigr\}
     """
-    with flint.ctx.workprec(256):
+    with working_precision(256):
         root = (2 * m.users * ball(12 * m.subgroups * m.epochs / m.delta).log()).sqrt()
         log = flint.arb(m.epochs).log() / flint.arb(2).log()
         votes = m.smallest / (8 * root) - 1

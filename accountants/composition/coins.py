@@ -34,6 +34,7 @@ from ldpaudit.accountants.pld.distribution import PrivacyLossDistribution, infin
 from ldpaudit.accountants.pld.profiles import limit_of_delta
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.working_precision import working_bits, working_precision
 
 _COARSE = 64
 """Bits of the first search for a breakpoint; with 128 an epsilon of 1e7 runs takes 2.4 times as long, with 32 three
@@ -145,7 +146,7 @@ class Coins(PrivacyProfile):
         if self.times * size <= _EXACT_BITS:
             exact = delta - 1 + rest**self.times
             return (exact > 0) - (exact < 0)
-        with flint.ctx.workprec(_EXACT_BITS):
+        with working_precision(_EXACT_BITS):
             return 1 if ball(delta) > self.infinite() else -1
 
     def _epsilon_ball(self, delta: Fraction) -> flint.arb:
@@ -168,7 +169,7 @@ class BinomialCoins(Coins):
     def event(self, index: int) -> EventProbabilities:
         """Two binomial tails."""
         # A ball's relative width is multiplied by the number of coins.
-        with flint.ctx.workprec(flint.ctx.prec + self.times.bit_length() + 8):
+        with working_precision(working_bits() + self.times.bit_length() + 8):
             p, q = self.finite()
             # q is given separately: where p is close to 1, 1 - p would have few digits.
             return binomial_upper(self.times, p, index, q), binomial_upper(self.times, q, index, p)
@@ -176,8 +177,8 @@ class BinomialCoins(Coins):
     def events_around(self, delta: flint.arb) -> list[EventProbabilities] | None:
         """By binary search for the two breakpoints between which epsilon lies."""
         nowhere = self.times // 2  # the largest index without a positive loss: there epsilon is 0
-        for bits in (_COARSE, flint.ctx.prec):
-            with flint.ctx.workprec(bits):
+        for bits in (_COARSE, working_bits()):
+            with working_precision(bits):
                 if self._within(nowhere, delta):
                     return []
                 # Halving the whole range: far from the mode, where it begins, tails take the least time.
@@ -235,7 +236,7 @@ class TrinomialCoins(Coins):
     def _sweep(self, nats: float) -> Iterator[tuple[int, flint.arb, flint.arb, flint.arb]]:
         """(index, P, Q, e**loss) of the events {S >= index}, index falling from far beyond a tail of exp(-nats)."""
         masses = self.masses()
-        start = reach(self.times, masses, nats + flint.ctx.prec * math.log(2))
+        start = reach(self.times, masses, nats + working_bits() * math.log(2))
         ratio = masses[0] / masses[2]
         factor = ratio**start
         event_p = between(0, beyond(self.times, masses, start + 1))

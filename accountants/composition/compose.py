@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import flint
 
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
 from ldpaudit.accountants.composition.enumerated import enumerated
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import last_before
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
@@ -19,6 +19,7 @@ from ldpaudit.accountants.pld.profiles import limit_of_delta
 from ldpaudit.accountants.pld.total import TotalLoss
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, bracket, require_delta, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 _WORK = 192
 """Bits of the balls around lattice masses: these have 88, and exponential weights cancel some tens. With 128 or 384
@@ -65,11 +66,11 @@ class LatticeProfile(PrivacyProfile):
     groups: Groups
     source: str
 
-    @cached_property
+    @cached
     def _total(self) -> TotalLoss:
         return TotalLoss(self.groups)
 
-    @cached_property
+    @cached
     def _pure(self) -> Enclosure:
         """Epsilon at delta = 0: the sum of all largest losses, infinite where one of them is."""
         if not all(law.infinite == 0 for law, _ in self.groups):
@@ -104,11 +105,11 @@ class LatticeProfile(PrivacyProfile):
 
     def _rest(self, delta: Fraction) -> flint.arb:
         """Delta minus the infinite-loss mass: the part of delta that is left to finite losses."""
-        with flint.ctx.workprec(_WORK):
+        with working_precision(_WORK):
             return ball(delta) - infinite_mass(self.groups)
 
     def _read(self, tilt: float, epsilon: Number) -> Enclosure:
-        with flint.ctx.workprec(_WORK):
+        with working_precision(_WORK):
             infinite, at = infinite_mass(self.groups), ball(Fraction(epsilon))
             if not self._total.moments.groups:
                 return Enclosure.of(infinite, source=self.source).clamp(0.0, 1.0)

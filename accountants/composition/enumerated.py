@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import flint
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import step_down, step_up
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
@@ -23,6 +23,7 @@ from ldpaudit.accountants.pld.points import Tilted, summed
 from ldpaudit.accountants.pld.profiles import limit_of_delta
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 _FEW_LOSSES, _FEW_BITS = 1 << 9, 1 << 13
 """Most total losses, and bits of their probabilities, that are enumerated in rationals. With 2**11 losses an epsilon of
@@ -117,10 +118,10 @@ class FewLosses(PrivacyProfile):
     def _top(self) -> flint.arb:
         return sum((times * law.loss_balls()[0] for law, times in self.groups), flint.arb(0))
 
-    @cached_property
+    @cached
     def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Losses, decreasing, and (P, Q) of the events {loss >= each of them}, in floats."""
-        with flint.ctx.workprec(64):
+        with working_precision(64):
             points = sorted(((float(loss), float(mass)) for loss, mass in self._points()), reverse=True)
             infinite = float(infinite_mass(self.groups))
         losses, masses = (np.array(column) for column in zip(*points, strict=True))

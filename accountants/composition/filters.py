@@ -23,6 +23,7 @@ from ldpaudit.accountants.composition.theorems import upper
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import Enclosure, round_down
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
 
 _PRECISION = 256
 """Bits for budgets, which are rounded down to floats."""
@@ -148,7 +149,7 @@ class Filter:
     @property
     def remaining(self) -> float:
         """The largest epsilon that a map with delta = 0 may still have, rounded down."""
-        with flint.ctx.workprec(_PRECISION):
+        with working_precision(_PRECISION):
             rho = ball(max(Fraction(0), self._rho - self.spent.rho))
             return max(0.0, round_down(self.epsilon - self.spent.epsilon), _sqrt_down(2 * rho))
 
@@ -169,7 +170,7 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """
     if not (epsilon > 0 and delta > 0):
         return Fraction(0)
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         log = -ball(delta).log()
         root = ball(epsilon) / ((log + ball(epsilon)).sqrt() + log.sqrt())  # the difference, without cancellation
         return Fraction(max(0.0, round_down(root * root)))

@@ -34,6 +34,7 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import step_down, step_up
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.working_precision import working_bits, working_precision
 
 _NEGLIGIBLE = 2.0**-64
 """Relative size of the terms left out, eleven bits below a float; with 2**-56 or 2**-80 a query of 50 or 600
@@ -103,7 +104,7 @@ def _inverse(profile: LaplaceCoordinates, delta: Number) -> tuple[float, float]:
 def _log(profile: LaplaceCoordinates, epsilon: float) -> float:
     if epsilon >= profile.pure:
         return _FAR
-    with flint.ctx.workprec(128):
+    with working_precision(128):
         value = _delta(profile.count, profile.step, Fraction(epsilon))
         return max(_FAR, float(value.log())) if value > 0 else _FAR
 
@@ -145,7 +146,7 @@ def _antiderivative(c: int, y: flint.arb, s: flint.arb) -> flint.arb:
     square = x * x
     term = 2 * x * y**c / flint.arb(math.factorial(c + 1))
     total, m = flint.arb(0), 0
-    epsilon = flint.arb(2) ** -flint.ctx.prec
+    epsilon = flint.arb(2) ** -working_bits()
     while True:
         total += term
         ratio = square / ((2 * m + 2 + c) * (2 * m + 3 + c))

@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 from ldpaudit.accountants.composition.compose import compose
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD, ProductPair, product
 from ldpaudit.accountants.pld.finite import FiniteProfile
@@ -46,7 +46,7 @@ class ProductProfile(PrivacyProfile):
     pairs: tuple[Groups, ...]
     source: str
 
-    @cached_property
+    @cached
     def _profile(self) -> PrivacyProfile:
         return LargestProfile(tuple(compose(pair, self.source) for pair in self.pairs))
 

@@ -17,6 +17,7 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis, require
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
 
 
 def basic(parts: Sequence[tuple[Number, Number]]) -> tuple[Enclosure, Enclosure]:
@@ -128,7 +129,7 @@ def hkr12_growth(times: int, slack: Number) -> flint.arb:
 
 def hkr12_hypotheses(times: int, epsilon: Number, slack: Number) -> tuple[Hypothesis, ...]:
     """Hypotheses under which HKR12 Theorem 2.5 is a theorem, and whether each holds; the last is added, see `hkr12`."""
-    with flint.ctx.workprec(128):
+    with working_precision(128):
         total = hkr12_growth(times, slack) * ball(Fraction(epsilon))
         enough = bool(-ball(Fraction(slack)).log() >= total / 2)
         return (

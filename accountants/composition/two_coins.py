@@ -26,6 +26,7 @@ from ldpaudit.accountants.pld.distribution import Loss
 from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import RESOLUTION, Number, require_delta, require_epsilon
+from ldpaudit.working_precision import working_bits, working_precision
 
 _BITS = 160
 """Bits of the search for epsilon; P - delta cancels, and a float result needs 53 of them. With 80 or 320 an epsilon of
@@ -86,7 +87,7 @@ class TwoCoins(OnePairProfile):
 
     def _reached(self, epsilon: float, delta: Fraction) -> float:
         """Lower bound of epsilon(delta) from the event {loss > `epsilon`}, rounded down."""
-        with flint.ctx.workprec(_BITS + (self.m + self.n).bit_length()):
+        with working_precision(_BITS + (self.m + self.n).bit_length()):
             p = q = flint.arb(0)
             for j, least in enumerate(self._least(ball(Fraction(epsilon)))):
                 p += binomial_pmf(self.n, self.q, j) * binomial_upper(self.m, self.p, least[0])
@@ -96,7 +97,7 @@ class TwoCoins(OnePairProfile):
 
     def _gain(self, epsilon: Fraction) -> flint.arb:
         """delta, at the current precision."""
-        with flint.ctx.workprec(flint.ctx.prec + (self.m + self.n).bit_length() + 8):
+        with working_precision(working_bits() + (self.m + self.n).bit_length() + 8):
             factor, total = ball(epsilon).exp(), flint.arb(0)
             for j, leasts in enumerate(self._least(ball(epsilon))):
                 p, q = binomial_pmf(self.n, self.q, j), factor * binomial_pmf(self.n, 1 - self.q, j)

@@ -31,6 +31,7 @@ from ldpaudit.accountants.numerics.precision import at_most, narrow_enough
 from ldpaudit.accountants.numerics.search import first
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.working_precision import working_bits, working_precision
 
 _SHORT = 256
 """Shifts up to this, or an eighth of a standard deviation, are summed term by term, because the difference of two tails
@@ -77,7 +78,7 @@ class Shifted:
     def log_ratio(self, t: int) -> flint.arb:
         """Logarithm of R(t), for ``k <= t <= n``."""
         n, k = self.n, self.k
-        with flint.ctx.workprec(flint.ctx.prec + (n * n.bit_length()).bit_length() + k.bit_length()):
+        with working_precision(working_bits() + (n * n.bit_length()).bit_length() + k.bit_length()):
             odds = ball((1 - self.gamma) / self.gamma)
             if k == 1:
                 return (odds * t / (n - t + 1)).log()
@@ -167,7 +168,7 @@ class Shifted:
         z = self._normal(goal)
         t = self._inside(mean + self.sigma * z)
         other, known = self._inside(mean + self.sigma * z * _BESIDE), None
-        with flint.ctx.workprec(64):
+        with working_precision(64):
             for _ in range(_SECANTS):
                 value = self._log_at(t)
                 known = self._log_at(other) if known is None else known

@@ -16,13 +16,13 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import flint
 
 from ldpaudit.accountants.counting.counter import ShownCells
 from ldpaudit.accountants.counting.totals import Remainder
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.search import crossing, last_before
 from ldpaudit.accountants.pld.distribution import Groups, Loss
 from ldpaudit.accountants.pld.lattice import BITS, LatticePLD, as_mass, exactly
@@ -31,6 +31,7 @@ from ldpaudit.accountants.pld.tilt import lattice_step
 from ldpaudit.accountants.pld.total import TotalLoss, product
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 _POINTS = 1 << 13
 """Points of the upper bound's lattice. With 2**12 an epsilon of 20 counters at n = 1e6 is known to 3e-4 instead of
@@ -72,7 +73,7 @@ class UpperTotal:
     groups: Groups
     remainder: Remainder | None = None
 
-    @cached_property
+    @cached
     def total(self) -> TotalLoss:
         """The sum on a lattice of 2**13 points."""
         return TotalLoss(self.groups, _POINTS)
@@ -114,7 +115,7 @@ class SumEvent:
             best = best.max(sure - epsilon.exp() * most)
         return best
 
-    @cached_property
+    @cached
     def _tail_sums(self) -> tuple[list[flint.arb], list[flint.arb]]:
         return _tail_sums(self.ours, 0), _tail_sums(self.theirs, self.theirs.error)
 
@@ -151,7 +152,7 @@ class LowerTotal:
 
     parts: tuple[tuple[ShownCells, int], ...]
 
-    @cached_property
+    @cached
     def total(self) -> TotalLoss:
         """Float estimates of the sum, and its infinite-loss mass."""
         return TotalLoss(tuple((shown.estimated(), times) for shown, times in self.parts))
@@ -201,7 +202,7 @@ class CountersProfile(PrivacyProfile):
         """From lattices under a tilt made for this epsilon."""
         require_epsilon(epsilon)
         found = []
-        with flint.ctx.workprec(PRECISION):
+        with working_precision(PRECISION):
             for lower, upper in self.pairs:
                 low, high = lower.total.infinite, upper.total.infinite
                 if not math.isinf(epsilon):
@@ -216,7 +217,7 @@ class CountersProfile(PrivacyProfile):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """By searches on lattices under tilts made for this delta."""
         require_delta(delta)
-        with flint.ctx.workprec(PRECISION):
+        with working_precision(PRECISION):
             highs = [_enough(upper, Fraction(delta)) for _, upper in self.pairs]
             low = max(_refused(lower, Fraction(delta), high) for (lower, _), high in zip(self.pairs, highs, strict=True))
             high = max(highs)

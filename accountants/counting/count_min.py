@@ -9,8 +9,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
-import flint
-
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.compose import PRECISION, CountersProfile, LowerTotal, UpperTotal
 from ldpaudit.accountants.counting.counter import CounterTotal, NoisyCounter, dominating, shown
@@ -18,6 +16,7 @@ from ldpaudit.accountants.counting.totals import Remainder
 from ldpaudit.accountants.pld.exact import Atom, ExactPLD, few_products
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.profile import PrivacyProfile
+from ldpaudit.working_precision import working_precision
 
 _EXACT_ATOMS, _EXACT_BITS = 1 << 12, 1 << 10
 """Most joint likelihood ratios, and bits of their probabilities, that are enumerated in rationals: at most half a
@@ -112,7 +111,7 @@ def _largest(users: int, gamma: Fraction, pairs: tuple[TablePair, ...]) -> Priva
             return FiniteProfile(known, source)
     if any(counter.shift > counter.fewer for pair in pairs for (counter, _), _ in pair):
         return ShiftProfile(users, gamma, users + 1)  # the two laws have disjoint supports
-    with flint.ctx.workprec(PRECISION):
+    with working_precision(PRECISION):
         return CountersProfile(tuple((_lower(pair), _upper(pair)) for pair in pairs), source)
 
 

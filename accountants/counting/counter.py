@@ -24,6 +24,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.binomial_ranges import masses
 from ldpaudit.accountants.pld.distribution import BallPLD
+from ldpaudit.working_precision import working_bits, working_precision
 
 _NATS = 720.0
 """The cells end at probabilities of e**-720, below the smallest normal float, e**-708; with 360 an epsilon at delta =
@@ -120,7 +121,7 @@ class CounterTotal:
 
     def ratio(self, y: int) -> flint.arb:
         """P(y)/Q(y), for ``0 <= y <= fewer``."""
-        with flint.ctx.workprec(flint.ctx.prec + 2 * self.n.bit_length()):
+        with working_precision(working_bits() + 2 * self.n.bit_length()):
             a, b = self.n, self.fewer
             found = flint.arb(a + 1).lgamma() - flint.arb(a - y + 1).lgamma()
             found -= flint.arb(b + 1).lgamma() - flint.arb(b - y + 1).lgamma()
@@ -191,7 +192,7 @@ def cells(counter: AnyCounter, deep: bool = False) -> Cells:
     """Masses and ratios of a counter's cells."""
     edges = counter.edges(deep)
     n, fewer, gamma, first, last = counter.n, counter.fewer, counter.gamma, edges[0], edges[-1]
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         shifted, plain = counter.masses(edges)
         ratios = [counter.ratio(y) for y in edges[:-1]]
         # A cell of one count needs an end above its ratio.
@@ -215,7 +216,7 @@ def _lower(n: int, gamma: Fraction, end: int) -> flint.arb:
 def dominating(counter: AnyCounter, reversed_pair: bool = False, deep: bool = False) -> BallPLD:
     """Privacy loss distribution of a pair that dominates the counter's pair, or its reversed pair."""
     found, law = cells(counter, deep), 1 if reversed_pair else 0
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         pairs = list(zip(found.ratios, found.connected(), strict=True))
         points = [(-g.log(), p / g) for g, p in pairs] if reversed_pair else [(g.log(), p) for g, p in reversed(pairs)]
         return BallPLD(tuple(points), found.below[law] + found.above[law])
@@ -252,7 +253,7 @@ def shown(counter: AnyCounter, reversed_pair: bool = False, deep: bool = False) 
     found = cells(counter, deep)
     ours, theirs = (found.plain, found.shifted) if reversed_pair else (found.shifted, found.plain)
     beyond, certain = (found.below[1], found.ends[0]) if reversed_pair else (found.above[0], found.ends[1])
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         # Cells so improbable that their digits have cancelled are left out of the event.
         known = [(float((p / q).log()), p, q) for p, q in zip(ours, theirs, strict=True) if p > 0 and q > 0]
         losses, sure, most = zip(*(cell for cell in known if math.isfinite(cell[0])), strict=True)

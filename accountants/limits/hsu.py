@@ -29,6 +29,7 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_bits, working_precision
 
 SHEVTSOVA = Fraction(56, 100)
 """The constant of the Berry-Esseen theorem for summands of different laws (Shevtsova 2010)."""
@@ -94,7 +95,7 @@ def heavy_hitter_error(users: int, beta: Number, epsilon: Number, delta: Number 
         In users.
     """
     _require(users, 0, epsilon, delta)
-    with flint.ctx.workprec(_BITS):
+    with working_precision(_BITS):
         unseen = ball(1 - Fraction(delta)) ** users
         for least, risk in enumerate(risks(users, Fraction(epsilon), _last(users, 0))):
             if risk * unseen > ball(Fraction(beta)):
@@ -209,7 +210,7 @@ def le_cam_failure(users: int, error: Number, epsilon: Number, delta: Number = 0
         return _two_priors(users, Fraction(error), Fraction(epsilon), Fraction(delta), Fraction(eta))
 
     def loss(log_eta: float) -> float:
-        with flint.ctx.workprec(_BITS):
+        with working_precision(_BITS):
             return -float(at(min(math.exp(log_eta), 0.5)))
 
     ends = (math.log(0.01 / math.sqrt(users)), math.log(0.5))
@@ -224,7 +225,7 @@ def le_cam_failure(users: int, error: Number, epsilon: Number, delta: Number = 0
 
 def _two_priors(n: int, error: Fraction, epsilon: Fraction, delta: Fraction, eta: Fraction) -> flint.arb:
     bits = n.bit_length()
-    with flint.ctx.workprec(flint.ctx.prec + bits):
+    with working_precision(working_bits() + bits):
         p, q = response(epsilon)
         shift = ball(eta) * (p - q)
         ends = [binomial_upper(n, flint.arb(0.5) + sign * shift, n // 2 + 1) for sign in (1, -1)]

@@ -11,6 +11,7 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.log_concave import log_binomial_coefficient
+from ldpaudit.working_precision import working_bits, working_precision
 
 
 def risks(n: int, epsilon: Fraction, last: int) -> list[flint.arb]:
@@ -51,7 +52,7 @@ def _sum_law(ones: int, zeros: int, p: flint.arb, q: flint.arb) -> Iterator[flin
 
 
 def _coefficient(n: int, k: int) -> flint.arb:
-    with flint.ctx.workprec(flint.ctx.prec + 2 * n.bit_length() + 16):
+    with working_precision(working_bits() + 2 * n.bit_length() + 16):
         value = log_binomial_coefficient(n, k).exp()
     return +value
 

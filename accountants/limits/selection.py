@@ -25,6 +25,7 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import first
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, require_delta, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 _BITS = 128
 """Precision at which a number of users is accepted or refused; what is not decided is accepted, so that the bound is valid."""
@@ -65,7 +66,7 @@ def selection_users(candidates: int, named: Number, epsilon: Number, delta: Numb
         raise ValueError(f"selection_users needs 0 < named < 1, got {named}")
 
     def enough(n: int) -> bool:
-        with flint.ctx.workprec(_BITS):
+        with working_precision(_BITS):
             wanted = ball(Fraction(named)) * _log2(flint.arb(2 * candidates)) - 1
             return not wanted > n * _information(n, candidates, Fraction(epsilon), Fraction(delta), shuffled)
 

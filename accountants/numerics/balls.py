@@ -1,4 +1,4 @@
-"""Balls: real numbers enclosed at the precision of ``flint.ctx``."""
+"""Balls: real numbers enclosed at the working precision."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import flint
+
+from ldpaudit.working_precision import working_bits
 
 Probability: TypeAlias = Fraction | int | flint.arb
 """An exact rational, or a ball where the probability is transcendental."""
@@ -30,7 +32,7 @@ def ceil(value: flint.arb) -> int:
 def _integer(value: flint.arb) -> int:
     found = value.unique_fmpz()
     if found is None:
-        raise ArithmeticError(f"rounding a ball needs an end that is an integer, got {value} at {flint.ctx.prec} bits")
+        raise ArithmeticError(f"rounding a ball needs an end that is an integer, got {value} at {working_bits()} bits")
     return int(found)
 
 

@@ -19,6 +19,7 @@ import math
 import flint
 
 from ldpaudit.accountants.numerics.balls import between
+from ldpaudit.working_precision import working_bits, working_precision
 
 _GUARD = 16
 """Bits beyond the precision at which the window ends: the density there is below ``2**-(prec + 32)``, and what lies
@@ -37,19 +38,19 @@ about half a term per bit is needed. With 0.1 or 0.5 the time at n = 1e4 to 1e9 
 
 def near_the_mode(n: int, mean: float, sigma: float, k: int) -> bool:
     """Whether the integral is the quicker method for a tail that starts at k, and its window lies within the law."""
-    near = sigma > _WIDE and abs(k - mean) < _NEAR * flint.ctx.prec * sigma
+    near = sigma > _WIDE and abs(k - mean) < _NEAR * working_bits() * sigma
     return near and _reach() * sigma < _NARROW * min(mean, n - mean)
 
 
 def _reach() -> float:
     """Standard deviations beyond which a normal density is negligible at this precision."""
-    return math.sqrt(2 * math.log(2) * (flint.ctx.prec + 2 * _GUARD)) + 1
+    return math.sqrt(2 * math.log(2) * (working_bits() + 2 * _GUARD)) + 1
 
 
 def beta_factor(n: int, p: flint.arb, q: flint.arb, k: int, sigma: float) -> flint.arb:
     """P[X >= k] / P[X = k] for X ~ Bin(n, p) and k above the mean; `sigma` is about the law's standard deviation."""
-    reach, bits = flint.arb(_reach()), flint.ctx.prec
-    with flint.ctx.workprec(bits + 2 * n.bit_length()):
+    reach, bits = flint.arb(_reach()), working_bits()
+    with working_precision(bits + 2 * n.bit_length()):
         width = flint.arb(sigma / n)  # any width is valid, if it is the same number everywhere
         left, right = width / p, width / q
         coefficients, error = _exponent(n, k, left, right, reach)
@@ -84,7 +85,7 @@ def _exponent(
         power += 1
         # Both series' terms are at most step**j / j each, k - 1 and n - k times.
         rest = n * step**power / (power * (1 - step))
-        if rest < flint.arb(2) ** -flint.ctx.prec or power > flint.ctx.prec:
+        if rest < flint.arb(2) ** -working_bits() or power > working_bits():
             return coefficients, rest.upper()
 
 

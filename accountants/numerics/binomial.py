@@ -22,6 +22,7 @@ from ldpaudit.accountants.numerics.log_concave import (
     times_log,
 )
 from ldpaudit.errors import Unsupported
+from ldpaudit.working_precision import working_bits, working_precision
 
 _SPARE_BITS = 16
 """Of the guard bits, those that the continued fraction may lose to rounding before it stops; with 8 or 24 neither time
@@ -85,7 +86,7 @@ def _binomial_pmf(n: int, p: Probability, q: Probability, k: int) -> flint.arb:
         return flint.arb(0)
     if p == 0 or q == 0:  # an inexact ball is equal to nothing
         return flint.arb(int(k == (n if q == 0 else 0)))
-    with flint.ctx.workprec(flint.ctx.prec + cancelling_bits(n, p, q)):
+    with working_precision(working_bits() + cancelling_bits(n, p, q)):
         value = (log_binomial_coefficient(n, k) + times_log(k, p) + times_log(n - k, q)).exp()
     return +value
 
@@ -101,7 +102,7 @@ def _binomial_upper(n: int, p: Probability, q: Probability, k: int) -> flint.arb
         return 1 - _binomial_upper(n, q, p, n - k + 1)
     sigma = math.sqrt(max(0.0, n * float(p) * float(q)))
     near = near_the_mode(n, n * float(p), sigma, k)
-    with flint.ctx.workprec(flint.ctx.prec + GUARD):
+    with working_precision(working_bits() + GUARD):
         factor = beta_factor(n, as_ball(p), as_ball(q), k, sigma) if near else _binomial_factor(n, p, q, k)
         value = _binomial_pmf(n, p, q, k) * factor
     return +value
@@ -122,7 +123,7 @@ def _binomial_factor(n: int, p: Probability, q: Probability, k: int) -> flint.ar
 
 def _expected_levels(distance: float) -> float:
     """Float estimate of the number of levels needed: the error falls like ``exp(-2 distance sqrt(2 levels))``."""
-    return (flint.ctx.prec * math.log(2) / (2 * max(distance, 1e-9))) ** 2 / 2 + 4
+    return (working_bits() * math.log(2) / (2 * max(distance, 1e-9))) ** 2 / 2 + 4
 
 
 def _fraction_factor(n: int, p: Probability, q: Probability, k: int, levels: float) -> flint.arb | None:
@@ -148,7 +149,7 @@ def _fraction_factor(n: int, p: Probability, q: Probability, k: int, levels: flo
         high = _convergent(n, probability, k, depth, flint.arb(1))
         factor = between(low, high)
         # Deeper levels narrow the distance of the two ends, not what rounding and a wide p have made of each.
-        if factor.rel_accuracy_bits() >= min(high.rel_accuracy_bits(), flint.ctx.prec - _SPARE_BITS) - 1:
+        if factor.rel_accuracy_bits() >= min(high.rel_accuracy_bits(), working_bits() - _SPARE_BITS) - 1:
             return as_ball(q) * factor
         depth *= 2
 
@@ -198,6 +199,6 @@ def binomial_window(n: int, p: flint.arb, q: flint.arb, bits: int) -> tuple[list
     below = above[:1]
     for j in range(center, low, -1):
         below.append(below[-1] * j / (odds * (n - j + 1)))
-    with flint.ctx.workprec(32):
+    with working_precision(32):
         outside = binomial_lower(n, p, low - 1, q) + binomial_upper(n, p, high + 1, q)
     return below[:0:-1] + above, low, outside

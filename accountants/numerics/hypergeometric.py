@@ -10,6 +10,7 @@ from functools import lru_cache
 import flint
 
 from ldpaudit.accountants.numerics.log_concave import GUARD, cancelling_bits, log_binomial_coefficient
+from ldpaudit.working_precision import working_bits, working_precision
 
 _SPARE = 48
 """Bits above the precision: term j is rounded down j times, so 2**24 terms lose less than 2**48 units together."""
@@ -43,16 +44,16 @@ def hypergeometric_pmf(population: int, marked: int, draws: int, k: int) -> flin
         return flint.arb(0)
     if least == most:
         return flint.arb(1)
-    with flint.ctx.workprec(flint.ctx.prec + cancelling_bits(population)):
+    with working_precision(working_bits() + cancelling_bits(population)):
         ways = log_binomial_coefficient(marked, k) + log_binomial_coefficient(population - marked, draws - k)
-        value = (ways - _log_samples(population, draws, flint.ctx.prec)).exp()
+        value = (ways - _log_samples(population, draws, working_bits())).exp()
     return +value
 
 
 @lru_cache(maxsize=64)
 def _log_samples(population: int, draws: int, bits: int) -> flint.arb:
     """Logarithm of the number of samples: one law is asked for many times."""
-    with flint.ctx.workprec(bits):
+    with working_precision(bits):
         return log_binomial_coefficient(population, draws)
 
 
@@ -67,7 +68,7 @@ def hypergeometric_tail(population: int, marked: int, draws: int, k: int) -> tup
     left = population - marked - draws
     if not max(0, -left) < k <= min(draws, marked):
         return flint.arb(int(k <= max(0, -left))), hypergeometric_pmf(population, marked, draws, k)
-    with flint.ctx.workprec(flint.ctx.prec + GUARD):
+    with working_precision(working_bits() + GUARD):
         point = hypergeometric_pmf(population, marked, draws, k)
         if k * population > draws * marked:
             value = point * _urn_factor(marked, draws, left, k)
@@ -105,7 +106,7 @@ def _urn_factor(marked: int, draws: int, left: int, k: int) -> flint.arb:
     flint.arb
         At the current precision.
     """
-    bits = flint.ctx.prec + _SPARE
+    bits = working_bits() + _SPARE
     term = total = 1 << bits
     above, below, done = (marked - k) * (draws - k), (k + 1) * (left + k + 1), 0
     if above > below:
@@ -120,7 +121,7 @@ def _urn_factor(marked: int, draws: int, left: int, k: int) -> flint.arb:
         above, below = (marked - j) * (draws - j), (j + 1) * (left + j + 1)
         # Every ratio from here on is at most this one.
         rest = (term + done) * above // (below - above) + 1 if above < below else total
-        if above == 0 or rest < total >> flint.ctx.prec:
+        if above == 0 or rest < total >> working_bits():
             return _scaled(total, done * done + (rest if above else 0), bits)
         check += 8 + check // 8
     return _scaled(total, done * done, bits)

@@ -7,8 +7,8 @@ A tail of a log-concave law is its first term times a *factor*, and nothing unde
 Ratios fall, so the remainder after some terms is at most geometric.
 
 Parameters are exact integers, and probabilities are rationals or balls. The relative width of a ball is multiplied by
-up to `n`: a transcendental probability needs ``n.bit_length()`` bits more than the result. Results are at the precision
-of ``flint.ctx``.
+up to `n`: a transcendental probability needs ``n.bit_length()`` bits more than the result. Results are at the
+working precision.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, between
+from ldpaudit.working_precision import working_bits
 
 GUARD = 24
 """Bits above those that cancel: rounding costs a unit per term, and the sums here have fewer than 2**24 terms."""
@@ -43,7 +44,7 @@ def log_binomial_coefficient(n: int, k: int) -> flint.arb:
 
 def expected_terms(sigma: float, distance: float) -> float:
     """Float estimate of the terms that a tail's series needs, `distance` standard deviations out."""
-    nats = flint.ctx.prec * math.log(2)
+    nats = working_bits() * math.log(2)
     return sigma * nats / (distance / 2 + math.sqrt(distance * distance / 4 + nats / 2))
 
 
@@ -66,7 +67,7 @@ def series_factor(ratio: Callable[[int], flint.arb], last: int, first: int = 0) 
     """
     term = total = flint.arb(1)
     j, check = 0, 8
-    epsilon = flint.arb(2) ** -flint.ctx.prec
+    epsilon = flint.arb(2) ** -working_bits()
     while j < last:
         for step in range(first + j, first + min(check, last)):
             term *= ratio(step)

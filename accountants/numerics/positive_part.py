@@ -19,16 +19,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self, TypeAlias
 
 import flint
 import numpy as np
 
 from ldpaudit.accountants.numerics.balls import between
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.fourier_nodes import chosen_nodes
 from ldpaudit.accountants.numerics.fourier_tail import Pairs
 from ldpaudit.accountants.numerics.saddle import Tilt
+from ldpaudit.working_precision import working_bits, working_precision
 
 PointMass: TypeAlias = tuple[flint.arb, flint.arb]
 """(value, probability) of a discrete law."""
@@ -126,7 +127,7 @@ class Contour:
     def _tilt(atoms: Sequence[PointMass], n: int) -> Tilt:
         return Tilt(np.array([float(v) for v, _ in atoms]), np.array([float(p.log()) for _, p in atoms]), n)
 
-    @cached_property
+    @cached
     def _weights(self) -> list[flint.arb]:
         return [p * (self.saddle * v).exp() for v, p in self.atoms]
 
@@ -142,7 +143,7 @@ class Contour:
         allowed = tolerance * max(tilt.integral(self.saddle, h), 0.0) / 16
         pairs = Pairs.of(tilt.values, tilt.tilted(self.saddle), self.n)
         nodes, left_out = chosen_nodes(pairs, h, self.saddle, allowed)
-        with flint.ctx.workprec(flint.ctx.prec + 16):
+        with working_precision(working_bits() + 16):
             scale = sum(self._weights, flint.arb(0))
             laws = [(v, w / scale) for (v, _), w in zip(self.atoms, self._weights, strict=True)]
             error = _aliasing(self.atoms, scale, self.n, self.saddle, h, a) + flint.arb(left_out)

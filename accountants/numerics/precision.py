@@ -11,6 +11,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.working_precision import working_precision
 
 MOST_BITS = 1 << 11
 """Bits of the last attempt by default: a value whose arithmetic cancels by more stays wide, it does not become
@@ -61,7 +62,7 @@ def narrow(
     """
     result = Enclosure(-math.inf, math.inf, rigour, source)
     for precision in precisions(bits, most):
-        with flint.ctx.workprec(precision):
+        with working_precision(precision):
             found = value()
             if found is not None:
                 result = Enclosure.of(found, rigour=rigour, source=source)
@@ -85,7 +86,7 @@ promise."""
 def at_most(value: Callable[[], flint.arb | None], limit: Fraction) -> bool | None:
     """Whether a number is at most the limit; None where 4096 bits do not decide, as in a tie."""
     for precision in precisions(_FIRST_DECIDING, _LAST_DECIDING):
-        with flint.ctx.workprec(precision):
+        with working_precision(precision):
             found, bound = value(), ball(limit)
             if found is not None and not found.overlaps(bound):
                 return bool(found < bound)

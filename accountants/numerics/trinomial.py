@@ -15,6 +15,7 @@ import flint
 
 from ldpaudit.accountants.numerics.log_concave import series_factor
 from ldpaudit.accountants.numerics.search import bisect
+from ldpaudit.working_precision import working_bits, working_precision
 
 Masses: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
 """p, w and q: each above 0, with sum 1."""
@@ -63,7 +64,7 @@ def _mode(total: int, index: int, odds: float) -> int:
 def _term(total: int, pluses: int, minuses: int, masses: Masses) -> flint.arb:
     rest = total - pluses - minuses
     p, w, q = masses
-    with flint.ctx.workprec(flint.ctx.prec + 2 * total.bit_length() + 16):
+    with working_precision(working_bits() + 2 * total.bit_length() + 16):
         ways = flint.arb(total + 1).lgamma()
         for count in (pluses, minuses, rest):
             ways -= flint.arb(count + 1).lgamma()

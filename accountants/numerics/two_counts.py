@@ -24,6 +24,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, between, ceil, floor
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf
+from ldpaudit.working_precision import working_precision
 
 _LEFT_OUT = 2.0**-44
 """Share of the sum that may be left out above the last term, and below the first: a relative width of 6e-14 each, below
@@ -74,7 +75,7 @@ class TwoCounts:
 
     def _summed(self, term: Callable[[_Walk], flint.arb]) -> flint.arb:
         """Mean of a term that grows with A and is at most alpha A, for alpha >= 1."""
-        with flint.ctx.workprec(_PRECISION):
+        with working_precision(_PRECISION):
             if self._least > self.trials:
                 return flint.arb(0)
             for start in sorted({self._start(reach) for reach in _REACHES}, reverse=True):

@@ -16,13 +16,12 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from typing import TypeAlias
 
-import flint
-
 from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.pld.exact import ExactPLD, Line, symmetric_pair
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.profile import PrivacyProfile
+from ldpaudit.working_precision import working_precision
 
 POINTS = 256
 """Points at which a curve is evaluated. With 128 an epsilon of 40 Laplace reports is known to 9e-6 instead of 4e-6,
@@ -105,13 +104,13 @@ def _last(profile: PrivacyProfile) -> float:
 
 def _above(epsilon: float) -> Fraction:
     """A rational alpha just at or above e**epsilon, where delta is at most that at epsilon."""
-    with flint.ctx.workprec(128):
+    with working_precision(128):
         return Fraction(round_up(ball(Fraction(epsilon)).exp()))
 
 
 def _ends(profile: PrivacyProfile, alpha: Fraction) -> tuple[Fraction, Fraction]:
     """Lower and upper end of delta at the logarithm of alpha."""
-    with flint.ctx.workprec(160):
+    with working_precision(160):
         log = ball(alpha).log() * _FINE
         below, above = floor(log), ceil(log)
     low, high = profile.delta(Fraction(above, _FINE)).low, profile.delta(Fraction(max(below, 0), _FINE)).high

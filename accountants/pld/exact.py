@@ -15,13 +15,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from typing import Self, TypeAlias
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.distribution import GuaranteePLD, Loss, PrivacyLossDistribution
 
 Atom: TypeAlias = tuple[Fraction, Fraction]
@@ -104,12 +104,12 @@ class ExactPLD(PrivacyLossDistribution):
             return self
         return ExactPLD.of([*((mass, mass / ratio) for ratio, mass in self.atoms), (self.infinite, Fraction(0)), (p, q)])
 
-    @cached_property
+    @cached
     def ratios(self) -> tuple[Fraction, ...]:
         """The likelihood ratios above 1, decreasing."""
         return tuple(ratio for ratio, _ in self.atoms if ratio > 1)
 
-    @cached_property
+    @cached
     def events(self) -> tuple[Atom, ...]:
         """(P, Q) of the events {likelihood ratio >= r}, for each r of `ratios`; infinite losses are in every event."""
         found, p, q = [], self.infinite, Fraction(0)

@@ -22,6 +22,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 PRECISION = 128
 """Bits of the first attempt, doubled until the enclosure is two neighbouring floats; 53 plus what usual masses
@@ -36,7 +37,7 @@ def log_fraction(value: Fraction, source: str, rigour: Rigour = Rigour.EXACT) ->
     if value == 1:
         return Enclosure(0.0, 0.0, rigour, source)
     precision = PRECISION + value.numerator.bit_length() + value.denominator.bit_length()
-    with flint.ctx.workprec(precision):
+    with working_precision(precision):
         return Enclosure.of(ball(value).log(), rigour=rigour, source=source)
 
 

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, floor
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.lattice import LatticePLD, as_mass
 
 _WIDTH = 4.5
@@ -76,19 +76,19 @@ class HockeyStick:
     def _scale(self, epsilon: flint.arb) -> flint.arb:
         return (self.log_total - self._tilt * epsilon).exp()
 
-    @cached_property
+    @cached
     def _tilt(self) -> flint.arb:
         return ball(self.law.tilt)
 
-    @cached_property
+    @cached
     def _step(self) -> flint.arb:
         return self.law.step.ball()
 
-    @cached_property
+    @cached
     def _end(self) -> int:
         return self.law.start + len(self.law.masses)
 
-    @cached_property
+    @cached
     def _tail_sums(self) -> list[tuple[flint.arb, flint.arb]]:
         """Sums of all masses from an index on, weighted at the rates lambda and lambda + 1; the last index first."""
         slow, fast = (-self._tilt * self._step).exp(), (-(self._tilt + 1) * self._step).exp()

@@ -24,6 +24,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.pld.distribution import Loss
+from ldpaudit.working_precision import working_precision
 
 BITS = 88
 """Binary digits of a mass. With 72 an epsilon of 1e5 weak runs is known to 2e-3 instead of 2e-5, in 14 % less time;
@@ -190,7 +191,7 @@ def place(points: Sequence[Point], step: Loss, tilt: Fraction, outside: flint.ar
     LatticePLD
         It dominates the given law.
     """
-    with flint.ctx.workprec(BITS + 40):
+    with working_precision(BITS + 40):
         width, rate = step.ball(), ball(tilt)
         found: dict[int, flint.arb] = defaultdict(flint.arb)
         whole = -(-width).expm1()

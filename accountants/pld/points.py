@@ -7,12 +7,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_window
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.trinomial import beyond, descending, reach
 from ldpaudit.accountants.pld.distribution import PrivacyLossDistribution
 from ldpaudit.accountants.pld.lattice import Point
@@ -41,23 +41,23 @@ class Tilted:
     law: PrivacyLossDistribution
     tilt: Fraction
 
-    @cached_property
+    @cached
     def losses(self) -> tuple[flint.arb, ...]:
         """Finite losses, decreasing."""
         return self.law.loss_balls()
 
-    @cached_property
+    @cached
     def _weights(self) -> tuple[flint.arb, ...]:
         rate = ball(self.tilt)
         pairs = zip(self.law.masses(), self.losses, strict=True)
         return tuple(mass * (rate * loss).exp() for mass, loss in pairs)
 
-    @cached_property
+    @cached
     def total(self) -> flint.arb:
         """The normalizing constant Z, by which the tilted masses are divided."""
         return sum(self._weights, flint.arb(0))
 
-    @cached_property
+    @cached
     def masses(self) -> tuple[flint.arb, ...]:
         """Tilted masses, which sum to 1."""
         return tuple(weight / self.total for weight in self._weights)

@@ -14,6 +14,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import close_in, depth
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 EXACT = 1e-9
 """Relative width up to which an enclosure is called exact: the slack to which claims are read."""
@@ -48,7 +49,7 @@ class SearchedProfile(PrivacyProfile):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """Relative width below 1e-9; infinite where delta is below the infinite-loss mass."""
         goal = Fraction(require_delta(delta))
-        with flint.ctx.workprec(256):
+        with working_precision(256):
             limit = self.infinite_loss_mass()
             if ball(goal) < limit:
                 return Enclosure(math.inf, math.inf, self.level, self.source)

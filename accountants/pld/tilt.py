@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.search import bisect
 from ldpaudit.accountants.pld.distribution import Groups
 
@@ -36,7 +36,7 @@ class Moments:
 
     groups: Groups
 
-    @cached_property
+    @cached
     def _arrays(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64], int]]:
         """Losses, decreasing, logarithms of their masses, and the number of runs."""
         found = []

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import floor
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.distribution import ZERO, Groups, Loss, infinite_mass
 from ldpaudit.accountants.pld.hockey_stick import HockeyStick
 from ldpaudit.accountants.pld.lattice import LatticePLD, Point, exactly, place
@@ -48,17 +49,17 @@ class TotalLoss:
     groups: Groups
     points: int | None = None
 
-    @cached_property
+    @cached
     def infinite(self) -> flint.arb:
         """Infinite-loss mass, at the precision of the first call."""
         return infinite_mass(self.groups)
 
-    @cached_property
+    @cached
     def moments(self) -> Moments:
         """Float estimates; of the laws that have a loss."""
         return Moments(tuple((law, times) for law, times in self.groups if law.has_loss))
 
-    @cached_property
+    @cached
     def _made(self) -> dict[Fraction, HockeyStick]:
         return {}
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import round_up
+from ldpaudit.working_precision import working_precision
 
 PRECISION = 72
 """Bits for the masses of chords, 19 more than a float: differences of neighbouring values cancel by some bits."""
@@ -49,7 +50,7 @@ class Chords:
     @classmethod
     def above(cls, points: Sequence[tuple[int, float]], total: float, step: Fraction) -> Chords:
         """The law whose profile is the chords through the points, by increasing index, and through (c = 0, `total`)."""
-        with flint.ctx.workprec(PRECISION):
+        with working_precision(PRECISION):
             nodes = [(i, (ball(step) * i).exp(), value) for i, value in points]
             atoms: list[tuple[int, float, flint.arb]] = []
             infinite = nodes[-1][2]

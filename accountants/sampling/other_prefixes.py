@@ -39,6 +39,7 @@ from ldpaudit.accountants.numerics.binomial import binomial_pmf
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_pmf
 from ldpaudit.accountants.sampling.largest_slope import largest_slope
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
+from ldpaudit.working_precision import working_precision
 
 _PRECISION = 64
 """Bits. Measured on seven settings from 36 users to 1e8: 256 bits tighten no bound by more than 2e-10 nats."""
@@ -103,7 +104,7 @@ def verge_leak(sampling: FixedBatch, threshold: int, kappa: flint.arb) -> flint.
         return mean
     total, k = _verge(sampling, threshold), float(kappa)
     x = _best(total, lambda x: np.where(x <= k, 0.0, np.log(k / x) + x / k - 1) - x)
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         exact = flint.arb(x)
         log_factor = flint.arb(0) if exact <= kappa else (kappa / exact).log() + exact / kappa - 1
         bound = (_log_moment(total, x) - exact + log_factor.max(flint.arb(0))).exp()
@@ -177,7 +178,7 @@ def _critical(sampling: FixedBatch, threshold: int) -> Sum:
 def _chernoff(total: Sum, above: float) -> flint.arb:
     """Upper bound of P[sum > above]."""
     x = _best(total, lambda x: -x * above)
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         return flint.arb(1).min((_log_moment(total, x) - flint.arb(x) * flint.arb(above)).exp())
 
 
@@ -242,7 +243,7 @@ def _peaks(places: Row, values: Row) -> Row:
 def _log_moment(total: Sum, x: float) -> flint.arb:
     """Logarithm of the bound of E exp(x sum)."""
     n, d = total.users, total.draws
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         chance = binomial_pmf(n, ball(d) / n, d)
         slope, level = flint.arb(x) * ball(total.slope), flint.arb(x) * ball(total.level)
         return n * largest_slope(n, d, total.votes, slope, level) - chance.log()

@@ -16,6 +16,7 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, worst_holders
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
+from ldpaudit.working_precision import working_precision
 
 LARGEST_BATCH = 200
 """Largest batch for which these data sets are evaluated: the polynomials have as many coefficients. Beyond it the lower bound
@@ -90,7 +91,7 @@ def _silent(
 ) -> tuple[flint.arb, flint.arb]:
     """Probabilities that nothing is released, with the new user and without; c does not matter to them."""
     n, m, q = sampling.users, sampling.batch, sampling.rate
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         rest = _rest(sampling, threshold, data, n)
         own = _ways(data.holders, threshold - 1, n, m)
         none = _coefficient(own, rest, m) / _coefficient_of_all(n, m, n, m)
@@ -132,7 +133,7 @@ def _coefficient(one: flint.arb_poly, other: flint.arb_poly, k: int) -> flint.ar
 @lru_cache(maxsize=16)
 def _coefficient_of_all(population: int, draws: int, users: int, batch: int) -> flint.arb:
     """The number of samples, in the same units: times t**draws."""
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         return _ways(population, draws, users, batch)[draws]
 
 

@@ -16,6 +16,7 @@ import flint
 from ldpaudit.accountants.sampling.thresholded import Sampling, worst_holders
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
 
 _PRECISION = 80
 """Bits: more than the 53 of the estimate, so that rounding does not decide its last steps."""
@@ -43,7 +44,7 @@ def prefix_inverse(sampling: Sampling, threshold: int, delta: Number, neighbours
         return 0.0
     rate, goal = float(sampling.rate), float(delta)
     start = _first(threshold, math.log(rate) - math.log(goal)) * rate
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         found = growth_at(lambda growth: _cost(sampling, threshold, growth, neighbours), goal, rate, start)
     return math.log1p(found) if math.isfinite(found) else 0.0
 

@@ -30,6 +30,7 @@ from ldpaudit.accountants.sampling.other_prefixes import verge_tail, verge_tail_
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, Sampling, revealed, single_prefix, worst_holders
 from ldpaudit.enclosure import round_up
 from ldpaudit.neighbours import Neighbours
+from ldpaudit.working_precision import working_precision
 
 _STEPS = 256
 """Grid points up to the epsilon that is asked for. Measured on four settings of 10^4 to 10^8 users and 3 or 10 rounds:
@@ -147,7 +148,7 @@ def rounds_high(sampling: Sampling, threshold: int, rounds: int, epsilon: Fracti
     Curve
         At most 1.
     """
-    with flint.ctx.workprec(PRECISION):
+    with working_precision(PRECISION):
         silence = -ball(1 - sampling.rate).log()
         width = max(epsilon, Fraction(round_up(silence)))
         step = Fraction(width) / _STEPS
@@ -240,7 +241,7 @@ def _rarest_common(sampling: Sampling, threshold: int, rounds: int, c: flint.arb
     ratio: float = max(mean / start, 4.0) ** 0.125
 
     def cost(w: int) -> float:
-        with flint.ctx.workprec(53):
+        with working_precision(53):
             passes = float(sampling.release(w - 1, threshold)[0].mid())
             common = float(revealed(sampling, threshold, c.mid(), w).mid())
             most = float(single_prefix(sampling, threshold, c.mid())[0].mid())

@@ -18,8 +18,6 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import flint
-
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
@@ -27,6 +25,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Shuffle, Subsample
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 _PRECISION = 192
 """Bits: far more than a float's 53, and expm1 and log1p keep relative accuracy."""
@@ -111,7 +110,7 @@ class SubsampledProfile(PrivacyProfile):
     def _ends(epsilon: Number, rate: Fraction) -> tuple[float, float]:
         if math.isinf(epsilon):
             return math.inf, math.inf
-        with flint.ctx.workprec(_PRECISION):
+        with working_precision(_PRECISION):
             value = (ball(Fraction(epsilon)).expm1() * ball(rate)).log1p()
         return max(round_down(value), 0.0), round_up(value)
 

@@ -18,6 +18,7 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis, require
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 _PRECISION = 192
 """Bits: beyond a float's 53, enough for what the exponentials below lose and for the last digit of their enclosures."""
@@ -148,7 +149,7 @@ def triehh_corollary_2(users: int, threshold: int, levels: int, epsilon: Number)
     require_epsilon(epsilon)
     if not epsilon > 0:
         raise ValueError("TrieHH, Corollary 2 needs epsilon > 0, got 0")
-    with flint.ctx.workprec(_PRECISION + users.bit_length()):
+    with working_precision(_PRECISION + users.bit_length()):
         batch = users * -(-ball(Fraction(epsilon) / levels)).expm1() / threshold
         return int(batch.lower().floor().fmpz())
 
@@ -191,7 +192,7 @@ def sample_and_threshold(coin: Number, epsilon: Number, threshold: int) -> Enclo
         raise ValueError(f"sample-and-threshold needs 0 < s < 1, got s={s}")
     if threshold < 1:
         raise ValueError(f"sample-and-threshold needs tau >= 1, got tau={threshold}")
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         back = (-ball(Fraction(epsilon))).exp()
         if not back <= ball(1 - s):
             raise ValueError(f"sample-and-threshold needs s <= 1 - exp(-epsilon), got s={s}, epsilon={epsilon}")

@@ -34,6 +34,7 @@ from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_pmf, hypergeometric_tail
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_bits, working_precision
 
 _GUARD = 48
 """Bits beyond the current precision for e**epsilon: subtracting 1 cancels no more than these for an epsilon above 2**-48."""
@@ -307,5 +308,5 @@ def revealed(sampling: Sampling, threshold: int, c: flint.arb, least: int) -> fl
 
 def exp_ball(epsilon: Number) -> flint.arb:
     """e**epsilon, more precise than the current precision by `_GUARD` bits."""
-    with flint.ctx.workprec(flint.ctx.prec + _GUARD):
+    with working_precision(working_bits() + _GUARD):
         return ball(Fraction(epsilon)).exp()

@@ -46,6 +46,7 @@ from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 _PRECISION = 128
 """Bits of the upper bounds, whose own looseness is far above their rounding."""
@@ -202,7 +203,7 @@ class ThresholdProfile(PrivacyProfile):
     def _others(self, epsilon: Fraction) -> tuple[flint.arb, OtherPrefixes] | None:
         if not isinstance(self.base, FixedBatch):
             return None
-        with flint.ctx.workprec(_PRECISION):
+        with working_precision(_PRECISION):
             return worst_other_prefixes(self.base, self.threshold, exp_ball(epsilon), self.neighbours)
 
     def worst_case(self, epsilon: Number) -> WorstCase | None:
@@ -212,7 +213,7 @@ class ThresholdProfile(PrivacyProfile):
             known_value = WorstCase((self.threshold - 1,), None, "the user's prefix of length 1 is released")
             return known_value if trivial else None
         eps = Fraction(require_epsilon(epsilon)) if math.isfinite(epsilon) else _HUGE
-        with flint.ctx.workprec(_PRECISION):
+        with working_precision(_PRECISION):
             c = exp_ball(eps)
             value, holders = rounds_low(self.base, self.threshold, self.rounds, c, self.neighbours)
             known = [(value, WorstCase(holders, None, f"the user's prefix of length {len(holders)} is released"))]
@@ -233,7 +234,7 @@ class ThresholdProfile(PrivacyProfile):
             return added_at(max(0.0, round_down(epsilon)))
 
         eps = min(Fraction(epsilon), _HUGE) if math.isfinite(epsilon) else _HUGE
-        with flint.ctx.workprec(_PRECISION):
+        with working_precision(_PRECISION):
             c = exp_ball(eps)
             # A user who is never sampled leaves no trace.
             limit = round_up(1 - ball(1 - self.base.rate) ** self.rounds)
@@ -337,7 +338,7 @@ class ThresholdProfile(PrivacyProfile):
             reached, before, _ = rounds_event(self.base, self.threshold, self.rounds, 1 + growth, self.neighbours)
             return (reached - before - growth * before).mid(), before.mid()
 
-        with flint.ctx.workprec(_PRECISION):
+        with working_precision(_PRECISION):
             growth = growth_at(cost, float(delta), rate, math.expm1(min(max(alone, rate * 1e-3), 1.0)))
         return math.log1p(growth)
 
@@ -355,7 +356,7 @@ def _one_level_high(sampling: Sampling, threshold: int, epsilon: float) -> float
     own = prefix_cost(sampling, threshold, epsilon)
     if not isinstance(sampling, FixedBatch):
         return own.high
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         q = ball(sampling.rate)
         kappa = (1 + ball(Fraction(epsilon)).expm1() / q).min(flint.arb(10) ** 250)
         leak = verge_leak(sampling, threshold, kappa)

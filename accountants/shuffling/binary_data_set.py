@@ -23,12 +23,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Self
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between, floor
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.errors import Unsupported
 
 _NATS = 80.0
@@ -55,18 +55,18 @@ class TiltedResponse:
     p: Fraction
     exp_epsilon: flint.arb
 
-    @cached_property
+    @cached
     def weights(self) -> tuple[flint.arb, flint.arb]:
         """u and v."""
         truth, lie = ball(self.p), ball(1 - self.p)
         return truth - self.exp_epsilon * lie, self.exp_epsilon * truth - lie
 
-    @cached_property
+    @cached
     def c(self) -> flint.arb:
         """Logarithm of the tilt; exactly 0 at epsilon 0."""
         return flint.arb(0) if self.exp_epsilon == 1 else (self.weights[1] / self.weights[0]).log()
 
-    @cached_property
+    @cached
     def heads(self) -> tuple[flint.arb, flint.arb]:
         """Tilted probability of a report "1" by one who holds 1, and by one who holds 0."""
         rho = self.c.exp()

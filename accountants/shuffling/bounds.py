@@ -26,6 +26,7 @@ from ldpaudit.accountants.shuffling.estimate import FloatEstimate, float_estimat
 from ldpaudit.accountants.shuffling.few_users import FewUsers
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.profile import DataSet
+from ldpaudit.working_precision import working_precision
 
 _AS_GOOD = 0.1
 """By how much a float estimate may mistake the logarithm of a data set's delta; tests/numerics hold it to some 1e-6 where
@@ -174,7 +175,7 @@ class BlanketBound:
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
-        with flint.ctx.workprec(precision(self.users)):
+        with working_precision(precision(self.users)):
             e = ball(epsilon).exp()
             rough = [blanket.delta(e, self.users, ROUGH) for blanket in self.blankets]
             least = max(round_down(value) for value in rough)
@@ -192,7 +193,7 @@ class BlanketBound:
 
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         """See `Bound`."""
-        with flint.ctx.workprec(precision(self.users)):
+        with working_precision(precision(self.users)):
             e = ball(epsilon).exp()
             if self.few is not None:  # its data sets contain the others
                 return self._few(self.few, e)
@@ -257,7 +258,7 @@ class BinaryBound:
 
     def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
-        with flint.ctx.workprec(precision(self.users)):
+        with working_precision(precision(self.users)):
             return attained(self.p, ball(epsilon).exp(), self.users)
 
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
@@ -269,7 +270,7 @@ class BinaryBound:
         t, others = _worst(self.p, epsilon, self.users, tolerance).t, self.users - 1
 
         def value(epsilon: Fraction, tolerance: float) -> flint.arb:
-            with flint.ctx.workprec(precision(self.users)):
+            with working_precision(precision(self.users)):
                 return TiltedResponse(self.p, ball(epsilon).exp()).value(t, others)
 
         return value
@@ -277,7 +278,7 @@ class BinaryBound:
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         """See `Bound`."""
         found = _worst(self.p, epsilon, self.users, tolerance)
-        with flint.ctx.workprec(precision(self.users)):
+        with working_precision(precision(self.users)):
             least = TiltedResponse(self.p, ball(epsilon).exp()).cutoff(found.t, self.users - 1)
         first, second = self.values
         pair = neighbours_of(self.values, {first: found.t, second: self.users - 1 - found.t})
@@ -286,7 +287,7 @@ class BinaryBound:
 
 @lru_cache(maxsize=256)
 def _worst(p: Fraction, epsilon: Fraction, users: int, tolerance: float) -> Worst:
-    with flint.ctx.workprec(precision(users)):
+    with working_precision(precision(users)):
         return worst(p, ball(epsilon).exp(), users, tolerance)
 
 

@@ -29,6 +29,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 TOLERANCE = 1e-10
 """Relative width aimed at."""
@@ -51,7 +52,7 @@ class Clones:
         """Divergence of the pair; exactly 0 from epsilon0 on."""
         if epsilon >= self.epsilon0:
             return flint.arb(0)
-        with flint.ctx.workprec(precision(users)):
+        with working_precision(precision(users)):
             return self.pair().delta(ball(Fraction(epsilon)).exp(), users, tolerance)
 
     def pair(self) -> Blanket:

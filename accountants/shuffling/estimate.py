@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-import flint
 import numpy as np
 
 from ldpaudit.accountants.numerics.balls import as_ball
 from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.accountants.shuffling.blanket import Blanket
+from ldpaudit.working_precision import working_precision
 
 FloatEstimate: TypeAlias = Callable[[float], float]
 """Epsilon to about the logarithm of delta; -inf where that is 0, and inf where floats do not suffice."""
@@ -25,7 +25,7 @@ _NO_SILENCE = 1e-12
 
 def float_estimate(blanket: Blanket, users: int) -> FloatEstimate:
     """Of `Blanket.delta`, for two users at least."""
-    with flint.ctx.workprec(_BITS):
+    with working_precision(_BITS):
         cells = [(as_ball(r1), as_ball(r2), as_ball(b)) for r1, r2, b in blanket.cells]
         rows = [(float(r1 - r2), float(r2), float(b)) for r1, r2, b in cells]
         logs = np.array([float(b.log()) for _, _, b in cells if not b == 0])

@@ -12,13 +12,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import comb
 from typing import Any, Self, TypeAlias
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.cached import cached
+from ldpaudit.working_precision import working_precision
 
 _MOST_ENTRIES = 10_000
 """Data sets times multisets of reports that are evaluated, over all tables: as many as 9 users of k-ary response have, whose
@@ -91,7 +92,7 @@ class FewUsers:
     def worst(self, exp_epsilon: flint.arb) -> tuple[flint.arb, tuple[Any, Any], dict[Any, int]]:
         """The largest divergence, user 1's two values, and how many of the others then hold each value."""
         best, pair, others = flint.arb(-1), (None, None), {}
-        with flint.ctx.workprec(_PRECISION):
+        with working_precision(_PRECISION):
             for each, tables in zip(self.reports, self._tables, strict=True):
                 for held, views in tables.items():
                     gains = (p - exp_epsilon * q for p, q in views)
@@ -101,10 +102,10 @@ class FewUsers:
                         others = dict(zip(each.values, held, strict=True))
         return best, pair, others
 
-    @cached_property
+    @cached
     def _tables(self) -> list[dict[Counts, list[tuple[flint.arb, flint.arb]]]]:
         """Per choice of values and data set of the others, both neighbours' probabilities of each view."""
-        with flint.ctx.workprec(_PRECISION):
+        with working_precision(_PRECISION):
             return [_table([[ball(p) for p in law] for law in each.laws], self.users) for each in self.reports]
 
 

@@ -30,6 +30,7 @@ from ldpaudit.accountants.pld.searched import EXACT, SearchedProfile
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 _FEW_TERMS, _MOST_TERMS = 8_000, 60_000
 """Numbers of terms. Up to the first the sum is preferred, for it is the narrower one (measured: 2,000 terms take as long as the
@@ -78,7 +79,7 @@ class HiddenTuple(SearchedProfile):
 
     def infinite_loss_mass(self) -> flint.arb:
         """Where nothing speaks for the other input, the first is certain."""
-        with flint.ctx.workprec(precision(self.messages + 1)):
+        with working_precision(precision(self.messages + 1)):
             p = ball(self.hit)
             if self.seen is Seen.EITHER:
                 return (p * (1 - p)) ** self.messages * (1 - p)
@@ -95,12 +96,12 @@ class HiddenTuple(SearchedProfile):
                 cells += [(zero, 1 - p, pure), (p, p, 1 - 2 * pure)]
             case Seen.SECOND:
                 cells += [(p, Fraction(1), p), (zero, zero, (1 - p) ** 2)]
-        with flint.ctx.workprec(precision(self.messages + 1)):
+        with working_precision(precision(self.messages + 1)):
             return Blanket.of(cells).delta(ball(epsilon).exp(), self.messages + 1, EXACT / 4)
 
     def total(self, epsilon: Fraction) -> flint.arb:
         """By `numerics.two_counts`."""
-        with flint.ctx.workprec(precision(self.messages + 1)):
+        with working_precision(precision(self.messages + 1)):
             return self._counts(epsilon).expectation() / ((self.messages + 1) * ball(self.hit))
 
     def exceeds(self, epsilon: Number) -> Enclosure:
@@ -108,7 +109,7 @@ class HiddenTuple(SearchedProfile):
 
         .. math:: \sum_n P[\mathrm{Bin}(M, p) = n - 1]\; P\bigl[\mathrm{Bin}(M+1, p) < e^{-\varepsilon} n\bigr]
         """
-        with flint.ctx.workprec(precision(self.messages + 1)):
+        with working_precision(precision(self.messages + 1)):
             found = self._counts(Fraction(epsilon)).chance() / ((self.messages + 1) * ball(self.hit))
         return Enclosure.of(found, rigour=self.level, source=self.source).clamp(0.0, 1.0)
 

@@ -27,6 +27,7 @@ from ldpaudit.accountants.numerics.binomial import binomial_pmf
 from ldpaudit.accountants.numerics.trinomial import beyond, descending, reach
 from ldpaudit.enclosure import Enclosure, Rigour, round_down
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 _NATS = (400.0, 100.0, 30.0)
 """Events rarer than e to minus this are left out: the first of the three that leaves at most `_MOST_EVENTS`."""
@@ -65,7 +66,7 @@ class SeveralTuples(PrivacyProfile):
         """From what the best event attains to 1."""
         if math.isinf(require_epsilon(epsilon)):
             return self._enclosed(flint.arb(0), 1.0)
-        with flint.ctx.workprec(_precision(self.messages)):
+        with working_precision(_precision(self.messages)):
             ratio, best = ball(Fraction(epsilon)).exp(), flint.arb(0)
             for p, q in _events(self):
                 best = best.max((p - ratio * q).lower())
@@ -74,7 +75,7 @@ class SeveralTuples(PrivacyProfile):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """From what the best event attains to infinity."""
         goal = Fraction(require_delta(delta))
-        with flint.ctx.workprec(_precision(self.messages)):
+        with working_precision(_precision(self.messages)):
             best = flint.arb(0)
             for p, q in _events(self):
                 if p > ball(goal) and q > 0:
@@ -92,7 +93,7 @@ def _precision(messages: int) -> int:
 @lru_cache(maxsize=64)
 def _events(s: SeveralTuples) -> list[tuple[flint.arb, flint.arb]]:
     """P and Q of every event that may be the best one."""
-    with flint.ctx.workprec(_precision(s.messages)):
+    with working_precision(_precision(s.messages)):
         own, d = s.own, s.replaced
         pure = ball(own * (1 - own))
         masses = (pure, 1 - 2 * pure, pure)

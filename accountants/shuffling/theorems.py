@@ -17,6 +17,7 @@ from ldpaudit.accountants.shuffling.blanket import precision
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, among
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, bracket, require_delta, require_epsilon
+from ldpaudit.working_precision import working_precision
 
 
 def efmrtt19(epsilon0: Number, users: int, delta: Number) -> Enclosure:
@@ -49,7 +50,7 @@ def efmrtt19(epsilon0: Number, users: int, delta: Number) -> Enclosure:
     _require(name, "0 < epsilon0 <= 1/2", 0 < epsilon0 <= Fraction(1, 2), epsilon0=epsilon0)
     _require(name, "n >= 1000", users >= 1000, users=users)
     _require(name, "0 < delta <= 1/100", 0 < delta <= Fraction(1, 100), delta=delta)
-    with flint.ctx.workprec(precision(users)):
+    with working_precision(precision(users)):
         value = 12 * ball(Fraction(epsilon0)) * (-ball(Fraction(delta)).log() / users).sqrt()
         return _at_most(value, f"{name}: 12 epsilon0 sqrt(log(1/delta)/n)")
 
@@ -85,7 +86,7 @@ def fmt21(epsilon0: Number, users: int, delta: Number) -> Enclosure:
     name = "Feldman, McMillan, Talwar 2021"
     _require(name, "0 < epsilon0", epsilon0 > 0, epsilon0=epsilon0)
     _require(name, "0 < delta < 1", 0 < delta < 1, delta=delta)
-    with flint.ctx.workprec(precision(users)):
+    with working_precision(precision(users)):
         most = (ball(users) / (16 * (2 / ball(Fraction(delta))).log())).log()
         fits = bool(ball(Fraction(epsilon0)) <= most)
         _require(name, "epsilon0 <= log(n / (16 log(2/delta)))", fits, epsilon0=epsilon0, users=users, delta=delta)
@@ -130,7 +131,7 @@ def bbgn19_hoeffding(epsilon0: Number, users: int, epsilon: Number, k: int | Non
     """
     name = "Balle et al. 2019, Hoeffding"
     _require_blanket(name, epsilon0, users, epsilon, k)
-    with flint.ctx.workprec(precision(users)):
+    with working_precision(precision(users)):
         e0, e = ball(Fraction(epsilon0)).exp(), ball(Fraction(epsilon)).exp()
         gamma = 1 / e0 if k is None else k / (e0 + k - 1)
         a, b = e - 1, (e + 1) * (e0 - 1 / e0 if k is None else (1 - gamma) * k)
@@ -172,7 +173,7 @@ def bbgn19_bennett(epsilon0: Number, users: int, epsilon: Number, k: int | None 
     name = "Balle et al. 2019, Bennett"
     _require_blanket(name, epsilon0, users, epsilon, k)
     _require(name, "epsilon < epsilon0", epsilon < epsilon0, epsilon=epsilon, epsilon0=epsilon0)
-    with flint.ctx.workprec(precision(users)):
+    with working_precision(precision(users)):
         e0, e = ball(Fraction(epsilon0)).exp(), ball(Fraction(epsilon)).exp()
         if k is None:
             gamma = 1 / e0
@@ -218,7 +219,7 @@ def bbgn19_gamma(k: int, users: int, epsilon: Number, delta: Number) -> Enclosur
     _require(name, "k >= 2 and n >= 2", k >= 2 and users >= 2, k=k, users=users)
     _require(name, "0 < epsilon <= 1", 0 < epsilon <= 1, epsilon=epsilon)
     _require(name, "0 < delta < 1", 0 < delta < 1, delta=delta)
-    with flint.ctx.workprec(precision(users)):
+    with working_precision(precision(users)):
         e = ball(Fraction(epsilon))
         log = (2 / ball(Fraction(delta))).log()
         gamma = (14 * k * log / ((users - 1) * e * e)).max(27 * k / ((users - 1) * e))
@@ -254,7 +255,7 @@ def stronger_clone_conjecture(epsilon0: Number, users: int, epsilon: Number) -> 
     source = "CONJECTURE: the stronger clone of Feldman, McMillan, Talwar 2022 (erratum)"
     if epsilon >= epsilon0:
         return Enclosure(0.0, 0.0, Rigour.FLOAT, source)
-    with flint.ctx.workprec(precision(users)):
+    with working_precision(precision(users)):
         e0 = ball(Fraction(epsilon0))
         value = among(e0, 2 / (1 + e0.exp())).delta(ball(Fraction(epsilon)).exp(), users, TOLERANCE)
         return Enclosure.of(value, rigour=Rigour.FLOAT, source=source).clamp(0.0, 1.0)

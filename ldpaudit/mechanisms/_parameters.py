@@ -8,6 +8,7 @@ import flint
 
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
 
 _GUARD_BITS = 64
 
@@ -78,7 +79,7 @@ def odds(epsilon: Number, weight: Fraction | int = 1, scale: Fraction = Fraction
     """
     target = positive("epsilon", epsilon) * scale
     bits = SIGNIFICANT_BITS + _GUARD_BITS + int(target * 3 / 2)  # the complement, e**-target, keeps its own 128 bits
-    with flint.ctx.workprec(bits + _GUARD_BITS):
+    with working_precision(bits + _GUARD_BITS):
         lie = flint.fmpq(Fraction(weight).numerator, Fraction(weight).denominator) * (-ball(target)).exp()
         p = 1 / (1 + lie)
         mantissa, exponent = p.lower().man_exp()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms._parameters import ball
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
+from ldpaudit.working_precision import working_precision
 
 _GUARD_BITS = 64
 
@@ -66,7 +67,7 @@ def dyadic(value: Callable[[], flint.arb]) -> Fraction:
     """
     bits = SIGNIFICANT_BITS + _GUARD_BITS
     for _ in range(5):
-        with flint.ctx.workprec(bits):
+        with working_precision(bits):
             found = value()
             if found.is_finite() and found.rel_accuracy_bits() >= SIGNIFICANT_BITS:
                 mantissa, exponent = found.upper().man_exp()

@@ -26,6 +26,7 @@ from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
 
 _CHUNK = 1 << 22
 """Noises that `run` draws at a time."""
@@ -207,7 +208,7 @@ def _printed(epsilon: Fraction, delta: Fraction, beta: Fraction, domain: int) ->
     """Trials, and the scale rounded up to a dyadic rational."""
     if not (0 < delta < 1 and 0 < beta < 1):
         raise ValueError(f"BucketHeavyHitter needs 0 < delta < 1 and 0 < beta < 1, got delta={delta}, beta={beta}")
-    with flint.ctx.workprec(2 * SIGNIFICANT_BITS):
+    with working_precision(2 * SIGNIFICANT_BITS):
         lines = ball(Fraction(12 * domain)).log() / flint.arb(2).log()
         tries, secret = -ball(beta).log(), -ball(delta).log()
         scale = _upper(8 * (lines * tries * secret).sqrt() / ball(epsilon))

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -17,6 +16,7 @@ from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._parameters import ball, integer, positive, probability
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, bernoulli
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
 
 _POWER_BITS = 256
 """Significant bits of the powers of alpha in the sampler; `_geometric` says what their rounding costs."""
@@ -56,7 +56,7 @@ class _TwoSided(Mechanism):
 
 def _exp_up(exponent: Fraction) -> Fraction:
     """``e**exponent``, rounded up to a dyadic rational."""
-    with flint.ctx.workprec(SIGNIFICANT_BITS):
+    with working_precision(SIGNIFICANT_BITS):
         mantissa, power = ball(exponent).exp().upper().man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(power)
 

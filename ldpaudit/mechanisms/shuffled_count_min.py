@@ -14,7 +14,6 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import NamedTuple, Self
 
-import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -26,6 +25,7 @@ from ldpaudit.mechanisms._parameters import ball, exact, integer, positive, prob
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
 
 NOTHING = -1
 """In a table of users' values: a place that holds none."""
@@ -398,7 +398,7 @@ def printed_gamma(epsilon: Number, delta: Number, users: int, rows: int, held: i
     small = exact(delta)
     if not 0 < small < 1:
         raise ValueError(f"a printed gamma needs 0 < delta < 1, got delta={delta}")
-    with flint.ctx.workprec(2 * SIGNIFICANT_BITS):
+    with working_precision(2 * SIGNIFICANT_BITS):
         lines = ball(Fraction(2 * rows * held) / small).log()
         # A float at or above it, exactly.
         return Fraction(round_up(90 * (rows * held) ** 2 * lines / (users * ball(positive("epsilon", epsilon)) ** 2)))

@@ -19,7 +19,6 @@ from functools import cache
 from operator import sub
 from typing import Any, Self, TypeAlias
 
-import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -29,6 +28,7 @@ from ldpaudit.mechanisms._kernels import members, random_members, random_members
 from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
 
 LARGEST_DOMAIN = 1 << 40
 _ALL_COUNTS = 1 << 24
@@ -329,7 +329,7 @@ def printed_rho(epsilon: Number, delta: Number, k: int) -> int:
     promise, failure = positive("epsilon", epsilon), exact(delta)
     if not (0 < failure < 1 and k >= 1):
         raise ValueError(f"ShuffledHadamard needs 0 < delta < 1 and k >= 1, got delta={delta}, k={k}")
-    with flint.ctx.workprec(256):
+    with working_precision(256):
         log = 1 + ball(k / (promise * failure)).log()
         mantissa, exponent = (36 * k * k * log / ball(promise * promise)).upper().man_exp()
     return max(1, math.ceil(int(mantissa) * Fraction(2) ** int(exponent)))

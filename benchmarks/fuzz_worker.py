@@ -1,0 +1,216 @@
+"""One process of the fuzz: it reads inputs as the command line does, and says what became of each."""
+
+from __future__ import annotations
+
+import faulthandler
+import io
+import os
+import re
+import resource
+import shutil
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from benchmarks.fuzz_kinds import KINDS, Kind
+
+MEMORY = 2 << 30
+"""Bytes of addresses that the process may have."""
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_CHANGES = {
+    "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.utime",
+    "shutil.rmtree", "shutil.move", "shutil.copyfile",
+}  # fmt: skip
+PATIENCE = 10.0
+"""Seconds that an input may take."""
+STACK = "stack"
+"""File in which a process that is about to lose patience writes where it is."""
+_USAGE = re.compile(r"\AUsage: ")
+_FRAME = re.compile(r'File "[^"]*/((?:ldpaudit|accountants|attacks|proofs)/[^"]*)", line \d+,? in (\S+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one input.
+
+    Parameters
+    ----------
+    verdict : str
+        ``rejected`` in one line, ``accepted``, or what should not be: ``traceback``, ``slow``, ``memory``, ``escape``,
+        ``odd`` for a message that is not one line.
+    what : str
+        The exception's class and message, or what else happened.
+    where : str
+        File and function that raised, where they are known.
+    """
+
+    verdict: str
+    what: str = ""
+    where: str = ""
+
+    @property
+    def fine(self) -> bool:
+        """Whether it is as it should be."""
+        return self.verdict in ("rejected", "accepted")
+
+    @property
+    def signature(self) -> str:
+        """The same for findings that are probably one."""
+        return re.sub(r"\d+", "0", f"{self.verdict} {self.where} {self.what if not self.where else self.what.split(':')[0]}")[:160]
+
+
+class Guard:
+    """Refuses, and remembers, every change of a file outside one folder while it watches; an audit hook of Python's."""
+
+    def __init__(self) -> None:
+        self.folder: str | None = None
+        self.escapes: list[str] = []
+        sys.addaudithook(self._hook)
+
+    def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.folder is None:
+            return
+        if event == "open":
+            path, _, flags = arguments
+            if not isinstance(path, str | bytes | os.PathLike) or not flags & _WRITES:
+                return
+        elif event in _CHANGES:
+            path = arguments[1] if event == "os.rename" else arguments[0]
+        else:
+            return
+        real = os.path.realpath(os.fsdecode(path))
+        if not f"{real}{os.sep}".startswith((self.folder + os.sep, os.devnull + os.sep, "/dev/shm/")):
+            self.escapes.append(f"{event} {real}")
+            raise PermissionError(13, "outside the output folder", real)
+
+    @contextmanager
+    def watching(self, folder: Path) -> Iterator[None]:
+        """Refuse changes outside a folder."""
+        self.escapes, self.folder = [], os.path.realpath(folder)
+        try:
+            yield
+        finally:
+            self.folder = None
+
+
+def work(connection: Connection, name: str, seed: int, numbers: Sequence[int], folder: Path) -> None:
+    """Read the inputs of one kind with these numbers, and send each number before, and the outcome after."""
+    _prepare(folder)
+    guard, kind = Guard(), KINDS[name]
+    made(kind, name, seed, numbers[0])  # what the seeds need is computed before the clock runs
+    connection.send(None)
+    with (folder / STACK).open("w") as stack:
+        for number in numbers:
+            connection.send(number)
+            faulthandler.dump_traceback_later(0.9 * PATIENCE, file=stack)
+            found = outcome(kind, made(kind, name, seed, number), folder, guard)
+            faulthandler.cancel_dump_traceback_later()
+            connection.send(found)
+
+
+def made(kind: Kind, name: str, seed: int, number: int) -> bytes:
+    """The input with this number, whoever makes it."""
+    return kind.make(Random(f"{seed} {name} {number}"))
+
+
+def _prepare(folder: Path) -> None:
+    import typer.main
+
+    from ldpaudit import commands
+
+    folder.mkdir(parents=True, exist_ok=True)
+    os.chdir(folder)
+    os.dup2(os.open(folder / "stderr", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.dont_write_bytecode = True
+    # The same parser, built once: to build it takes longer than most inputs do.
+    commands.app = typer.main.get_command(commands.app)  # type: ignore[assignment]
+
+
+def outcome(kind: Kind, data: bytes, folder: Path, guard: Guard) -> Outcome:
+    """Lay an input out, have it read, and see what happened."""
+    out = folder / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    todo = kind.place(data, folder)
+    path, threads = list(sys.path), set(threading.enumerate())
+    stdout, stderr = io.StringIO(), io.StringIO()
+    try:
+        with redirect_stdout(stdout), redirect_stderr(stderr), guard.watching(out):
+            code = _command(todo) if isinstance(todo, list) else _library(todo)
+    except BaseException:  # what the command line itself lets through
+        return _escape(guard) or _of_traceback(traceback.format_exc())
+    finally:
+        sys.path[:] = path
+        sys.modules.pop("fuzzed_target", None)
+        for thread in set(threading.enumerate()) - threads:
+            thread.join(1)
+    return _escape(guard) or _read(code, stderr.getvalue())
+
+
+def _escape(guard: Guard) -> Outcome | None:
+    return Outcome("escape", guard.escapes[0]) if guard.escapes else None
+
+
+def _command(arguments: list[str]) -> object:
+    from ldpaudit.commands import main
+
+    sys.argv = ["ldpaudit", *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        return end.code
+    return None
+
+
+def _library(function: Any) -> int:
+    """A function of the library, whose errors are treated as the command line treats them."""
+    from ldpaudit.commands import _raised_by_us
+    from ldpaudit.errors import LdpauditError
+
+    try:
+        with warnings.catch_warnings():
+            function()
+    except Exception as error:
+        if not (isinstance(error, LdpauditError | ValueError) or (isinstance(error, TypeError) and _raised_by_us(error))):
+            raise
+        sys.stderr.write(f"ldpaudit: {' '.join(str(error).split())}\n")
+        return 2
+    return 0
+
+
+def _read(code: object, said: str) -> Outcome:
+    """What an exit code and standard error mean."""
+    if "Traceback (most recent call last)" in said:
+        return _of_traceback(said)
+    lines = said.splitlines()
+    if code == 2:
+        one = len([line for line in lines if not line.startswith("ldpaudit: ")]) == 0 and lines and lines[-1] != "ldpaudit: "
+        return Outcome("rejected") if one or _USAGE.match(said) else Outcome("odd", f"exit 2 says {said[:300]!r}")
+    if code not in (0, 1, 3, None):
+        return Outcome("odd", f"exit {code!r}")
+    strange = [line for line in lines if not line.startswith("ldpaudit: ")]
+    return Outcome("odd", f"exit {code} says {strange[0][:300]!r}") if strange else Outcome("accepted")
+
+
+def too_slow(folder: Path) -> Outcome:
+    """What is said of an input that took too long: where its process was shortly before."""
+    stack = (folder / STACK).read_text(errors="replace") if (folder / STACK).exists() else ""
+    frames = _FRAME.findall(stack.rpartition("Timeout (")[2])
+    return Outcome("slow", f"more than {PATIENCE:g} s", ":".join(frames[0]) if frames else "")
+
+
+def _of_traceback(text: str) -> Outcome:
+    last = next((line for line in reversed(text.splitlines()) if re.match(r"[A-Za-z_][\w.]*(:|$)", line)), "")
+    frames = _FRAME.findall(text)
+    where = ":".join(frames[-1]) if frames else ""
+    return Outcome("memory" if last.startswith("MemoryError") else "traceback", last[:300], where)

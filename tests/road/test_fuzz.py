@@ -1,0 +1,141 @@
+"""The fuzz sees what it looks for."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from benchmarks import fuzz, fuzz_kinds
+from benchmarks.fuzz_kinds import KINDS, Kind
+from benchmarks.fuzz_mutations import changed, toml
+from benchmarks.fuzz_worker import Guard, Outcome, made, outcome
+from ldpaudit.enclosure import round_up
+from ldpaudit.expression import parse
+
+
+@pytest.fixture(scope="module")
+def guard() -> Guard:
+    return Guard()
+
+
+def seen(guard: Guard, folder: Path, function: Callable[[], Any]) -> Outcome:
+    return outcome(Kind(1.0, lambda rng: b"", lambda data, folder: function), b"", folder, guard)
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    def function() -> None:
+        raise error
+
+    return function
+
+
+def test_an_answer_is_accepted_and_an_error_in_one_line_is_rejected(guard: Guard, tmp_path: Path) -> None:
+    assert seen(guard, tmp_path, lambda: parse("1/2")).verdict == "accepted"
+    assert seen(guard, tmp_path, lambda: parse("one")).verdict == "rejected"
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), RecursionError("deep"), KeyboardInterrupt(), TypeError("theirs")])
+def test_an_error_that_the_command_line_does_not_know_is_a_traceback(
+    guard: Guard, tmp_path: Path, error: BaseException
+) -> None:
+    found = seen(guard, tmp_path, raising(error))
+    assert (found.verdict, found.what.split(":")[0]) == ("traceback", type(error).__name__)
+
+
+def test_a_finding_says_where_the_library_raised(guard: Guard, tmp_path: Path) -> None:
+    assert seen(guard, tmp_path, lambda: round_up("x")).where == "ldpaudit/enclosure.py:_ball_float"  # type: ignore[arg-type]
+
+
+def test_memory_that_is_not_there_is_said(guard: Guard, tmp_path: Path) -> None:
+    assert seen(guard, tmp_path, raising(MemoryError())).verdict == "memory"
+
+
+@pytest.mark.parametrize("text", ["", "\n", "first\nsecond\n"])
+def test_an_error_of_no_line_or_of_several_is_odd(guard: Guard, tmp_path: Path, text: str) -> None:
+    def function() -> None:
+        sys.stderr.write(text)
+        raise ValueError(text.strip())
+
+    assert seen(guard, tmp_path, function).verdict == "odd"
+
+
+def test_a_file_outside_the_output_folder_is_refused_and_a_finding(guard: Guard, tmp_path: Path) -> None:
+    outside = tmp_path / "elsewhere"
+    for write in (lambda: outside.write_text("x"), outside.mkdir, lambda: (tmp_path / "out" / ".." / "elsewhere").touch()):
+        assert seen(guard, tmp_path, write).verdict == "escape"
+        assert not outside.exists()
+    assert seen(guard, tmp_path, lambda: (tmp_path / "out" / "here").write_text("x")).verdict == "accepted"
+
+
+def stubborn(connection: Connection, name: str, seed: int, numbers: Sequence[int], folder: Path) -> None:
+    """A process that sleeps over input 1, and ends itself at input 3."""
+    connection.send(None)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "stderr").touch()
+    for number in numbers:
+        connection.send(number)
+        if number == 1:
+            time.sleep(60)
+        if number == 3:
+            os._exit(7)
+        connection.send(Outcome("accepted"))
+
+
+def test_a_process_that_takes_too_long_or_dies_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(fuzz, "work", stubborn)
+    monkeypatch.setattr(fuzz, "PATIENCE", 0.5)
+    found = [(number, outcome.verdict) for number, outcome, _ in fuzz.outcomes("log", 1, range(5), tmp_path / "box")]
+    assert found == [(0, "accepted"), (1, "slow"), (2, "accepted"), (3, "traceback"), (4, "accepted")]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("expression", b"exp(1)"),
+        ("deployment", fuzz_kinds.DEPLOYMENT),
+        ("gate", fuzz_kinds.GATE),
+        ("baseline", json.dumps(fuzz_kinds.BASELINE).encode()),
+        ("log", fuzz_kinds.LOG.encode()),
+        ("program", fuzz_kinds.ANSWERS),
+    ],
+)
+def test_what_is_changed_was_valid_before(guard: Guard, tmp_path: Path, name: str, data: bytes) -> None:
+    assert outcome(KINDS[name], data, tmp_path, guard) == Outcome("accepted")
+
+
+def test_the_smallest_input_of_a_finding_is_kept() -> None:
+    found = fuzz.Found()
+    for number, data in enumerate((b"longer", b"it", b"long")):
+        found.add(number, data, Outcome("traceback", "KeyError: 'x'", "a.py:f"), 0.1)
+    (finding,) = found.findings.values()
+    assert (finding.times, finding.number, finding.data) == (3, 1, b"it")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_same_number_makes_the_same_input_and_another_another(name: str) -> None:
+    inputs = [made(KINDS[name], name, 1, number) for number in range(8)]
+    assert inputs == [made(KINDS[name], name, 1, number) for number in range(8)]
+    assert len(set(inputs)) > 4
+
+
+def test_a_changed_tree_is_another_and_leaves_the_first_as_it_was() -> None:
+    tree = {"a": [1, 2, {"b": "text"}], "c": 0.5}
+    changes = [repr(changed(tree, Random(seed))) for seed in range(100)]
+    assert tree == {"a": [1, 2, {"b": "text"}], "c": 0.5}
+    assert sum(change != repr(tree) for change in changes) > 90
+
+
+def test_toml_is_read_back_as_it_was_written() -> None:
+    import tomllib
+
+    tree = {"a b": [1, -2.5, True, {"c": 'x"\n'}], "d": {"e": {}}}
+    assert tomllib.loads(toml(tree).decode()) == tree
