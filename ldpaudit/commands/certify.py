@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,14 +21,16 @@ def certify(
     trials: Annotated[int, typer.Option(help="Views per claim.")] = 200_000,
     confidence: Annotated[float, typer.Option(help="Of the evidence on each claim.")] = 0.999,
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1)] = None,
+    sign: Annotated[Path | None, typer.Option(help="Private Ed25519 key in PEM: signs the JSON files, as NAME.json.sig.")] = None,
     require_decision: Annotated[bool, typer.Option(help="Exit with 3 where a claim is undecided.")] = False,
     format: FormatOption = Format.text,
 ) -> None:
     """Account, attack, prove and judge every claim of deployment files."""
-    from ldpaudit import parallel
-    from ldpaudit.report import html
-    from ldpaudit.report.files import write_whole
+    from ldpaudit import parallel, signature
 
+    if sign is not None and output is None:
+        raise ValueError("certify needs --output, the folder for the signed certificates, where --sign is given")
+    key = None if sign is None else signature.private_key(sign)
     paths = [p for f in files for p in (sorted(f.glob("*.toml")) if f.is_dir() else [f])]
     if not paths:
         raise ValueError(f"certify needs deployment files, found none in {', '.join(map(str, files))}")
@@ -38,10 +40,22 @@ def certify(
             certificates.append(certificate)
             advance(certificate.id)
             if output is not None:
-                write_whole(output / f"{certificate.id}.json", certificate.to_json())
-                write_whole(output / f"{certificate.id}.html", html.page(certificate))
+                _write(output, certificate, key)
     _print(certificates, format)
     raise typer.Exit(_exit_code(certificates, require_decision))
+
+
+def _write(output: Path, certificate: Certificate, key: Any) -> None:
+    """JSON, its signature where there is a key, and a page."""
+    from ldpaudit.report import html
+    from ldpaudit.report.files import write_whole
+    from ldpaudit.signature import beside
+
+    path, content = output / f"{certificate.id}.json", certificate.to_json().encode()
+    write_whole(path, content)
+    if key is not None:
+        write_whole(beside(path), key.sign(content))
+    write_whole(output / f"{certificate.id}.html", html.page(certificate))
 
 
 def _print(certificates: list[Certificate], format: Format) -> None:
