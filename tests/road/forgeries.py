@@ -13,7 +13,7 @@ import numpy as np
 
 import ldpaudit as ldp
 from ldpaudit.attacks.bounds import level
-from ldpaudit.attacks.engine import run
+from ldpaudit.attacks.engine import play, run
 from ldpaudit.certificate import Certificate, EvidenceRecord
 from ldpaudit.certify import claim_seed
 from ldpaudit.deployment import loads
@@ -227,7 +227,7 @@ SEEN: dict[str, Forgery] = {
     "more measured than drawn": recomputed(measured=TRIALS + 1),
     "the views that chose the rule, counted": recomputed(measured=TRIALS),
     "more right than guesses": evidence(guesses=5, right=6),
-    "counts below 0": evidence(right=-1),
+    "counts below 0": recomputed(SHUFFLED, right=-1),
     "more guesses than views": evidence(guesses=TRIALS + 1),
     "no inputs": evidence(inputs=0),
     "more directions than inputs": recomputed(directions=9),
@@ -252,8 +252,12 @@ SEEN: dict[str, Forgery] = {
 }  # fmt: skip
 """What plain `verify` sees."""
 
+FIRST_BET_MOVED = [0.99, *(0.1 * ratio for ratio in play.RATIOS)]
 UNSEEN: dict[str, tuple[str, Forgery, str]] = {
     "the counts, with the bound and all else that follows from them": ("--resample", counted(LOCAL, -1), DEPLOYMENT),
+    "views of an audit that stopped early": ("--resample", evidence(FALSE, trials=300), DEPLOYMENT),
+    "directions, where delta is 0": ("--resample", evidence(FALSE, directions=2), DEPLOYMENT),
+    "the first bet, with all that follows from it": ("--resample", recomputed(FALSE, tuning=FIRST_BET_MOVED), DEPLOYMENT),
     "evidence of another run, under this run's seed": ("--resample", under_this_seed(pasted(1)), DEPLOYMENT),
     "the seed, here and in all evidence": ("--resample", seed_and_all_that_derive_from_it, DEPLOYMENT),
     "a comment in the deployment": ("--deployment", commented_deployment, DEPLOYMENT),

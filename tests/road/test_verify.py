@@ -16,8 +16,9 @@ from ldpaudit.certify import resample, verify
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.verification import of_the_source
 from tests.helpers import ROOT, make_keys
-from tests.road.forgeries import DEPLOYMENT, SEEN, TRIALS, UNSEEDED, UNSEEN, Data, forged, genuine
+from tests.road.forgeries import DEPLOYMENT, SEEN, TRIALS, UNSEEDED, UNSEEN, Data, forged, genuine, whole
 
+BARE = DEPLOYMENT.replace('kind = "randomized_response"\nk = 3', 'kind = "guarantee"')
 PAGE = ROOT / "docs" / "security.md"
 
 
@@ -113,13 +114,17 @@ def test_a_certificate_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
 
 def test_evidence_of_a_plan_that_nobody_can_attack_is_refused() -> None:
-    bare = DEPLOYMENT.replace('kind = "randomized_response"\nk = 3', 'kind = "guarantee"')
-    assert not rejected(genuine(bare).to_json())
+    assert not rejected(genuine(BARE).to_json())
 
     def adds(data: Data) -> None:
         data["claims"][0]["evidence"] = genuine().to_dict()["claims"][0]["evidence"]
 
-    assert "needs no evidence" in rejected(forged(adds, bare))
+    assert "needs no evidence" in rejected(forged(adds, BARE))
+
+
+@pytest.mark.parametrize("changes", [{"seed": -1}, {"trials": 3}, {"trials": 10**30}, {"confidence": 2.0}], ids=str)
+def test_ranges_hold_where_there_is_no_evidence_too(changes: Data) -> None:
+    assert "it needs" in rejected(forged(whole(**changes), BARE))
 
 
 def test_whoever_verifies_imports_nothing_that_the_deployment_names() -> None:
