@@ -84,5 +84,5 @@ def _key(load: Callable[[bytes], Any], path: Path, kind: str, wanted: str) -> An
     except (ValueError, import_module("cryptography.exceptions").UnsupportedAlgorithm):
         raise DeploymentError(f"needs a {kind} Ed25519 key in PEM", str(path)) from None
     if not isinstance(key, getattr(import_module(f"{_PACKAGE}.asymmetric.ed25519"), wanted)):
-        raise DeploymentError(f"needs a {kind} Ed25519 key, got {type(key).__name__.strip('_')}", str(path))
+        raise DeploymentError(f"needs a {kind} Ed25519 key, got one of another kind", str(path))
     return key

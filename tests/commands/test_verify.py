@@ -135,7 +135,7 @@ def test_keys_of_another_kind_are_one_line(tmp_path: Path) -> None:
     own, other = private_key(tmp_path / "private.pem"), generate_private_key(SECP256R1())
     locked = BestAvailableEncryption(b"word")
     for content, says in (
-        (other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), "needs a private Ed25519 key, got ECPrivateKey"),
+        (other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), "Ed25519 key, got one of another kind"),
         (own.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, locked), "needs a key without a password"),
         ((tmp_path / "public.pem").read_bytes(), "needs a private Ed25519 key in PEM"),
         (b"\x00nothing", "needs a private Ed25519 key in PEM"),
