@@ -248,6 +248,7 @@ SEEN: dict[str, Forgery] = {
     "an event that was seen on one input only": seen_once,
     "the game": recomputed(inputs=2, directions=2),
     "a count that is true": evidence(directions=True),
+    "a level that is true": evidence(level=True),
     "a count that is a float": evidence(measured=1.5),
     "a number in words": evidence(epsilon_lower="0.5"),
     "a number that is none": evidence(epsilon_lower="nan"),
