@@ -15,7 +15,19 @@ from ldpaudit import commands
 from ldpaudit.errors import DeploymentError
 from ldpaudit.signature import private_key, public_key, require
 from tests.helpers import fails_in_one_line, make_keys
-from tests.road.forgeries import DEPLOYMENT, LOCAL, UNSEEDED, Data, Forgery, claim, counted, evidence, forged, genuine, whole
+from tests.road.forgeries import (
+    DEPLOYMENT,
+    LOCAL,
+    UNSEEDED,
+    Data,
+    Forgery,
+    claim,
+    counted,
+    evidence,
+    forged,
+    genuine,
+    whole,
+)
 
 QUICK = ("--trials", "2000", "--jobs", "1")
 
