@@ -130,6 +130,42 @@ def _of_plan(
     return found if implementation is None or reproducible.takes_rng(implementation) else replace(found, seed=None)
 
 
+def recheck(
+    evidence: Evidence | None,
+    target: Plan,
+    *,
+    epsilon: float,
+    delta: float,
+    trials: int,
+    confidence: float,
+    neighbours: Neighbours,
+    implementation: Callable[..., Any] | None = None,
+    witness: Witness | None = None,
+) -> list[str]:
+    """What an evidence says that no such `audit` of a plan would have said, in sentences; nothing is sampled.
+
+    Parameters
+    ----------
+    evidence : Evidence or None
+        What is said to come from it; the inputs of the pair may be text.
+    target, epsilon, delta, trials, confidence, neighbours, witness
+        See `audit`.
+    implementation : callable or None
+        Anything of the form of the audited code, ``(x, size, rng) -> reports`` or ``x -> report``; it is not called.
+
+    Raises
+    ------
+    Unsupported
+        Where the audit would have raised it.
+    """
+    from ldpaudit.attacks.engine import recheck as engine
+    from ldpaudit.attacks.games.sources import Planned
+
+    asked = Experiment(trials, confidence, delta=delta, epsilon=epsilon)
+    asked = _require_shuffled(target, witness, implementation, asked)
+    return engine.differences(evidence, Planned(target, neighbours, implementation, delta, witness), asked)
+
+
 def _of_callable(
     target: object, inputs: Sequence[Any] | None, asked: Experiment, reading: Reading, execution: Execution
 ) -> Evidence:
@@ -175,4 +211,4 @@ def _require_different(inputs: list[Any] | None) -> None:
         raise ValueError(f"an audit needs two different inputs, got {len(inputs)} times {inputs[0]!r:.60}")
 
 
-__all__ = ["Execution", "Reading", "audit"]
+__all__ = ["Execution", "Reading", "audit", "recheck"]

@@ -174,14 +174,13 @@ def _command(arguments: list[str]) -> object:
 
 def _library(function: Any) -> int:
     """A function of the library, whose errors are treated as the command line treats them."""
-    from ldpaudit.commands import _raised_by_us
-    from ldpaudit.errors import LdpauditError
+    from ldpaudit.errors import of_the_user
 
     try:
         with warnings.catch_warnings():
             function()
     except Exception as error:
-        if not (isinstance(error, LdpauditError | ValueError) or (isinstance(error, TypeError) and _raised_by_us(error))):
+        if not of_the_user(error):
             raise
         sys.stderr.write(f"ldpaudit: {' '.join(str(error).split())}\n")
         return 2

@@ -85,7 +85,7 @@ def read_baseline(path: Path) -> Baseline:
         raise DeploymentError("needs the baseline's file, got none: `ldpaudit check --update-baseline` writes it", str(path))
     needs = "needs a baseline that `ldpaudit check --update-baseline` wrote"
     try:
-        file = _File.model_validate(strict_json.loads(read_text(path)))
+        file = _File.model_validate(strict_json.parse(read_text(path)))
     except ValidationError as error:
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         key = ".".join("schema" if part == "schema_" else str(part) for part in first["loc"])

@@ -11,12 +11,14 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     PlainSerializer,
     SerializerFunctionWrapHandler,
     ValidationError,
     model_serializer,
 )
 
+from ldpaudit import strict_json
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import DeploymentError
 from ldpaudit.evidence import Evidence, Mode
@@ -25,16 +27,25 @@ from ldpaudit.verdict import Outcome
 
 SCHEMA: Literal["ldpaudit.certificate/1"] = "ldpaudit.certificate/1"
 
+
+def _real(value: Any) -> float:
+    """A number, or an infinity in the words in which JSON is told of it."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number and value not in ("inf", "-inf"):
+        raise ValueError(f"needs a number, got {value!r:.60}")
+    return float(value)
+
+
 Real = Annotated[
     float,
-    BeforeValidator(float),
+    BeforeValidator(_real),
     # JSON has no infinities; Python's shortest decimal that reads back as the same float is exact.
     PlainSerializer(lambda x: x if abs(x) < float("inf") else str(x), when_used="json"),
 ]
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=True)
 
 
 class EnclosureRecord(_Record):
@@ -159,7 +170,7 @@ class ClaimRecord(_Record):
 
 
 class Certificate(_Record):
-    """What `certify` returns; see `verify` in certify.py for how a stranger re-checks it."""
+    """What `certify` returns; docs/security.md says how a stranger re-checks it, and what that promises."""
 
     schema_: Literal["ldpaudit.certificate/1"] = SCHEMA
     id: str
@@ -172,7 +183,7 @@ class Certificate(_Record):
     seed: int
     trials: int
     confidence: Real
-    claims: tuple[ClaimRecord, ...]
+    claims: Annotated[tuple[ClaimRecord, ...], Field(min_length=1)]
 
     @property
     def verdict(self) -> Outcome:
@@ -197,7 +208,7 @@ class Certificate(_Record):
 
     @classmethod
     def from_json(cls, text: str, name: str = "certificate") -> Self:
-        """Read a certificate; the digest is checked.
+        """Read a certificate; the digest and the verdict beside it are checked.
 
         Raises
         ------
@@ -205,23 +216,22 @@ class Certificate(_Record):
             Where it is not a certificate, or was changed after it was written.
         """
         try:
-            data = json.loads(text)
-            digest, _, schema = (data.pop(key) for key in ("digest", "verdict", "schema"))
-            certificate = cls.model_validate({**data, "schema_": schema})
+            data = strict_json.parse(text)
+            digest, verdict, schema = (data.pop(key) for key in ("digest", "verdict", "schema"))
+            certificate = cls.model_validate_json(json.dumps({**data, "schema_": schema}))
         except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(map(str, first["loc"]))
+            first = error.errors(include_context=False)[0]
+            key = strict_json.shown(".".join(map(str, first["loc"])), 60)
             raise DeploymentError(f"needs a certificate of schema {SCHEMA}: {first['msg']}", name, None, key) from None
-        except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise DeploymentError(f"needs a certificate in JSON: {error}", name) from None
         if certificate.digest != digest:
             raise DeploymentError(f"needs the digest {certificate.digest[:16]}..., got {str(digest)[:16]}...", name)
+        if certificate.verdict != verdict:
+            raise DeploymentError(f"needs the verdict of its claims, {certificate.verdict}, got {verdict!r:.20}", name)
         return certificate
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a certificate from a file; see `from_json`."""
-        try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"), str(path))
-        except (OSError, UnicodeDecodeError) as error:
-            raise DeploymentError(f"needs a readable file: {error}", str(path)) from None
+        return cls.from_json(strict_json.decode(strict_json.read_bytes(path), str(path)), str(path))

@@ -12,11 +12,12 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
+from ldpaudit import verification
 from ldpaudit.accountants import account
-from ldpaudit.attacks import audit
+from ldpaudit.attacks import audit, recheck
 from ldpaudit.certificate import Certificate, ClaimRecord, EnclosureRecord, EvidenceRecord, ProofRecord, WitnessRecord
 from ldpaudit.claim import Claim
-from ldpaudit.deployment import Deployment, load, loads
+from ldpaudit.deployment import Deployment, load
 from ldpaudit.derivation import Derivation, derive
 from ldpaudit.enclosure import Enclosure, round_up
 from ldpaudit.errors import Unsupported
@@ -114,9 +115,7 @@ def _witness(claim: Claim) -> Witness | None:
 def _evidence(
     claim: Claim, witness: Witness | None, implementation: Any, seed: int, trials: int, confidence: float
 ) -> Evidence:
-    asked = claim.epsilon is None
-    if asked:
-        claim = replace(claim, epsilon=_answer(account(claim.plan, claim.neighbours).epsilon(claim.delta)))
+    claim = _asked(claim)
     found: Evidence = audit(
         claim.plan,
         epsilon=float(claim.epsilon or 0),
@@ -130,6 +129,13 @@ def _evidence(
         seed=seed,
     )
     return found
+
+
+def _asked(claim: Claim) -> Claim:
+    """The claim that is tested: of a question, that of its answer."""
+    if claim.epsilon is not None:
+        return claim
+    return replace(claim, epsilon=_answer(account(claim.plan, claim.neighbours).epsilon(claim.delta)))
 
 
 def _answer(e: Enclosure) -> Fraction:
@@ -209,21 +215,67 @@ def versions() -> dict[str, str]:
 def verify(certificate: Certificate) -> list[str]:
     """Re-check a certificate without sampling: what differs, in sentences; nothing where all stands.
 
-    The deployment is parsed again, its plans accounted and proved again, the evidence's bound computed again from its
-    counts, and every claim judged again.
+    The deployment is parsed again, its plans accounted and proved again, everything in the evidence that the counts do not
+    decide is derived again, and every claim judged again. Nothing that the deployment names is imported.
+
+    Raises
+    ------
+    DeploymentError
+        Where the certificate embeds no deployment file.
     """
-    bound = import_module("ldpaudit.attacks.bounds.level").bound_of
-    whole = loads(certificate.deployment, f"{certificate.id} (inside the certificate)")
-    differences = []
-    if [c.id for c in whole.claims] != [c.id for c in certificate.claims]:
-        return ["its claims are not those of its deployment file"]
-    for claim, written in zip(whole.claims, certificate.claims, strict=True):
-        evidence = written.evidence.read() if written.evidence else None
-        if evidence is not None and bound(evidence) != evidence.epsilon_lower:
-            found = f"{bound(evidence)}, not {evidence.epsilon_lower}"
-            differences.append(f"{claim.id}: its counts give epsilon >= {found}")
-        again = _record(claim, evidence, _witness(claim))
-        for field in ("sentence", "plan", "enclosure", "witness", "proofs", "verdict", "reason"):
-            if (ours := getattr(again, field)) != (theirs := getattr(written, field)):
-                differences.append(f"{claim.id}: {field} is {ours}, not {theirs}")
-    return differences
+    whole = verification.deployment_of(certificate)
+    if found := verification.of_the_whole(certificate, whole):
+        return found
+    claims = zip(whole.claims, certificate.claims, strict=True)
+    return [line for claim, written in claims for line in _verify_claim(certificate, whole, claim, written)]
+
+
+def _verify_claim(certificate: Certificate, whole: Deployment, claim: Claim, written: ClaimRecord) -> list[str]:
+    evidence, witness = written.evidence.read() if written.evidence else None, _witness(claim)
+    child = claim_seed(certificate.seed, whole.id, claim.id)
+    seeds = verification.of_the_seed(written.evidence, child, whole.implementation is not None)
+    found = []
+    for code in verification.stand_ins(whole, claim):
+        lines = _attempt(partial(_recheck, evidence, claim, witness, code, certificate.trials, certificate.confidence))
+        limit = lines if isinstance(lines, Unsupported) else None
+        if limit is not None:
+            lines = [f"it needs no evidence, since {limit}"] if evidence else []
+        again = _record(claim, limit or evidence, witness)
+        evident = [f"{claim.id}: {line}" for line in (*lines, *seeds)]
+        found.append([*evident, *verification.of_a_claim(claim, written, again)])
+    return min(found, key=len)
+
+
+def _recheck(
+    evidence: Evidence | None, claim: Claim, witness: Witness | None, code: Any, trials: int, confidence: float
+) -> list[str]:
+    asked = _asked(claim)
+    return recheck(
+        evidence,
+        asked.plan,
+        epsilon=float(asked.epsilon or 0),
+        delta=round_up(asked.delta),
+        neighbours=asked.neighbours,
+        implementation=code,
+        witness=witness,
+        trials=trials,
+        confidence=confidence,
+    )
+
+
+def resample(certificate: Certificate) -> list[str]:
+    """Draw a certificate's samples again: where the evidence differs, in sentences. Runs the code that it names.
+
+    Raises
+    ------
+    Unsupported
+        Where the code draws from a source of its own: nobody can draw its samples again.
+    ImplementationError
+        Where the code cannot be imported, raises, hangs or returns what it never may.
+    """
+    whole = verification.deployment_of(certificate)
+    code = _implementation(whole)
+    if code is not None and not import_module("ldpaudit.attacks.engine.reproducible").takes_rng(code):
+        raise Unsupported(whole.implementation, "draws from a source of its own, so its samples cannot be drawn again")
+    again = certify(whole, seed=certificate.seed, trials=certificate.trials, confidence=certificate.confidence)
+    return verification.of_the_samples(certificate, again)

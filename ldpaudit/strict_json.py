@@ -1,46 +1,108 @@
-"""JSON as its standard has it: no key twice, no number that is none, nothing nested beyond reason."""
+"""JSON that says one thing only: no key twice, no number that is none, nothing too large or too deep."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+import math
+from pathlib import Path
+from typing import Any
 
-from ldpaudit.toml import too_deep
+from ldpaudit.errors import DeploymentError
 
-DEEPEST = 64
-"""Objects and arrays in one another that a file may have."""
+LARGEST_FILE = 1 << 24
+"""Bytes that a file may have; a certificate has ten thousand, and embeds a deployment file of at most a 16th of this."""
+DEEPEST = 32
+"""Lists and objects within each other; a certificate has seven."""
+LONGEST_INTEGER = 100
+"""Digits of an integer; with these it is still within the range of a float."""
 
 
-def loads(text: str) -> Any:
-    """JSON as plain data.
+def read_bytes(path: str | Path) -> bytes:
+    """A file of at most 16 MiB.
+
+    Raises
+    ------
+    DeploymentError
+        Where it cannot be read, or is larger.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise DeploymentError(f"needs a readable file: {error.strerror}", str(path)) from None
+    if len(content) > LARGEST_FILE:
+        raise DeploymentError(f"needs a file of at most {LARGEST_FILE} bytes, got more", str(path))
+    return content
+
+
+def decode(content: bytes, name: str) -> str:
+    """A file's bytes as text.
+
+    Raises
+    ------
+    DeploymentError
+        Where they are not UTF-8.
+    """
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise DeploymentError("needs a UTF-8 text file", name) from None
+
+
+def parse(text: str) -> Any:
+    """The value that a JSON text is.
 
     Raises
     ------
     ValueError
-        In one line: where it is not JSON, gives a key twice, or holds NaN or an infinity.
+        Where it is no JSON, or not this strict kind.
     """
     try:
-        data = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_number)
+        value = json.loads(
+            text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
+        )
     except RecursionError:
-        raise ValueError(f"needs JSON of at most {DEEPEST} objects and arrays in one another, got more") from None
-    if too_deep(data, DEEPEST):
-        raise ValueError(f"needs JSON of at most {DEEPEST} objects and arrays in one another, got more")
-    return data
+        raise ValueError(f"needs at most {DEEPEST} lists and objects within each other, got more") from None
+    _require_shallow(value, DEEPEST)
+    return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"needs each key once, got {next(k for k in keys if keys.count(k) > 1)!r:.60} twice")
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"needs each key once, got {key[:60]!r} twice")
+        found[key] = value
     return found
 
 
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"needs numbers of JSON, got {text}")
+def _constant(token: str) -> Any:
+    raise ValueError(f"needs numbers, got {token}, which JSON does not know")
 
 
-def _number(text: str) -> float:
-    if abs(value := float(text)) == float("inf"):
-        raise ValueError(f"needs numbers that a float can hold, got {text:.60}")
+def _float(token: str) -> float:
+    if not math.isfinite(value := float(token)):
+        raise ValueError(f"needs numbers below 1.8e308, got {token[:60]}")
     return value
+
+
+def _integer(token: str) -> int:
+    if len(token) > LONGEST_INTEGER:
+        raise ValueError(f"needs integers of at most {LONGEST_INTEGER} digits, got {len(token)}")
+    return int(token)
+
+
+def _require_shallow(value: Any, levels: int) -> None:
+    if not isinstance(value, dict | list):
+        return
+    if not levels:
+        raise ValueError(f"needs at most {DEEPEST} lists and objects within each other, got more")
+    for each in value.values() if isinstance(value, dict) else value:
+        _require_shallow(each, levels - 1)
+
+
+def shown(value: object, length: int = 300) -> str:
+    """A value on one line, cut, and without what moves a terminal's cursor: it may be a stranger's."""
+    words = " ".join(str(value).split())
+    text = "".join(c if c.isprintable() else "?" for c in words)
+    return text if len(text) <= length else f"{text[: length - 3]}..."

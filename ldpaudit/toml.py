@@ -33,7 +33,7 @@ def read_text(path: str | Path) -> str:
     try:
         if file.stat().st_size > LARGEST_FILE:
             raise DeploymentError(f"needs a file of at most {LARGEST_FILE} bytes, got {file.stat().st_size}", str(path))
-        return file.read_text(encoding="utf-8")
+        return file.read_bytes().decode("utf-8")  # with the ends of lines that it has: a certificate embeds the file
     except OSError as error:
         raise DeploymentError(f"needs a readable file: {error.strerror}", str(path)) from None
     except UnicodeDecodeError:

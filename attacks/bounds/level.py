@@ -26,9 +26,43 @@ def level_test(
 
 def bound_of(evidence: Evidence) -> float:
     """The bound computed again from the counts of an evidence, whatever bound it states."""
-    counts = Counts(evidence.right, evidence.guesses - evidence.right, evidence.measured)
+    return _test_of(evidence).epsilon_lower(_counts_of(evidence))
+
+
+def p_value_of(evidence: Evidence) -> float | None:
+    """The p-value that the counts and the bound of an evidence give; None where nothing is claimed."""
+    e = evidence
+    if e.claimed is None:
+        return None
+    refuted = 1 - e.confidence if e.epsilon_lower > e.claimed else None
+    return p_value(_test_of(e), _counts_of(e), e.claimed, e.level, refuted)
+
+
+def p_value(test: LevelTest, counts: Counts, claimed: float, level: float, alpha: float | None = None) -> float:
+    """Of a look that has this share of the audit's level; at most `alpha`, that of an audit that refutes the claim."""
+    found = min(1.0, test.p_value(counts, claimed) / level)
+    return found if alpha is None else min(found, alpha)  # some are upper bounds, a few percent too large
+
+
+def detectable_of(evidence: Evidence) -> float | None:
+    """See `detectable`; None where nothing is claimed too."""
+    e = evidence
+    share = e.delta * e.directions / e.inputs
+    return None if e.claimed is None else detectable(_test_of(e), _counts_of(e), e.inputs, share, e.claimed)
+
+
+def refutes(evidence: Evidence, epsilon: float) -> bool:
+    """Whether the counts of an evidence refute this epsilon at its own look."""
+    return _test_of(evidence).refutes(_counts_of(evidence), epsilon)
+
+
+def _counts_of(evidence: Evidence) -> Counts:
+    return Counts(evidence.right, evidence.guesses - evidence.right, evidence.measured)
+
+
+def _test_of(evidence: Evidence) -> LevelTest:
     e, alpha = evidence, evidence.level * (1 - evidence.confidence)
-    return level_test(e.mode, e.inputs, e.delta, e.directions, alpha, e.tuning).epsilon_lower(counts)
+    return level_test(e.mode, e.inputs, e.delta, e.directions, alpha, e.tuning)
 
 
 def detectable(test: LevelTest, counts: Counts, inputs: int, share: float, epsilon: float) -> float | None:

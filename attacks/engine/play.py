@@ -45,6 +45,8 @@ LEAST = 32
 RATIOS = (1.05, 1.0, 1.2, 1.5, 2.5)
 """Multiples of the claimed epsilon that a sequential audit bets on; most on the first, which takes longest to tell from the
 claim. With these `benchmarks.audit efficiency` finds medians of 0.94 to 1.14 times the mean of the best bet."""
+MOST_STAKED = 0.9
+"""Share of the e-process that a wrong guess may cost at delta > 0."""
 CERTAIN = 20.0
 """Epsilon that is bet on where the declared one is infinite: one guess in 5e8 is wrong there."""
 
@@ -87,9 +89,7 @@ class Job:
         """Whether a sequential audit has refuted the claim."""
         if self.experiment.mode is Mode.FIXED or self.experiment.epsilon is None or not state.counts.right:
             return False
-        # Beyond the slack to which a claim is read, and beyond the precision of the bound.
-        test = self.test(state, Mode.SEQUENTIAL, 1 - FINAL)
-        return test.refutes(state.counts, self.experiment.epsilon * (1 + 10 * float(SLACK)) + 1e-12)
+        return self.test(state, Mode.SEQUENTIAL, 1 - FINAL).refutes(state.counts, surely_above(self.experiment.epsilon))
 
     def tell(self, state: State) -> None:
         """Report the bound as it stands."""
@@ -102,6 +102,21 @@ class Job:
             share = self.experiment.delta * state.directions / k
             bound = float(binomial.epsilon_lower(c.right, c.wrong, max(c.trials, 1), share, self.experiment.alpha, k))
         self.execution.progress(state.drawn, bound)
+
+
+def surely_above(epsilon: float) -> float:
+    """Beyond the slack to which a claim is read, and beyond the precision of the bound."""
+    return epsilon * (1 + 10 * float(SLACK)) + 1e-12
+
+
+def uncounted(experiment: Experiment, played: int) -> int:
+    """Views of each game that a sequential audit chooses its game and its first rule from."""
+    return max(1, min(experiment.trials // 16, FIRST_DELTA if experiment.delta else FIRST) // played)
+
+
+def multiples(claimed: float) -> tuple[float, ...]:
+    """Multiples of the claimed epsilon that a sequential audit bets on."""
+    return tuple(claimed * ratio for ratio in RATIOS if 0 < claimed < math.inf)
 
 
 def unit_sizes(job: Job, drawn: int, end: int) -> Iterator[int]:
@@ -117,7 +132,7 @@ def first_views(job: Job) -> tuple[int, ...]:
     """Views of each game that the first rule may be chosen from, none of them counted: one number or another."""
     played, asked = games(job.source), job.experiment
     if asked.mode is Mode.SEQUENTIAL:
-        return (max(1, min(asked.trials // 16, FIRST_DELTA if asked.delta else FIRST) // len(played)),)
+        return (uncounted(asked, len(played)),)
     if played[0].chosen is not None and len(played) == 1:
         return (0,)
     few, more = (min(int(asked.trials * part), LEARNING) // len(played) for part in (CHOOSING, CHOOSING_BLIND))
@@ -224,13 +239,13 @@ def _bets(job: Job, game: Game, choice: Choice, seen: int) -> tuple[float, ...]:
         return _stakes(choice, share, math.exp(null) / (game.inputs - 1))
     if claimed is None:
         return (expected,) if expected > 0 else ()
-    bets = [claimed * ratio for ratio in RATIOS if 0 < claimed < math.inf]
-    return (expected, *bets) if choice.believed and expected > 0 else tuple(bets)
+    bets = multiples(claimed)
+    return (expected, *bets) if choice.believed and expected > 0 else bets
 
 
 def _stakes(choice: Choice, share: float, odds: float) -> tuple[float, ...]:
     """The stake under which the e-process grows fastest; none where it does not grow. Source: Kelly 1956."""
-    stakes = np.geomspace(1e-4, 0.9, 200) / (odds + share)
+    stakes = np.geomspace(1e-4, MOST_STAKED, 200) / (odds + share)
     rest = 1 - choice.right - choice.wrong
     grown = choice.right * np.log1p(stakes * (1 - share)) + choice.wrong * np.log1p(-stakes * (odds + share))
     grown += special.xlog1py(rest, -stakes * share)

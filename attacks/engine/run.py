@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ldpaudit.attacks.bounds.counts import Counts
-from ldpaudit.attacks.bounds.level import detectable
+from ldpaudit.attacks.bounds.level import detectable, p_value
 from ldpaudit.attacks.engine.play import Job, begin, measure
 from ldpaudit.attacks.engine.resumed import problem
 from ldpaudit.attacks.engine.work import Checkpoint, State
@@ -57,9 +57,8 @@ def _evidence(job: Job, state: State) -> Evidence:
     asked = job.experiment
     game, test, claimed = games(job.source)[state.game], job.test(state, mode, level), asked.epsilon
     share = asked.delta * state.directions / game.inputs
-    p_value = None if claimed is None else min(1.0, test.p_value(counts, claimed) / level)
-    if p_value is not None and claimed is not None and bound > claimed:  # some p-values are upper bounds, a few percent too large
-        p_value = min(p_value, asked.alpha)
+    refuted = asked.alpha if claimed is not None and bound > claimed else None
+    p = None if claimed is None else p_value(test, counts, claimed, level, refuted)
     return Evidence(
         epsilon_lower=bound,
         delta=asked.delta,
@@ -73,7 +72,7 @@ def _evidence(job: Job, state: State) -> Evidence:
         directions=state.directions,
         seed=asked.seed,
         claimed=claimed,
-        p_value=p_value,
+        p_value=p,
         detectable=None if claimed is None else detectable(test, counts, game.inputs, share, claimed),
         inputs=game.inputs,
         mode=mode,
@@ -84,9 +83,12 @@ def _evidence(job: Job, state: State) -> Evidence:
 
 def _words(event: str, state: State, counts: Counts) -> str:
     """What was looked for; and where it was seen on one input only, that epsilon may be infinite."""
-    if not state.rule.certain or not counts.right or counts.wrong:
-        return event
+    return seen_once(event, counts.right) if state.rule.certain and counts.right and not counts.wrong else event
+
+
+def seen_once(event: str, right: int) -> str:
+    """The words for an event that was seen on one input only, this many times."""
     return (
-        f"{event}, which the declared mechanism shows on one of the two inputs only: seen there {counts.right} times and "
+        f"{event}, which the declared mechanism shows on one of the two inputs only: seen there {right} times and "
         "never on the other, so epsilon is infinite unless the audited code shows it on the other input too"
     )

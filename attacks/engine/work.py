@@ -219,7 +219,7 @@ class Checkpoint:
         try:
             if self.path.stat().st_size > LARGEST_FILE:
                 raise ValueError(f"more than {LARGEST_FILE} bytes")
-            data = strict_json.loads(self.path.read_text(encoding="utf-8"))
+            data = strict_json.parse(self.path.read_text(encoding="utf-8"))
             schema, digest, state = data["schema"], data["audit"], data["state"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{needs}, got {error!r}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,7 @@ def certify(
     trials: Annotated[int, typer.Option(help="Views per claim.")] = 200_000,
     confidence: Annotated[float, typer.Option(help="Of the evidence on each claim.")] = 0.999,
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1)] = None,
+    sign: Annotated[Path | None, typer.Option(help="Private Ed25519 key in PEM: signs the JSON files, as NAME.json.sig.")] = None,
     require_decision: Annotated[bool, typer.Option(help="Exit with 3 where a claim is undecided.")] = False,
     no_import: NoImportOption = False,
     patience: Annotated[float, typer.Option(help="Seconds that a deployment's own code may take.", min=0)] = 1800,
@@ -31,8 +32,12 @@ def certify(
 
     A deployment with a table [implementation] names code, which is run, in a process of its own.
     """
-    from ldpaudit import parallel
+    from ldpaudit import parallel, signature
     from ldpaudit.certificate import Certificate
+
+    if sign is not None and output is None:
+        raise ValueError("certify needs --output, the folder for the signed certificates, where --sign is given")
+    key = None if sign is None else signature.private_key(sign)
 
     asked = [parallel.ask(path) for path in _paths(files)]
     parallel.require_ids(asked)
@@ -44,7 +49,8 @@ def certify(
         for found in parallel.certify_all(asked, seed, trials, confidence, jobs, patience):
             if isinstance(found, Certificate):
                 certificates.append(found)
-                _write(found, output)
+                if output is not None:
+                    _write(output, found, key)
                 advance(found.id)
             else:
                 errors.append(found)
@@ -62,13 +68,17 @@ def _paths(files: list[Path]) -> list[Path]:
     return found
 
 
-def _write(certificate: Certificate, output: Path | None) -> None:
+def _write(output: Path, certificate: Certificate, key: Any) -> None:
+    """JSON, its signature where there is a key, and a page."""
     from ldpaudit.report import html
     from ldpaudit.report.files import write_whole
+    from ldpaudit.signature import beside
 
-    if output is not None:
-        write_whole(output / f"{certificate.id}.json", certificate.to_json())
-        write_whole(output / f"{certificate.id}.html", html.page(certificate))
+    path, content = output / f"{certificate.id}.json", certificate.to_json().encode()
+    write_whole(path, content)
+    if key is not None:
+        write_whole(beside(path), key.sign(content))
+    write_whole(output / f"{certificate.id}.html", html.page(certificate))
 
 
 def _print(certificates: list[Certificate], format: Format) -> None:

@@ -44,7 +44,7 @@ def test_prove_and_mechanisms_list_every_stem() -> None:
         (("audit", "tests.broken_callables:fair", "--inputs", "0", "--epsilon", "1"), "two inputs"),
         (("audit", "tests.broken_callables:none", "--inputs", "0", "1", "--epsilon", "1"), "cannot import"),
         (("audit", "tests.broken_callables:fair", "--inputs", "0", DEEP, "--epsilon", "1"), "nested less deeply"),
-        (("audit", ANSWERS_DEEP, "--inputs", "0", "1", "--epsilon", "1"), "needs one JSON value a line for each question, got '[[["),
+        (("audit", ANSWERS_DEEP, "--inputs", "0", "1", "--epsilon", "1"), "for each question, got '[[["),
         (("audit", "nowhere", "--inputs", "0", "1", "--epsilon", "1"), "MODULE:CALLABLE"),
         (("audit", "tests.broken_callables:raises", "--inputs", "0", "1", "--epsilon", "1"), "raised RuntimeError"),
         (("audit", "tests.broken_callables:returns_nothing", "--inputs", "0", "1", "--epsilon", "1"), "got None"),

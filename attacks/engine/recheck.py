@@ -1,0 +1,121 @@
+"""Evidence, re-checked without sampling: what it says that no audit of this plan could have said.
+
+What is drawn is the counts, the game among those of the plan, the directions of its rule and the first bet. All else follows
+from these and from the audit that is asked for, and is derived again; the drawn values are held to their ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldpaudit.attacks.bounds.level import bound_of, detectable_of, p_value_of, refutes
+from ldpaudit.attacks.engine.play import CERTAIN, FINAL, MOST_STAKED, multiples, surely_above, uncounted
+from ldpaudit.attacks.engine.run import seen_once
+from ldpaudit.attacks.games.game import Game
+from ldpaudit.attacks.games.sources import Planned, games
+from ldpaudit.evidence import Evidence, Mode
+from ldpaudit.experiment import Experiment
+
+LOOKS = {
+    Mode.SEQUENTIAL: ((Mode.SEQUENTIAL, 1 - FINAL), (Mode.FIXED, FINAL)),
+    Mode.FIXED: ((Mode.FIXED, 1.0),),
+}
+"""For each mode of an audit, the looks at its counts: their mode, and their share of the level."""
+
+
+def differences(evidence: Evidence | None, source: Planned, asked: Experiment) -> list[str]:
+    """What is not as this audit would have said it, in sentences.
+
+    Parameters
+    ----------
+    evidence : Evidence or None
+        The inputs of its pair may be text.
+    source : Planned
+        What was sampled.
+    asked : Experiment
+        A claim, the budget, the confidence and the mode.
+
+    Raises
+    ------
+    Unsupported
+        Where no attack on the plan is known, so that there can be no evidence.
+    """
+    played = games(source)
+    if evidence is None:
+        return ["it needs evidence, since an attack on its plan is known"]
+    for check in (_of_the_audit, _out_of_range, _of_no_game, _not_of_the_counts):
+        # Each relies on what the one before it has found in order.
+        if found := [f"its evidence needs {line}" for line in check(evidence, played, asked)]:
+            return found
+    return []
+
+
+def _of_the_audit(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
+    for name, wanted in (("delta", asked.delta), ("confidence", asked.confidence), ("claimed", asked.epsilon)):
+        if (found := getattr(e, name)) != wanted:
+            yield f"{name} {wanted}, got {found}"
+    if (e.mode, e.level) not in LOOKS[asked.mode]:
+        looks = " or ".join(f"mode {mode} at level {level}" for mode, level in LOOKS[asked.mode])
+        yield f"{looks}, got mode {e.mode} at level {e.level}"
+
+
+def _out_of_range(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
+    if not 0 <= e.right <= e.guesses <= e.measured <= e.trials <= asked.trials:
+        found = f"right={e.right}, guesses={e.guesses}, measured={e.measured}, trials={e.trials}"
+        yield f"0 <= right <= guesses <= measured <= trials <= {asked.trials}, got {found}"
+    if not bool(e.guesses) <= e.directions <= e.inputs:
+        yield f"directions that are guessed, {e.inputs} at most, got {e.directions}"
+    elif asked.mode is Mode.SEQUENTIAL:
+        yield from _not_sequential(e, played, asked)
+
+
+def _not_sequential(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
+    chosen_from = uncounted(asked, len(played)) * len(played)
+    if e.measured + chosen_from > e.trials:
+        yield f"measured <= trials - {chosen_from}, from which the first rule was chosen, got measured={e.measured}"
+    if not _may_be_bet(e, asked):
+        yield f"what an audit of this claim bets on, got tuning={e.tuning}"
+
+
+def _may_be_bet(e: Evidence, asked: Experiment) -> bool:
+    if e.mode is Mode.FIXED or not e.directions:
+        return e.tuning == ()
+    if asked.delta:
+        return not e.tuning or (len(e.tuning) == 1 and 0 < e.tuning[0] <= MOST_STAKED * (e.inputs - 1))
+    multiple = multiples(asked.epsilon or 0.0)
+    first = e.tuning[: len(e.tuning) - len(multiple)]
+    return e.tuning == (*first, *multiple) and (not first or (len(first) == 1 and 0 < first[0] <= CERTAIN))
+
+
+def _of_no_game(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
+    if not any(_may_be_of(e, game) for game in played):
+        known = " or ".join(dict.fromkeys(f"{' against '.join(_pair(game))} by {game.event}" for game in played))
+        yield f"{known}, got {' against '.join(map(str, e.pair))} by {e.event}"
+
+
+def _pair(game: Game) -> tuple[str, ...]:
+    return tuple(map(str, game.pair))
+
+
+def _may_be_of(e: Evidence, game: Game) -> bool:
+    events = {game.event}
+    if e.right and e.right == e.guesses:
+        events.add(seen_once(game.event, e.right))
+    known = game.chosen is None or game.chosen.directions == e.directions
+    return known and e.inputs == game.inputs and tuple(map(str, e.pair)) == _pair(game) and e.event in events
+
+
+def _not_of_the_counts(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
+    if (bound := bound_of(e)) != e.epsilon_lower:
+        yield f"the bound that its counts give, epsilon >= {bound}, not {e.epsilon_lower}"
+        return
+    for name, found in (("p_value", p_value_of(e)), ("detectable", detectable_of(e))):
+        if found != getattr(e, name):
+            yield f"the {name} that its counts give, {found}, not {getattr(e, name)}"
+    if e.trials < asked.trials and not _stopped(e):
+        yield f"all {asked.trials} trials, since they refute nothing, got {e.trials}"
+
+
+def _stopped(e: Evidence) -> bool:
+    """Whether a sequential audit stopped here, before its budget was spent: only a refuted claim stops it."""
+    return e.mode is Mode.SEQUENTIAL and e.claimed is not None and refutes(e, surely_above(e.claimed))

@@ -1,0 +1,130 @@
+"""A certificate, held against everything that can be derived again: what differs, in sentences.
+
+docs/security.md says what this promises, and what it cannot. Nothing is sampled here, and nothing that a deployment names is
+imported: what the accountants, the attacks and the proofs say again is the business of certify.py, which is the only one to
+see them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldpaudit.certificate import Certificate, ClaimRecord, EvidenceRecord
+from ldpaudit.claim import Claim
+from ldpaudit.deployment import Deployment, loads
+from ldpaudit.errors import DeploymentError
+from ldpaudit.experiment import LEAST
+from ldpaudit.plan import Shuffle
+from ldpaudit.strict_json import read_bytes, shown
+from ldpaudit.toml import LARGEST_FILE
+
+MOST_TRIALS = 10**15
+"""Views that nobody draws; all counts up to it are exact as floats."""
+MOST_WORDS = 100
+"""Versions that a certificate names, and characters of each, at most."""
+
+Stand = Callable[..., Any]
+
+
+def deployment_of(certificate: Certificate) -> Deployment:
+    """The deployment file inside a certificate.
+
+    Raises
+    ------
+    DeploymentError
+        Where the certificate embeds none.
+    """
+    name = f"{shown(certificate.id)} (inside the certificate)"
+    if (size := len(certificate.deployment.encode())) > LARGEST_FILE:
+        raise DeploymentError(f"needs a file of at most {LARGEST_FILE} bytes, got {size}", name)
+    return loads(certificate.deployment, name)
+
+
+def of_the_whole(certificate: Certificate, whole: Deployment) -> list[str]:
+    """What a certificate says of its deployment, and of how it was made, that is not so."""
+    found = [
+        f"{name} is {shown(ours)}, not {shown(theirs)}"
+        for name in ("id", "title", "note", "sources")
+        if (ours := getattr(whole, name)) != (theirs := getattr(certificate, name))
+    ]
+    if [c.id for c in whole.claims] != [c.id for c in certificate.claims]:
+        found.append("its claims are not those of its deployment file")
+    return [*found, *_out_of_range(certificate)]
+
+
+def _out_of_range(certificate: Certificate) -> Iterator[str]:
+    if not LEAST <= certificate.trials <= MOST_TRIALS:
+        yield f"it needs {LEAST} <= trials <= {MOST_TRIALS}, got {certificate.trials}"
+    if not 0 < certificate.confidence < 1:
+        yield f"it needs 0 < confidence < 1, got {certificate.confidence}"
+    if certificate.seed < 0:
+        yield f"it needs seed >= 0, got {certificate.seed}"
+    versions = certificate.versions
+    if "ldpaudit" not in versions or max(map(len, (versions, *versions, *versions.values()))) > MOST_WORDS:
+        yield f"it needs the versions of ldpaudit and of its libraries, got {shown(versions)}"
+
+
+def of_a_claim(claim: Claim, written: ClaimRecord, again: ClaimRecord) -> list[str]:
+    """Where a claim's record differs from the one that is made again of the same evidence."""
+    return [
+        f"{claim.id}: {field} is {shown(ours)}, not {shown(theirs)}"
+        for field in ClaimRecord.model_fields
+        if field != "evidence" and (ours := getattr(again, field)) != (theirs := getattr(written, field))
+    ]
+
+
+def of_the_seed(written: EvidenceRecord | None, seed: int, implemented: bool) -> list[str]:
+    """Only code that is not ours may draw from a source of its own, and have no seed."""
+    if written is None or written.seed == seed or (implemented and written.seed is None):
+        return []
+    return [f"its evidence needs the seed of this claim, {seed}, got {written.seed}"]
+
+
+def stand_ins(whole: Deployment, claim: Claim) -> tuple[Stand | None, ...]:
+    """For code that is not imported, one callable of each form that it may have, where the audit depends on that."""
+    if whole.implementation is None:
+        return (None,)
+    return (_many_reports, _one_report) if isinstance(claim.plan, Shuffle) else (_many_reports,)
+
+
+def _many_reports(x: Any, size: int, rng: np.random.Generator) -> Any:
+    raise NotImplementedError
+
+
+def _one_report(x: Any) -> Any:
+    raise NotImplementedError
+
+
+def of_the_samples(certificate: Certificate, again: Certificate) -> list[str]:
+    """Where the evidence differs from that of the same certificate, drawn again."""
+    return [
+        f"{written.id}: {line}"
+        for written, drawn in zip(certificate.claims, again.claims, strict=True)
+        for line in _of_evidence(written.evidence, drawn.evidence)
+    ]
+
+
+def _of_evidence(written: EvidenceRecord | None, drawn: EvidenceRecord | None) -> Iterator[str]:
+    if written is None or drawn is None:
+        if written is not drawn:
+            yield "its samples, drawn again, give evidence" if drawn else "its samples, drawn again, give no evidence"
+        return
+    for field in EvidenceRecord.model_fields:
+        if (ours := getattr(drawn, field)) != (theirs := getattr(written, field)):
+            yield f"its samples, drawn again, give {field} {shown(ours)}, not {shown(theirs)}"
+
+
+def of_the_source(certificate: Certificate, path: str | Path) -> list[str]:
+    """Whether the certificate embeds this deployment file, byte by byte.
+
+    Raises
+    ------
+    DeploymentError
+        Where it cannot be read.
+    """
+    same = read_bytes(path) == certificate.deployment.encode()
+    return [] if same else [f"its deployment file is not {shown(path)}"]

@@ -1,0 +1,179 @@
+"""``ldpaudit verify`` and ``ldpaudit certify --sign``: what they print, and how they end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ldpaudit import commands
+from ldpaudit.errors import DeploymentError
+from ldpaudit.signature import private_key, public_key, require
+from tests.helpers import fails_in_one_line, make_keys
+from tests.road.forgeries import (
+    DEPLOYMENT,
+    LOCAL,
+    UNSEEDED,
+    Data,
+    Forgery,
+    claim,
+    counted,
+    evidence,
+    forged,
+    genuine,
+    whole,
+)
+
+QUICK = ("--trials", "2000", "--jobs", "1")
+
+
+Main = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def main(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Main:
+    """The command line, in this process."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["ldpaudit", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            commands.main()
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    (tmp_path / "c.json").write_text(genuine().to_json())
+    (tmp_path / "d.toml").write_text(DEPLOYMENT)
+    return tmp_path / "c.json"
+
+
+def test_a_certificate_stands_beside_its_deployment_and_its_samples(written: Path, main: Main) -> None:
+    done = main("verify", str(written), "--deployment", str(written.with_name("d.toml")), "--resample")
+    assert (done.returncode, done.stdout) == (0, "base: stands (4 claims)\n"), done.stderr
+
+
+def test_what_differs_is_printed_and_ends_with_1(written: Path, main: Main) -> None:
+    written.with_name("d.toml").write_text(DEPLOYMENT + "\n")
+    done = main("verify", str(written), "--deployment", str(written.with_name("d.toml")))
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0].endswith("d.toml")
+    assert done.stdout.splitlines()[1] == "base: does not stand (4 claims)"
+    written.write_text(forged(claim(epsilon="1/10")))
+    found = json.loads(main("verify", str(written), "--format", "json").stdout)["differences"]
+    assert found == ["local: epsilon is 1, not 1/10"]
+
+
+def test_counts_that_were_forged_with_care_are_found_by_resampling_alone(written: Path, main: Main) -> None:
+    written.write_text(forged(counted(LOCAL, -1)))
+    assert main("verify", str(written)).returncode == 0
+    assert main("verify", str(written), "--resample").returncode == 1
+    written.write_text(genuine(UNSEEDED).to_json())
+    fails_in_one_line(main("verify", str(written), "--resample"), "draws from a source of its own")
+
+
+def test_what_a_stranger_wrote_does_not_reach_the_terminal(written: Path, main: Main) -> None:
+    def forge(data: Data) -> None:
+        data["claims"][0]["reason"] = "\x1b[2Jfine\nbase: stands"
+
+    written.write_text(forged(forge))
+    done = main("verify", str(written))
+    assert "\x1b" not in done.stdout
+    assert len(done.stdout.splitlines()) == 2
+
+
+MALFORMED: dict[str, bytes | Forgery] = {
+    "binary": bytes(range(256)),
+    "empty": b"",
+    "deep": b"[" * 100_000,
+    "null": b"null",
+    "huge integer": b'{"seed": ' + b"9" * 5000 + b"}",
+    "overflow": b'{"seed": 1e999}',
+    "no claims": whole(claims=[]),
+    "claims of another type": whole(claims={"id": 1}),
+    "evidence of another type": claim(evidence=[]),
+    "a pair of three": evidence(pair=["0", "1", "2"]),
+    "a deployment that is none": whole(deployment=""),
+    "a verdict of another type": whole(verdict=[]),
+    "a digest of another type": whole(digest={}),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_what_is_no_certificate_is_one_line_and_exit_code_2(name: str, written: Path, main: Main) -> None:
+    made = MALFORMED[name]
+    written.write_bytes(made if isinstance(made, bytes) else forged(made).encode())
+    fails_in_one_line(main("verify", str(written)), "inside the certificate" if "deployment" in name else "c.json")
+
+
+def test_a_folder_is_no_certificate(tmp_path: Path, main: Main) -> None:
+    fails_in_one_line(main("verify", str(tmp_path)), "needs a readable file")
+
+
+def test_a_signed_certificate_is_known_by_its_key_and_by_openssl(written: Path, main: Main) -> None:
+    folder = written.parent
+    make_keys(folder)
+    private, public = str(folder / "private.pem"), str(folder / "public.pem")
+    done = main("certify", str(folder / "d.toml"), *QUICK, "--output", str(folder / "out"), "--sign", private)
+    assert (folder / "out" / "base.json.sig").stat().st_size == 64, done.stderr
+    made = str(folder / "out" / "base.json")
+    assert main("verify", made, "--key", public).returncode == 0
+    asked = ["openssl", "pkeyutl", "-verify", "-rawin", "-in", made, "-sigfile", made + ".sig", "-pubin", "-inkey", public]
+    if shutil.which("openssl"):
+        assert subprocess.run(asked, capture_output=True, check=False).returncode == 0
+    Path(made).write_text(Path(made).read_text() + "\n")
+    fails_in_one_line(main("verify", made, "--key", public), "needs a signature of this certificate by this key")
+
+
+def test_a_signature_by_another_key_does_not_fit(tmp_path: Path) -> None:
+    make_keys(tmp_path)
+    (tmp_path / "c.sig").write_bytes(private_key(tmp_path / "private.pem").sign(b"c"))
+    require(b"c", tmp_path / "c.sig", public_key(tmp_path / "public.pem"))
+    make_keys(tmp_path)
+    with pytest.raises(DeploymentError, match="got another"):
+        require(b"c", tmp_path / "c.sig", public_key(tmp_path / "public.pem"))
+
+
+def test_keys_of_another_kind_are_one_line(tmp_path: Path) -> None:
+    from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+    from cryptography.hazmat.primitives.serialization import (
+        BestAvailableEncryption,
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    make_keys(tmp_path)
+    own, other = private_key(tmp_path / "private.pem"), generate_private_key(SECP256R1())
+    locked = BestAvailableEncryption(b"word")
+    for content, says in (
+        (other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), "Ed25519 key, got one of another kind"),
+        (own.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, locked), "needs a key without a password"),
+        ((tmp_path / "public.pem").read_bytes(), "needs a private Ed25519 key in PEM"),
+        (b"\x00nothing", "needs a private Ed25519 key in PEM"),
+    ):
+        (tmp_path / "k.pem").write_bytes(content)
+        with pytest.raises(DeploymentError, match=says):
+            private_key(tmp_path / "k.pem")
+    with pytest.raises(DeploymentError, match="needs a public Ed25519 key in PEM"):
+        public_key(tmp_path / "private.pem")
+
+
+def test_a_signature_needs_its_options_and_its_extra(
+    written: Path, main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails_in_one_line(main("certify", str(written.with_name("d.toml")), "--sign", "k.pem"), "needs --output")
+    fails_in_one_line(main("verify", str(written), "--signature", "s.sig"), "needs --key")
+    make_keys(written.parent)
+    fails_in_one_line(main("verify", str(written), "--key", str(written.with_name("public.pem"))), "c.json.sig: needs a readable")
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.serialization", None)
+    with pytest.raises(DeploymentError, match="needs the extra 'sign'"):
+        public_key(written.with_name("public.pem"))
