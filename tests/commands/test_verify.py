@@ -15,7 +15,19 @@ from ldpaudit import commands
 from ldpaudit.errors import DeploymentError
 from ldpaudit.signature import private_key, public_key, require
 from tests.helpers import fails_in_one_line, make_keys
-from tests.road.forgeries import DEPLOYMENT, Data, Forgery, claim, evidence, forged, genuine, whole
+from tests.road.forgeries import (
+    DEPLOYMENT,
+    LOCAL,
+    UNSEEDED,
+    Data,
+    Forgery,
+    claim,
+    counted,
+    evidence,
+    forged,
+    genuine,
+    whole,
+)
 
 QUICK = ("--trials", "2000", "--jobs", "1")
 
@@ -58,6 +70,14 @@ def test_what_differs_is_printed_and_ends_with_1(written: Path, main: Main) -> N
     written.write_text(forged(claim(epsilon="1/10")))
     found = json.loads(main("verify", str(written), "--format", "json").stdout)["differences"]
     assert found == ["local: epsilon is 1, not 1/10"]
+
+
+def test_counts_that_were_forged_with_care_are_found_by_resampling_alone(written: Path, main: Main) -> None:
+    written.write_text(forged(counted(LOCAL, -1)))
+    assert main("verify", str(written)).returncode == 0
+    assert main("verify", str(written), "--resample").returncode == 1
+    written.write_text(genuine(UNSEEDED).to_json())
+    fails_in_one_line(main("verify", str(written), "--resample"), "draws from a source of its own")
 
 
 def test_what_a_stranger_wrote_does_not_reach_the_terminal(written: Path, main: Main) -> None:
