@@ -252,7 +252,8 @@ def _target(target: TargetTable, config: Config, path: Path, line: int | None) -
         f" --seed {claim_seed(config.seed, 'target', target.id)}"
     )
     bound = f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {config.confidence:g}"
-    message = f"{target.callable} claims epsilon = {float(target.epsilon):g}: measured {bound}"
+    seen = "" if refuted else f"; {evidence.resolution}"
+    message = f"{target.callable} claims epsilon = {float(target.epsilon):g}: measured {bound}{seen}"
     recorded = refuted == (target.expect == "refuted")
     problem = None if recorded else "refuted" if refuted else "not as recorded"
     outcome = Outcome.REFUTED if refuted else Outcome.UNDECIDED
