@@ -6,7 +6,7 @@ The bound never sees a report that the score, the pair or the event was chosen b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ldpaudit.adapters.callables import probe
 from ldpaudit.attacks.blackbox.choosing import Chosen
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, require_alike
 from ldpaudit.attacks.blackbox.learning import Learning
+from ldpaudit.attacks.blackbox.rarer import Rarer
 from ldpaudit.attacks.blackbox.sampler import Sampler
 from ldpaudit.attacks.blackbox.scores import AnyScore
 from ldpaudit.attacks.blackbox.two_users import neighbouring
@@ -34,10 +35,11 @@ GUESSED = ThresholdRule(1.0, -1.0)
 
 @dataclass(frozen=True, slots=True)
 class BlackBox:
-    """A target with a learned score, and the trials that learning has left."""
+    """A target with a learned score, the trials that learning has left, and the share of different reports that it saw."""
 
     target: Target
     remaining: int
+    distinct: float
 
 
 def target(
@@ -46,6 +48,7 @@ def target(
     experiment: Experiment,
     reading: Reading = AS_RETURNED,
     progress: Progress | None = None,
+    learning: float = LEARNING,
 ) -> BlackBox:
     """Learn what tells two inputs of a function apart.
 
@@ -62,6 +65,8 @@ def target(
         How the reports are read, and whether a classifier helps.
     progress : callable or None
         Called with the reports drawn so far, and 0, whenever something was learned from them.
+    learning : float
+        Share of the trials that is learned from; as much again where the score still learns.
 
     Returns
     -------
@@ -82,7 +87,7 @@ def target(
     rng = np.random.default_rng(np.random.SeedSequence(experiment.seed, spawn_key=(FRESH,)))
     first = [sampler(x, 1, rng, probe) for x in given]
     width = max(sum(len(group.leaves) for group in one.values()) for one in first)
-    budget = _budget(len(given), width, experiment.trials)
+    budget = _budget(len(given), width, experiment.trials, learning)
 
     def fresh(places: Sequence[int], size: int) -> list[Encoded]:
         made = sampler.each([given[i] for i in places], size, rng)
@@ -93,10 +98,10 @@ def target(
             progress(drawn, 0.0)
 
     found, drawn = Learning(fresh, len(given), budget, experiment, reading.learned, tell).run()
-    return BlackBox(_target(sampler, given, first, found, reading, width), experiment.trials - drawn)
+    return BlackBox(_target(sampler, given, first, found, reading, width), experiment.trials - drawn, found.distinct)
 
 
-def _budget(inputs: int, width: int, trials: int) -> int:
+def _budget(inputs: int, width: int, trials: int, learning: float) -> int:
     """Reports that may be learned from, on all inputs together.
 
     Raises
@@ -104,9 +109,9 @@ def _budget(inputs: int, width: int, trials: int) -> int:
     ValueError
         Where there are too few trials, or the reports are too long.
     """
-    if trials < (needed := least_trials(inputs)):
+    if trials < (needed := least_trials(inputs, learning)):
         raise ValueError(f"an audit of a callable on {inputs} inputs needs trials >= {needed}, got {trials}")
-    budget = int(min(trials * LEARNING, MOST_NUMBERS / max(width, 1)))
+    budget = int(min(trials * learning, MOST_NUMBERS / max(width, 1)))
     if budget < LEAST * inputs:
         most = MOST_NUMBERS // (LEAST * inputs)
         raise ValueError(f"an audit of a callable on {inputs} inputs needs reports of <= {most} numbers, got {width}")
@@ -117,7 +122,7 @@ def _target(
     sampler: Sampler, given: Sequence[Any], first: Sequence[Encoded], found: Chosen, reading: Reading, width: int
 ) -> Target:
     (a, b), score = found.pair, found.score
-    guesses = _Guesses(sampler, (given[a], given[b]), (tuple(first[a]), tuple(first[b])), score, found.rule)
+    guesses = _Guesses(sampler, (given[a], given[b]), (tuple(first[a]), tuple(first[b])), score, found.rule, found.rarer)
     return Target(
         pair=(given[a], given[b]),
         event=f"{reading.words}extremes of a learned score: {score.name}",
@@ -126,6 +131,7 @@ def _target(
         # What promises nothing yet is chosen again, by the engine, on more views.
         chosen=GUESSED if found.promise > 0 else None,
         mixed=guesses.mixed if sampler.one_by_one else None,
+        narrower=tuple(replace(each, rule=GUESSED, event=f"{reading.words}{each.event}") for each in found.rarer.narrower),
     )
 
 
@@ -133,7 +139,7 @@ def _target(
 class _Guesses:
     """Fresh reports on one of two inputs as 1, -1 or 0: which of the scores are extreme is learned too.
 
-    Of the engine's fine thresholds the luckiest would win.
+    Of the engine's fine thresholds the luckiest would win. Rarer events have columns of their own.
     """
 
     sampler: Sampler
@@ -142,6 +148,7 @@ class _Guesses:
     """Of one report on either input."""
     score: AnyScore
     rule: ThresholdRule
+    rarer: Rarer
 
     def __call__(self, side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         x = self.pair[side]
@@ -154,5 +161,12 @@ class _Guesses:
         return first, second
 
     def _of(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
-        scores = self.score(encoded, size)
-        return (scores >= self.rule.upper).astype(np.float64) - (scores <= self.rule.lower)
+        guesses = _guess(self.rule, self.score(encoded, size))
+        if not self.rarer.narrower:
+            return guesses
+        scores = self.rarer.score(encoded, size)
+        return np.stack([guesses, *(_guess(each.rule, scores) for each in self.rarer.narrower)], axis=1)
+
+
+def _guess(rule: ThresholdRule, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    return (scores >= rule.upper).astype(np.float64) - (scores <= rule.lower)

@@ -1,6 +1,6 @@
 """Units of sampling work that anybody may do, and the file from which an audit goes on.
 
-A unit is (game, child of the seed, size, rule); its result is a table of counts, and tables add.
+A unit is (game, child of the seed, size, rules); its result is a table of counts, and tables add.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WINDOW = 32
 LARGEST, SMALLEST = 1 << 20, 1 << 12
 """Views of a unit where nothing stops before the end: at least what takes longer to draw than to hand out, at most what
 fits into memory as scores (8 MB)."""
-SCHEMA = "ldpaudit.checkpoint/2"
+SCHEMA = "ldpaudit.checkpoint/3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class Unit:
     seed: int
     place: tuple[int, ...]
     size: int
-    rule: Any = None
+    rules: tuple[Any, ...] = ()
 
     def __call__(self) -> Any:
-        """Right and wrong guesses by the rule; without one, a sample from which a rule can be chosen."""
+        """Right and wrong guesses by each rule; without any, a sample from which a rule can be chosen."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=self.place))
         played = sources.games(self.source)[self.game]
-        return played.draw(self.size, rng) if self.rule is None else played.measure(self.rule, self.size, rng)
+        return played.measure(self.rules, self.size, rng) if self.rules else played.draw(self.size, rng)
 
 
 def _do(unit: Unit) -> Any:
@@ -108,6 +108,8 @@ class State:
         Right and wrong guesses so far.
     since : Counts
         Those of them that were counted before the rule was chosen for the last time.
+    narrower : tuple of Counts
+        Those of each narrower rule of the game.
     """
 
     game: int
@@ -118,6 +120,7 @@ class State:
     units: int
     counts: Counts = field(default_factory=Counts)
     since: Counts = field(default_factory=Counts)
+    narrower: tuple[Counts, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; infinite thresholds as text."""
@@ -132,7 +135,8 @@ class State:
             float(rule["upper"]), float(rule["lower"])
         )
         counts = {name: Counts(**data[name]) for name in ("counts", "since")}
-        return cls(**{**data, **counts, "rule": made, "tuning": tuple(data["tuning"])})
+        rare = tuple(Counts(**each) for each in data["narrower"])
+        return cls(**{**data, **counts, "rule": made, "tuning": tuple(data["tuning"]), "narrower": rare})
 
 
 @dataclass(frozen=True, slots=True)
