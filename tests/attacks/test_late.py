@@ -45,7 +45,7 @@ def test_code_that_is_honest_in_its_first_calls_is_refuted_by_the_last(mode: Mod
 
 def test_a_claim_that_is_refuted_before_ends_the_audit_before() -> None:
     leak = KaryRandomizedResponse.for_epsilon(2.0, k=2)
-    assert audit(leak.sample, inputs=[0, 1], epsilon=1.0, trials=TRIALS).trials < TRIALS // 4
+    assert audit(leak.sample, inputs=[0, 1], epsilon=1.0, trials=1_000_000).trials < late.late_views(1_000_000, 2)
 
 
 @pytest.mark.parametrize("mode", Mode)

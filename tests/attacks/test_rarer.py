@@ -82,12 +82,15 @@ def test_each_narrower_rule_reads_its_own_column() -> None:
 
 def test_no_share_is_spent_where_no_rarer_event_promises_more() -> None:
     rng = np.random.default_rng(1)
-    sides = [rng.choice([-1.0, 1.0], 5_000, p=p) for p in ([0.27, 0.73], [0.73, 0.27])]
-    assert narrower(*sides, 1.0, PROSPECT, Mode.FIXED) == (0.0, ())
-    for side, sign in zip(sides, (1, -1), strict=True):
-        side[:10] = 3.0 * sign
+    first, second = (rng.choice([-1.0, 1.0], 5_000, p=p) for p in ([0.27, 0.73], [0.73, 0.27]))
+    assert narrower(first, second, 1.0, PROSPECT, Mode.FIXED) == (0.0, ())
+    first[:300], second[:200] = 3.0, 3.0  # three fifths of these are right
+    assert narrower(first, second, 0.2, PROSPECT, Mode.FIXED)[1]
+    assert not narrower(first, second, 1.0, PROSPECT, Mode.FIXED)[1]
+    first[:300], second[:200] = 1.0, -1.0
+    first[:10], second[:10] = 3.0, -3.0
     for mode in Mode:
-        promise, rules = narrower(*sides, 1.0, PROSPECT, mode)
+        promise, rules = narrower(first, second, 1.0, PROSPECT, mode)
         assert promise > 1.5
         assert sum(rule.share for rule in rules) == pytest.approx(SPENT[mode])
         assert [rule.rule for rule in rules] == [ThresholdRule(3.0, -3.0)]
