@@ -20,7 +20,7 @@ from ldpaudit.attacks.blackbox.classifier import learned
 from ldpaudit.attacks.blackbox.counts import PAIRS, FeatureCounts
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, split
 from ldpaudit.attacks.blackbox.features import NumberScore, Score
-from ldpaudit.attacks.blackbox.rarer import EVENT, NONE, Rarer, narrower, promised
+from ldpaudit.attacks.blackbox.rarer import NONE, Rarer, better, promised, spend
 from ldpaudit.attacks.blackbox.scores import NOTHING, AnyScore, posteriors, ramps, ratios, sightings, thresholds
 from ldpaudit.attacks.games.two_inputs import (
     CANDIDATES,
@@ -215,14 +215,24 @@ class Parts:
 def _rarer(
     tried: list[Candidate], chosen: Candidate, rule: ThresholdRule, reports: Reports, prospect: Prospect, mode: Mode
 ) -> Rarer:
-    """What is looked for in rarer reports: the rules of one of these scores, and what may be spent on each."""
+    """What is looked for in rarer reports: the rules of the score whose rules promise most."""
     least = promised(rule, chosen.first, chosen.second, prospect)
-    found = [(narrower(each.first, each.second, least, prospect, mode), each) for each in tried]
-    (_, rules), best = max(found, key=lambda made: made[0][0])
-    if best.refitted and rules:
-        after = reports.scores(best.pair, best.score)
-        rules = tuple(replace(each, rule=_moved(each.rule, best, *after)) for each in rules)
-    return Rarer(best.score, tuple(replace(each, event=f"{EVENT}: {best.score.name}") for each in rules)) if rules else NONE
+    most = _guessed(rule, chosen.first, chosen.second) / 2
+    best, found = 0.0, NONE
+    for each in tried:
+        made = better(each.first, each.second, least, prospect)
+        after = reports.scores(each.pair, each.score) if made else (each.first, each.second)
+        moved = [(promise, _moved(rule, each, *after) if each.refitted else rule) for promise, rule in made]
+        # What many scores of the likes are is often one score of the refitted one's, which guesses on no fewer reports.
+        fewer = [(promise, rule) for promise, rule in moved if 0 < _guessed(rule, *after) <= most]
+        if fewer and fewer[0][0] > best:
+            best, found = fewer[0][0], spend(each.score, [rule for _, rule in fewer], mode)
+    return found
+
+
+def _guessed(rule: ThresholdRule, first: Floats, second: Floats) -> float:
+    """The share of the reports that a rule guesses on."""
+    return sum(rule.count(first, second)) / max(len(first) + len(second), 1)
 
 
 def distinct(parts: Sequence[Encoded]) -> float:

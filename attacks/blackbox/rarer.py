@@ -7,6 +7,7 @@ bound holds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +21,6 @@ from ldpaudit.evidence import Mode
 STEP, LEVELS, FEWEST, MOST = 4, 6, 5, 3
 """Each rule guesses on a fourth of the reports that the one before it guesses on, or on fewer; rules tried for a score; learned
 reports that a rule guesses on, at least; and rules that are measured, at most."""
-EVENT = "rarer extremes of a learned score"
 EVEN = 0.5
 """Failure probability of what is inferred where a rule is neither favoured nor doubted."""
 SPENT = {Mode.FIXED: 0.03, Mode.SEQUENTIAL: 0.5}
@@ -42,10 +42,14 @@ NONE = Rarer(NOTHING, ())
 """Where no rarer reports promise more."""
 
 
-def narrower(
-    first: Floats, second: Floats, least: float, prospect: Prospect, mode: Mode
-) -> tuple[float, tuple[Narrower, ...]]:
-    """What the rarer events of a score promise, and rules for those that promise most.
+def spend(score: AnyScore, rules: Sequence[ThresholdRule], mode: Mode) -> Rarer:
+    """The rules, each with its part of what the last look may spend on them."""
+    event = f"rarer extremes of a learned score: {score.name}"
+    return Rarer(score, tuple(Narrower(rule, SPENT[mode] / len(rules), event) for rule in rules))
+
+
+def better(first: Floats, second: Floats, least: float, prospect: Prospect) -> list[tuple[float, ThresholdRule]]:
+    """What the rarer events of a score promise, and their rules; those that promise most first.
 
     Parameters
     ----------
@@ -55,13 +59,9 @@ def narrower(
         What the chosen rule promises: what promises less is not looked for.
     prospect : Prospect
         Of the bound.
-    mode : Mode
-        When the counts are looked at.
     """
     found = [(promised(rule, first, second, prospect), rule) for rule in _nested(first, second)]
-    better = sorted((each for each in found if each[0] > least), key=lambda each: -each[0])[:MOST]
-    rules = tuple(Narrower(rule, SPENT[mode] / len(better), EVENT) for _, rule in better)
-    return better[0][0] if better else 0.0, rules
+    return sorted((each for each in found if each[0] > least), key=lambda each: -each[0])[:MOST]
 
 
 def promised(rule: ThresholdRule, first: Floats, second: Floats, prospect: Prospect) -> float:

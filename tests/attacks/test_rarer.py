@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from ldpaudit import audit
 from ldpaudit.attacks import Execution
-from ldpaudit.attacks.blackbox.rarer import SPENT, narrower
-from ldpaudit.attacks.blackbox.scores import clear_ratio
+from ldpaudit.attacks.blackbox.choosing import Candidate, Reports, _rarer
+from ldpaudit.attacks.blackbox.encoding import encode
+from ldpaudit.attacks.blackbox.features import Score
+from ldpaudit.attacks.blackbox.rarer import NONE, SPENT, better, spend
+from ldpaudit.attacks.blackbox.scores import NOTHING, clear_ratio
 from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.engine.run import run
 from ldpaudit.attacks.games.game import Narrower, Target
@@ -83,17 +86,30 @@ def test_each_narrower_rule_reads_its_own_column() -> None:
 def test_no_share_is_spent_where_no_rarer_event_promises_more() -> None:
     rng = np.random.default_rng(1)
     first, second = (rng.choice([-1.0, 1.0], 5_000, p=p) for p in ([0.27, 0.73], [0.73, 0.27]))
-    assert narrower(first, second, 1.0, PROSPECT, Mode.FIXED) == (0.0, ())
+    assert better(first, second, 1.0, PROSPECT) == []
     first[:300], second[:200] = 3.0, 3.0  # three fifths of these are right
-    assert narrower(first, second, 0.2, PROSPECT, Mode.FIXED)[1]
-    assert not narrower(first, second, 1.0, PROSPECT, Mode.FIXED)[1]
+    assert better(first, second, 0.2, PROSPECT)
+    assert not better(first, second, 1.0, PROSPECT)
     first[:300], second[:200] = 1.0, -1.0
     first[:10], second[:10] = 3.0, -3.0
+    ((promise, rule),) = better(first, second, 1.0, PROSPECT)
+    assert promise > 1.5
+    assert rule == ThresholdRule(3.0, -3.0)
     for mode in Mode:
-        promise, rules = narrower(first, second, 1.0, PROSPECT, mode)
-        assert promise > 1.5
-        assert sum(rule.share for rule in rules) == pytest.approx(SPENT[mode])
-        assert [rule.rule for rule in rules] == [ThresholdRule(3.0, -3.0)]
+        assert sum(each.share for each in spend(NOTHING, [rule, ONE], mode).narrower) == pytest.approx(SPENT[mode])
+
+
+def test_nothing_is_spent_on_what_the_luck_of_a_part_makes_of_a_score_with_one_value() -> None:
+    x = np.array([0, 1]).repeat(1_000)
+    reports = Reports([encode(x, 2_000, 0), encode(x, 2_000, 1)], 2_000)
+    ratio = Score("a coin", {}, {})
+    likes = np.where(np.arange(2_000) % 5, 1.0, 1.1)  # the like of one part is larger, and right more often
+    first = np.where(np.arange(2_000) % 5 * (np.arange(2_000) % 3) == 0, likes, -1.0)
+    for size in (1.0, 2.0):
+        own: Any = lambda encoded, _, size=size: np.where(encoded[next(iter(encoded))].leaves[0], size, -size)  # noqa: E731
+        likely = Candidate((0, 1), own, first, -first, refitted=True)
+        chosen = Candidate((0, 1), ratio, np.sign(first), -np.sign(first))
+        assert _rarer([likely], chosen, ONE, reports, PROSPECT, Mode.FIXED) == NONE
 
 
 def test_two_sightings_of_two_count_and_what_a_coin_would_show_does_not() -> None:
