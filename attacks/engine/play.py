@@ -123,7 +123,7 @@ class Job:
             bound = self.test(state, Mode.SEQUENTIAL, self._ever).epsilon_lower(c)
         else:
             share = self.experiment.delta * state.directions / k
-            alpha = self._last * self.experiment.alpha
+            alpha = self.looks(state)[0][1] * self.experiment.alpha
             bound = float(binomial.epsilon_lower(c.right, c.wrong, max(c.trials, 1), share, alpha, k))
         self.execution.progress(state.drawn, bound)
 
