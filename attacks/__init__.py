@@ -170,20 +170,14 @@ def _of_callable(
     target: object, inputs: Sequence[Any] | None, asked: Experiment, reading: Reading, execution: Execution
 ) -> Evidence:
     from ldpaudit.adapters.objects import as_callable
-    from ldpaudit.attacks.blackbox import target as blackbox
-    from ldpaudit.attacks.engine import reproducible, run
+    from ldpaudit.attacks.blackbox import late
+    from ldpaudit.attacks.engine import reproducible
 
     given, function = None if inputs is None else list(inputs), as_callable(target)
     _require_different(given)
     digest = reproducible.require(target, reproducible.on_inputs(given or []), asked.trials, execution)
-    progress = execution.progress
-    box = blackbox.target(function, given, asked, reading, progress)
-    learned_from = asked.trials - box.remaining
-    if progress is not None:
-        execution = replace(execution, progress=lambda drawn, bound: progress(learned_from + drawn, bound))
-    found = run.run(box.target, replace(asked, trials=box.remaining), execution, digest)
-    seed = asked.seed if reproducible.takes_rng(function) else None
-    return replace(found, trials=learned_from + found.trials, seed=seed)
+    found = late.audit(function, given, asked, reading, execution, digest)
+    return found if reproducible.takes_rng(function) else replace(found, seed=None)
 
 
 def _require_shuffled(

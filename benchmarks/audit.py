@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ldpaudit import account, audit
-from ldpaudit.attacks.blackbox import target
+from ldpaudit.attacks.blackbox import late, target
 from ldpaudit.attacks.bounds import binomial
 from ldpaudit.attacks.bounds.counts import Counts, LevelTest
 from ldpaudit.attacks.bounds.level import level_test
@@ -126,24 +126,24 @@ def any_time(fires: float, epsilon: float, inputs: int = 2, alpha: float = ALPHA
     return math.log(1 / alpha) / (fires * divergence)
 
 
-def reach(views: int, right: float, wrong: float, epsilon: float, inputs: int = 2) -> float:
+def reach(views: int, right: float, wrong: float, epsilon: float, inputs: int = 2, alpha: float = ALPHA) -> float:
     """Probability that the exact bound on so many views is ``RHO * epsilon`` at least."""
     fires = right + wrong
     middle, spread = views * fires, 5 * math.sqrt(views * fires * max(1 - fires, 0.0))
     guesses = np.unique(np.linspace(max(middle - spread, 1), middle + spread, 101).round())
     weight = np.exp(-(((guesses - middle) / max(spread / 5, 1e-9)) ** 2) / 2)
-    least = _least(guesses, share(RHO * epsilon, inputs))
+    least = _least(guesses, share(RHO * epsilon, inputs), alpha)
     hits = np.where(least <= guesses, special.betainc(least, np.maximum(guesses - least + 1, 1), right / fires), 0.0)
     return float((weight * hits).sum() / weight.sum())
 
 
-def _least(guesses: NDArray[np.float64], null: float) -> NDArray[np.float64]:
+def _least(guesses: NDArray[np.float64], null: float, alpha: float) -> NDArray[np.float64]:
     """Fewest right guesses that refute the share."""
     low, high = np.zeros_like(guesses), guesses + 1
     while np.any(high - low > 1):
         middle = np.floor((low + high) / 2)
         tail = special.betainc(np.maximum(middle, 1), np.maximum(guesses - middle + 1, 1), null)
-        refutes = (tail <= ALPHA * (1 - binomial.MARGIN)) & (middle >= 1)
+        refutes = (tail <= alpha * (1 - binomial.MARGIN)) & (middle >= 1)
         low, high = np.where(refutes, low, middle), np.where(refutes, middle, high)
     return high
 
@@ -196,7 +196,7 @@ def rates(case: Case, m: Mechanism, epsilon: float, event: Any, views: int = 400
     """Probabilities of a right and a wrong guess; estimated where an event is not the atoms of loss epsilon."""
     p, fires = share(epsilon, case.inputs), case.fires(m)
     game, rng = Only(case, m).games()[0], np.random.default_rng(0)
-    right, wrong = game.measure(event, views, rng)
+    ((right, wrong),) = game.measure([event], views, rng)
     if abs((right + wrong) / views - fires) < 5 * math.sqrt(fires * (1 - fires) / views) + 1e-9:
         return fires * p, fires * (1 - p)
     if case.inputs > 2:
@@ -275,12 +275,16 @@ def blackbox_used(case: Case, epsilon: float, needed: int, seeds: int = 4) -> fl
     def power(ratio: float) -> float:
         reached = []
         for seed in range(seeds):
-            whole = Experiment(round(ratio * needed), 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
+            trials = round(ratio * needed)
+            kept = late.late_views(trials, 2)  # for leaks that begin late: they show nothing here
+            whole = Experiment(trials - kept, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
             found = target.target(function, list(attack_on(m).pair), whole, ROUNDED)
-            job = play.Job(Given(found.target), replace(whole, trials=found.remaining))
+            level = 1 - late.LEVEL if kept else 1.0
+            job = play.Job(Given(found.target), replace(whole, trials=found.remaining), share=level)
             state = play.begin(job)
+            ((_, level, _),) = job.looks(state)
             right, wrong = rates_of(job.source.games()[0], state.rule, epsilon, case.fires(m))
-            reached.append(reach(found.remaining - state.drawn, right, wrong, epsilon) if right else 0.0)
+            reached.append(reach(found.remaining - state.drawn, right, wrong, epsilon, alpha=ALPHA * level) if right else 0.0)
         return float(np.mean(reached))
 
     # In growing steps until it is enough, then by halves.
@@ -295,7 +299,7 @@ def blackbox_used(case: Case, epsilon: float, needed: int, seeds: int = 4) -> fl
 
 def rates_of(game: Game, event: Any, epsilon: float, fires: float, views: int = 200_000) -> tuple[float, float]:
     """Probabilities of a right and a wrong guess, measured; where all guesses may have the largest loss, they have it."""
-    right, wrong = game.measure(event, views, np.random.default_rng(0))
+    ((right, wrong),) = game.measure([event], views, np.random.default_rng(0))
     guesses, p = right + wrong, share(epsilon, 2)
     few = guesses <= views * fires + 3 * math.sqrt(views * fires * max(1 - fires, 0.0))
     if few and abs(right - guesses * p) < 3 * math.sqrt(guesses * p * (1 - p)):

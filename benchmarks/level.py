@@ -1,16 +1,17 @@
 """How often a true claim is refuted: whole audits of exactly tight mechanisms, stopped wherever stopping may pay.
 
-    python -m benchmarks.level FILE [runs] [case ...]
+    python -m benchmarks.level FILE [--runs 20000] [case ...]
 
 FILE is written after every block and gone on from, so that the runs may be done a few at a time; run number i has the
-seed i. Wanted are no more refutations than 5 % and three standard errors.
+seed i. Wanted are no more refutations than 5 % and three standard errors; beside the share stand the ends of its exact 95 %
+interval.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from ldpaudit import account, audit
 from ldpaudit.attacks.bounds import binomial
@@ -33,11 +35,14 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 
 CONFIDENCE = 0.95
-RUNS, BLOCK = 20_000, 250
+RUNS, BLOCK = 500, 250
+"""Runs where nobody asks for more; and those after which the file is written."""
 VIEWS = 320
 """Views an audit."""
 BLIND = {Mode.FIXED: 480, Mode.SEQUENTIAL: 3_600}
 """Views an audit of a black box, which learns from some of them; a sequential one in two stages."""
+LATE = 6_600
+"""Views an audit of a black box that has a last part, for leaks that begin late, and looks for rare ones."""
 TINY = KaryRandomizedResponse.for_epsilon(1, k=2)
 BITS = UnaryEncoding.symmetric(1, k=3)
 FIVE = KaryRandomizedResponse.for_epsilon(1, k=5)
@@ -95,11 +100,13 @@ def least(claimed: float) -> NDArray[np.int64]:
     return np.where(stops.any(axis=1), stops.argmax(axis=1), np.arange(len(stops)) + 1)
 
 
-def blackbox(function: Callable[..., Any], inputs: list[Any], claimed: float, mode: Mode) -> Callable[[int, int], int]:
+def blackbox(
+    function: Callable[..., Any], inputs: list[Any], claimed: float, mode: Mode, views: int
+) -> Callable[[int, int], int]:
     """Audits of a function of which nothing is known."""
 
     def count(first: int, runs: int) -> int:
-        options: dict[str, Any] = {"inputs": inputs, "epsilon": claimed, "trials": BLIND[mode], "mode": mode}
+        options: dict[str, Any] = {"inputs": inputs, "epsilon": claimed, "trials": views, "mode": mode}
         return sum(
             audit(function, confidence=CONFIDENCE, seed=seed, **options).epsilon_lower > claimed
             for seed in range(first, first + runs)
@@ -132,16 +139,20 @@ def cases() -> Iterator[Case]:
     yield Case("Laplace, fixed", engine(LAPLACE, Mode.FIXED))
     yield Case("Laplace, sequential", engine(LAPLACE, Mode.SEQUENTIAL))
     yield Case("binary response at delta 0.1, sequential", engine(TINY, Mode.SEQUENTIAL, 0.1))
-    epsilon = account(TINY).epsilon(0).high
+    two, five = (account(m).epsilon(0).high for m in (TINY, FIVE))
     for mode in Mode:
-        yield Case(f"a function, binary response, {mode}", blackbox(TINY.sample, [0, 1], epsilon, mode))
-        yield Case(f"a function, noise alone, {mode}", blackbox(noise, [0, 1], 0.0, mode))
+        few = BLIND[mode]
+        yield Case(f"a function, binary response, {mode}", blackbox(TINY.sample, [0, 1], two, mode, few))
+        yield Case(f"a function, noise alone, {mode}", blackbox(noise, [0, 1], 0.0, mode, few))
+        yield Case(f"to the last views, binary response, {mode}", blackbox(TINY.sample, [0, 1], two, mode, LATE))
+        yield Case(f"to the last views, 5-ary response, {mode}", blackbox(FIVE.sample, [0, 1], five, mode, LATE))
+        yield Case(f"to the last views, noise alone, {mode}", blackbox(noise, [0, 1], 0.0, mode, LATE))
 
 
 def main(file: Path, runs: int, wanted: list[str]) -> None:
     """Count, block by block, case by case; print the table."""
     done: dict[str, list[int]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    print(f"{'case':44} {'runs':>7} {'refuted':>8} {'share':>7} {'wanted':>7}")
+    print(f"{'case':44} {'runs':>7} {'refuted':>8} {'share':>7} {'95 %':>16} {'wanted':>7}")
     for case in cases():
         if wanted and not any(word in case.name for word in wanted):
             continue
@@ -152,8 +163,21 @@ def main(file: Path, runs: int, wanted: list[str]) -> None:
             done[case.name] = [seen, refuted]
             file.write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
         verdict = "" if refuted <= most(seen) * seen else "  TOO MANY"
-        print(f"{case.name:44} {seen:7,} {refuted:8,} {refuted / seen:7.4f} {most(seen):7.4f}{verdict}", flush=True)
+        low, high = interval(refuted, seen)
+        shown = f"{refuted / seen:7.4f} [{low:.4f}, {high:.4f}] {most(seen):7.4f}{verdict}"
+        print(f"{case.name:44} {seen:7,} {refuted:8,} {shown}", flush=True)
+
+
+def interval(refuted: int, runs: int) -> tuple[float, float]:
+    """The exact 95 % interval of a share. Source: Clopper, Pearson 1934."""
+    found = stats.binomtest(refuted, runs).proportion_ci(0.95, "exact")
+    return float(found.low), float(found.high)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else RUNS, sys.argv[3:])
+    parser = argparse.ArgumentParser(description="How often a true claim is refuted.")
+    parser.add_argument("file", type=Path, help="written after every block, and gone on from")
+    parser.add_argument("cases", nargs="*", help="words of the names of cases; all by default")
+    parser.add_argument("--runs", type=int, default=RUNS, help="of each case")
+    given = parser.parse_intermixed_args()
+    main(given.file, given.runs, given.cases)

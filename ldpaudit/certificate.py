@@ -87,6 +87,16 @@ class EvidenceRecord(_Record):
     mode: Mode
     level: Real
     tuning: tuple[Real, ...]
+    distinct: Real | None = None
+    resolution: str = ""
+    """For whoever reads the JSON; `read` makes the sentence again."""
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Certificates that were written before there were these fields keep their digest.
+        absent = [name for name, empty in (("distinct", None), ("resolution", "")) if getattr(self, name) == empty]
+        data: dict[str, Any] = write(self)
+        return {name: value for name, value in data.items() if name not in absent}
 
     @classmethod
     def of(cls, e: Evidence) -> Self:
@@ -96,7 +106,7 @@ class EvidenceRecord(_Record):
 
     def read(self) -> Evidence:
         """Read back."""
-        return Evidence(**{name: getattr(self, name) for name in type(self).model_fields})
+        return Evidence(**{name: getattr(self, name) for name in type(self).model_fields if name != "resolution"})
 
 
 class WitnessRecord(_Record):

@@ -8,6 +8,18 @@ from fractions import Fraction
 from typing import Any
 
 from ldpaudit.claim import SLACK, Claim
+from ldpaudit.enclosure import show_up
+
+DIFFERENT = 0.9
+"""Share of different reports among those that a score was learned from, above which they are nearly all different."""
+
+
+UNREADABLE = (
+    "the reports were nearly all different, as hashes and seeds are, and the audit could learn nothing of them: give it "
+    "the mechanism, if it is one of ldpaudit's, or a function whose reports say what the hash says, such as whether it "
+    "maps an input to what was reported, or a score"
+)
+"""What an audit says that could not read the reports."""
 
 
 class Mode(StrEnum):
@@ -72,6 +84,9 @@ class Evidence:
     tuning : tuple of float
         What a sequential look bets on, fixed before the measured views: epsilons, or stakes where delta is above 0. The
         counts and this give the bound.
+    distinct : float or None
+        How many of the reports that the event was learned from were different, as a share; None where the event was not
+        learned, since the mechanism is known.
     """
 
     epsilon_lower: float
@@ -92,6 +107,22 @@ class Evidence:
     mode: Mode = Mode.FIXED
     level: float = 1.0
     tuning: tuple[float, ...] = ()
+    distinct: float | None = None
+
+    @property
+    def resolution(self) -> str:
+        """How far the audit could see, in a sentence without its full stop: of the event that it looked for, never of the code.
+
+        A bound of 0 on an event that was learned means that learning has found nothing.
+        """
+        if self.distinct is not None and self.epsilon_lower == 0:
+            return UNREADABLE if self.distinct >= DIFFERENT else _nothing_found(self.trials)
+        if self.claimed is None:
+            return "nothing was claimed, so the bound is all that this audit says"
+        if self.detectable is None:
+            return f"on this event, {self.guesses:,} guesses are too few to refute the claim, however many of them are right"
+        told = f"on this event alone, an epsilon of {show_up(self.detectable, 4)} or more would have been told from the claim"
+        return f"{told} with 95 % power; of other events this audit says nothing"
 
     def refutes(self, claim: Claim | Fraction | float) -> bool:
         """Whether the bound exceeds the claimed epsilon, read to its slack.
@@ -104,3 +135,7 @@ class Evidence:
         if isinstance(claim, Claim):
             return claim.ceiling is not None and claim.delta <= self.delta and self.epsilon_lower > claim.ceiling
         return self.epsilon_lower > claim * (1 + SLACK)
+
+
+def _nothing_found(views: int) -> str:
+    return f"no event was found that tells the inputs apart, so this says nothing about the code beyond these {views:,} views"

@@ -340,7 +340,8 @@ def _target(
         f" --delta {float(target.delta)!r} --trials {config.trials} --confidence {config.confidence} --seed {seed}"
     )
     bound = f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {config.confidence:g}"
-    message = f"{target.callable} claims epsilon = {float(target.epsilon):g}: measured {bound}{worse}"
+    seen = "" if now.refuted else f"; {evidence.resolution}"
+    message = f"{target.callable} claims epsilon = {float(target.epsilon):g}: measured {bound}{worse}{seen}"
     problem = "regressed" if worse else None
     if now.refuted != (target.expect == "refuted"):
         problem = "refuted" if now.refuted else "not as recorded"

@@ -14,9 +14,9 @@ PILOT, GROWTH, KEPT = 16, 4, 0.8
 MOST = 10**9
 
 
-def least_trials(inputs: int) -> int:
-    """The smallest budget with which a callable on so many inputs can be audited."""
-    return math.ceil(LEAST * inputs / LEARNING)
+def least_trials(inputs: int, learning: float = LEARNING) -> int:
+    """The smallest budget with which a callable on so many inputs can be audited, if this share is learned from."""
+    return math.ceil(LEAST * inputs / learning)
 
 
 def seconds(text: str) -> float:

@@ -150,9 +150,17 @@ def ldp_audit(request: pytest.FixtureRequest) -> Callable[..., Evidence]:
 
     def audit(target: Any, **options: Any) -> Evidence:
         __tracebackhide__ = True
-        return assert_ldp(target, **{**defaults, **options})
+        evidence = assert_ldp(target, **{**defaults, **options})
+        _tell(request.node, evidence.resolution)
+        return evidence
 
     return audit
+
+
+def _tell(item: pytest.Item, resolution: str) -> None:
+    """What a test that passes does not show: in the report of `pytest -rP`, and in the XML of `--junit-xml`."""
+    item.add_report_section("call", "ldpaudit", resolution)
+    item.user_properties.append(("ldpaudit", resolution))
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -197,6 +205,8 @@ class ClaimItem(pytest.Item):
         deployment = load(self.path)
         one = replace(deployment, claims=(deployment.claims[self.index],))
         claim = certify(one, trials=BUDGET, confidence=CONFIDENCE).claims[0]
+        if claim.evidence is not None:
+            _tell(self, claim.evidence.read().resolution)
         if not claim.as_recorded:
             recorded = f" (on record: {claim.expect})" if claim.expect else ""
             file = shlex.quote(os.path.relpath(self.path, self.config.invocation_params.dir))

@@ -23,6 +23,12 @@ def plain_noise(x: float, size: int, rng: np.random.Generator) -> Any:
     return x + rng.laplace(size=size)
 
 
+def hashed(x: int) -> tuple[int, int]:
+    """A seed, and a report of epsilon log 3 that only who hashes the seed can read."""
+    seed = int(_RNG.integers(1 << 40))
+    return seed, fair(x) ^ (seed * 0x9E3779B97F4A7C15 >> 60) % 2
+
+
 def raises(x: int) -> int:
     raise RuntimeError("the disk is\nfull")
 

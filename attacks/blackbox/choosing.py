@@ -18,9 +18,10 @@ from scipy import special
 
 from ldpaudit.attacks.blackbox.classifier import learned
 from ldpaudit.attacks.blackbox.counts import PAIRS, FeatureCounts
-from ldpaudit.attacks.blackbox.encoding import Encoded, split
-from ldpaudit.attacks.blackbox.features import Score
-from ldpaudit.attacks.blackbox.scores import NOTHING, AnyScore, posteriors, ramps, ratios, thresholds
+from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, split
+from ldpaudit.attacks.blackbox.features import NumberScore, Score
+from ldpaudit.attacks.blackbox.rarer import NONE, Rarer, better, promised, spend
+from ldpaudit.attacks.blackbox.scores import NOTHING, AnyScore, posteriors, ramps, ratios, sightings, thresholds
 from ldpaudit.attacks.games.two_inputs import (
     CANDIDATES,
     NEVER,
@@ -30,6 +31,7 @@ from ldpaudit.attacks.games.two_inputs import (
     choose_thresholds,
     most_promising,
 )
+from ldpaudit.evidence import Mode
 
 FOLDS = 5
 """Parts of the reports, each of which judges scores that are fitted to the others."""
@@ -81,13 +83,18 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The pair, the score and the rule; the bound that they promise, in nats; and whether more reports would improve it."""
+    """The pair, the score and the rule; the bound that they promise, in nats; and whether more reports would improve it.
+
+    Beside them what is looked for in rarer reports, and how many of the reports were different, as a share.
+    """
 
     pair: tuple[int, int]
     score: AnyScore
     rule: ThresholdRule
     promise: float
     rising: bool
+    rarer: Rarer = NONE
+    distinct: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,9 @@ class Reports:
         return score(self.drawn[pair[0]], self.size), score(self.drawn[pair[1]], self.size)
 
 
-def learn(reports: Reports, prospect: Prospect, seed: int | None = None, last: bool = False) -> Chosen:
+def learn(
+    reports: Reports, prospect: Prospect, seed: int | None = None, last: bool = False, mode: Mode = Mode.FIXED
+) -> Chosen:
     """Choose the pair, the score and the rule.
 
     Parameters
@@ -128,6 +137,8 @@ def learn(reports: Reports, prospect: Prospect, seed: int | None = None, last: b
         Of a classifier; None to train none.
     last : bool
         Whether no more reports can be had.
+    mode : Mode
+        When the counts are looked at.
     """
     fitting, judging = reports.halves()
     whole = FeatureCounts.of(reports.drawn, fitting.drawn)
@@ -144,15 +155,17 @@ def learn(reports: Reports, prospect: Prospect, seed: int | None = None, last: b
     seen = sorted(judged, key=lambda found: found[1], reverse=True)
     leading = list(dict.fromkeys([*(each.pair for each, *_ in seen), *fitted.pairs()]))[:LEADING]
     parts = {pair: Parts.of(whole, reports, pair) for pair in leading}
-    refitted = [each for pair in leading for each in parts[pair].refitted()]
+    refitted = [each for pair in leading for each in parts[pair].refitted(posteriors)]
     judged += [(each, *each.merit(prospect)) for each in refitted]
     if not judged:
-        return Chosen((0, 1), NOTHING, NEVER, 0.0, rising=False)
+        return Chosen((0, 1), NOTHING, NEVER, 0.0, rising=False, distinct=distinct(reports.drawn))
     best, (promise, _), rule = max(judged, key=lambda found: found[1])
+    same = [each for each in tried if each.pair == best.pair and isinstance(each.score, NumberScore)]
+    rarer = _rarer([best, *same, *parts[best.pair].refitted(sightings)], best, rule, reports, prospect, mode)
     if best.refitted:
         rule = _moved(rule, best, *reports.scores(best.pair, best.score))
     rising = not last and best.like is not None and parts[best.pair].rising(best.score.name, best.like)
-    return Chosen(best.pair, best.score, rule, promise, rising)
+    return Chosen(best.pair, best.score, rule, promise, rising, rarer, distinct(reports.drawn))
 
 
 def _classified(fitted: FeatureCounts, fitting: Reports, judging: Reports, seed: int) -> Iterator[Candidate]:
@@ -177,14 +190,14 @@ class Parts:
         book, both = whole.of_pair(*pair), Reports([reports.drawn[x] for x in pair], reports.size)
         return cls(pair, book, both.parts(), [book.counted(part.drawn) for part in both.parts()])
 
-    def refitted(self) -> Iterator[Candidate]:
+    def refitted(self, maker: Maker) -> Iterator[Candidate]:
         """Scores fitted to all reports; on each part their likes are judged, which are fitted to the other parts."""
-        others = [{score.name: score for score in posteriors(self.whole - book, 0, 1)} for book in self.books]
-        for score in posteriors(self.whole, 0, 1):
+        others = [{score.name: score for score in maker(self.whole - book, 0, 1)} for book in self.books]
+        for score in maker(self.whole, 0, 1):
             likes = [like.get(score.name, NOTHING) for like in others]
             made = [part.scores((0, 1), like) for part, like in zip(self.parts, likes, strict=True)]
             first, second = (np.concatenate(each) for each in zip(*made, strict=True))
-            yield Candidate(self.pair, score, first, second, posteriors, refitted=True)
+            yield Candidate(self.pair, score, first, second, maker, refitted=True)
 
     def rising(self, name: str, like: Maker) -> bool:
         """Whether a score says much more about a part when fitted to all the other parts than when fitted to one."""
@@ -197,6 +210,38 @@ class Parts:
         fitted = next((score for score in like(book, 0, 1) if score.name == name), NOTHING)
         first, second = self.parts[i].scores((0, 1), fitted)
         return float(special.log_expit(first).mean() + special.log_expit(-second).mean()) / 2 + math.log(2)
+
+
+def _rarer(
+    tried: list[Candidate], chosen: Candidate, rule: ThresholdRule, reports: Reports, prospect: Prospect, mode: Mode
+) -> Rarer:
+    """What is looked for in rarer reports: the rules of the score whose rules promise most."""
+    least = promised(rule, chosen.first, chosen.second, prospect)
+    most = _guessed(rule, chosen.first, chosen.second) / 2
+    best, found = 0.0, NONE
+    for each in tried:
+        made = better(each.first, each.second, least, prospect)
+        after = reports.scores(each.pair, each.score) if made else (each.first, each.second)
+        moved = [(promise, _moved(rule, each, *after) if each.refitted else rule) for promise, rule in made]
+        # What many scores of the likes are is often one score of the refitted one's, which guesses on no fewer reports.
+        fewer = [(promise, rule) for promise, rule in moved if 0 < _guessed(rule, *after) <= most]
+        if fewer and fewer[0][0] > best:
+            best, found = fewer[0][0], spend(each.score, [rule for _, rule in fewer], mode)
+    return found
+
+
+def _guessed(rule: ThresholdRule, first: Floats, second: Floats) -> float:
+    """The share of the reports that a rule guesses on."""
+    return sum(rule.count(first, second)) / max(len(first) + len(second), 1)
+
+
+def distinct(parts: Sequence[Encoded]) -> float:
+    """Different reports among all of them, as a share."""
+    kinds: dict[Skeleton, list[NDArray[np.uint64]]] = {}
+    for skeleton, group in ((s, group) for part in parts for s, group in part.items()):
+        kinds.setdefault(skeleton, []).append(group.whole())
+    seen = [np.concatenate(found) for found in kinds.values()]
+    return sum(len(np.unique(found)) for found in seen) / max(sum(map(len, seen)), 1)
 
 
 def _moved(rule: ThresholdRule, candidate: Candidate, first: Floats, second: Floats) -> ThresholdRule:

@@ -76,7 +76,7 @@ class Learning:
         self.tell(drawn)
         e = self.experiment
         prospect = Prospect(e.delta, e.alpha, max(e.trials - drawn, 1), LUCK / CANDIDATES**2 / looks)
-        return learn(reports, prospect, e.seed if self.classifier else None, last)
+        return learn(reports, prospect, e.seed if self.classifier else None, last, e.mode)
 
     def _enough(self, found: Chosen) -> bool:
         return self.experiment.enough is not None and found.promise > self.experiment.enough

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from ldpaudit.attacks.blackbox.classifier import ClassifierScore
 from ldpaudit.attacks.blackbox.counts import FeatureCounts
@@ -18,6 +19,9 @@ from ldpaudit.attacks.blackbox.ramps import ramp_ratio
 
 THRESHOLDS = 4
 """Numbers of a report on which thresholds are tried, per family."""
+
+LUCK = 0.6
+"""A cell that a fair coin makes as lopsided with this probability says nothing: two sightings of two say something."""
 
 AnyScore: TypeAlias = Score | NumberScore | ClassifierScore
 Weighted: TypeAlias = list[tuple[Feature, NDArray[np.float64]]]
@@ -76,6 +80,25 @@ def posteriors(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
         terms = {s: _shared(book, s, family, a, b) for s in book.shapes}
         if any(terms.values()):
             yield Score(f"the likelihood ratios that {_WORDS.get(family, family)} share", _constants(book, a, b), terms)
+
+
+def sightings(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
+    """Ratios that are not shrunk: of a rare cell, a few sightings on one input and none on the other count in full."""
+    constants = dict(zip(book.shapes, clear_ratio(book.shape_counts[a], book.shape_counts[b]).tolist(), strict=True))
+    if any(constants.values()):
+        yield Score("rare types and lengths", constants, {})
+    for family, name in (("whole", "rare reports"), ("leaf", "rare numbers"), ("bag", "rare values"), ("sum", "rare sums")):
+        found = {s: [f for f in book.features[s] if f.family == family] for s in book.shapes}
+        terms = {s: _some([(f, clear_ratio(f.counts[a], f.counts[b])) for f in made]) for s, made in found.items()}
+        if any(terms.values()):
+            yield Score(name, {}, terms)
+
+
+def clear_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log-ratio of how often each input showed each cell, half a sighting added to both; 0 where a coin would often do as well."""
+    many, few = np.maximum(first, second), np.minimum(first, second)
+    luck = 2 * special.betainc(np.maximum(many, 1), few + 1, 0.5)  # both ways
+    return np.where(luck < LUCK, np.log(first + 0.5) - np.log(second + 0.5), 0.0)
 
 
 def thresholds(book: FeatureCounts, a: int, b: int) -> Iterator[NumberScore]:

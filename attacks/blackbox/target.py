@@ -18,6 +18,7 @@ from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, require_alike
 from ldpaudit.attacks.blackbox.features import Score
 from ldpaudit.attacks.blackbox.folding import Kept, fold, in_short
 from ldpaudit.attacks.blackbox.learning import Learning
+from ldpaudit.attacks.blackbox.rarer import Rarer
 from ldpaudit.attacks.blackbox.sampler import Sampler
 from ldpaudit.attacks.blackbox.scores import AnyScore
 from ldpaudit.attacks.blackbox.two_users import neighbouring
@@ -38,10 +39,11 @@ GUESSED = ThresholdRule(1.0, -1.0)
 
 @dataclass(frozen=True, slots=True)
 class BlackBox:
-    """A target with a learned score, and the trials that learning has left."""
+    """A target with a learned score, the trials that learning has left, and the share of different reports that it saw."""
 
     target: Target
     remaining: int
+    distinct: float
 
 
 def target(
@@ -50,6 +52,7 @@ def target(
     experiment: Experiment,
     reading: Reading = AS_RETURNED,
     progress: Progress | None = None,
+    learning: float = LEARNING,
 ) -> BlackBox:
     """Learn what tells two inputs of a function apart.
 
@@ -66,6 +69,8 @@ def target(
         How the reports are read, and whether a classifier helps.
     progress : callable or None
         Called with the reports drawn so far, and 0, whenever something was learned from them.
+    learning : float
+        Share of the trials that is learned from; as much again where the score still learns.
 
     Returns
     -------
@@ -88,7 +93,7 @@ def target(
     width = max(sum(group.width for group in one.values()) for one in first)
     kept = Kept(frozenset(skeleton for one in first for skeleton in one), MOST_NUMBERS // (LEAST * len(given)))
     sampler, first = replace(sampler, kept=kept, width=width), [fold(one, kept) for one in first]
-    budget = _budget(len(given), width, experiment.trials)
+    budget = _budget(len(given), width, experiment.trials, learning)
 
     def fresh(places: Sequence[int], size: int) -> list[Encoded]:
         made = sampler.each([given[i] for i in places], size, rng)
@@ -99,10 +104,10 @@ def target(
             progress(drawn, 0.0)
 
     found, drawn = Learning(fresh, len(given), budget, experiment, reading.learned, tell).run()
-    return BlackBox(_target(sampler, given, first, found, reading, width), experiment.trials - drawn)
+    return BlackBox(_target(sampler, given, first, found, reading, width), experiment.trials - drawn, found.distinct)
 
 
-def _budget(inputs: int, width: int, trials: int) -> int:
+def _budget(inputs: int, width: int, trials: int, learning: float) -> int:
     """Reports that may be learned from, on all inputs together; the fewest that suffice where reports are very long.
 
     Raises
@@ -110,24 +115,26 @@ def _budget(inputs: int, width: int, trials: int) -> int:
     ValueError
         Where there are too few trials.
     """
-    if trials < (needed := least_trials(inputs)):
+    if trials < (needed := least_trials(inputs, learning)):
         raise ValueError(f"an audit of a callable on {inputs} inputs needs trials >= {needed}, got {trials}")
-    return int(min(trials * LEARNING, max(MOST_NUMBERS / max(width, 1), LEAST * inputs)))
+    return int(min(trials * learning, max(MOST_NUMBERS / max(width, 1), LEAST * inputs)))
 
 
 def _target(
     sampler: Sampler, given: Sequence[Any], first: Sequence[Encoded], found: Chosen, reading: Reading, width: int
 ) -> Target:
     (a, b), score = found.pair, found.score
-    guesses = _Guesses(sampler, (given[a], given[b]), (tuple(first[a]), tuple(first[b])), score, found.rule)
+    short = IN_SHORT if _reads_short(score) else ""
+    guesses = _Guesses(sampler, (given[a], given[b]), (tuple(first[a]), tuple(first[b])), score, found.rule, found.rarer)
     return Target(
         pair=(given[a], given[b]),
-        event=f"{reading.words}extremes of a learned score: {score.name}{IN_SHORT if _reads_short(score) else ''}",
+        event=f"{reading.words}extremes of a learned score: {score.name}{short}",
         draw=guesses,
         view_bytes=64 * width,
         # What promises nothing yet is chosen again, by the engine, on more views.
         chosen=GUESSED if found.promise > 0 else None,
         mixed=guesses.mixed if sampler.one_by_one else None,
+        narrower=tuple(replace(each, rule=GUESSED, event=f"{reading.words}{each.event}{short}") for each in found.rarer.narrower),
     )
 
 
@@ -140,7 +147,7 @@ def _reads_short(score: AnyScore) -> bool:
 class _Guesses:
     """Fresh reports on one of two inputs as 1, -1 or 0: which of the scores are extreme is learned too.
 
-    Of the engine's fine thresholds the luckiest would win.
+    Of the engine's fine thresholds the luckiest would win. Rarer events have columns of their own.
     """
 
     sampler: Sampler
@@ -149,6 +156,7 @@ class _Guesses:
     """Of one report on either input."""
     score: AnyScore
     rule: ThresholdRule
+    rarer: Rarer
 
     def __call__(self, side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         x = self.pair[side]
@@ -161,5 +169,12 @@ class _Guesses:
         return first, second
 
     def _of(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
-        scores = self.score(encoded, size)
-        return (scores >= self.rule.upper).astype(np.float64) - (scores <= self.rule.lower)
+        guesses = _guess(self.rule, self.score(encoded, size))
+        if not self.rarer.narrower:
+            return guesses
+        scores = self.rarer.score(encoded, size)
+        return np.stack([guesses, *(_guess(each.rule, scores) for each in self.rarer.narrower)], axis=1)
+
+
+def _guess(rule: ThresholdRule, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    return (scores >= rule.upper).astype(np.float64) - (scores <= rule.lower)

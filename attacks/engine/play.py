@@ -8,7 +8,7 @@ number has doubled.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,49 +58,73 @@ class Job:
     source: Source
     experiment: Experiment
     execution: Execution = HERE
+    share: float = 1.0
+    """Of the level; the rest is spent elsewhere."""
 
     @property
     def description(self) -> str:
         """All that the samples and the bound depend on."""
-        return f"{self.source.description} {self.experiment}"
+        return f"{self.source.description} {self.experiment} {self.share}"
 
     def aim(self, horizon: int) -> Aim:
         """What rules are chosen for."""
         return Aim(self.experiment.delta, self.experiment.alpha, horizon, self.experiment.epsilon)
 
-    def units(self, game: int, phase: int, start: int, sizes: Iterator[int], rule: Any = None) -> Iterator[Unit]:
+    def units(self, game: int, phase: int, start: int, sizes: Iterator[int], rules: tuple[Any, ...] = ()) -> Iterator[Unit]:
         """Units of one phase of the work; the first has the index `start`."""
         for index, size in enumerate(sizes, start):
-            yield Unit(self.source, game, self.experiment.seed, (phase, game, index), size, rule)
+            yield Unit(self.source, game, self.experiment.seed, (phase, game, index), size, rules)
 
     def looks(self, state: State) -> list[tuple[Mode, float, Counts]]:
         """For each look at the counts: the mode of its test, its share of the level, and the counts."""
+        left = self._last * (1 - sum(each.share for each in self._game(state).narrower))
         if self.experiment.mode is Mode.FIXED:
-            return [(Mode.FIXED, 1.0, state.counts)]
-        looks = [(Mode.SEQUENTIAL, 1 - FINAL, state.counts)]
-        return [*looks, (Mode.FIXED, FINAL, state.counts - state.since)] if state.drawn == self.experiment.trials else looks
+            return [(Mode.FIXED, left, state.counts)]
+        looks = [(Mode.SEQUENTIAL, self._ever, state.counts)]
+        return [*looks, (Mode.FIXED, left, state.counts - state.since)] if state.drawn == self.experiment.trials else looks
+
+    def narrow_looks(self, state: State) -> list[tuple[float, Counts]]:
+        """For each narrower rule, its share of the level, and its counts; at the end only, for it is paid for one look."""
+        if state.drawn < self.experiment.trials:
+            return []
+        rules = zip(self._game(state).narrower, state.narrower, strict=False)  # before the first view there are no counts
+        return [(self._last * each.share, counts) for each, counts in rules]
+
+    @property
+    def _ever(self) -> float:
+        """Share of the level for looking all the time."""
+        return (1 - FINAL) * self.share
+
+    @property
+    def _last(self) -> float:
+        """Share of the level for the last look."""
+        return self.share if self.experiment.mode is Mode.FIXED else FINAL * self.share
+
+    def _game(self, state: State) -> Game:
+        return games(self.source)[state.game]
 
     def test(self, state: State, mode: Mode, level: float) -> LevelTest:
         """The test that the counts are put to."""
-        inputs = games(self.source)[state.game].inputs
+        inputs = self._game(state).inputs
         return level_test(mode, inputs, self.experiment.delta, state.directions, level * self.experiment.alpha, state.tuning)
 
     def refuted(self, state: State) -> bool:
         """Whether a sequential audit has refuted the claim."""
         if self.experiment.mode is Mode.FIXED or self.experiment.epsilon is None or not state.counts.right:
             return False
-        return self.test(state, Mode.SEQUENTIAL, 1 - FINAL).refutes(state.counts, surely_above(self.experiment.epsilon))
+        return self.test(state, Mode.SEQUENTIAL, self._ever).refutes(state.counts, surely_above(self.experiment.epsilon))
 
     def tell(self, state: State) -> None:
         """Report the bound as it stands."""
         if self.execution.progress is None:
             return
-        k, c = games(self.source)[state.game].inputs, state.counts
+        k, c = self._game(state).inputs, state.counts
         if self.experiment.mode is Mode.SEQUENTIAL:
-            bound = self.test(state, Mode.SEQUENTIAL, 1 - FINAL).epsilon_lower(c)
+            bound = self.test(state, Mode.SEQUENTIAL, self._ever).epsilon_lower(c)
         else:
             share = self.experiment.delta * state.directions / k
-            bound = float(binomial.epsilon_lower(c.right, c.wrong, max(c.trials, 1), share, self.experiment.alpha, k))
+            alpha = self.looks(state)[0][1] * self.experiment.alpha
+            bound = float(binomial.epsilon_lower(c.right, c.wrong, max(c.trials, 1), share, alpha, k))
         self.execution.progress(state.drawn, bound)
 
 
@@ -191,7 +215,7 @@ def _learn(job: Job) -> State:
     sizes = list(unit_sizes(job, state.drawn, late))
     results = stream(job.units(best, 1, 0, iter(sizes)), job.execution.executor)
     for size, sample in zip(sizes, results, strict=True):
-        state = _count(state, size, game.count(state.rule, sample))
+        state = _count(state, size, game.count(_rules(game, state), sample))
         samples, seen = [*samples, sample], seen + size
         job.tell(state)
         if job.refuted(state):
@@ -220,9 +244,21 @@ def _again(job: Job, game: Game, state: State, choice: Choice, seen: int) -> Sta
     return replace(state, rule=choice.rule, directions=max(directions, state.directions))
 
 
-def _count(state: State, size: int, counted: tuple[int, int]) -> State:
-    counts = state.counts + Counts(*counted, size) if state.directions else state.counts
-    return replace(state, drawn=state.drawn + size, units=state.units + 1, counts=counts)
+def _rules(game: Game, state: State) -> tuple[Any, ...]:
+    """The rule, and the narrower ones."""
+    return state.rule, *(each.rule for each in game.narrower)
+
+
+def _count(state: State, size: int, counted: Sequence[tuple[int, int]]) -> State:
+    counts, *rest = (Counts(*each, size) for each in counted)
+    before = state.narrower or [Counts()] * len(rest)
+    return replace(
+        state,
+        drawn=state.drawn + size,
+        units=state.units + 1,
+        counts=state.counts + counts if state.directions else state.counts,
+        narrower=tuple(a + b for a, b in zip(before, rest, strict=True)),
+    )
 
 
 def _bets(job: Job, game: Game, choice: Choice, seen: int) -> tuple[float, ...]:
@@ -260,7 +296,8 @@ def measure(job: Job, state: State, checkpoint: Checkpoint | None = None) -> Sta
     if job.refuted(state):
         return state
     sizes = list(unit_sizes(job, state.drawn, job.experiment.trials))
-    units = job.units(state.game, 2, state.units, iter(sizes), state.rule)
+    rules = _rules(games(job.source)[state.game], state)
+    units = job.units(state.game, 2, state.units, iter(sizes), rules)
     results = stream(units, job.execution.executor)
     for size, counted in zip(sizes, results, strict=True):
         state = _count(state, size, counted)

@@ -53,6 +53,12 @@ def _counts_problem(job: Job, state: State) -> str | None:
     later = counts - since
     if min(later.right, later.wrong, later.trials) < 0 or later.right + later.wrong > later.trials:
         return f"since to be a part of the counts, got {since} of {counts}"
+    narrower = len(games(job.source)[state.game].narrower)
+    if len(state.narrower) not in {narrower, 0 if not counts.trials else narrower}:
+        return f"the counts of {narrower} narrower rules, got {len(state.narrower)}"
+    # Views are counted for the narrower rules even where the rule itself guesses on nothing yet.
+    if any(not counts.trials <= each.trials <= state.drawn or each.right + each.wrong > each.trials for each in state.narrower):
+        return f"at most a guess of a narrower rule per view that was counted, got {state.narrower}"
     if since != Counts() and job.experiment.mode is Mode.FIXED:
         return f"nothing in since in an audit of a fixed sample, got {since}"
     counted_from = state.drawn - counts.trials

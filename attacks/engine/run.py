@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from ldpaudit.attacks.bounds.counts import Counts
+from ldpaudit.attacks.bounds.counts import Counts, LevelTest
 from ldpaudit.attacks.bounds.level import detectable, p_value
 from ldpaudit.attacks.engine.play import Job, begin, measure
 from ldpaudit.attacks.engine.resumed import problem
@@ -17,7 +19,9 @@ from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.experiment import HERE, Execution, Experiment
 
 
-def run(source: Source | Target, experiment: Experiment, execution: Execution = HERE, code: str = "") -> Evidence:
+def run(
+    source: Source | Target, experiment: Experiment, execution: Execution = HERE, code: str = "", share: float = 1.0
+) -> Evidence:
     """Evidence at the stated confidence.
 
     Parameters
@@ -30,6 +34,8 @@ def run(source: Source | Target, experiment: Experiment, execution: Execution = 
         Who samples, where the state is kept, and who is told.
     code : str
         What tells the audited code from another of the same name: the checkpoint is for it alone.
+    share : float
+        Of the failure probability, what may be spent here.
 
     Returns
     -------
@@ -43,7 +49,7 @@ def run(source: Source | Target, experiment: Experiment, execution: Execution = 
         Where a process pool is to do what does not pickle.
     """
     source = Given(source) if isinstance(source, Target) else source
-    job, path = Job(source, experiment, execution), execution.checkpoint
+    job, path = Job(source, experiment, execution, share), execution.checkpoint
     file = None if path is None else Checkpoint(Path(path), f"{job.description} {np.__version__} {code}")
     state = file.load() if file else None
     if file and state and (wrong := problem(job, state)):
@@ -51,12 +57,35 @@ def run(source: Source | Target, experiment: Experiment, execution: Execution = 
     return _evidence(job, measure(job, state or begin(job), file))
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A look at counts: its test, the share of the level that this may spend, what was looked for."""
+
+    test: LevelTest
+    mode: Mode
+    level: float
+    counts: Counts
+    directions: int
+    event: str
+
+
+def _looks(job: Job, state: State) -> Iterator[_Look]:
+    """All that the level is spent on; the rule's own first."""
+    event = games(job.source)[state.game].event
+    for mode, level, counts in job.looks(state):
+        yield _Look(job.test(state, mode, level), mode, level, counts, state.directions, _words(event, state, counts))
+    for (level, counts), each in zip(job.narrow_looks(state), games(job.source)[state.game].narrower, strict=False):
+        narrow = replace(state, directions=each.rule.directions)
+        test = job.test(narrow, Mode.FIXED, level)
+        yield _Look(test, Mode.FIXED, level, counts, narrow.directions, each.event)
+
+
 def _evidence(job: Job, state: State) -> Evidence:
-    looks = [(job.test(state, mode, level).epsilon_lower(c), mode, level, c) for mode, level, c in job.looks(state)]
-    bound, mode, level, counts = max(looks, key=lambda look: look[0])
-    asked = job.experiment
-    game, test, claimed = games(job.source)[state.game], job.test(state, mode, level), asked.epsilon
-    share = asked.delta * state.directions / game.inputs
+    looks = [(look.test.epsilon_lower(look.counts), look) for look in _looks(job, state)]
+    bound, look = max(looks, key=lambda found: found[0])
+    asked, mode, level, counts, test = job.experiment, look.mode, look.level, look.counts, look.test
+    game, claimed = games(job.source)[state.game], job.experiment.epsilon
+    share = asked.delta * look.directions / game.inputs
     refuted = asked.alpha if claimed is not None and bound > claimed else None
     p = None if claimed is None else p_value(test, counts, claimed, level, refuted)
     return Evidence(
@@ -68,8 +97,8 @@ def _evidence(job: Job, state: State) -> Evidence:
         guesses=counts.right + counts.wrong,
         right=counts.right,
         pair=game.pair,
-        event=_words(game.event, state, counts),
-        directions=state.directions,
+        event=look.event,
+        directions=look.directions,
         seed=asked.seed,
         claimed=claimed,
         p_value=p,

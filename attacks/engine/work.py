@@ -1,6 +1,6 @@
 """Units of sampling work that anybody may do, and the file from which an audit goes on.
 
-A unit is (game, child of the seed, size, rule); its result is a table of counts, and tables add.
+A unit is (game, child of the seed, size, rules); its result is a table of counts, and tables add.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LARGEST, SMALLEST = 1 << 20, 1 << 12
 fits into memory as scores (8 MB)."""
 LARGEST_FILE = 1 << 23
 """Bytes that a checkpoint may have; a rule on 65,536 inputs takes half a million."""
-SCHEMA = "ldpaudit.checkpoint/2"
+SCHEMA = "ldpaudit.checkpoint/3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class Unit:
     seed: int
     place: tuple[int, ...]
     size: int
-    rule: Any = None
+    rules: tuple[Any, ...] = ()
 
     def __call__(self) -> Any:
-        """Right and wrong guesses by the rule; without one, a sample from which a rule can be chosen."""
+        """Right and wrong guesses by each rule; without any, a sample from which a rule can be chosen."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=self.place))
         played = sources.games(self.source)[self.game]
-        return played.draw(self.size, rng) if self.rule is None else played.measure(self.rule, self.size, rng)
+        return played.measure(self.rules, self.size, rng) if self.rules else played.draw(self.size, rng)
 
 
 def _do(unit: Unit) -> Any:
@@ -112,6 +112,8 @@ class State:
         Right and wrong guesses so far.
     since : Counts
         Those of them that were counted before the rule was chosen for the last time.
+    narrower : tuple of Counts
+        Those of each narrower rule of the game.
     """
 
     game: int
@@ -122,6 +124,7 @@ class State:
     units: int
     counts: Counts = field(default_factory=Counts)
     since: Counts = field(default_factory=Counts)
+    narrower: tuple[Counts, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; infinite thresholds as text."""
@@ -146,7 +149,8 @@ class State:
         rule = read.rule
         made = k_inputs.SubsetRule(rule.at) if isinstance(rule, _Subset) else two_inputs.ThresholdRule(rule.upper, rule.lower)
         counts = {name: Counts(**getattr(read, name).model_dump()) for name in ("counts", "since")}
-        return cls(read.game, made, read.directions, read.tuning, read.drawn, read.units, **counts)
+        rare = tuple(Counts(**each.model_dump()) for each in read.narrower)
+        return cls(read.game, made, read.directions, read.tuning, read.drawn, read.units, **counts, narrower=rare)
 
 
 class _Strict(BaseModel):
@@ -181,6 +185,7 @@ class _State(_Strict):
     units: _Whole
     counts: _Counts
     since: _Counts
+    narrower: tuple[_Counts, ...]
 
 
 @dataclass(frozen=True, slots=True)

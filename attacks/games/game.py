@@ -30,6 +30,19 @@ Sample = Any
 
 
 @dataclass(frozen=True, slots=True)
+class Narrower:
+    """A rule that guesses on few views, and the share of the last look's level that is paid for it before the views are seen.
+
+    Of a target's scores, which then have a row for each view, it reads its own column: the first after the target's own rule's
+    is for the first narrower rule.
+    """
+
+    rule: two_inputs.ThresholdRule
+    share: float
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """Two inputs to tell apart, and a source of scores of their views.
 
@@ -47,6 +60,8 @@ class Target:
         Whether scores are log-likelihood ratios under the declared law; then a few views choose the rule.
     chosen : ThresholdRule or None
         The rule, where it was chosen already, on views that the engine never draws.
+    narrower : tuple of Narrower
+        Rules that guess on rarer views, and what the last look may spend on each: chosen, as `chosen` is, beforehand.
     mixed : callable or None
         Draws one view after the other, in place of `draw`. A view may show a counter or the time; then a coin must have
         chosen its side, or many views of one side in a row could be told by their place.
@@ -59,6 +74,7 @@ class Target:
     calibrated: bool = False
     chosen: two_inputs.ThresholdRule | None = None
     mixed: Mixed | None = None
+    narrower: tuple[Narrower, ...] = ()
 
 
 class Game(Protocol):
@@ -84,14 +100,18 @@ class Game(Protocol):
     def chosen(self) -> Any:
         """The rule where it is known beforehand, or None."""
 
+    @property
+    def narrower(self) -> tuple[Narrower, ...]:
+        """Rules on which the last look spends a part of its level."""
+
     def draw(self, size: int, rng: np.random.Generator) -> Sample:
         """A sample of fresh views, before a rule decides which of them are guessed on."""
 
-    def count(self, rule: Any, sample: Sample) -> tuple[int, int]:
-        """Right and wrong guesses."""
+    def count(self, rules: Sequence[Any], sample: Sample) -> list[tuple[int, int]]:
+        """Right and wrong guesses of the rule and, after it, of the narrower ones."""
 
-    def measure(self, rule: Any, size: int, rng: np.random.Generator) -> tuple[int, int]:
-        """Right and wrong guesses on the same views that `draw` would draw."""
+    def measure(self, rules: Sequence[Any], size: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+        """See `count`; on the same views that `draw` would draw."""
 
     def choose(self, samples: Sequence[Sample], views: int, aim: two_inputs.Aim) -> two_inputs.Choice:
         """The rule of guessing for further views."""
@@ -130,6 +150,11 @@ class TwoInputs:
         """See `Game`."""
         return self.target.chosen
 
+    @property
+    def narrower(self) -> tuple[Narrower, ...]:
+        """See `Game`."""
+        return self.target.narrower
+
     def _parts(self, size: int, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
         for part in chunks(size, self.target.view_bytes):
             if self.target.mixed is not None:
@@ -142,22 +167,29 @@ class TwoInputs:
         """Scores on the first and on the second input."""
         return _both(list(self._parts(size, rng)))
 
-    def count(self, rule: two_inputs.ThresholdRule, sample: Sample) -> tuple[int, int]:
+    def count(self, rules: Sequence[two_inputs.ThresholdRule], sample: Sample) -> list[tuple[int, int]]:
         """See `Game`."""
-        return rule.count(*sample)
+        return [rule.count(*_column(sample, place)) for place, rule in enumerate(rules)]
 
-    def measure(self, rule: two_inputs.ThresholdRule, size: int, rng: np.random.Generator) -> tuple[int, int]:
+    def measure(
+        self, rules: Sequence[two_inputs.ThresholdRule], size: int, rng: np.random.Generator
+    ) -> list[tuple[int, int]]:
         """See `Game`."""
-        counts = [rule.count(*part) for part in self._parts(size, rng)]
-        return sum(right for right, _ in counts), sum(wrong for _, wrong in counts)
+        counts = [self.count(rules, part) for part in self._parts(size, rng)]
+        return [(sum(right for right, _ in each), sum(wrong for _, wrong in each)) for each in zip(*counts, strict=True)]
 
     def choose(self, samples: Sequence[Sample], views: int, aim: two_inputs.Aim) -> two_inputs.Choice:
         """See `Game`."""
-        first, second = _both(samples)
+        first, second = _column(_both(samples), 0)
         if self.chosen is not None:
             right, wrong = (count / max(views, 1) for count in self.chosen.count(first, second))
             return two_inputs.Choice(self.chosen, 0.0, right, wrong, believed=False)
         return two_inputs.choose_thresholds(first, second, aim, self.calibrated)
+
+
+def _column(sample: Sample, place: int) -> Sample:
+    """The scores that a rule reads."""
+    return tuple(scores if scores.ndim == 1 else scores[:, place] for scores in sample)
 
 
 def _both(samples: Sequence[Sample]) -> Sample:
@@ -173,6 +205,7 @@ class KInputs:
     view_bytes: int = 8
     calibrated: bool = True
     chosen: None = None
+    narrower: tuple[Narrower, ...] = ()
     one: Callable[[Any], Any] | None = None
     """Makes one view per call, in place of `sample`; see `mixed` of `Target`."""
 
@@ -204,13 +237,13 @@ class KInputs:
                 table += k_inputs.tabulate(guesses_of(self.many, views, asked, x), position, self.inputs)
         return table
 
-    def count(self, rule: k_inputs.SubsetRule, sample: Sample) -> tuple[int, int]:
+    def count(self, rules: Sequence[k_inputs.SubsetRule], sample: Sample) -> list[tuple[int, int]]:
         """See `Game`."""
-        return rule.count(sample)
+        return [rule.count(sample) for rule in rules]
 
-    def measure(self, rule: k_inputs.SubsetRule, size: int, rng: np.random.Generator) -> tuple[int, int]:
+    def measure(self, rules: Sequence[k_inputs.SubsetRule], size: int, rng: np.random.Generator) -> list[tuple[int, int]]:
         """See `Game`."""
-        return rule.count(self.draw(size, rng))
+        return self.count(rules, self.draw(size, rng))
 
     def choose(self, samples: Sequence[Sample], views: int, aim: two_inputs.Aim) -> two_inputs.Choice:
         """See `Game`."""

@@ -142,7 +142,7 @@ def _say_data(target: str, claimed: Fraction, evidence: Evidence, form: Form, ro
 def _say_text(
     target: str, epsilon: str, claimed: Fraction, evidence: Evidence, form: Form, rounded: Evidence | None
 ) -> None:
-    from ldpaudit.enclosure import show_down, show_up
+    from ldpaudit.enclosure import show_down
 
     refuted = evidence.refutes(claimed)
     say(f"{target}: epsilon = {epsilon} is {'REFUTED' if refuted else 'not refuted'}")
@@ -152,8 +152,8 @@ def _say_text(
         outcome = "REFUTED too" if rounded.refutes(claimed) else "not refuted"
         say(f"with {DROPPED[form]} dropped and floats rounded it is {outcome}:")
         say(f"epsilon >= {show_down(rounded.epsilon_lower)} with confidence {rounded.confidence:g}")
-    if not refuted and evidence.detectable is not None:
-        say(f"it would have detected epsilon >= {show_up(evidence.detectable)} with 95 % power")
+    if not refuted:
+        say(evidence.resolution)
 
 
 def _float(number: Fraction) -> float:

@@ -71,10 +71,9 @@ def outcome(claim: ClaimRecord) -> str:
 
 def sight(claim: ClaimRecord) -> str:
     """How far the audit could see, where it refuted nothing."""
-    e = claim.evidence
-    if claim.verdict is Outcome.REFUTED or e is None or e.detectable is None:
+    if claim.verdict is Outcome.REFUTED or claim.evidence is None:
         return ""
-    return f" The audit would have detected epsilon >= {show_up(e.detectable, 4)} with 95 % power."
+    return f" Of the audit: {claim.evidence.read().resolution}."
 
 
 def witness(claim: ClaimRecord) -> str:

@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from ldpaudit.evidence import UNREADABLE
 from tests.helpers import run
 
 
@@ -58,3 +59,14 @@ def test_an_audit_ends_the_program_that_it_started(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     state = subprocess.run(["ps", "-o", "stat=", "-p", child.read_text()], capture_output=True, text=True, check=False)
     assert state.stdout.strip()[:1] in ("", "Z")
+
+
+def test_an_audit_that_found_no_event_says_so_and_promises_no_power() -> None:
+    common = ("audit", "tests.broken_callables:hashed", "--inputs", "0", "1", "--trials", "3000", "--epsilon", "1")
+    done = run(*common)
+    assert done.returncode == 0
+    assert UNREADABLE in done.stdout
+    assert "power" not in done.stdout
+    assert json.loads(run(*common, "--format", "json").stdout)["resolution"] == UNREADABLE
+    fair = run("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--trials", "3000", "--epsilon", "log(3)+0.2")
+    assert "on this event alone, an epsilon of" in fair.stdout

@@ -18,6 +18,7 @@ from ldpaudit.derivation import derive
 from ldpaudit.errors import DeploymentError
 from ldpaudit.parallel import ask, certify_all
 from ldpaudit.report import html
+from ldpaudit.report.text import sight
 from ldpaudit.verdict import Outcome
 from tests.helpers import ROOT
 
@@ -67,6 +68,11 @@ def test_a_true_claim_is_proved() -> None:
     assert claim.proofs[0].steps > 0
     assert claim.evidence is not None
     assert claim.evidence.detectable is not None
+    sentence = claim.evidence.read().resolution
+    assert sentence.startswith("on this event alone, an epsilon of")
+    assert sentence == claim.evidence.resolution
+    assert sentence in sight(claim)
+    assert sentence in html.page(certificate)
 
 
 def test_a_false_claim_is_refuted_by_enclosure() -> None:

@@ -68,9 +68,12 @@ def test_a_policy_may_ask_for_decisions(tmp_path: Path) -> None:
 def test_a_callable_is_a_target(tmp_path: Path) -> None:
     target = '[[targets]]\nid = "fair"\ncallable = "tests.broken_callables:fair"\ninputs = [0, 1]\nepsilon = "{}"\n'
     (tmp_path / "ldpaudit.toml").write_text("trials = 20000\n" + target.format("log(3)"))
-    assert run(tmp_path).exit_code == 0
+    result = run(tmp_path)
+    assert result.exit_code == 0
+    assert "on this event alone, an epsilon of" in result.findings[0].message
     (tmp_path / "ldpaudit.toml").write_text("trials = 20000\n" + target.format("0.5"))
     (finding,) = run(tmp_path).findings
+    assert "on this event" not in finding.message
     assert finding.problem == "refuted"
     assert "ldpaudit audit tests.broken_callables:fair --inputs 0 1 --epsilon 0.5" in finding.reproduce
 
@@ -330,6 +333,17 @@ def test_of_a_package(ldp_audit):
 def test_of_a_function_beside_it(ldp_audit):
     ldp_audit(beside)
 '''
+
+
+def test_pytest_says_of_a_test_that_passes_how_far_the_audit_could_see(tmp_path: Path) -> None:
+    for name, text in LIFE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text.format(epsilon=1) if name.endswith("randomizer.py") else text)
+    done = python(tmp_path, PYTEST, "-rP", "--junit-xml", "out.xml", "-p", "no:cacheprovider", "-p", "no:ldpaudit")
+    assert done.returncode == 0, done.stdout
+    sentence = "on this event alone, an epsilon of"
+    assert sentence in done.stdout
+    assert f'name="ldpaudit" value="{sentence}' in (tmp_path / "out.xml").read_text()
 
 
 def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(tmp_path: Path) -> None:

@@ -1,0 +1,87 @@
+"""Code that behaves well at first: a part of the budget is learned from and measured at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpaudit import audit
+from ldpaudit.attacks import Execution
+from ldpaudit.attacks.blackbox import late
+from ldpaudit.attacks.bounds.level import bound_of
+from ldpaudit.evidence import Mode
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+
+BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
+TRIALS = 20_000
+
+
+class Honest:
+    """Reports fair coins in so many calls, and its input afterwards."""
+
+    def __init__(self, calls: int) -> None:
+        self.left, self.rng = calls, np.random.default_rng(3)
+
+    def __call__(self, x: int) -> int:
+        self.left -= 1
+        return int(self.rng.integers(0, 2)) if self.left >= 0 else x
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_code_that_is_honest_in_its_first_calls_is_refuted_by_the_last(mode: Mode, share: float) -> None:
+    evidence = audit(Honest(int(share * TRIALS)), inputs=[0, 1], epsilon=1.0, trials=TRIALS, mode=mode)
+    assert evidence.epsilon_lower > 1
+    assert evidence.event.startswith(late.LATE)
+    assert evidence.trials == TRIALS
+    assert bound_of(evidence) == evidence.epsilon_lower
+    assert evidence.p_value is not None
+    assert evidence.p_value <= 0.05
+
+
+def test_a_claim_that_is_refuted_before_ends_the_audit_before() -> None:
+    leak = KaryRandomizedResponse.for_epsilon(2.0, k=2)
+    assert audit(leak.sample, inputs=[0, 1], epsilon=1.0, trials=1_000_000).trials < late.late_views(1_000_000, 2)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_no_view_is_drawn_twice_and_none_beyond_the_budget(mode: Mode) -> None:
+    drawn: list[float] = []
+
+    def function(x: int, size: int, rng: np.random.Generator) -> Any:
+        views = rng.random(size)
+        drawn.extend(views.tolist())
+        return views
+
+    many: Callable[..., Any] = function
+    evidence = audit(many, inputs=[0, 1, 2], epsilon=1.0, trials=TRIALS, mode=mode)
+    assert len(set(drawn)) == len(drawn) == evidence.trials == TRIALS
+
+
+def test_the_last_part_is_small_and_is_left_out_where_it_would_be_too_small_to_learn_from() -> None:
+    assert late.late_views(1_000_000, 2) == 15_000
+    assert late.late_views(6_000, 2) == 0
+    assert 0 < late.late_views(6_400, 2) <= 0.015 * 6_400
+    assert late.late_views(6_400, 3) == 0
+    assert late.late_views(1_000_000, 0) == 0
+
+
+def test_progress_counts_the_last_views_too_and_its_bound_never_falls_back() -> None:
+    told: list[tuple[int, float]] = []
+    execution = Execution(progress=lambda drawn, bound: told.append((drawn, bound)))
+    evidence = audit(BINARY.sample, inputs=[0, 1], trials=TRIALS, mode=Mode.FIXED, execution=execution)
+    views, bounds = zip(*told, strict=True)
+    assert list(views) == sorted(views)
+    assert views[-1] == evidence.trials == TRIALS
+    assert bounds[-1] == evidence.epsilon_lower > 0.8
+
+
+def test_an_audit_with_a_last_part_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"inputs": [0, 1], "epsilon": 1.0, "trials": TRIALS, "seed": 4}
+    alone = audit(BINARY.sample, **options)
+    execution = Execution(checkpoint=tmp_path / "audit.json")
+    assert [audit(BINARY.sample, execution=execution, **options) for _ in range(2)] == [alone, alone]
