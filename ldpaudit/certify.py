@@ -233,7 +233,8 @@ def verify(certificate: Certificate) -> list[str]:
 def _verify_claim(certificate: Certificate, whole: Deployment, claim: Claim, written: ClaimRecord) -> list[str]:
     evidence, witness = written.evidence.read() if written.evidence else None, _witness(claim)
     child = claim_seed(certificate.seed, whole.id, claim.id)
-    seeds = verification.of_the_seed(written.evidence, child, whole.implementation is not None)
+    sayings = [*verification.of_the_seed(written.evidence, child, whole.implementation is not None),
+               *verification.of_the_words(written.evidence)]  # fmt: skip
     found = []
     for code in verification.stand_ins(whole, claim):
         lines = _attempt(partial(_recheck, evidence, claim, witness, code, certificate.trials, certificate.confidence))
@@ -241,7 +242,7 @@ def _verify_claim(certificate: Certificate, whole: Deployment, claim: Claim, wri
         if limit is not None:
             lines = [f"it needs no evidence, since {limit}"] if evidence else []
         again = _record(claim, limit or evidence, witness)
-        evident = [f"{claim.id}: {line}" for line in (*lines, *seeds)]
+        evident = [f"{claim.id}: {line}" for line in (*lines, *sayings)]
         found.append([*evident, *verification.of_a_claim(claim, written, again)])
     return min(found, key=len)
 

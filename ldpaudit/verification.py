@@ -77,6 +77,13 @@ def of_a_claim(claim: Claim, written: ClaimRecord, again: ClaimRecord) -> list[s
     ]
 
 
+def of_the_words(written: EvidenceRecord | None) -> list[str]:
+    """The sentence that the evidence says of itself; certificates of before have none."""
+    if written is None or written.resolution in ("", said := written.read().resolution):
+        return []
+    return [f"its evidence says {said!r}, not {shown(written.resolution)!r}"]
+
+
 def of_the_seed(written: EvidenceRecord | None, seed: int, implemented: bool) -> list[str]:
     """Only code that is not ours may draw from a source of its own, and have no seed."""
     if written is None or written.seed == seed or (implemented and written.seed is None):

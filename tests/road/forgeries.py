@@ -119,6 +119,7 @@ def recomputed(index: int = LOCAL, **changes: Any) -> Forgery:
         found.update(changes)
         for field, of in (("epsilon_lower", level.bound_of), ("p_value", level.p_value_of), ("detectable", level.detectable_of)):
             found[field] = of(EvidenceRecord.model_validate_json(json.dumps(found)).read())
+        found["resolution"] = EvidenceRecord.model_validate_json(json.dumps(found)).read().resolution
 
     return forge
 
@@ -243,6 +244,8 @@ SEEN: dict[str, Forgery] = {
     "a p-value": evidence(p_value=1e-9),
     "no p-value": evidence(p_value=None),
     "what it could detect": evidence(detectable=1.0000001),
+    "what it could see, in words": evidence(resolution="nothing escapes this audit"),
+    "how different reports were": evidence(distinct=1.0),
     "the pair of inputs": evidence(pair=["0", "0"]),
     "the event": evidence(event="{y = anything}"),
     "an event that was seen on one input only": seen_once,
