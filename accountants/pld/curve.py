@@ -20,7 +20,6 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.pld.exact import ExactPLD, Line, symmetric_pair
-from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.profile import PrivacyProfile
 
@@ -32,6 +31,10 @@ _SMALL = Fraction(1, 1 << 200)
 6e-61 per run: invisible at the deltas that people ask for."""
 _FINE = 1 << 100
 """Denominator of the two epsilons that enclose a logarithm: delta differs between them by 2**-100 at most."""
+_ALPHA_BITS = 53
+"""Significant bits of alpha - 1: of alpha, two small epsilons would have the same, and none for a large one would be a float."""
+_LARGEST = 1e4
+"""Nats. What delta is left there becomes infinite-loss mass: e**1e4 exceeds the ratio of any two positive floats."""
 
 Vertex: TypeAlias = tuple[Fraction, Fraction]
 """(alpha, delta)."""
@@ -100,13 +103,14 @@ def _last(profile: PrivacyProfile) -> float:
         pure, small = profile.epsilon(small).high, small * (1 << 20)
         if small >= 1:
             raise Unsupported(profile, "composition needs an epsilon with a small delta, and this profile has none")
-    return pure
+    return min(pure, _LARGEST)
 
 
 def _above(epsilon: float) -> Fraction:
     """A rational alpha just at or above e**epsilon, where delta is at most that at epsilon."""
-    with flint.ctx.workprec(128):
-        return Fraction(round_up(ball(Fraction(epsilon)).exp()))
+    with flint.ctx.workprec(_ALPHA_BITS):
+        mantissa, exponent = ball(Fraction(epsilon)).expm1().upper().man_exp()
+    return 1 + Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def _ends(profile: PrivacyProfile, alpha: Fraction) -> tuple[Fraction, Fraction]:

@@ -20,7 +20,7 @@ HEAVY = ("scipy", "sympy", "matplotlib", "numpy", "flint", "pydantic")
 OUTER = ("accountants", "attacks", "proofs")
 NOUNS = {
     "mechanism", "neighbours", "plan", "claim", "enclosure", "profile", "evidence", "experiment", "verdict", "certificate",
-    "errors",
+    "errors", "number",
 }  # fmt: skip
 
 
