@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms import stem
+from ldpaudit.mechanisms import has_own_law, stem
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan
 from ldpaudit.profile import PrivacyProfile
@@ -65,11 +67,18 @@ def _mechanism_profile(mechanism: Mechanism, neighbours: Neighbours | None) -> P
     if relation not in mechanism.relations:
         supported = ", ".join(map(str, mechanism.relations))
         raise Unsupported(mechanism, f"its inputs have the relations {supported}, not {relation}")
-    found: PrivacyProfile = import_module(f"{__name__}.{stem(mechanism)}").profile(mechanism, relation)
+    found: PrivacyProfile = _accountant(mechanism).profile(mechanism, relation)
     return found
+
+
+def _accountant(mechanism: Mechanism) -> ModuleType:
+    """The accountant of the mechanism's stem; of one that states its own law, or has no accountant, that of laws."""
+    if has_own_law(mechanism) or find_spec(f"{__name__}.{stem(mechanism)}") is None:
+        return import_module(f"{__name__}.pld.own_law")
+    return import_module(f"{__name__}.{stem(mechanism)}")
 
 
 def _shuffled(mechanism: Mechanism, users: int) -> Any:
     """What a shuffler needs to know of a mechanism: its stem says it, or else its finite law."""
-    own = getattr(import_module(f"{__name__}.{stem(mechanism)}"), "shuffled", None)
+    own = getattr(_accountant(mechanism), "shuffled", None)
     return (own or import_module(f"{__name__}.shuffling.randomizers").of_mechanism)(mechanism, users)

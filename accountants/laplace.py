@@ -47,7 +47,7 @@ class _LaplaceProfile(OnePairProfile):
         if require_epsilon(epsilon) >= self.pure:
             return Enclosure.of(0, source=self.source)
         u = (self.pure - Fraction(epsilon)) / 2
-        return self._narrow(lambda: self.of_excess(ball(u)))
+        return self._narrow(lambda: self.of_excess(ball(u))).clamp(0.0, 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """By the inverse function."""

@@ -18,6 +18,7 @@ from ldpaudit.expression import parse
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.names import Id
 from ldpaudit.neighbours import Neighbours
+from ldpaudit.number import brief, exact
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle
 from ldpaudit.toml import line_of, read_text
 from ldpaudit.toml import parse as parse_toml
@@ -31,9 +32,10 @@ def exact_number(value: object) -> Fraction:
     """A number, or an expression in quotes, as the rational that it is."""
     if isinstance(value, str):
         return parse(value)
-    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-        raise ValueError(f"needs a number or an expression in quotes, got {value!r}")
-    return Fraction(value)
+    try:
+        return exact(value, "it")
+    except TypeError:
+        raise ValueError(f"needs a number or an expression in quotes, got {brief(value)}") from None
 
 
 def _exact_or_question(value: object) -> Fraction | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 import flint
@@ -127,6 +128,8 @@ def _terms(plan: Plan, relation: str) -> tuple[list[Term], list[Any]]:
 @cache
 def _checked(name: str) -> tuple[Any, ...]:
     """The proofs of a stem; to check them is to run them, and once per process is enough."""
+    if find_spec(f"ldpaudit.proofs.{name}") is None:
+        raise Unsupported(name, f"there is no file proofs/{name}.py")
     try:
         proofs: tuple[Any, ...] = import_module(f"ldpaudit.proofs.{name}").prove()
         for proof in proofs:

@@ -11,14 +11,18 @@ from typing import Any, TypeAlias
 
 import flint
 
+from ldpaudit.number import MOST_BITS
 from ldpaudit.working_precision import working_precision
 
 LONGEST = 200
 """Characters of an expression."""
 LARGEST_POWER = 4096
 """Absolute value of an integer exponent, of a decimal's too."""
-_BITS = 512
+_BITS = (512, 2048, 8192)
+"""Precision of the attempts to determine a transcendental value: differences may cancel all bits of the first."""
 _KEPT_BITS = 256
+_LONGEST_BASE, _LONGEST_POWER = 512, 1 << 19
+"""Bits of a rational whose powers are exact, and of such a power; longer ones are balls, or they would grow without limit."""
 
 _GRAMMAR = "a number, or numbers with + - * / ** ( ) and exp, log, sqrt"
 _DECIMAL = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?")
@@ -50,7 +54,7 @@ def parse(text: str) -> Fraction:
     Raises
     ------
     ValueError
-        Where the text is anything else, or its value is not finite.
+        Where the text is anything else, or its value is not finite, or longer than 2**17 bits.
 
     Examples
     --------
@@ -65,21 +69,34 @@ def parse(text: str) -> Fraction:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(f"needs {_GRAMMAR}, got {text!r}") from None
-    with working_precision(_BITS):
-        try:
-            return _rational(_evaluate(tree.body, text.strip()), text)
-        except (ZeroDivisionError, OverflowError):
-            raise ValueError(f"needs a finite number, got {text!r}") from None
+    for bits in _BITS:
+        with working_precision(bits):
+            try:
+                value = _evaluate(tree.body, text.strip())
+            except (ZeroDivisionError, OverflowError):
+                raise ValueError(f"needs a finite number, got {text!r}") from None
+            if isinstance(value, Fraction) or value.is_exact() or value.rel_accuracy_bits() >= _KEPT_BITS:
+                return _rational(value, text)
+            if not value.is_finite():
+                raise ValueError(f"needs a finite number of moderate size, got {text!r}")
+    raise ValueError(f"needs a number that {_BITS[-1]} bits tell from 0, got {text!r}")
 
 
 def _rational(value: Value, text: str) -> Fraction:
+    """The value itself, or of a ball the first 256 bits of its middle."""
+    if isinstance(value, Fraction):
+        longest = max(value.numerator.bit_length(), value.denominator.bit_length())
+    elif value.is_finite():
+        mantissa, exponent = map(int, value.mid().man_exp())
+        longest = mantissa.bit_length() + abs(exponent)
+    else:
+        raise ValueError(f"needs a finite number, got {text!r}")
+    if longest > MOST_BITS:
+        raise ValueError(f"needs a number of at most {MOST_BITS} bits, got {text!r}")
     if isinstance(value, Fraction):
         return value
-    if not value.is_finite():
-        raise ValueError(f"needs a finite number, got {text!r}")
-    mantissa, exponent = value.mid().man_exp()
-    shift = max(0, int(mantissa).bit_length() - _KEPT_BITS)
-    return Fraction(int(mantissa) >> shift) * Fraction(2) ** (int(exponent) + shift)
+    shift = max(0, mantissa.bit_length() - _KEPT_BITS)
+    return Fraction(mantissa >> shift) * Fraction(2) ** (exponent + shift)
 
 
 def _evaluate(node: ast.expr, text: str) -> Value:
@@ -112,15 +129,19 @@ def _binary(op: ast.operator, left: Value, right: Value, text: str) -> Value:
     if isinstance(op, ast.Pow):
         if not isinstance(right, Fraction) or right.denominator != 1 or abs(right) > LARGEST_POWER:
             raise ValueError(f"needs an integer exponent of at most {LARGEST_POWER}, got {text!r}")
-        if isinstance(left, Fraction) and left.numerator.bit_length() + left.denominator.bit_length() > _BITS:
-            left = _ball(left)  # exact powers of long rationals would grow without limit
-        return left ** int(right)
+        return (_ball(left) if isinstance(left, Fraction) and _grows(left, int(right)) else left) ** int(right)
     if type(op) not in _OPERATORS:
         raise ValueError(f"needs {_GRAMMAR}, got {text!r}")
     if not (isinstance(left, Fraction) and isinstance(right, Fraction)):
         left, right = _ball(left), _ball(right)
     result: Value = _OPERATORS[type(op)](left, right)
     return result
+
+
+def _grows(base: Fraction, power: int) -> bool:
+    """Whether the exact power would be too long."""
+    bits = base.numerator.bit_length() + base.denominator.bit_length()
+    return bits > _LONGEST_BASE or bits * abs(power) > _LONGEST_POWER
 
 
 def _ball(value: Value) -> flint.arb:

@@ -87,8 +87,9 @@ def settings(stem: str, parameters: Mapping[str, Any] | None = None) -> tuple[An
 
 def simulated(stem: str, parameters: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
     """Settings whose errors are simulated: as `settings`, but by default those that take seconds."""
+    chosen = settings(stem, parameters)
     small: Callable[[], tuple[Any, ...]] | None = None if parameters else getattr(_claims(stem), "simulated", None)
-    return settings(stem, parameters) if small is None else tuple(small())
+    return chosen if small is None else tuple(small())
 
 
 def command(stem: str, setting: Any, verb: str = "claims") -> str:
@@ -240,6 +241,21 @@ class Row:
     standings: tuple[Standing, ...]
     outcomes: tuple[bool | None, ...]
     looseness: tuple[float, ...]
+
+    @property
+    def fails(self) -> bool:
+        """Whether the source's claim fails at some setting."""
+        return Standing.FAILS in self.standings
+
+    @property
+    def opened(self) -> bool:
+        """Whether it is open at some setting, and fails at none."""
+        return Standing.OPEN in self.standings and not self.fails
+
+    @property
+    def outside(self) -> bool:
+        """Whether a hypothesis is not met at any setting."""
+        return set(self.standings) == {Standing.OUTSIDE}
 
     @property
     def verdict(self) -> str:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.number import show
 
 View: TypeAlias = Any
 """One thing the adversary sees: an int, a float, a tuple of ints, ..."""
@@ -129,13 +130,6 @@ class Mechanism(ABC):
     def __str__(self) -> str:
         fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(f'{name}={show(value)}' for name, value in fields)})"
-
-
-def show(value: object) -> str:
-    """A parameter, short: long fractions as 6 digits."""
-    if isinstance(value, Fraction) and value.denominator > 10**9:
-        return f"{float(value):.6g}"
-    return str(value)
 
 
 def describe(inputs: Sequence[Any]) -> str:

@@ -6,7 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ldpaudit.mechanism import Mechanism, show
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.number import brief, exact, show, whole
+
+MOST = 1 << 128
+"""Most runs, and most users: no larger number is counted anywhere, and none slips in by a typing error in an exponent."""
 
 
 class Plan:
@@ -43,11 +47,15 @@ def as_plan(target: Plan | Mechanism) -> Plan:
     raise TypeError(f"a plan needs a Mechanism or a Plan, got {type(target).__name__}")
 
 
-def _at_least(node: object, name: str, value: int, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{type(node).__name__} needs an integer {name}, got {value!r}")
-    if value < least:
-        raise ValueError(f"{type(node).__name__} needs {name} >= {least}, got {name}={value}")
+def _at_least(node: object, name: str, given: object, least: int) -> int:
+    """Make the field an int of at least so much, and return it."""
+    value = whole(given)
+    if value is None:
+        raise TypeError(f"{type(node).__name__} needs an integer {name}, got {brief(given)}")
+    if not least <= value <= MOST:
+        raise ValueError(f"{type(node).__name__} needs {least} <= {name} <= 2**{MOST.bit_length() - 1}, got {name}={brief(value)}")
+    object.__setattr__(node, name, value)
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +86,11 @@ class Guarantee(Plan):
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", Fraction(self.epsilon))
-        object.__setattr__(self, "delta", Fraction(self.delta))
+        object.__setattr__(self, "epsilon", exact(self.epsilon, "epsilon"))
+        object.__setattr__(self, "delta", exact(self.delta, "delta"))
         if not (self.epsilon >= 0 and 0 <= self.delta < 1):
-            raise ValueError(
-                f"Guarantee needs epsilon >= 0 and 0 <= delta < 1, got epsilon={self.epsilon}, delta={self.delta}"
-            )
+            found = f"epsilon={brief(self.epsilon)}, delta={brief(self.delta)}"
+            raise ValueError(f"Guarantee needs epsilon >= 0 and 0 <= delta < 1, got {found}")
 
     def __str__(self) -> str:
         return f"Guarantee(epsilon={show(self.epsilon)}, delta={show(self.delta)})"
@@ -98,7 +105,6 @@ class Repeat(Plan):
 
     def __init__(self, plan: Plan | Mechanism, times: int) -> None:
         object.__setattr__(self, "plan", as_plan(plan))
-        object.__setattr__(self, "times", times)
         _at_least(self, "times", times, 1)
 
     @property
@@ -134,7 +140,6 @@ class Shuffle(Plan):
 
     def __init__(self, plan: Plan | Mechanism, users: int) -> None:
         object.__setattr__(self, "plan", as_plan(plan))
-        object.__setattr__(self, "users", users)
         _at_least(self, "users", users, 1)
 
     @property
@@ -156,12 +161,8 @@ class Subsample(Plan):
 
     def __init__(self, plan: Plan | Mechanism, users: int, batch: int) -> None:
         object.__setattr__(self, "plan", as_plan(plan))
-        object.__setattr__(self, "users", users)
-        object.__setattr__(self, "batch", batch)
-        _at_least(self, "users", users, 1)
-        _at_least(self, "batch", batch, 1)
-        if batch > users:
-            raise ValueError(f"Subsample needs batch <= users, got batch={batch} and users={users}")
+        if _at_least(self, "batch", batch, 1) > _at_least(self, "users", users, 1):
+            raise ValueError(f"Subsample needs batch <= users, got batch={self.batch} and users={self.users}")
 
     @property
     def parts(self) -> tuple[Plan, ...]:

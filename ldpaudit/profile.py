@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import wraps
 from typing import Any, Self
 
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.number import exact
 from ldpaudit.plan import Plan, Shuffle
 from ldpaudit.working_precision import serialized
 
@@ -122,17 +125,47 @@ def require_delta(delta: Number) -> Number:
     return delta
 
 
+def _plain(value: object, what: str) -> Number:
+    """The int, float or Fraction that a number is; scalars of numpy are numbers."""
+    if isinstance(value, float):
+        return float(value)
+    return exact(value, what) if not isinstance(value, int) or isinstance(value, bool) else value
+
+
+def _of_epsilon(method: Callable[[Any, Number], Enclosure]) -> Callable[[Any, Number], Enclosure]:
+    @wraps(method)
+    def delta(self: Any, epsilon: Number) -> Enclosure:
+        plain = _plain(epsilon, "delta(epsilon)")
+        if isinstance(plain, float) or plain <= sys.float_info.max:
+            return method(self, plain)
+        # No float: delta lies between what it is at the largest one, and its limit.
+        high, low = method(self, sys.float_info.max), method(self, math.inf)
+        return Enclosure(min(low.low, high.high), high.high, min(low.rigour, high.rigour), high.source)
+
+    return delta
+
+
+def _of_delta(method: Callable[..., Enclosure]) -> Callable[..., Enclosure]:
+    @wraps(method)
+    def epsilon(self: Any, delta: Number = 0) -> Enclosure:
+        return method(self, _plain(delta, "epsilon(delta)"))
+
+    return epsilon
+
+
 class PrivacyProfile(ABC):
     """delta as a function of epsilon and back, in enclosures; epsilon in nats.
 
-    Threads may ask at the same time: `delta`, `epsilon` and `witness` of every subclass are answered one after the other.
+    Every `delta` and `epsilon` is given an int, a float or a Fraction, whatever kind of number a caller has. Threads may ask at
+    the same time: `delta`, `epsilon` and `witness` of every subclass are answered one after the other.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        for name in ("delta", "epsilon", "witness"):
-            if name in vars(cls):
-                setattr(cls, name, serialized(vars(cls)[name]))
+        for name, reads in (("delta", _of_epsilon), ("epsilon", _of_delta), ("witness", None)):
+            method = vars(cls).get(name)
+            if method is not None and not hasattr(method, "__wrapped__"):  # a class with slots is made twice
+                setattr(cls, name, serialized(method if reads is None else reads(method)))
 
     @abstractmethod
     def delta(self, epsilon: Number) -> Enclosure:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any, Self, TypeVar
 
 from ldpaudit import mechanisms
 from ldpaudit.expression import parse
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.number import brief, exact
 
 T = TypeVar("T")
 
@@ -124,16 +124,13 @@ def _required(parameters: Mapping[str, inspect.Parameter]) -> set[str]:
 def _value(key: str, value: Any, parameter: inspect.Parameter) -> Any:
     """An integer where an integer is wanted, else an exact number."""
     try:
-        number = parse(value) if isinstance(value, str) else value
+        number = parse(value) if isinstance(value, str) else exact(value, "it")
+    except TypeError:
+        raise ParameterError(f"needs a number or an expression in quotes, got {brief(value)}", key) from None
     except ValueError as error:
         raise ParameterError(str(error), key) from None
-    if isinstance(number, bool) or not isinstance(number, int | float | Fraction):
-        raise ParameterError(f"needs a number or an expression in quotes, got {value!r}", key)
     if parameter.annotation is not int:
-        try:
-            return Fraction(number)
-        except (ValueError, OverflowError):
-            raise ParameterError(f"needs a finite number, got {value!r}", key) from None
-    if number != int(number):
-        raise ParameterError(f"needs an integer, got {value!r}", key)
+        return number
+    if number.denominator != 1:
+        raise ParameterError(f"needs an integer, got {brief(value)}", key)
     return int(number)

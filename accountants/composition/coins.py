@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,11 +27,12 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball, between, floor
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.accountants.numerics.search import first
+from ldpaudit.accountants.numerics.search import first, halved
 from ldpaudit.accountants.numerics.trinomial import Masses, beyond, descending, reach
 from ldpaudit.accountants.pld.distribution import PrivacyLossDistribution, infinite_mass
 from ldpaudit.accountants.pld.profiles import limit_of_delta
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import Unsupported
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 from ldpaudit.working_precision import working_bits, working_precision
 
@@ -42,6 +42,8 @@ quarters of the time."""
 _CANDIDATES = 8
 """Breakpoints among which that precision may leave the choice open: all of them are evaluated at full precision. With 2
 or 32 an epsilon of 1e4 or 1e7 runs takes the same time."""
+_MOST_STEPS = 1 << 22
+"""Total losses of three outcomes that are summed one by one, from where they are certainly rare down to their mean: ten seconds."""
 _EXACT_BITS = 1 << 16
 """Bits up to which a power of a rational is computed exactly, to decide whether delta equals the infinite-loss mass;
 beyond, balls of this many bits decide."""
@@ -182,8 +184,7 @@ class BinomialCoins(Coins):
                 if self._within(nowhere, delta):
                     return []
                 # Halving the whole range: far from the mode, where it begins, tails take the least time.
-                indices = range(nowhere + 1, self.times + 1)
-                low = nowhere + bisect_left(indices, True, key=lambda index: not self._exceeds(index, delta))
+                low = halved(lambda index: not self._exceeds(index, delta), nowhere + 1, self.times + 1) - 1
                 high = first(lambda index: self._within(index, delta), low + 1, low + 1, self.times + 1)
             if high - low <= _CANDIDATES:
                 return [self.event(index) for index in range(low + 1, min(high, self.times) + 1)]
@@ -209,7 +210,11 @@ class TrinomialCoins(Coins):
         return losses
 
     def event(self, index: int) -> EventProbabilities:
-        """The partial sums of `_sweep`, down to the index."""
+        """The partial sums of `_sweep`, down to the index; where that is far below the mean, Chernoff's bounds."""
+        p, w, q = self.masses()
+        below = beyond(self.times, (q, w, p), 1 - index)  # P[S <= index - 1]
+        if below < flint.arb(2) ** -working_bits():
+            return between(1 - below, flint.arb(1)), between(0, beyond(self.times, (q, w, p), index))
         bound = beyond(self.times, self.masses(), index)
         for reached, p, q, _ in self._sweep(-float(bound.log()) if bound > 0 else math.inf):
             if reached == index:
@@ -237,6 +242,9 @@ class TrinomialCoins(Coins):
         """(index, P, Q, e**loss) of the events {S >= index}, index falling from far beyond a tail of exp(-nats)."""
         masses = self.masses()
         start = reach(self.times, masses, nats + working_bits() * math.log(2))
+        if start - min(start, int(self.times * float(masses[0] - masses[2]))) > _MOST_STEPS:
+            found = f"their total loss has more than {_MOST_STEPS} values between its mean and its end"
+            raise Unsupported(f"{self.times} runs", found)
         ratio = masses[0] / masses[2]
         factor = ratio**start
         event_p = between(0, beyond(self.times, masses, start + 1))

@@ -113,7 +113,9 @@ class LatticeProfile(PrivacyProfile):
             infinite, at = infinite_mass(self.groups), ball(Fraction(epsilon))
             if not self._total.moments.groups:
                 return Enclosure.of(infinite, source=self.source).clamp(0.0, 1.0)
-            found = self._total.at(tilt)
+            found = self._total.known_at(tilt)
+            if found is None:
+                return Enclosure.of(infinite, flint.arb(1), rigour=Rigour.INTERVAL, source=self.source)
             rigour = Rigour.INTERVAL if found.law.variance > 0 else Rigour.EXACT
             low, high = infinite + found.low(at), infinite + found.high(at)
             return Enclosure.of(low, high, rigour=rigour, source=self.source).clamp(0.0, 1.0)

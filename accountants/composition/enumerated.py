@@ -120,14 +120,20 @@ class FewLosses(PrivacyProfile):
 
     @cached
     def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Losses, decreasing, and (P, Q) of the events {loss >= each of them}, in floats."""
+        """Losses, decreasing; P and the logarithm of Q of the events {loss >= each of them}, in floats."""
         with working_precision(64):
-            points = sorted(((float(loss), float(mass)) for loss, mass in self._points()), reverse=True)
+            points = sorted(((float(loss), _log(mass)) for loss, mass in self._points()), reverse=True)
             infinite = float(infinite_mass(self.groups))
-        losses, masses = (np.array(column) for column in zip(*points, strict=True))
-        return losses, infinite + np.cumsum(masses), np.cumsum(masses * np.exp(-losses))
+        losses, logs = (np.array(column) for column in zip(*points, strict=True))
+        # Q itself may be below every float: a few runs of a large epsilon suffice.
+        return losses, infinite + np.cumsum(np.exp(logs)), np.logaddexp.accumulate(logs - losses)
 
     def _estimate(self, delta: float) -> float:
-        _, p, q = self._floats
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return float(max(0.0, np.nanmax(np.log((p - delta) / q))))
+        _, p, log_q = self._floats
+        some = p > delta
+        return float(max(0.0, (np.log(p[some] - delta) - log_q[some]).max())) if some.any() else 0.0
+
+
+def _log(mass: flint.arb) -> float:
+    """Float logarithm of a mass; -inf where it may be 0."""
+    return float(mass.log()) if mass > 0 else -math.inf

@@ -15,10 +15,13 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+_SHARED = ("posterior",)
+"""Files of functions of balls, which are no calculators."""
+
 
 def calculators() -> dict[str, Callable[..., Any]]:
     """Every calculator by ``source.name``: the public functions of the files of this folder."""
-    files = (info.name for info in pkgutil.iter_modules(__path__) if not info.name.startswith("_"))
+    files = (info.name for info in pkgutil.iter_modules(__path__) if info.name not in _SHARED)
     modules = {name: import_module(f"{__name__}.{name}") for name in sorted(files)}
     return {
         f"{name}.{function}": found

@@ -28,6 +28,7 @@ from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_uppe
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
+from ldpaudit.number import brief
 from ldpaudit.profile import Number
 from ldpaudit.working_precision import working_bits, working_precision
 
@@ -35,6 +36,12 @@ SHEVTSOVA = Fraction(56, 100)
 """The constant of the Berry-Esseen theorem for summands of different laws (Shevtsova 2010)."""
 _ENUMERATED = 1500
 """Most users for whom `frequency_failure` enumerates, quadratic work."""
+_SUMMED = 1 << 20
+"""Most users over whom heavy hitters' risks are summed, some seconds."""
+_MOST_USERS = 1 << 100
+"""Most users of any calculator; a bound of le_cam_failure for as many takes two seconds."""
+LARGEST_EPSILON = 10_000
+"""Nats: of a larger epsilon the lie's probability is below the inverse of the ratio of any two positive floats."""
 _BITS = 128
 """Bits of comparisons, which are certified because balls are compared, and of the search for a bias, which need not be."""
 
@@ -66,6 +73,7 @@ def heavy_hitter_failure(users: int, error: Number, epsilon: Number, delta: Numb
         Of beta(alpha), a probability. EXACT for delta = 0, else INTERVAL.
     """
     _require(users, error, epsilon, delta)
+    _require_few("heavy_hitter_failure", users)
     last = _last(users, error)
     if last < 0:
         return Enclosure(0.0, 0.0, Rigour.EXACT, "no data set is that unequal")
@@ -95,6 +103,7 @@ def heavy_hitter_error(users: int, beta: Number, epsilon: Number, delta: Number 
         In users.
     """
     _require(users, 0, epsilon, delta)
+    _require_few("heavy_hitter_error", users)
     with working_precision(_BITS):
         unseen = ball(1 - Fraction(delta)) ** users
         for least, risk in enumerate(risks(users, Fraction(epsilon), _last(users, 0))):
@@ -238,9 +247,16 @@ def _two_priors(n: int, error: Fraction, epsilon: Fraction, delta: Fraction, eta
     return +value
 
 
+def _require_few(name: str, users: int) -> None:
+    if users > _SUMMED:
+        others = "le_cam_failure and berry_esseen_failure answer for any number"
+        raise Unsupported(name, f"it sums over up to {_SUMMED} users, not {brief(users)}; {others}")
+
+
 def _require(users: int, error: Number, epsilon: Number, delta: Number) -> None:
-    if not (users >= 1 and error >= 0 and epsilon >= 0 and 0 <= delta < 1):
+    if not (1 <= users <= _MOST_USERS and error >= 0 and 0 <= epsilon <= LARGEST_EPSILON and 0 <= delta < 1):
+        given = {"users": users, "error": error, "epsilon": epsilon, "delta": delta}
+        found = ", ".join(f"{name}={brief(value)}" for name, value in given.items())
         raise ValueError(
-            "a limit needs users >= 1, error >= 0, epsilon >= 0 and 0 <= delta < 1, "
-            f"got users={users}, error={error}, epsilon={epsilon}, delta={delta}"
+            f"a limit needs 1 <= users <= 2**100, error >= 0, 0 <= epsilon <= {LARGEST_EPSILON} and 0 <= delta < 1, got {found}"
         )

@@ -99,7 +99,12 @@ def _binomial_upper(n: int, p: Probability, q: Probability, k: int) -> flint.arb
     if q == 0:
         return flint.arb(1)
     if k <= n * float(p):  # below the mean: the complement is at most about a half, so no digits are lost
-        return 1 - _binomial_upper(n, q, p, n - k + 1)
+        return 1 - _beyond_the_mean(n, q, p, n - k + 1)
+    return _beyond_the_mean(n, p, q, k)
+
+
+def _beyond_the_mean(n: int, p: Probability, q: Probability, k: int) -> flint.arb:
+    """P[X >= k] for k from about the mean on: n p is a float, and may be off by more than 1."""
     sigma = math.sqrt(max(0.0, n * float(p) * float(q)))
     near = near_the_mode(n, n * float(p), sigma, k)
     with working_precision(working_bits() + GUARD):

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Self, TypeAlias
 
 import flint
@@ -36,6 +37,8 @@ PointMass: TypeAlias = tuple[flint.arb, flint.arb]
 
 INVISIBLE = flint.arb(2) ** -1200
 """Below every positive float, the smallest of which is 2**-1074; an expectation below this is enclosed from 0."""
+_HARDLY = flint.arb(2) ** -100
+"""Probability of a rare value among all copies up to which two of them count as none: far below every tolerance."""
 _MOST_COMPOSITIONS = 20_000
 """Sums with fewer multisets of values than this are enumerated, at some microseconds per multiset; with 5,000 or 80,000
 shuffle bounds at n = 200 and above take the integral all the same."""
@@ -68,11 +71,31 @@ def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint
         return n * sum((value * p for value, p in atoms), flint.arb(0))
     if math.comb(n + len(atoms) - 1, len(atoms) - 1) <= _MOST_COMPOSITIONS:
         return _enumerated(atoms, n)
+    if (found := hardly_ever(atoms, n)) is not None:
+        return found
     contour = Contour.of(atoms, n)
     ceiling = contour.ceiling()
     if ceiling < INVISIBLE:
         return between(0, ceiling)
     return contour.value(tolerance)
+
+
+def hardly_ever(atoms: Sequence[PointMass], n: int) -> flint.arb | None:
+    r"""The same, where all values but one together are so rare that at most one copy has such a value; else None.
+
+    What two copies and more add is at most :math:`n^2 r^2 v_0^+ + n (n-1) r \sum_j p_j v_j^+`, with r the rare values'
+    probability: a copy has the value j and another one a rare value. Their probabilities may be below every float.
+    """
+    (usual, _), *others = sorted(atoms, key=lambda atom: -float(atom[1]))
+    rare = sum((p for _, p in others), flint.arb(0))
+    if not n * rare < _HARDLY:
+        return None
+    zero = flint.arb(0)
+    none = n * usual.max(zero) * (1 - rare) ** n
+    one = sum((p * (value + (n - 1) * usual).max(zero) for value, p in others), zero) * n * (1 - rare) ** (n - 1)
+    gains = sum((p * value.max(zero) for value, p in others), zero)
+    more = n * (n * rare) ** 2 * usual.max(zero) + n * (n - 1) * rare * gains
+    return none + one + between(0, more.abs_upper()) if more < (none + one) * _HARDLY.sqrt() else None
 
 
 def _enumerated(atoms: Sequence[PointMass], n: int) -> flint.arb:
@@ -119,7 +142,7 @@ class Contour:
     @classmethod
     def of(cls, atoms: Sequence[PointMass], n: int) -> Self:
         """The contour through the saddle point."""
-        unit = max((abs(value) for value, _ in atoms), key=float)
+        unit = reduce(flint.arb.max, (abs(value) for value, _ in atoms)).mid()  # not by floats: it may exceed them all
         scaled = tuple((value / unit, p) for value, p in atoms if not p == 0)
         return cls(scaled, n, unit, cls._tilt(scaled, n).saddle())
 
@@ -138,18 +161,28 @@ class Contour:
 
     def value(self, tolerance: float) -> flint.arb:
         """The expectation, at about this relative tolerance; from 0 to the ceiling where that fails."""
-        tilt = self._tilt(self.atoms, self.n)
-        h, a = tilt.step(self.saddle, -math.log(tolerance))
-        allowed = tolerance * max(tilt.integral(self.saddle, h), 0.0) / 16
-        pairs = Pairs.of(tilt.values, tilt.tilted(self.saddle), self.n)
-        nodes, left_out = chosen_nodes(pairs, h, self.saddle, allowed)
+        try:
+            with np.errstate(over="ignore", invalid="raise"):  # an infinite bound is one, what is not a number is none
+                h, a, nodes, left_out = self._nodes(tolerance)
+        except (ArithmeticError, ValueError):
+            return between(0, self.ceiling())
         with working_precision(working_bits() + 16):
             scale = sum(self._weights, flint.arb(0))
             laws = [(v, w / scale) for (v, _), w in zip(self.atoms, self._weights, strict=True)]
             error = _aliasing(self.atoms, scale, self.n, self.saddle, h, a) + flint.arb(left_out)
             total = _trapezoid(laws, self.n, self.saddle, h, nodes) + between(-error, error)
             found = self.unit * total * scale**self.n / (2 * flint.arb.pi())
+        if not found.is_finite():
+            return between(0, self.ceiling())
         return found if found > 0 else between(0, self.ceiling().min(found.abs_upper()))
+
+    def _nodes(self, tolerance: float) -> tuple[float, float, Sequence[int], float]:
+        """Step, half-width of the strip, the nodes to evaluate, and a bound of what the others contribute."""
+        tilt = self._tilt(self.atoms, self.n)
+        h, a = tilt.step(self.saddle, -math.log(tolerance))
+        allowed = tolerance * max(tilt.integral(self.saddle, h), 0.0) / 16
+        pairs = Pairs.of(tilt.values, tilt.tilted(self.saddle), self.n)
+        return h, a, *chosen_nodes(pairs, h, self.saddle, allowed)
 
 
 def _trapezoid(tilted: Sequence[PointMass], n: int, saddle: float, h: float, nodes: Sequence[int]) -> flint.arb:

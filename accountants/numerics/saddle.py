@@ -52,7 +52,7 @@ class Tilt:
         """K at each of several points."""
         exponents = np.multiply.outer(s, self.values)
         near = exponents.max(axis=-1) < _MODERATE
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             small = np.log1p(np.expm1(np.where(near[:, None], exponents, 0.0)) @ np.exp(self.logs))
             top = (self.logs + exponents).max(axis=-1)
             large = top + np.log(np.exp(self.logs + exponents - top[:, None]).sum(axis=-1))

@@ -98,6 +98,11 @@ def first(holds: Callable[[int], bool], start: int, low: int, high: int) -> int:
         while x < high and not holds(min(high, x + step)):
             x, step = min(high, x + step), 2 * step
         low, high = min(x + 1, high), min(high, x + step)
+    return halved(holds, low, high)
+
+
+def halved(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Smallest integer of ``low..high`` where a monotone predicate holds, `high`, not evaluated, if none; of any size."""
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)

@@ -7,14 +7,13 @@ r"""The law of S, the number of pluses minus the number of minuses, in T runs wi
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TypeAlias
 
 import flint
 
 from ldpaudit.accountants.numerics.log_concave import series_factor
-from ldpaudit.accountants.numerics.search import bisect
+from ldpaudit.accountants.numerics.search import bisect, halved
 from ldpaudit.working_precision import working_bits, working_precision
 
 Masses: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
@@ -58,7 +57,7 @@ def _mode(total: int, index: int, odds: float) -> int:
     def falls(m: int) -> bool:
         return odds * (free - 2 * m) * (free - 2 * m - 1) <= (index + m + 1) * (m + 1)
 
-    return bisect_left(range(free // 2), True, key=falls)
+    return halved(falls, 0, free // 2)
 
 
 def _term(total: int, pluses: int, minuses: int, masses: Masses) -> flint.arb:
@@ -99,4 +98,4 @@ def reach(total: int, masses: Masses, nats: float) -> int:
         bound = beyond(total, masses, index + 1)
         return not bound > 0 or -float(bound.log()) >= nats
 
-    return bisect_left(range(total), True, key=far)
+    return halved(far, 0, total)

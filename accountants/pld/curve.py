@@ -31,6 +31,10 @@ _SMALL = Fraction(1, 1 << 200)
 6e-61 per run: invisible at the deltas that people ask for."""
 _FINE = 1 << 100
 """Denominator of the two epsilons that enclose a logarithm: delta differs between them by 2**-100 at most."""
+_ALPHA_BITS = 53
+"""Significant bits of alpha - 1, where floats do not hold alpha: two small epsilons have one, and a large one has none."""
+_LARGEST = 1e4
+"""Nats. What delta is left there becomes infinite-loss mass: e**1e4 exceeds the ratio of any two positive floats."""
 
 Vertex: TypeAlias = tuple[Fraction, Fraction]
 """(alpha, delta)."""
@@ -44,7 +48,8 @@ def dominating_curve(profile: PrivacyProfile) -> ExactPLD:
     Unsupported
         Where no epsilon makes delta small.
     """
-    vertices = [(_above(e), Fraction(profile.delta(e).high)) for e in _grid(profile)]
+    grid = _grid(profile)
+    vertices = [(alpha, Fraction(profile.delta(e).high)) for alpha, e in zip(_alphas(grid), grid, strict=True)]
     # Convex again where upper ends, each rounded by itself, are not: a vertex is raised to its right neighbours' line.
     convex: list[Vertex] = []
     for alpha, delta in reversed(vertices):
@@ -62,7 +67,7 @@ def dominated_curve(profile: PrivacyProfile) -> ExactPLD:
     In composition it gives a lower bound only if one pair of inputs, in both directions, attains the profile at every
     epsilon.
     """
-    alphas = sorted({_above(e) for e in _grid(profile)})
+    alphas = sorted(set(_alphas(_grid(profile))))
     lows, highs = zip(*(_ends(profile, alpha) for alpha in alphas), strict=True)
     hull = _lower_hull(_bottoms(alphas, lows, highs))
     pair = symmetric_pair(_lines(hull))
@@ -99,13 +104,23 @@ def _last(profile: PrivacyProfile) -> float:
         pure, small = profile.epsilon(small).high, small * (1 << 20)
         if small >= 1:
             raise Unsupported(profile, "composition needs an epsilon with a small delta, and this profile has none")
-    return pure
+    return min(pure, _LARGEST)
+
+
+def _alphas(epsilons: list[float]) -> list[Fraction]:
+    """Rationals just at or above e**epsilon, where delta is at most that at epsilon: floats where these tell them apart."""
+    with working_precision(128):
+        floats = [round_up(ball(Fraction(epsilon)).exp()) for epsilon in epsilons]
+    if math.isfinite(floats[-1]) and len(set(floats)) == len(floats):
+        return list(map(Fraction, floats))
+    return list(map(_above, epsilons))
 
 
 def _above(epsilon: float) -> Fraction:
-    """A rational alpha just at or above e**epsilon, where delta is at most that at epsilon."""
-    with working_precision(128):
-        return Fraction(round_up(ball(Fraction(epsilon)).exp()))
+    """A rational that is above e**epsilon by a small part of what that exceeds 1 by."""
+    with working_precision(_ALPHA_BITS):
+        mantissa, exponent = ball(Fraction(epsilon)).expm1().upper().man_exp()
+    return 1 + Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def _ends(profile: PrivacyProfile, alpha: Fraction) -> tuple[Fraction, Fraction]:

@@ -116,8 +116,8 @@ class GuaranteePLD(PrivacyLossDistribution):
 
     def masses(self) -> tuple[flint.arb, ...]:
         """Probability of each finite loss."""
-        e, kept = ball(self.epsilon), ball(1 - self.infinite)
-        return kept / (1 + (-e).exp()), kept / (1 + e.exp())
+        odds, kept = (-ball(self.epsilon)).exp(), ball(1 - self.infinite)
+        return kept / (1 + odds), kept * odds / (1 + odds)  # e**epsilon itself may be beyond balls
 
 
 @dataclass(frozen=True, eq=False)

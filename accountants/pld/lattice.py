@@ -39,6 +39,14 @@ _TRIM = 1 << (BITS - 54)
 """Mass, 2**-54, that is dropped at each end of a product and counted as outside. With 2**-62 an epsilon of 1e5 weak
 runs is known to 3e-4 instead of 2e-5, because lattices are longer and therefore coarser."""
 
+_HOPELESS = 16 * BITS
+"""Bits of the mass outside, in units, from which nothing is known any more: every further squaring would double them."""
+
+
+class UnknownError(ArithmeticError):
+    """So many losses were added that their lattice says nothing."""
+
+
 Point: TypeAlias = tuple[flint.arb, flint.arb]
 """A loss and its tilted mass."""
 
@@ -80,6 +88,8 @@ class LatticePLD:
         ours, theirs = self.most(), other.most()
         error = _scaled(self.error * theirs + other.error * ours) + 1
         outside = _scaled(self.outside * (theirs + other.outside) + other.outside * ours)
+        if outside.bit_length() > _HOPELESS:
+            raise UnknownError(f"the mass outside is known to be at most 2**{outside.bit_length() - BITS}")
         # fmpz_poly drops leading coefficients that are rounded to 0; their error counts as outside.
         forgotten = max(0, len(self.masses) + len(other.masses) - 1 - len(product))
         return replace(

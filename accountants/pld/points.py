@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_window
 from ldpaudit.accountants.numerics.cached import cached
+from ldpaudit.accountants.numerics.search import halved
 from ldpaudit.accountants.numerics.trinomial import beyond, descending, reach
 from ldpaudit.accountants.pld.distribution import PrivacyLossDistribution
 from ldpaudit.accountants.pld.lattice import Point
@@ -69,25 +69,31 @@ class Tilted:
 
     def runs(self, times: int) -> int:
         """The largest number of runs, at least 1, whose total losses may be listed."""
-        return max(1, bisect_right(range(1, times + 1), MOST_POINTS, key=self.values))
+        return max(1, halved(lambda runs: self.values(runs) > MOST_POINTS, 1, times + 1) - 1)
 
     def points(self, times: int) -> list[Point]:
         """Every total loss of this number of runs: the multinomial law."""
         if times == 1:  # there may be thousands of losses, one recursion each
             return list(zip(self.losses, self.masses, strict=True))
+        if len(self.losses) == 1:  # of one loss there may be any number of runs
+            return [(self.losses[0] * times, _power(self.masses[0], times))]
         return [(loss, mass * math.factorial(times)) for loss, mass in self._spent(times, 0)]
 
     def _spent(self, times: int, first: int) -> list[Point]:
         """Total losses of runs that show the losses from index `first` on; masses lack the factor ``times!``."""
         loss, mass = self.losses[first], self.masses[first]
         if first == len(self.losses) - 1:
-            power = math.prod([mass] * times, start=flint.arb(1))  # mass**times is no number where the mass may be 0
-            return [(loss * times, power / math.factorial(times))]
+            return [(loss * times, _power(mass, times) / math.factorial(times))]
         found, own = [], flint.arb(1)
         for count in range(times + 1):
             found += [(loss * count + rest, own * other) for rest, other in self._spent(times - count, first + 1)]
             own = own * mass / (count + 1)
         return found
+
+
+def _power(mass: flint.arb, times: int) -> flint.arb:
+    """The power of a mass, also of one that may be 0, of which ``mass**times`` is no number."""
+    return mass**times if mass > 0 or times == 0 else between(0, mass.abs_upper() ** times)
 
 
 def coin_indices(tilted: Tilted, times: int) -> tuple[dict[int, flint.arb], flint.arb]:

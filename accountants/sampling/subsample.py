@@ -111,7 +111,9 @@ class SubsampledProfile(PrivacyProfile):
         if math.isinf(epsilon):
             return math.inf, math.inf
         with working_precision(_PRECISION):
-            value = (ball(Fraction(epsilon)).expm1() * ball(rate)).log1p()
+            e, q = ball(Fraction(epsilon)), ball(rate)
+            # e**epsilon itself may be beyond balls; below 1 the difference of the two would cancel.
+            value = e + (q + (1 - q) * (-e).exp()).log() if e > 1 else (e.expm1() * q).log1p()
         return max(round_down(value), 0.0), round_up(value)
 
     def _known(self, low: float, high: float, rigour: Rigour, source: str) -> Enclosure:

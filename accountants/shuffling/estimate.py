@@ -31,18 +31,25 @@ def float_estimate(blanket: Blanket, users: int) -> FloatEstimate:
         logs = np.array([float(b.log()) for _, _, b in cells if not b == 0])
     differences, seconds, shares = np.array(rows).T
     hidden = shares > 0
+    if hidden.sum() < len(logs):
+        return lambda epsilon: math.inf  # a density is below every float
     silence = max(0.0, 1 - float(shares.sum()))
     if silence > _NO_SILENCE:
         logs = np.append(logs, math.log(silence))
 
-    def at(epsilon: float) -> float:
+    def estimated(epsilon: float) -> float:
         gains = differences - math.expm1(epsilon) * seconds
         seen = float(gains[~hidden].clip(0).sum())
         values = gains[hidden] / shares[hidden]
         values = np.append(values, 0.0) if len(logs) > len(values) else values
-        if not np.isfinite(values).all():
-            return math.inf
         return float(np.logaddexp(math.log(seen) if seen else -math.inf, _among(values, logs, users)))
+
+    def at(epsilon: float) -> float:
+        try:
+            with np.errstate(over="raise", invalid="raise"):
+                return estimated(epsilon)
+        except (ArithmeticError, ValueError):  # of numpy, and of math
+            return math.inf
 
     return at
 

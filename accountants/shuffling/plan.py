@@ -26,6 +26,7 @@ import flint
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import RESOLUTION, certified_crossing, guided
+from ldpaudit.accountants.pld.profiles import PostProcessedProfile
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
@@ -39,6 +40,8 @@ Value: TypeAlias = Callable[[Fraction, float], flint.arb]
 
 _ATTEMPTS = 3
 """Data sets tried as the worst one before the upper bound is searched by itself; each is the worst at the last epsilon found."""
+_LARGEST = 1e4
+"""Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
 _EXACT = 1e-9
 """Relative width up to which the two ends of a worst data set count as one number."""
 
@@ -78,6 +81,8 @@ def profile(
     top = local.epsilon(0)
     if not math.isfinite(top.high):
         raise Unsupported(plan.plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")
+    if top.high > _LARGEST:
+        return PostProcessedProfile(local)
     bound = known() if known is not None else None
     return ShuffleProfile(plan, local, bound or CloneBound(Clones(Fraction(top.high)), plan.users))
 

@@ -20,6 +20,7 @@ from fractions import Fraction
 from itertools import permutations, product
 from typing import Any, TypeAlias
 
+from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, BlanketBound, Bound, OthersAlike
 from ldpaudit.accountants.shuffling.few_users import FewUsers, Reports
@@ -107,7 +108,7 @@ def of_mechanism(m: Mechanism, users: int) -> Bound | None:
     try:
         if m.law(m.inputs[0]).size * len(m.inputs) > _MOST_CELLS:
             return None
-        return of_law({x: dict(m.law(x).items()) for x in m.inputs}, users)
+        return of_law(table(m, m.inputs), users)
     except Unsupported:
         return None
 

@@ -19,7 +19,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, between, floor
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
-from ldpaudit.accountants.numerics.positive_part import INVISIBLE, Contour, PointMass
+from ldpaudit.accountants.numerics.positive_part import INVISIBLE, Contour, PointMass, hardly_ever
 
 Answer = tuple[flint.arb, flint.arb]
 """(gain g, density b of the others)."""
@@ -54,6 +54,8 @@ def two_answers(high: Answer, low: Answer, silence: Probability, users: int, tol
     if silence == 0:
         return walk.start(users - 1)
     atoms: list[PointMass] = [(high[0] / high[1], high[1]), (low[0] / low[1], low[1]), (flint.arb(0), as_ball(silence))]
+    if (found := hardly_ever(atoms, users)) is not None:
+        return found / users
     contour = Contour.of(atoms, users)
     ceiling = contour.ceiling() / users
     if ceiling < INVISIBLE:
@@ -72,7 +74,7 @@ def two_answers(high: Answer, low: Answer, silence: Probability, users: int, tol
 
 def _first(others: int, rate: float, nats: float) -> int:
     """Where to start: by Chernoff's bound less than e**-nats lies below. In floats: an error costs width or time only."""
-    low, high = 0, int(others * rate)
+    low, high = 0, int(others * rate) if rate < 1 else 0
     while low < high:
         c = (low + high + 1) // 2
         x = c / others

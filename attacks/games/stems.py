@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import signature
 
 from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.games import own_law
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms import stem
+from ldpaudit.mechanisms import has_own_law, stem
 from ldpaudit.neighbours import Neighbours
 
 
 def attack_on(m: Mechanism, neighbours: Neighbours | None = None, delta: float = 0.0) -> Attack:
-    """The attack of the mechanism's stem; made for this delta where the best pair depends on it.
+    """The attack of the mechanism's stem, or of its own law; made for this delta where the best pair depends on it.
 
     Raises
     ------
     Unsupported
-        Where its inputs do not have the relation.
+        Where its inputs do not have the relation, or neither a stem nor a finite law says what to look for.
     """
     relation = neighbours or m.relations[0]
     if relation not in m.relations:
         raise Unsupported(m, f"its inputs have the relations {', '.join(map(str, m.relations))}, not {relation}")
-    make = import_module(f"ldpaudit.attacks.{stem(m)}").attack
+    make = _attacker(m)
     found: Attack = make(m, relation, delta) if "delta" in signature(make).parameters else make(m, relation)
     return found
+
+
+def _attacker(m: Mechanism) -> Callable[..., Attack]:
+    if has_own_law(m) or find_spec(f"ldpaudit.attacks.{stem(m)}") is None:
+        return own_law.attack
+    made: Callable[..., Attack] = import_module(f"ldpaudit.attacks.{stem(m)}").attack
+    return made

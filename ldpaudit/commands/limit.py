@@ -44,4 +44,5 @@ def _list(known: dict[str, Callable[..., Any]], format: Format) -> None:
     if format is Format.json:
         say_json(listed)
     for name, takes in listed.items() if format is Format.text else []:
-        say(f"{name}: {takes}\n    {(inspect.getdoc(known[name]) or '').splitlines()[0]}")
+        first_line, *_ = (inspect.getdoc(known[name]) or "").splitlines() or [""]  # python -OO drops docstrings
+        say(f"{name}: {takes}\n    {first_line}".rstrip())

@@ -7,28 +7,16 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
+from ldpaudit.number import brief, exact, whole
 from ldpaudit.profile import Number
 from ldpaudit.working_precision import working_precision
 
+__all__ = ["LARGEST_EPSILON", "ball", "exact", "integer", "odds", "positive", "probability", "spendable"]
+
 _GUARD_BITS = 64
-
-
-def exact(value: Number) -> Fraction:
-    """The rational that a number is.
-
-    Raises
-    ------
-    TypeError
-        Where it is not a number.
-    ValueError
-        Where it is not finite.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-        raise TypeError(f"a parameter needs an int, a float or a Fraction, got {value!r}")
-    try:
-        return Fraction(value)
-    except (OverflowError, ValueError):
-        raise ValueError(f"a parameter needs a finite number, got {value!r}") from None
+LARGEST_EPSILON = 10_000
+"""Nats, above which no mechanism is made: ``e**10000`` exceeds the ratio of any two positive floats, and the probability of a
+lie would be a rational of as many digits as epsilon has units."""
 
 
 def probability(owner: object, name: str, low: Fraction | int = 0, high: Fraction | int = 1) -> Fraction:
@@ -36,25 +24,34 @@ def probability(owner: object, name: str, low: Fraction | int = 0, high: Fractio
     value = exact(getattr(owner, name))
     object.__setattr__(owner, name, value)
     if not low < value < high:
-        raise ValueError(f"{type(owner).__name__} needs {low} < {name} < {high}, got {name}={value}")
+        bounds = f"{brief(low)} < {name} < {brief(high)}"
+        raise ValueError(f"{type(owner).__name__} needs {bounds}, got {name}={brief(value)}")
     return value
 
 
 def integer(owner: object, name: str, least: int, most: int | None = None) -> int:
-    """Check that the field is an integer from `least` to `most`, and return it."""
-    value = getattr(owner, name)
+    """Make the field an int from `least` to `most`, and return it."""
+    value = whole(getattr(owner, name))
     bounds = f"{name} >= {least}" if most is None else f"{least} <= {name} <= {most}"
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{type(owner).__name__} needs an integer {bounds}, got {name}={value!r}")
+    if value is None:
+        raise TypeError(f"{type(owner).__name__} needs an integer {bounds}, got {name}={brief(getattr(owner, name))}")
     if value < least or (most is not None and value > most):
-        raise ValueError(f"{type(owner).__name__} needs {bounds}, got {name}={value}")
+        raise ValueError(f"{type(owner).__name__} needs {bounds}, got {name}={brief(value)}")
+    object.__setattr__(owner, name, value)
     return value
 
 
 def positive(name: str, value: Number) -> Fraction:
     """The value as an exact positive number."""
-    if (number := exact(value)) <= 0:
-        raise ValueError(f"{name} > 0 is needed, got {name}={value}")
+    if (number := exact(value, name)) <= 0:
+        raise ValueError(f"{name} > 0 is needed, got {name}={brief(value)}")
+    return number
+
+
+def spendable(epsilon: Number) -> Fraction:
+    """An epsilon for which a mechanism can be made, as an exact number: above 0 and at most `LARGEST_EPSILON`."""
+    if (number := positive("epsilon", epsilon)) > LARGEST_EPSILON:
+        raise ValueError(f"epsilon <= {LARGEST_EPSILON} is needed, got epsilon={brief(epsilon)}")
     return number
 
 
@@ -77,13 +74,19 @@ def odds(epsilon: Number, weight: Fraction | int = 1, scale: Fraction = Fraction
     Fraction
         In (0, 1).
     """
-    target = positive("epsilon", epsilon) * scale
-    bits = SIGNIFICANT_BITS + _GUARD_BITS + int(target * 3 / 2)  # the complement, e**-target, keeps its own 128 bits
+    target = spendable(epsilon) * scale
+    # The complement, e**-target, keeps its own 128 bits, and what a small target adds to the odds keeps as many.
+    bits = SIGNIFICANT_BITS + _GUARD_BITS + int(target * 3 / 2) + _leading_zeros(target)
     with working_precision(bits + _GUARD_BITS):
-        lie = flint.fmpq(Fraction(weight).numerator, Fraction(weight).denominator) * (-ball(target)).exp()
+        lie = ball(exact(weight, "the weight of lies")) * (-ball(target)).exp()
         p = 1 / (1 + lie)
         mantissa, exponent = p.lower().man_exp()
         return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def _leading_zeros(value: Fraction) -> int:
+    """How many binary digits of a number below 2**-32 are 0 before its first one."""
+    return max(0, value.denominator.bit_length() - value.numerator.bit_length() - 32)
 
 
 def ball(value: Fraction) -> flint.arb:

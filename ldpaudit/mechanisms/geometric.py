@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms._parameters import ball, integer, positive, probability
+from ldpaudit.mechanisms._parameters import ball, integer, positive, probability, spendable
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, bernoulli
 from ldpaudit.profile import Number
 from ldpaudit.working_precision import working_precision
@@ -37,7 +37,7 @@ class _TwoSided(Mechanism):
     @classmethod
     def for_epsilon(cls, epsilon: Number, bound: int) -> Self:
         """The most accurate one that is epsilon-LDP: ``alpha = e**(-epsilon / bound)``, rounded up."""
-        return cls(bound, _exp_up(-positive("epsilon", epsilon) / positive("bound", bound)))  # type: ignore[call-arg]
+        return cls(bound, _exp_up(-spendable(epsilon) / positive("bound", bound)))  # type: ignore[call-arg]
 
     @property
     def inputs(self) -> range:

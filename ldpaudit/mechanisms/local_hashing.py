@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._parameters import exact, integer, odds, positive
 from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.number import brief
 from ldpaudit.profile import Number
 
 MERSENNE = (1 << 31) - 1
@@ -88,7 +89,7 @@ class LocalHashing(Mechanism):
     def optimal(cls, epsilon: Number, domain: int) -> Self:
         """Optimal local hashing: ``g = round(e**epsilon) + 1``, which minimizes the variance (Wang et al. 2017)."""
         if not positive("epsilon", epsilon) <= 21:  # e**21 is the last below the prime
-            raise ValueError(f"LocalHashing.optimal needs epsilon <= 21, got epsilon={epsilon}")
+            raise ValueError(f"LocalHashing.optimal needs epsilon <= 21, got epsilon={brief(epsilon)}")
         return cls.for_epsilon(epsilon, round(math.exp(epsilon)) + 1, domain)
 
     @property

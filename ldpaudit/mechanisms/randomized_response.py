@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._parameters import exact, integer, odds
 from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.number import brief
 from ldpaudit.profile import Number
 
 
@@ -52,7 +53,7 @@ class KaryRandomizedResponse(Mechanism):
         k = integer(self, "k", 2)
         object.__setattr__(self, "p", exact(self.p))
         if not Fraction(1, k) <= self.p < 1:
-            raise ValueError(f"KaryRandomizedResponse needs 1/k <= p < 1, got p={self.p} with k={k}")
+            raise ValueError(f"KaryRandomizedResponse needs 1/k <= p < 1, got p={brief(self.p)} with k={k}")
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, k: int) -> Self:

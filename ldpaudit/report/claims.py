@@ -11,9 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ldpaudit.accountants.claims.sentence import Provenance, Standing
-from ldpaudit.enclosure import show_down, show_up
-
 if TYPE_CHECKING:
     from ldpaudit.accountants.claims.sentence import Printed
     from ldpaudit.literature import Measured, Row
@@ -21,6 +18,8 @@ if TYPE_CHECKING:
 
 def print_claims(command: str, claims: Iterable[Printed], say: Callable[[str], None]) -> None:
     """Every claim at one setting: verdict, what is printed and found, provenance, and what a reader has to know of it."""
+    from ldpaudit.enclosure import show_down, show_up
+
     say(f"$ {command}")
     for each in claims:
         say(f"{each.standing.name:7}  {each.where}: {each.sentence}")
@@ -40,6 +39,8 @@ def _times_found(each: Printed) -> str:
 
 def print_measured(command: str, measured: Iterable[Measured], say: Callable[[str], None]) -> None:
     """Every measured error at one setting."""
+    from ldpaudit.enclosure import show_down, show_up
+
     say(f"$ {command}")
     for each in measured:
         claim = each.claim
@@ -57,6 +58,8 @@ def two_digits(value: float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
+PROVENANCE = ("printed", "restored", "derived", "from memory")
+"""In the order of `Provenance`."""
 CLAIMS = ("claim", "of", "at the examples", "printed over found", "source")
 VARIANTS = ("variant", "of", "true at the examples", "claimed over found", "source")
 
@@ -136,7 +139,7 @@ def _latex(head: Cells, rows: Iterable[Cells]) -> str:
 
 def failures(rows: Iterable[Row]) -> str:
     """What the sources claim and what fails, as a table for a page."""
-    return markdown(CLAIMS, (_cells(r) for r in rows if Standing.FAILS in r.standings))
+    return markdown(CLAIMS, (_cells(r) for r in rows if r.fails))
 
 
 def tally(rows: Iterable[Row], papers: Sequence[str]) -> str:
@@ -145,11 +148,9 @@ def tally(rows: Iterable[Row], papers: Sequence[str]) -> str:
     lines = []
     for paper in papers:
         of = [r for r in own if r.where.startswith(paper)]
-        failing = sum(Standing.FAILS in r.standings for r in of)
-        opened = sum(Standing.OPEN in r.standings and Standing.FAILS not in r.standings for r in of)
-        outside = sum(set(r.standings) == {Standing.OUTSIDE} for r in of)
+        failing, opened, outside = (sum(getattr(r, how) for r in of) for how in ("fails", "opened", "outside"))
         known = Counter(r.provenance for r in of)
-        said = ", ".join(f"{known[each.value]} {each.value}" for each in Provenance if known[each.value])
+        said = ", ".join(f"{known[word]} {word}" for word in sorted(known, key=PROVENANCE.index))
         counts = (len(of), len(of) - failing - opened - outside, failing, opened, outside)
         lines.append(f"| {paper} | {' | '.join(map(str, counts))} | {said} |")
     head = ("source", "sentences", "hold", "FAIL at some example", "open", "outside at all examples", "known how")

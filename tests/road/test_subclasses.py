@@ -1,0 +1,164 @@
+"""A mechanism that users write: what is known of a bundled one holds of its subclass only where it does the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ldpaudit as ldp
+from ldpaudit.derivation import derive
+from ldpaudit.errors import ImplementationError, Unsupported
+from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms import stem
+from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.plan import Plan, Repeat, Run, Shuffle
+
+PARENT = KaryRandomizedResponse(3, Fraction(9, 10))
+
+
+class Reporter(KaryRandomizedResponse):
+    """It shows its input."""
+
+    def sample(self, x: Any, size: int, rng: np.random.Generator) -> Views:
+        return np.full(size, x)
+
+
+class LyingLaw(KaryRandomizedResponse):
+    """A parameter of its law means something else."""
+
+    @property
+    def lie(self) -> Fraction:
+        return Fraction(0)
+
+
+class LyingLaplace(Laplace):
+    def sample(self, x: Any, size: int, rng: np.random.Generator) -> Views:
+        return np.full(size, x)
+
+
+class Halves(Reporter):
+    """It shows its input half of the time, any value otherwise; and says so."""
+
+    def sample(self, x: Any, size: int, rng: np.random.Generator) -> Views:
+        return np.where(rng.random(size) < 0.5, x, rng.integers(0, self.k, size))
+
+    def law(self, x: Any) -> Law:
+        return Law(lambda y: Fraction(1, 6) + Fraction(int(y == x), 2), lambda: range(self.k), self.k)
+
+
+class HalvesNoMore(Halves):
+    """The law that it inherits is one of another sample."""
+
+    def sample(self, x: Any, size: int, rng: np.random.Generator) -> Views:
+        return np.full(size, x)
+
+
+class HalfALaw(Halves):
+    def law(self, x: Any) -> Law:
+        return Law(lambda y: Fraction(1, 6), lambda: range(self.k), self.k)
+
+
+@dataclass(frozen=True)
+class Renamed(KaryRandomizedResponse):
+    """Another title and default, a helper and a field that its parent does not know."""
+
+    title = "ours"
+    p: Fraction = Fraction(9, 10)
+    note: str = "for the survey of May"
+
+    def described(self) -> str:
+        return f"{self.title}, {self.note}"
+
+    def estimate(self, views: Views) -> Any:
+        return np.round(super().estimate(views))
+
+
+class Unchecked(KaryRandomizedResponse):
+    def __post_init__(self) -> None:
+        pass
+
+
+class Stranger(Mechanism):
+    title = "what nothing is known of"
+    inputs = range(2)
+
+    def sample(self, x: Any, size: int, rng: np.random.Generator) -> Views:
+        return np.full(size, x)
+
+    def estimate(self, views: Views) -> Any:
+        return views
+
+    def __str__(self) -> str:
+        return "Stranger"
+
+
+STAGES: list[Callable[[Plan], object]] = [
+    lambda plan: ldp.account(plan),
+    lambda plan: ldp.account(Repeat(plan, 4)),
+    lambda plan: ldp.account(Shuffle(plan, 100)),
+    lambda plan: derive(plan, "replace-one"),
+    lambda plan: ldp.audit(plan, trials=1000),
+]
+LIARS: list[Mechanism] = [
+    Reporter(3, Fraction(9, 10)), LyingLaw(3, Fraction(9, 10)), LyingLaplace.for_epsilon(1), HalvesNoMore(3, Fraction(9, 10)),
+    Stranger(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=["account", "repeat", "shuffle", "derive", "audit"])
+@pytest.mark.parametrize("m", LIARS, ids=lambda m: type(m).__name__)
+def test_a_subclass_that_changes_what_is_shown_inherits_no_accountant_proof_or_attack(
+    m: Mechanism, stage: Callable[[Plan], object]
+) -> None:
+    with pytest.raises(Unsupported, match=f"{type(m).__name__}: it (redefines|is not)") as refused:
+        stage(Run(m))
+    assert "\n" not in str(refused.value)
+
+
+def test_the_refusal_names_what_is_redefined() -> None:
+    with pytest.raises(Unsupported, match="redefines sample of KaryRandomizedResponse"):
+        stem(Reporter(3, Fraction(9, 10)))
+    with pytest.raises(Unsupported, match="redefines lie of KaryRandomizedResponse"):
+        stem(LyingLaw)
+
+
+def test_a_subclass_with_a_finite_law_of_its_own_is_accounted_and_attacked_by_it() -> None:
+    m = Halves(3, Fraction(9, 10))
+    found = ldp.account(m).epsilon(0)
+    assert found.low <= float(np.log(4)) <= found.high < 1.3863
+    assert ldp.account(Repeat(m, 5)).epsilon(0).high == pytest.approx(5 * found.high)
+    assert ldp.account(Shuffle(m, 1000)).epsilon(1e-6).high < found.low
+    assert 1.2 < ldp.audit(m, trials=40_000, seed=1).epsilon_lower < found.high
+    with pytest.raises(Unsupported):
+        derive(Run(m), "replace-one")
+
+
+def test_a_law_that_does_not_sum_to_1_is_an_error_that_names_the_input() -> None:
+    with pytest.raises(ImplementationError, match=r"on input 0: its law needs .* got 3 of sum 0.5"):
+        ldp.account(HalfALaw(3, Fraction(9, 10)))
+
+
+def test_a_subclass_that_redefines_nothing_relevant_is_its_parent() -> None:
+    m = Renamed(3)
+    assert stem(m) == "randomized_response"
+    assert ldp.account(m).epsilon(0) == ldp.account(PARENT).epsilon(0)
+    assert derive(Run(m), "replace-one").epsilon == derive(Run(PARENT), "replace-one").epsilon
+    assert ldp.audit(m, trials=20_000, seed=1).epsilon_lower > 1
+
+
+def test_a_subclass_s_parameters_must_lie_in_its_parent_s_domain() -> None:
+    with pytest.raises(ValueError, match="needs 1/k <= p < 1, got p=3/2"):
+        ldp.account(Unchecked(3, Fraction(3, 2)))
+
+
+def test_one_object_s_own_method_is_no_method_of_its_class() -> None:
+    m = Renamed(3)
+    object.__setattr__(m, "sample", lambda x, size, rng: np.full(size, x))
+    with pytest.raises(Unsupported, match="redefines sample"):
+        ldp.account(m)
