@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -15,11 +15,9 @@ from ldpaudit.claim import SLACK
 from ldpaudit.deployment import sentence_of
 from ldpaudit.enclosure import show_up
 from ldpaudit.errors import DeploymentError
+from ldpaudit.findings import Gate, TargetRow
 from ldpaudit.toml import read_text
 from ldpaudit.verdict import Outcome
-
-if TYPE_CHECKING:
-    from ldpaudit.gate import Gate
 
 SCHEMA: Literal["ldpaudit.baseline/1"] = "ldpaudit.baseline/1"
 _DECIMAL = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?|inf")
@@ -49,14 +47,6 @@ class ClaimRow(_Strict):
 
     verdict: Annotated[Outcome, BeforeValidator(_outcome)]
     high: Annotated[Annotated[float, Field(ge=0)] | None, BeforeValidator(_bound)]
-
-
-class TargetRow(_Strict):
-    """A callable: whether samples refuted it, and what it claimed."""
-
-    refuted: bool
-    epsilon: float = Field(ge=0)
-    delta: float = Field(ge=0, lt=1)
 
 
 class _File(_Strict):

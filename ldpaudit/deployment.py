@@ -17,7 +17,7 @@ from ldpaudit.errors import DeploymentError
 from ldpaudit.expression import parse
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.names import Id
-from ldpaudit.neighbours import Neighbours
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.number import brief, exact
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle
 from ldpaudit.toml import line_of, read_text
@@ -73,7 +73,8 @@ class _ClaimTable(_Table):
     id: Id
     epsilon: Annotated[Fraction | None, BeforeValidator(_exact_or_question)]
     delta: Annotated[Fraction, BeforeValidator(exact_number)] = Fraction(0)
-    neighbours: Literal["replace-one", "add-remove", "user-level"] = "replace-one"
+    neighbours: Literal["replace-one", "add-remove", "user-level"] | None = None
+    """By default the mechanism's usual relation."""
     unit: Literal["report", "event", "source", "round", "user-day", "lifetime"] = "report"
     view: Literal["local", "shuffled"] | None = None
     source: str = ""
@@ -201,7 +202,7 @@ def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], 
                 plan=_claimed_plan(file, plan, table),
                 epsilon=table.epsilon,
                 delta=table.delta,
-                neighbours=Neighbours(table.neighbours),
+                neighbours=_usual(plan) if table.neighbours is None else Neighbours(table.neighbours),
                 unit=table.unit,
                 source=table.source,
                 expect=table.expect,
@@ -210,6 +211,11 @@ def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], 
             raise fail(str(error), ["claims", index]) from None
         claims.append(claim)
     return tuple(claims)
+
+
+def _usual(plan: Plan) -> Neighbours:
+    """The relation that the mechanism's source has in mind."""
+    return plan.mechanism.relations[0] if isinstance(plan, Run) else REPLACE_ONE
 
 
 def _claimed_plan(file: _File, plan: Plan, table: _ClaimTable) -> Plan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 import ldpaudit
 from ldpaudit.apart import PATIENCE, Crew, Task
-from ldpaudit.baseline import Baseline, TargetRow, claim_regression, read_baseline, target_regression
+from ldpaudit.baseline import Baseline, claim_regression, read_baseline, target_regression
 from ldpaudit.baseline import baseline_of as baseline_of
 from ldpaudit.certificate import Certificate, ClaimRecord
 from ldpaudit.certify import CONFIDENCE, TRIALS, claim_seed
@@ -23,6 +23,9 @@ from ldpaudit.deployment import exact_number, sentence_of
 from ldpaudit.enclosure import round_up, show_down
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.evidence import Evidence
+from ldpaudit.findings import Finding as Finding
+from ldpaudit.findings import Gate as Gate
+from ldpaudit.findings import TargetRow
 from ldpaudit.names import Id, repeated
 from ldpaudit.parallel import Asked, ask, here, require_ids, require_no_code
 from ldpaudit.toml import line_of, parse, read_text
@@ -69,65 +72,6 @@ class Config(_Table):
     baseline: str | None = None
     patience: float = Field(PATIENCE, gt=0)
     no_import: bool = Field(False, alias="no-import")
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One claim at the gate, or one target, or a file that gave none.
-
-    Parameters
-    ----------
-    id : str
-        ``deployment/claim``, the target's id, or the file's name where no claim of it was judged.
-    outcome : Outcome or None
-        Its verdict; UNDECIDED for a target that is not refuted, since code is only ever refuted or not; None where nothing
-        was judged.
-    problem : str or None
-        Why the build fails over it: ``refuted``, ``not as recorded``, ``regressed``, ``gone``, ``undecided`` or ``error``.
-    message : str
-        The claim, the bound and the reason, in a line.
-    file, line : str, int or None
-        Where it is claimed; the path as seen from where the gate was called.
-    reproduce : str
-        The command that shows it alone.
-    high : float or None
-        Certified upper bound, which the baseline keeps.
-    target : TargetRow or None
-        Of a target, what the baseline keeps.
-    """
-
-    id: str
-    outcome: Outcome | None
-    problem: str | None
-    message: str
-    file: str
-    line: int | None
-    reproduce: str
-    high: float | None = None
-    target: TargetRow | None = None
-
-    @property
-    def state(self) -> str:
-        """In a word: the problem, else ``undecided`` of a claim that is, else ``ok``."""
-        return self.problem or ("undecided" if self.outcome is Outcome.UNDECIDED and self.target is None else "ok")
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """All findings, and how the build ends.
-
-    0, or 1 for a claim that failed, 2 where not everything was checked, 3 for a decision that is missing.
-    """
-
-    findings: tuple[Finding, ...]
-
-    @property
-    def exit_code(self) -> int:
-        """As the command line documents it."""
-        problems = {f.problem for f in self.findings if f.problem}
-        if "error" in problems:
-            return 2
-        return 1 if problems - {"undecided"} else 3 if problems else 0
 
 
 def find_config(folder: Path) -> tuple[Path, Config]:

@@ -54,6 +54,21 @@ def test_a_claims_unit_and_view_say_which_plan_it_is_about() -> None:
     assert (day.epsilon, day.delta) == (None, Fraction(1, 10**6))
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "relation"),
+    [
+        ('kind = "randomized_response"\nk = 4\np = "1/2"', "replace-one"),
+        ('kind = "trie_heavy_hitter"\nusers = 10000\nbatch = 100\nthreshold = 10\nlevels = 1', "add-remove"),
+        ('kind = "guarantee"\nepsilon = 4', "replace-one"),
+    ],
+)
+def test_a_claim_is_about_the_mechanism_s_usual_neighbours_unless_it_names_others(mechanism: str, relation: str) -> None:
+    text = GOOD.replace('kind = "randomized_response"\nk = 4\np = "1/2"', mechanism)
+    assert {claim.neighbours.kind for claim in loads(text).claims} == {relation}
+    named = loads(text.replace('id = "one"', 'id = "one"\nneighbours = "replace-one"')).claims
+    assert [claim.neighbours.kind for claim in named] == ["replace-one", relation]
+
+
 def test_a_guarantee_may_stand_for_a_mechanism_that_nobody_published() -> None:
     text = GOOD.replace('kind = "randomized_response"\nk = 4\np = "1/2"', 'kind = "guarantee"\nepsilon = 4')
     assert loads(text).plan == Guarantee(Fraction(4))
