@@ -77,13 +77,14 @@ class Tilted:
             return list(zip(self.losses, self.masses, strict=True))
         if len(self.losses) == 1:  # of one loss there may be any number of runs
             return [(self.losses[0] * times, _power(self.masses[0], times))]
-        return [(loss, mass * math.factorial(times)) for loss, mass in self._spent(times, 0)]
+        ways = flint.fmpz.fac_ui(flint.fmpz(times))
+        return [(loss, mass * ways) for loss, mass in self._spent(times, 0)]
 
     def _spent(self, times: int, first: int) -> list[Point]:
         """Total losses of runs that show the losses from index `first` on; masses lack the factor ``times!``."""
         loss, mass = self.losses[first], self.masses[first]
         if first == len(self.losses) - 1:
-            return [(loss * times, _power(mass, times) / math.factorial(times))]
+            return [(loss * times, _power(mass, times) / flint.fmpz.fac_ui(flint.fmpz(times)))]
         found, own = [], flint.arb(1)
         for count in range(times + 1):
             found += [(loss * count + rest, own * other) for rest, other in self._spent(times - count, first + 1)]
