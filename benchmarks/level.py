@@ -152,7 +152,7 @@ def cases() -> Iterator[Case]:
 def main(file: Path, runs: int, wanted: list[str]) -> None:
     """Count, block by block, case by case; print the table."""
     done: dict[str, list[int]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    print(f"{'case':44} {'runs':>7} {'refuted':>8} {'share':>7} {'95 %':>16} {'wanted':>7}")
+    print(f"{'case':48} {'runs':>7} {'refuted':>8} {'share':>7} {'95 %':>16} {'wanted':>7}")
     for case in cases():
         if wanted and not any(word in case.name for word in wanted):
             continue
@@ -165,7 +165,7 @@ def main(file: Path, runs: int, wanted: list[str]) -> None:
         verdict = "" if refuted <= most(seen) * seen else "  TOO MANY"
         low, high = interval(refuted, seen)
         shown = f"{refuted / seen:7.4f} [{low:.4f}, {high:.4f}] {most(seen):7.4f}{verdict}"
-        print(f"{case.name:44} {seen:7,} {refuted:8,} {shown}", flush=True)
+        print(f"{case.name:48} {seen:7,} {refuted:8,} {shown}", flush=True)
 
 
 def interval(refuted: int, runs: int) -> tuple[float, float]:
