@@ -72,6 +72,8 @@ epsilon = 1
 TARGET = "import random\n\ndef response(x):\n    return x if random.random() < 0.7 else 1 - x\n"
 LOG = "input,report\n" + "".join(f"{x},{y}\n" for x in (0, 1) for y in [x] * 200 + [1 - x] * 100)
 ANSWERS = b"0\n1\n1\n0\n" * 400
+PROGRAM = 'exec 3< "$1"; while read -r question; do IFS= read -r answer <&3 || exit; printf "%s\\n" "$answer"; done\n'
+"""A program that answers each question with the next line of a file."""
 SAMPLED = ("--trials", "256")
 """Enough for a callable on two inputs, of which an audit needs 214."""
 
@@ -282,7 +284,8 @@ def _answers(rng: Random) -> bytes:
 
 def _audit_program(data: bytes, folder: Path) -> list[str]:
     (folder / "answers").write_bytes(data)
-    command = f"exec:cat {shlex.quote(str(folder / 'answers'))}"
+    (folder / "program").write_text(PROGRAM, encoding="utf-8")
+    command = f"exec:sh {shlex.quote(str(folder / 'program'))} {shlex.quote(str(folder / 'answers'))}"
     return ["audit", command, "--inputs", "0", "1", "--epsilon", "1", *SAMPLED]
 
 

@@ -162,14 +162,9 @@ def _escape(guard: Guard) -> Outcome | None:
 
 
 def _command(arguments: list[str]) -> object:
-    from ldpaudit.commands import main
+    from ldpaudit.commands import run, spread
 
-    sys.argv = ["ldpaudit", *arguments]
-    try:
-        main()
-    except SystemExit as end:
-        return end.code
-    return None
+    return run(spread(arguments))  # an audit has no process of its own here: what it says is to be read
 
 
 def _library(function: Any) -> int:

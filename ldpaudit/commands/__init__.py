@@ -95,15 +95,16 @@ def main() -> None:
     """Run a command; an error of the user's or of the audited code is one line, and exit code 2."""
     arguments = spread(sys.argv[1:])
     if arguments[:1] != [SUPERVISED]:
-        sys.exit(_run(arguments))
+        sys.exit(run(arguments))
     try:
-        sys.exit(supervised(lambda: _run(arguments), _tell))
+        sys.exit(supervised(lambda: run(arguments), _tell))
     except OSError as error:
         _tell(f"needs a process for the audit: {error}")
         sys.exit(FAULT)
 
 
-def _run(arguments: list[str]) -> int:
+def run(arguments: list[str]) -> int:
+    """Run a command in this process, and return its exit code."""
     try:
         with stopped_by_signals(), results_apart():
             app(arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import signal
@@ -117,11 +118,19 @@ def supervised(command: Callable[[], int], tell: Callable[[str], None]) -> int:
     told, tells = os.pipe()
     alive, lives = os.pipe()
     if (child := os.fork()) == 0:
+        code = FAULT
         os.close(lives)
         _end_with(alive)
-        code = command()
-        os.write(tells, bytes([code]))
-        sys.exit(code)
+        # Whatever happens, this process ends here: it must not go on as its caller.
+        try:
+            code = command()
+            os.write(tells, bytes([code]))
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(AttributeError, OSError, ValueError):
+                    stream.flush()
+            atexit._run_exitfuncs()  # programs that were started are ended
+        finally:
+            os._exit(code)
     os.close(tells)
     asked = _handed_on(child)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
