@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ldpaudit import literature
+from ldpaudit.accountants.claims.statements import STATEMENTS, named
 from ldpaudit.report import claims as report
 
 HEAD = """\
@@ -29,10 +30,33 @@ prints the failure. `tests/claims/test_witnesses.py` checks them again in ration
 """
 
 
+WITHOUT = """\
+## Statements without a row
+
+Every numbered statement of the sources has a row above, or stands here with the reason why it has none; a test compares.
+Definitions, algorithms and remarks are not listed.
+"""
+
+
+SIMULATED = "a simulation is held against it: `ldpaudit accuracy`"
+
+
 def page(rows: Iterable[literature.Row]) -> str:
     """The whole page."""
     several = list(rows)
-    return f"{HEAD}\n{report.tally(several, literature.PAPERS)}\n\n{report.TableFormat.markdown.write(several)}\n"
+    tables = f"{report.tally(several, literature.PAPERS)}\n\n{report.TableFormat.markdown.write(several)}"
+    return f"{HEAD}\n{tables}\n\n{WITHOUT}\n{without(several)}\n"
+
+
+def without(rows: Iterable[literature.Row]) -> str:
+    """The statements that no row is about, as a table per source; a statement without a reason is simulated."""
+    judged = {each for row in rows for each in named(row.where)}
+    lines = []
+    for paper in literature.PAPERS:
+        missing = [each for each in STATEMENTS if each.paper == paper and each.where not in judged]
+        lines += [f"### {paper}", "", "| statement | what it says | why it has no row |", "|---|---|---|"]
+        lines += [f"| {each.where} | {each.says} | {each.without or SIMULATED} |" for each in missing] + [""]
+    return "\n".join(lines[:-1])
 
 
 if __name__ == "__main__":

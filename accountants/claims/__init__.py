@@ -6,6 +6,7 @@ other parameters than the mechanism's, a `Setting` holds them. `ldpaudit.literat
 formulas with their hypotheses stand in the theory rooms.
 
 Reading order: `sentence` (a printed bound beside what is found, and the words for how they stand to each other), `accuracy`
-(a printed error that a simulation is held against), the stems, `tables` (the papers' bound tables), `published` (the
+(a printed error that a simulation is held against), the stems, of which `count_min_costs` is a part, `statements` (all
+numbered statements, and why some have no row), `tables` (the papers' bound tables), `published` (the
 field's bounds of a plan, beside the certified value).
 """

@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeAlias
 
 import flint
 import numpy as np
@@ -26,6 +28,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.laplace import noise_tail
 from ldpaudit.accountants.claims.sentence import Printed, Provenance
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.composition.theorems import hkr12_growth
@@ -72,6 +75,10 @@ class Setting:
     def mechanism(self) -> BucketHeavyHitter:
         """Algorithm 3 with these parameters."""
         return BucketHeavyHitter.as_printed(self.epsilon, self.delta, self.beta, self.domain)
+
+
+Lead: TypeAlias = Callable[[Setting, Fraction], Enclosure]
+"""The count that a condition asks of the heavy hitter, by c."""
 
 
 def theorem_2_5(epsilon: Number, delta: Number, times: int) -> Printed:
@@ -180,17 +187,6 @@ def lemma_4_5(k: int) -> tuple[Printed, ...]:
     )  # fmt: skip
 
 
-def noise_tail(users: int, reach: flint.arb) -> flint.arb:
-    r"""Upper bound of P[|z| > t b] for the sum z of n Laplace noises of scale b, by the best Chernoff bound.
-
-    .. math:: P \le 2 (1 - s^2)^{-n} e^{-s t}, \qquad s = \frac{\sqrt{n^2 + t^2} - n}{t}
-    """
-    if not reach > 0:
-        return flint.arb(1)
-    s = ((users * users + reach * reach).sqrt() - users) / reach
-    return (2 * (-s * reach - users * (1 - s * s).log()).exp()).min(flint.arb(1))
-
-
 def misplaced(s: Setting, lead: flint.arb, squares: Fraction, rows: int, scale: Fraction) -> flint.arb:
     r"""Upper bound of the probability that some hash function puts the heavy hitter into the smaller half.
 
@@ -223,21 +219,31 @@ def misplaced(s: Setting, lead: flint.arb, squares: Fraction, rows: int, scale: 
     return best
 
 
-def lemma_4_6(s: Setting, squares: Fraction, rows: int) -> Printed:
+def lemma_4_6_lead(s: Setting, squares: Fraction) -> Enclosure:
+    """The count that Lemma 4.6 asks of the heavy hitter, for the rows and the scale of the setting's mechanism."""
+    m = s.mechanism
+
+    def lead() -> flint.arb:
+        first = 2 * (12 * m.rows * ball(squares / s.beta)).sqrt()
+        return first + ball(m.scale) * flint.arb(6 * s.users).sqrt() * ball(6 * m.rows / s.beta).log()
+
+    return narrow(lead, "Lemma 4.6")
+
+
+def lemma_4_6(s: Setting, squares: Fraction, others: str = "") -> Printed:
     r"""A lead of :math:`2\sqrt{12 k_1 c/\beta} + b\sqrt{6n}\ln(6k_1/\beta)` puts the heavy hitter in all larger halves.
 
     With probability at least :math:`1 - 2\beta/3`; here for the scale of the setting's mechanism.
     """
-    b = s.mechanism.scale
+    lead, m = lemma_4_6_lead(s, squares), s.mechanism
+    least = ball(Fraction(lead.low))
+    bound = narrow(lambda: misplaced(s, least, squares, m.rows, m.scale), "Chebyshev and Chernoff", Rigour.INTERVAL)
+    sentence = f"probability that a row misplaces the heavy hitter{others}"
+    return Printed("HKR12 Lemma 4.6", sentence, float(2 * s.beta / 3), bound, (_possible(s, lead),), attained=False)
 
-    def found() -> flint.arb:
-        first = 2 * (12 * rows * ball(squares / s.beta)).sqrt()
-        lead = first + ball(b) * flint.arb(6 * s.users).sqrt() * ball(6 * rows / s.beta).log()
-        return misplaced(s, lead, squares, rows, b)
 
-    bound = narrow(found, "Chebyshev and Chernoff", Rigour.INTERVAL)
-    sentence = "probability that a row misplaces the heavy hitter"
-    return Printed("HKR12 Lemma 4.6", sentence, float(2 * s.beta / 3), bound, attained=False)
+def _possible(s: Setting, lead: Enclosure) -> Hypothesis:
+    return Hypothesis(f"the heavy hitter can be held by {lead.high:.6g} of n={s.users} users", lead.high <= s.users)
 
 
 def lemma_4_7(s: Setting, beta: Fraction = Fraction(1, 4)) -> Printed:
@@ -265,7 +271,7 @@ def theorem_4_8_lead(s: Setting, squares: Fraction) -> Enclosure:
     return narrow(lead, "Theorem 4.8")
 
 
-def theorem_4_8(s: Setting, squares: Fraction = Fraction(0)) -> Printed:
+def theorem_4_8(s: Setting, squares: Fraction = Fraction(0), others: str = "") -> Printed:
     r"""With that count, the Bucket mechanism returns the heavy hitter with probability at least 1 - beta.
 
     Its first term is less than what Lemma 4.6 asks for (:math:`8\sqrt{2}` where that has :math:`8\sqrt{3}`), so the
@@ -281,10 +287,9 @@ def theorem_4_8(s: Setting, squares: Fraction = Fraction(0)) -> Printed:
         fails = misplaced(s, ball(Fraction(lead.low)), squares, m.rows, m.scale) + ball(agree)
         return binomial_upper(m.trials, fails.min(flint.arb(1)), -(-m.trials // 2))
 
-    possible = Hypothesis(f"the heavy hitter can be held by {lead.high:.6g} of n={s.users} users", lead.high <= s.users)
     bound = narrow(found, "Chebyshev, Chernoff, binomial", Rigour.INTERVAL)
-    sentence = "probability that the vote misses the heavy hitter"
-    return Printed("HKR12 Theorem 4.8", sentence, float(s.beta), bound, (possible,), attained=False)
+    sentence = f"probability that the vote misses the heavy hitter{others}"
+    return Printed("HKR12 Theorem 4.8", sentence, float(s.beta), bound, (_possible(s, lead),), attained=False)
 
 
 def spread_evenly(s: Setting, count: int) -> Fraction:
@@ -293,14 +298,41 @@ def spread_evenly(s: Setting, count: int) -> Fraction:
     return Fraction((s.domain - 1 - more) * each**2 + more * (each + 1) ** 2)
 
 
-def heavy_hitter(s: Setting) -> int | None:
-    """Least count that meets Theorem 4.8's condition where the others are held evenly; None where not even n does."""
+def one_other(s: Setting, count: int) -> Fraction:
+    """c, where all others than `count` users hold one value: no data with that heavy hitter have a larger one."""
+    return Fraction((s.users - count) ** 2)
+
+
+def least_count(s: Setting, lead: Lead, rest: Callable[[Setting, int], Fraction]) -> int | None:
+    """Least count that meets a condition, where the others hold what `rest` says; None where not even n does."""
 
     def meets(count: int) -> bool:
-        return count >= theorem_4_8_lead(s, spread_evenly(s, count)).high
+        return count >= lead(s, rest(s, count)).high
 
     # The more hold it, the fewer are left to be in its way.
     return bisect_left(range(s.users + 1), True, key=meets) if meets(s.users) else None
+
+
+def heavy_hitter(s: Setting) -> int | None:
+    """Least count that meets Theorem 4.8's condition where the others are held evenly; None where not even n does."""
+    return least_count(s, theorem_4_8_lead, spread_evenly)
+
+
+def accurate(s: Setting) -> Iterator[Printed]:
+    """Lemma 4.6 and Theorem 4.8 with no other values, with others held evenly, and with one other value.
+
+    For the last c is the largest that the condition allows among n users; left out where it allows none.
+    """
+    kinds = ((", others held evenly", spread_evenly), (", all others hold one value", one_other))
+    sentences: tuple[tuple[Callable[[Setting, Fraction, str], Printed], Lead], ...] = (
+        (lemma_4_6, lemma_4_6_lead), (theorem_4_8, theorem_4_8_lead),
+    )  # fmt: skip
+    for sentence, lead in sentences:
+        yield sentence(s, Fraction(0), ", no other values")
+        for others, rest in kinds:
+            count = least_count(s, lead, rest)
+            if count is not None:
+                yield sentence(s, rest(s, count), others)
 
 
 def least_users(s: Setting) -> int:
@@ -310,16 +342,14 @@ def least_users(s: Setting) -> int:
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:
-    """Every statement about Algorithm 3, for a heavy hitter as rare as Theorem 4.8 allows among users of even other counts."""
-    squares = spread_evenly(s, heavy_hitter(s) or 0)
+    """Every statement about Algorithm 3, for heavy hitters as rare as the statements allow."""
     return (
         theorem_2_5(s.epsilon, s.delta, s.mechanism.coordinates),
         *theorem_4_3(s),
         *lemma_4_5(2),
         *lemma_4_5(2 * math.ceil(math.log(1 / s.beta) + 1)),
-        lemma_4_6(s, squares, s.mechanism.rows),
+        *accurate(s),
         lemma_4_7(s, s.beta),
-        theorem_4_8(s, squares),
     )
 
 

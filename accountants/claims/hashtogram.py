@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
-from ldpaudit.accountants.claims.sentence import Printed
-from ldpaudit.accountants.claims.sign_oracle import ABOUT, NO_CONSTANT
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.sign_oracle import ABOUT, NO_CONSTANT, averages, report_bits
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
@@ -70,8 +70,27 @@ def query_error(m: Hashtogram, users: int, beta: Number) -> Enclosure:
     return narrow(bound, source, Rigour.INTERVAL)
 
 
+def largest_bias(m: Hashtogram) -> Enclosure:
+    r"""Largest distance of a group's answer's expectation from the count, for one user of the group; exact.
+
+    With a and b a report's average in the user's own cell and in another one, and :math:`\kappa` the probability of a
+    collision, of which the answer takes off what T cells add up to:
+
+    .. math:: \frac{a - \kappa u}{1 - \kappa} - 1, \qquad \frac{\kappa a + (1-\kappa) b - \kappa u}{1 - \kappa},
+              \qquad u = a + (T-1) b
+
+    The median of the groups' answers is another matter, of which the talk claims no expectation.
+    """
+    mu, kappa = Fraction(1, m.cells - 1), m.collision
+    own, other = ((mu + each) / (1 + mu) for each in averages(m.cells.bit_length() - 1))
+    total = own + (m.cells - 1) * other
+    held = (own - kappa * total) / (1 - kappa) - 1
+    missing = (kappa * own + (1 - kappa) * other - kappa * total) / (1 - kappa)
+    return Enclosure.of(max(abs(held), abs(missing)), source="all columns, by a Hadamard transform")
+
+
 def printed(m: Hashtogram) -> tuple[Printed, ...]:
-    """The slide "Our results" for the optimized oracle, its epsilon read as the coin's bias; its constants as 1."""
+    """The slides "Our results" and "Optimizations", their epsilon read as the coin's bias; their constants as 1."""
     eta, beta = m.p - Fraction(1, 2), Fraction(1, 20)
     claimed = math.sqrt(m.users * math.log(1 / beta)) / float(eta)
     said = "a query's error at beta = 1/20 is at most sqrt(n ln(1/beta))/epsilon"
@@ -80,6 +99,8 @@ def printed(m: Hashtogram) -> tuple[Printed, ...]:
         Printed("STEMMER, hashtogram", "truth with probability 1/2 + epsilon is epsilon-LDP", float(eta),
                 account(m).epsilon(0), variant=ABOUT),
         Printed("STEMMER, hashtogram", said, claimed, found, attained=False, variant=NO_CONSTANT),
+        Printed("STEMMER, hashtogram", "bits that a user sends", 1.0, report_bits(m), provenance=Provenance.DERIVED),
+        Printed("STEMMER, optimizations", "largest bias of a group's answer, in users per user", 0.0, largest_bias(m)),
     )  # fmt: skip
 
 

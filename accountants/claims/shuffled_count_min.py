@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.count_min_costs import FLOATS, costs, is_theorem
 from ldpaudit.accountants.claims.sentence import Printed, Provenance
 from ldpaudit.accountants.counting.count_min import worst_added, worst_replaced
 from ldpaudit.accountants.counting.smoothness import (
@@ -42,8 +43,6 @@ DELTA = Fraction(1, 10**6)
 """The delta at which privacy claims are judged."""
 _RARE = Fraction(1, 20)
 """Failure probability at which the blanket's error is judged."""
-_FLOATS = 600.0
-"""Claims whose probability is below e**-600 are left out: a float ends at e**-745."""
 _RELATIVE = 2.0**-12
 """Relative precision of the search for a gamma."""
 _RUNNABLE = 1 << 22
@@ -117,10 +116,11 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     -------
     tuple of Printed
         Lemma 4.10 for both relations and its proof, Lemmas 4.11 and 4.12 where it uses them, Theorem 4.7, Lemmas 4.8
-        and 4.9.
+        and 4.9, Theorem 4.2.
     """
     m = s.mechanism
-    return (*_privacy(m, s.delta), *_tools(m, s.delta), *_collisions(m), *_blanket(m), *_messages(m, s.delta))
+    sent = costs(m, printed_epsilon(m, s.delta), s.delta)
+    return (*_privacy(m, s.delta), *_tools(m, s.delta), *_collisions(m), *_blanket(m), *sent)
 
 
 def _privacy(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
@@ -132,7 +132,7 @@ def _privacy(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
         profiles["a set replaced, these hash functions"] = account(m)
     other = worst_added(m.users, m.gamma, m.held, m.rows, m.rows * m.buckets)
     profiles["a user added or removed"] = other
-    where = "GGKPV Lemma 4.10, Theorem 4.7" if _is_theorem(m) else "GGKPV Lemma 4.10"
+    where = "GGKPV Lemma 4.10, Theorem 4.7" if is_theorem(m) else "GGKPV Lemma 4.10"
     claims = [
         Printed(
             where,
@@ -157,10 +157,6 @@ def _privacy(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
 def _disjoint(m: ShuffledCountMin) -> bool:
     """Whether two users can hold k values each that have none in common."""
     return m.domain >= 2 * m.held
-
-
-def _is_theorem(m: ShuffledCountMin) -> bool:
-    return m.rows == (2 * m.domain - 1).bit_length() and m.buckets == 2 * m.held * m.users
 
 
 def _tools(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
@@ -221,7 +217,7 @@ def _blanket(m: ShuffledCountMin) -> tuple[Printed, ...]:
     claims = []
     for t in (blanket_error(m, _RARE, cells), 4 * mean):
         exponent = t * t / (3 * mean)
-        if exponent > _FLOATS:
+        if exponent > FLOATS:
             continue
         bound = narrow(lambda e=exponent: 2 * cells * (-ball(e)).exp(), "Chernoff")  # type: ignore[misc]
         found = narrow(partial(_off, m, t, cells), "two binomial tails a cell")
@@ -240,30 +236,6 @@ def _off(m: ShuffledCountMin, t: Fraction, cells: int) -> flint.arb:
     if below >= 0:
         one += binomial_lower(m.users, m.gamma, below)
     return -(cells * (-one).log1p()).expm1()
-
-
-def _messages(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
-    """Lemma 4.9: how many messages users send."""
-    cells, mean = m.rows * m.buckets, m.gamma * m.rows * m.buckets
-    own = m.held * m.rows
-    epsilon = printed_epsilon(m, delta)
-
-    def theorem() -> flint.arb:
-        lines = ball(2 * own / Fraction(delta)).log()
-        return own + 180 * m.held * flint.arb(own) ** 2 * m.rows * lines / ball(Fraction(epsilon.low)) ** 2
-
-    bound = narrow(theorem, "Theorem 4.7").high
-    expected = Enclosure.of(own + mean, source="k tau + gamma tau s")
-    wide = (Hypothesis("s = 2 k n", m.buckets == 2 * m.held * m.users),)
-    claims = [Printed("GGKPV Theorem 4.7", "messages a user sends on average", bound, expected, wide,
-                      provenance=Provenance.DERIVED)]
-    if mean / 3 < _FLOATS:
-        chernoff = narrow(lambda: m.users * (-ball(mean / 3)).exp(), "Chernoff, for each user")
-        above = math.floor(2 * mean) + 1
-        found = narrow(lambda: -(m.users * (-binomial_upper(cells, m.gamma, above)).log1p()).expm1(), "a binomial tail")
-        claims.append(Printed("GGKPV Lemma 4.9", "P[some user sends more than tau k + 2 gamma tau s messages]",
-                              min(1.0, chernoff.high), found, provenance=Provenance.DERIVED))  # fmt: skip
-    return tuple(claims)
 
 
 def sufficient_gamma(m: ShuffledCountMin, epsilon: Number, delta: Number) -> Fraction:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
+from ldpaudit.accountants.claims.count_min_costs import NO_CONSTANT
 from ldpaudit.accountants.claims.sentence import Printed, Provenance
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
@@ -38,6 +39,8 @@ PAPER = "GGKPV"
 
 _CONSTANT = 12
 """How the constant of (67) is read."""
+_MESSAGES, _BITS = 40, 2
+"""For Theorem 4.1's messages and bits: above the 36 of Lemma 4.4, as ln(e/(eps delta)) is above ln(1/(eps delta))."""
 _COUNTED = 1 << 16
 """Domains up to this size are simulated."""
 
@@ -237,6 +240,25 @@ def theorem_4_3(s: Setting) -> tuple[Printed, ...]:
     )  # fmt: skip
 
 
+def theorem_4_1(s: Setting) -> tuple[Printed, ...]:
+    r"""For k = 1: :math:`O(\ln(1/\varepsilon\delta)/\varepsilon^2)` messages per user of :math:`O(\log n \log B)` bits each."""
+    if s.k > 1:
+        return ()
+    m = s.mechanism
+    messages = narrow(lambda: -_MESSAGES * ball(s.epsilon * s.delta).log() / ball(s.epsilon) ** 2, "Theorem 4.1")
+    log_n, log_b = (ball(Fraction(size)).log() / flint.arb(2).log() for size in (s.users, s.domain))
+    bits = narrow(lambda: _BITS * log_n * log_b, "Theorem 4.1")
+    where = "GGKPV Theorem 4.1"
+    return (
+        Printed(where, f"messages of a user are at most {_MESSAGES} ln(1/(eps delta))/eps^2", messages.low,
+                Enclosure.of(m.rho + m.k, source="rho + k"), s.hypotheses[1:],
+                provenance=Provenance.DERIVED, variant=NO_CONSTANT),
+        Printed(where, f"bits of a message are at most {_BITS} log n log B", bits.low,
+                Enclosure.of(m.message_bits, source="an index has log2(2 B)"),
+                provenance=Provenance.DERIVED, variant=NO_CONSTANT),
+    )  # fmt: skip
+
+
 def lemma_4_6(s: Setting) -> tuple[Printed, ...]:
     """Messages have tau log(2B) bits; and how many elements all kernels have together, which is what enumeration costs."""
     m, where = s.mechanism, "GGKPV Lemma 4.6"
@@ -250,7 +272,13 @@ def lemma_4_6(s: Setting) -> tuple[Printed, ...]:
     tail = narrow(
         lambda: s.domain * binomial_upper(trials, p, math.floor(most) + 1), "each of the values alone", Rigour.INTERVAL
     )
+    def cover() -> flint.arb:
+        return 36 * s.k**2 * (ball(s.k / (s.epsilon * s.delta)).log() + 1) / ball(s.epsilon) ** 2
+
+    sent = s.k + math.ceil(narrow(cover, "rho").high)
     return (
+        Printed(where, "messages of a user, k + 36 k^2 ln(e k/(eps delta))/eps^2 rounded up", float(sent),
+                Enclosure.of(m.k + m.rho, source="k + rho"), provenance=Provenance.MEMORY),
         Printed(where, "bits of a message", bits.high, Enclosure.of(m.message_bits, source="an index has log2(2 B)"),
                 provenance=Provenance.DERIVED),
         Printed(where, "average number of values in all kernels", float(claimed),
@@ -263,7 +291,8 @@ def lemma_4_6(s: Setting) -> tuple[Printed, ...]:
 def printed(s: Setting) -> tuple[Printed, ...]:
     """Every statement about Algorithm 1."""
     return (
-        *lemma_4_4(s), equation_71(s), equation_72(s), chain(s), lemma_4_5(s), *theorem_4_3(s), *lemma_4_6(s)
+        *lemma_4_4(s), equation_71(s), equation_72(s), chain(s), lemma_4_5(s), *theorem_4_3(s), *lemma_4_6(s),
+        *theorem_4_1(s),
     )  # fmt: skip
 
 

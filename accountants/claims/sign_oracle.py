@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
-from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms._hadamard import transform
+from ldpaudit.mechanisms._public_sign import PublicSign
 from ldpaudit.mechanisms.sign_oracle import SignOracle
+from ldpaudit.plan import Guarantee, Repeat
 from ldpaudit.profile import Number
 from ldpaudit.working_precision import working_precision
 
@@ -53,6 +56,8 @@ class Setting:
 
 ABOUT = "the talk writes 'about 1/2 + epsilon'; here it is 1/2 + epsilon exactly"
 _TRUTH = "truth with probability 1/2 + epsilon is epsilon-LDP"
+RARE = Fraction(1, 10**6)
+"""The delta at which the reports of several users are compared."""
 NO_CONSTANT = "the talk prints no constant; here it is 1, and 'rarely' is 0.01"
 
 
@@ -179,9 +184,69 @@ def some_error(p: Fraction, users: int, domain: int, error: Fraction) -> Enclosu
         return Enclosure.of(low, flint.arb(1), rigour=Rigour.INTERVAL, source="Chebyshev over values").clamp(0.0, 1.0)
 
 
+def averages(bits: int) -> tuple[Fraction, ...]:
+    r"""Average of :math:`(-1)^{\langle r, d \rangle}` over all vectors r but 0, for every d below 2**bits: exact.
+
+    The average product of two values' signs, d being their bitwise sum; by a transform of the vectors' indicator, whose
+    sums are integers below 2**53.
+    """
+    vectors = np.ones(1 << bits)
+    vectors[0] = 0.0
+    sums = transform(vectors)
+    return tuple(Fraction(int(each), (1 << bits) - 1) for each in dict.fromkeys(sums.tolist()))
+
+
+def largest_bias(m: SignOracle) -> Enclosure:
+    r"""Largest distance of an estimate's expectation from the count, for one user; those of n users add up.
+
+    .. math:: \max_d \Bigl| \frac{\mu + E(-1)^{\langle r, d\rangle}}{1+\mu} - 1[d = 0] \Bigr|
+
+    Over the coins a report's product with a sign is, on average, 2p - 1 times the signs' product, and the estimate
+    divides by 2p - 1. Whichever value the user holds and whichever is asked, d is their bitwise sum. Exact.
+    """
+    mu, (same, *others) = -m.agreement, averages(m.bits)
+    off = [abs((mu + same) / (1 + mu) - 1), *(abs((mu + each) / (1 + mu)) for each in others)]
+    return Enclosure.of(max(off), source="all vectors, by a Hadamard transform")
+
+
+def _report(where: str, m: SignOracle) -> tuple[Printed, Printed]:
+    """The expectation that the slide computes, and its message: one sign."""
+    return (
+        Printed(where, "largest bias of an estimate, in users per user", 0.0, largest_bias(m),
+                reading="the columns of 'Optimizations', whose mean the estimate takes off" if m.bits > 1 else ""),
+        Printed(where, "bits that a user sends", 1.0, report_bits(m), provenance=Provenance.DERIVED),
+    )  # fmt: skip
+
+
+def report_bits(m: PublicSign) -> Enclosure:
+    """Bits of a report, whose user is public."""
+    answers = sum(1 for _ in m.law(0).items())
+    return Enclosure.of((answers - 1).bit_length(), source=f"a report has {answers} values")
+
+
+def grouposition(epsilon: Number, changed: int, delta: Number) -> Printed:
+    r"""Where k users change, the reports are :math:`(k\varepsilon^2/2 + \varepsilon\sqrt{2k\ln(1/\delta)}, \delta)`-close.
+
+    What is found is the delta at that epsilon of the worst epsilon-LDP reports, k randomized responses. Source: Bun,
+    Nelson, Stemmer 2018, from memory; the talk does not print it.
+    """
+    e, inverse = Fraction(epsilon), 1 / Fraction(delta)
+    together = narrow(lambda: changed * ball(e) ** 2 / 2 + ball(e) * (2 * changed * ball(inverse).log()).sqrt(), "grouposition")
+    found = account(Repeat(Guarantee(e), changed)).delta(Fraction(together.low))
+    sentence = f"delta at epsilon={together.high:.4g} where {changed} users change, {float(e):g}-LDP reports"
+    return Printed("STEMMER, advanced grouposition", sentence, float(delta), found, provenance=Provenance.MEMORY)
+
+
 def printed(s: Setting) -> tuple[Printed, ...]:
-    """The slides "LDP warm-up" and "Frequency oracle for large domains"."""
-    return (*warm_up(s.epsilon, s.users), *large_domain(s.epsilon, s.users, s.domain))
+    """The slides "LDP warm-up" and "Frequency oracle for large domains", and what holds of several users' reports."""
+    warm, large = SignOracle.warm_up(s.epsilon, s.users), s.mechanism
+    return (
+        *warm_up(s.epsilon, s.users),
+        *_report("STEMMER, warm-up", warm),
+        *large_domain(s.epsilon, s.users, s.domain),
+        *_report("STEMMER, large domains", large),
+        *(grouposition(s.epsilon, k, RARE) for k in (1, 100)),
+    )
 
 
 def examples() -> tuple[Setting, ...]:

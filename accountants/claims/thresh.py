@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -88,21 +89,36 @@ def examples() -> tuple[Thresh, ...]:
 
 
 def simulated() -> tuple[Thresh, ...]:
-    """Settings within Theorem 4.3's condition that run in a fraction of a second."""
-    return Thresh(10**4, 100, 30_000, Fraction(1), Fraction(1, 20), 10**4), examples()[1]
+    """Settings within Theorem 4.3's condition that run in a second; the second one allows two changes."""
+    still = Thresh(10**4, 100, 30_000, Fraction(1), Fraction(1, 20), 10**4)
+    return still, Thresh(10**5, 16, 30_000, Fraction(2), Fraction(1, 20), 10**5), examples()[1]
+
+
+def means(m: Thresh) -> NDArray[np.float64]:
+    """A mean for each epoch that changes as often as Theorem 4.3's condition allows, between 1/10 and 9/10, at equal distances.
+
+    Steps that are no larger than the error that is allowed would try nothing. Where not even one change is allowed the
+    mean is 3/10 throughout.
+    """
+    changes = min(math.ceil(allowed_changes(m)) - 1, m.epochs - 1)
+    if changes < 1:
+        return np.full(m.epochs, 0.3)
+    return np.where(np.arange(m.epochs) * (changes + 1) // m.epochs % 2, 0.9, 0.1)
 
 
 def accuracy(m: Thresh) -> tuple[Accuracy, ...]:
-    """Theorem 4.3, for data whose mean never changes; none where even that is too much for its condition."""
+    """Theorem 4.3, for data whose mean changes as often as its condition allows; none where it allows no data at all."""
     if not allowed_changes(m) > 0:
         return ()
-    mean = Fraction(3, 10)
+    mean = means(m)
 
     def data(rng: np.random.Generator) -> NDArray[np.int64]:
-        return rng.binomial(m.rounds, float(mean), (m.users, m.epochs))
+        return rng.binomial(m.rounds, mean, (m.users, m.epochs))
 
     def error(data: NDArray[np.int64], found: NDArray[np.float64]) -> float:
-        return float(np.abs(found - float(mean)).max())
+        return float(np.abs(found - mean).max())
 
-    sentence = f"estimates of a mean that stays {mean}, n = {m.users}, T = {m.epochs}"
+    changes = np.count_nonzero(np.diff(mean))
+    said = f"changes {changes} times between 1/10 and 9/10" if changes else "stays 3/10"
+    sentence = f"estimates of a mean that {said}, n = {m.users}, T = {m.epochs}"
     return (Accuracy("JRUW18 Theorem 4.3", sentence, error_bound(m), float(m.delta), data, error),)

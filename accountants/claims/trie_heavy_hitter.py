@@ -45,8 +45,8 @@ PAPER = "TRIEHH"
 
 _ROUNDED = "theta is rounded down, where the formula is no integer"
 _ALONE = "the lemma is about a whole trie"
-BUDGET = 1
-"""The epsilon for which Corollary 2's batch is looked at."""
+BUDGETS = (1, 2, 4, 10)
+"""The epsilons for which Corollary 2's batch is looked at."""
 _SHARES = (1.0, 1.5)
 """Holders of the words whose discovery is judged, as multiples of the number that casts theta votes on average."""
 _COUNTED = 1 << 20
@@ -155,15 +155,15 @@ def _table_1(m: TrieHeavyHitter) -> Iterator[Printed]:
 
 
 def _corollary_2(m: TrieHeavyHitter) -> Iterator[Printed]:
-    if m.threshold <= 3:
-        return
-    batch = triehh_corollary_2(m.users, m.threshold, m.levels, BUDGET)
-    if 1 <= batch <= m.users:
-        chosen, delta = replace(m, batch=batch), triehh_delta(m.threshold)
-        sentence = f"epsilon of the batch of {batch} at delta={float(delta):.6g}, one user more or less"
-        found = _epsilon(chosen, ADD_REMOVE, delta)
-        yield Printed("TRIEHH Corollary 2", sentence, float(BUDGET), found, hypotheses(chosen),
-                      provenance=Provenance.RESTORED, variant=_VOTES if m.counts else "")  # fmt: skip
+    for budget in BUDGETS if m.threshold > 3 else ():
+        batch = triehh_corollary_2(m.users, m.threshold, m.levels, budget)
+        if 1 <= batch <= m.users:
+            chosen, delta = replace(m, batch=batch), triehh_delta(m.threshold)
+            chosen_for = f"the batch of {batch} for a budget of {budget}"
+            sentence = f"epsilon of {chosen_for} at delta={float(delta):.6g}, one user more or less"
+            found = _epsilon(chosen, ADD_REMOVE, delta)
+            yield Printed("TRIEHH Corollary 2", sentence, float(budget), found, hypotheses(chosen),
+                          provenance=Provenance.RESTORED, variant=_VOTES if m.counts else "")  # fmt: skip
 
 
 def _lemmas(m: TrieHeavyHitter) -> Iterator[Printed]:
@@ -179,7 +179,8 @@ def _lemmas(m: TrieHeavyHitter) -> Iterator[Printed]:
                       hypotheses(m), provenance=Provenance.RESTORED, variant=_ALONE)  # fmt: skip
     if t > 3:
         found = narrow(lambda: hypergeometric_upper(n + 1, rare + 1, batch, t), "hypergeometric tail")
-        sentence = f"chance of a prefix that W={rare} others hold, with the new user"
+        # The tail grows with W: one more holder never takes a vote away. So this W is the worst that the lemma is about.
+        sentence = f"chance of a prefix that at most W={rare} others hold, with the new user"
         yield Printed("TRIEHH Lemma 2", sentence, round_up(triehh_delta(t)), found, hypotheses(m),
                       provenance=Provenance.RESTORED)
 

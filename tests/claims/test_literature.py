@@ -32,8 +32,13 @@ PAGE = (ROOT / "docs" / "literature.md").read_text()
 
 
 @cache
+def claims_of(stem: str) -> list[Printed]:
+    return literature.claims(stem)
+
+
+@cache
 def rows_of(stem: str) -> list[literature.Row]:
-    return literature.summary(stem, literature.claims(stem))
+    return literature.summary(stem, claims_of(stem))
 
 
 def test_every_source_s_systems_are_on_record() -> None:
@@ -58,7 +63,7 @@ def test_the_page_and_the_readme_say_what_is_found() -> None:
 def test_a_failure_is_said_only_of_the_source_s_own_sentence_with_its_hypotheses_met() -> None:
     fails = 0
     for stem in literature.stems():
-        for claim in literature.claims(stem):
+        for claim in claims_of(stem):
             if claim.standing is Standing.FAILS:
                 fails += 1
                 assert not claim.variant
@@ -68,7 +73,7 @@ def test_a_failure_is_said_only_of_the_source_s_own_sentence_with_its_hypotheses
 
 @pytest.mark.parametrize("stem", literature.stems())
 def test_a_stem_s_claims_name_their_place_and_are_judged_by_certified_numbers(stem: str) -> None:
-    claims = literature.claims(stem)
+    claims = claims_of(stem)
     for claim in claims:
         assert claim.where.split()[0] in {"HKR12", "STEMMER,", "GGKPV", "JRUW18", "TRIEHH"}, claim.where
         assert claim.found.rigour > Rigour.FLOAT
@@ -132,7 +137,7 @@ def test_tables_are_written_for_other_programs() -> None:
 
 def test_sentences_differ_in_their_numbers_only() -> None:
     stem = "bucket_heavy_hitter"
-    found = {row.sentence for row in literature.summary(stem, literature.claims(stem))}
+    found = {row.sentence for row in rows_of(stem)}
     assert "delta of T=... mechanisms at epsilon=..." in found
     assert all("#" not in sentence for sentence in found)
 

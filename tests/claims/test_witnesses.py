@@ -19,6 +19,7 @@ from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.mechanisms._thresh_pair import Play
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.thresh import Thresh
+from tests.claims.test_literature import claims_of
 from tests.helpers import ROOT
 
 F = Fraction
@@ -156,7 +157,7 @@ def test_every_sentence_that_fails_has_a_witness_for_each_reading() -> None:
     failing = {
         (claim.where, claim.reading)
         for stem in literature.stems()
-        for claim in literature.claims(stem)
+        for claim in claims_of(stem)
         if claim.standing is Standing.FAILS
     }
     assert failing == {(w["claim"], w["reading"]) for w in WITNESSES}

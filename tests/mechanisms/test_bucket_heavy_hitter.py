@@ -16,6 +16,7 @@ from scipy import stats
 from ldpaudit import account, audit, judge
 from ldpaudit.accountants.claims import bucket_heavy_hitter
 from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, whatever_the_vectors
+from ldpaudit.accountants.claims.laplace import noise_tail
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.laplace import OneCoordinate, TwoCoordinates
 from ldpaudit.accountants.pld.profiles import Bracket
@@ -224,7 +225,7 @@ def test_the_constant_of_lemma_4_5_is_twice_what_it_is_said_to_be_where_it_is_us
 @pytest.mark.parametrize("setting", [SMALL, LARGE, ODD])
 def test_lemmas_4_6_and_4_7_and_theorem_4_8_hold_though_not_as_proved(setting: Setting, squares: Fraction) -> None:
     found = (
-        bucket_heavy_hitter.lemma_4_6(setting, squares, setting.mechanism.rows),
+        bucket_heavy_hitter.lemma_4_6(setting, squares),
         bucket_heavy_hitter.lemma_4_7(setting),
         bucket_heavy_hitter.theorem_4_8(setting, squares),
     )
@@ -253,7 +254,7 @@ def test_the_noise_exceeds_chernoffs_bound_no_more_often(users: int, reach: floa
 
     rng = np.random.default_rng(5)
     sums = np.abs(rng.standard_gamma(users, 400_000) - rng.standard_gamma(users, 400_000))
-    bound = float(bucket_heavy_hitter.noise_tail(users, flint.arb(reach)))
+    bound = float(noise_tail(users, flint.arb(reach)))
     seen = int(np.count_nonzero(sums > reach))
     assert stats.binom.sf(seen - 1, 400_000, min(bound, 1)) > LEVEL
 

@@ -1,0 +1,154 @@
+"""Rows whose numbers can be found in a second way: expectations, costs, groups of users, other data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ldpaudit.accountants.claims import (
+    bucket_heavy_hitter,
+    count_min_costs,
+    hashtogram,
+    shuffled_count_min,
+    shuffled_hadamard,
+    sign_oracle,
+    thresh,
+    trie_heavy_hitter,
+)
+from ldpaudit.accountants.claims.sentence import Printed, Standing
+from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
+from ldpaudit.mechanisms.hashtogram import Hashtogram
+from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
+from ldpaudit.mechanisms.sign_oracle import SignOracle
+from tests.claims.test_literature import claims_of
+
+
+def about(stem: str, where: str, words: str) -> list[Printed]:
+    return [each for each in claims_of(stem) if each.where == where and words in each.sentence]
+
+
+def test_bucket_s_accuracy_is_judged_without_other_values_with_even_ones_and_with_one() -> None:
+    stem = "bucket_heavy_hitter"
+    for where in ("HKR12 Lemma 4.6", "HKR12 Theorem 4.8"):
+        kinds = ("no other values", "held evenly", "hold one value")
+        rows = {kind: about(stem, where, kind) for kind in kinds}
+        assert [len(rows[kind]) for kind in kinds] == [3, 2, 2]
+        assert {each.standing for kind in kinds for each in rows[kind]} <= {Standing.HOLDS, Standing.OUTSIDE}
+
+
+@pytest.mark.parametrize("lead", [bucket_heavy_hitter.lemma_4_6_lead, bucket_heavy_hitter.theorem_4_8_lead])
+def test_no_data_that_meet_the_condition_have_a_larger_sum_of_squares_than_one_other_value(
+    lead: bucket_heavy_hitter.Lead,
+) -> None:
+    s = replace(bucket_heavy_hitter.examples()[1], users=10**7)
+    count = bucket_heavy_hitter.least_count(s, lead, bucket_heavy_hitter.one_other)
+    assert count is not None
+    most = bucket_heavy_hitter.one_other(s, count)
+    rng = np.random.default_rng(2)
+    met = 0
+    for held in rng.integers(s.users // 4, s.users, 400).tolist():
+        parts = rng.multinomial(s.users - held, rng.dirichlet([0.05] * (s.domain - 1)))
+        squares = Fraction(int((parts.astype(object) ** 2).sum()))
+        if held >= lead(s, squares).high:
+            met += 1
+            assert squares <= most
+    assert met > 30
+    assert most == (s.users - count) ** 2
+    assert not count - 1 >= lead(s, bucket_heavy_hitter.one_other(s, count - 1)).high
+
+
+def test_an_estimate_of_the_sign_oracle_is_unbiased_when_all_columns_and_coins_are_listed() -> None:
+    m = SignOracle(users=5, domain=8, p=Fraction(3, 4))
+    assert sign_oracle.largest_bias(m).high == 0
+    mu = -m.agreement
+    for held, asked in product(range(8), repeat=2):
+        signs = [(-1) ** bin(r & (held ^ asked)).count("1") for r in range(1, 8)]
+        mean = sum(Fraction(sign) for sign in signs) / 7
+        assert (mu + mean) / (1 + mu) == (held == asked)
+
+
+def test_a_bias_is_seen_where_a_formula_takes_off_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle = SignOracle(users=5, domain=8, p=Fraction(3, 4))
+    table = Hashtogram(users=100, domain=64, cells=8, groups=3, p=Fraction(3, 4))
+    assert hashtogram.largest_bias(table).high == 0
+    monkeypatch.setattr(SignOracle, "agreement", Fraction(0))
+    assert sign_oracle.largest_bias(oracle).low == pytest.approx(1 / 7)
+    monkeypatch.setattr(hashtogram, "averages", lambda _: (Fraction(1), Fraction(0)))
+    assert hashtogram.largest_bias(table).low > 0
+
+
+def test_the_hashtogram_s_answer_is_the_count_on_average_over_seeds() -> None:
+    m = Hashtogram(users=40, domain=16, cells=4, groups=1, p=Fraction(3, 4))
+    data, rng = np.repeat([3, 5], [30, 10]), np.random.default_rng(0)
+    answers = np.array([
+        each.query(each.run(data, rng), np.array([3]))[0] for each in (replace(m, seed=seed) for seed in range(3000))
+    ])  # fmt: skip
+    assert abs(answers.mean() - 30) < 5 * answers.std() / np.sqrt(len(answers))
+
+
+def test_grouposition_holds_for_any_number_of_users_and_not_by_much_where_delta_is_large() -> None:
+    for k in (1, 5, 100, 2000):
+        assert sign_oracle.grouposition(Fraction(1, 10), k, Fraction(1, 10**6)).holds
+    tight = sign_oracle.grouposition(Fraction(1, 10), 100, Fraction(1, 2))
+    assert tight.holds
+    assert tight.looseness < 20
+
+
+def test_what_a_user_sends_is_as_long_as_the_numbers_of_cells_and_answers_say() -> None:
+    m = ShuffledCountMin(users=10, domain=4, rows=3, buckets=5, gamma=Fraction(1, 4))
+    assert count_min_costs.message_bits(m).low == 4 == (15 - 1).bit_length()
+    assert count_min_costs.cells_read(m).low == 3
+    assert sign_oracle.report_bits(SignOracle(users=5, domain=8, p=Fraction(3, 4))).low == 1
+    rows = [*about("shuffled_count_min", "GGKPV Lemma 4.9", "(1)"), *about("shuffled_count_min", "GGKPV Lemma 4.9", "(3)")]
+    assert len(rows) == 10
+    assert all(each.standing is Standing.HOLDS for each in rows)
+
+
+def test_a_count_of_the_sketch_never_needs_more_bits_than_it_is_given() -> None:
+    m = ShuffledCountMin(users=4, domain=2, rows=1, buckets=2, gamma=Fraction(1, 2))
+    (space,) = (each for each in shuffled_count_min.printed(shuffled_count_min.Setting.of(m)) if "(2)" in each.sentence)
+    assert space.found.low == 2 * 4, "a user may send a cell twice, so that it counts to 8"
+
+
+def test_theorems_4_1_and_4_2_are_questions_of_ours_as_they_print_no_constants() -> None:
+    one = about("shuffled_hadamard", "GGKPV Theorem 4.1", "")
+    other = about("shuffled_count_min", "GGKPV Theorem 4.2", "")
+    assert (len(one), len(other)) == (8, 6)
+    assert {each.standing for each in (*one, *other)} == {Standing.VARIANT}
+    assert all(each.holds for each in other)
+    sent = about("shuffled_hadamard", "GGKPV Lemma 4.6", "messages of a user")
+    settings = shuffled_hadamard.examples()
+    assert [each.found.low for each in sent] == [s.k + s.mechanism.rho for s in settings]
+    assert all(each.holds and each.looseness == 1 for each in sent)
+
+
+def test_the_mean_changes_as_often_as_theorem_4_3_allows_and_by_more_than_its_error() -> None:
+    made = []
+    for m in thresh.simulated():
+        mean, allowed = thresh.means(m), thresh.allowed_changes(m)
+        changes = int(np.count_nonzero(np.diff(mean)))
+        made.append(changes)
+        assert changes < allowed <= changes + 1
+        assert changes == 0 or np.abs(np.diff(mean)).max() > thresh.error_bound(m)
+    assert sorted(made) == [0, 0, 2]
+    assert np.count_nonzero(np.diff(thresh.means(thresh.examples()[0]))) == 6
+
+
+def test_corollary_2_is_judged_at_the_budget_of_the_paper_s_experiment_and_at_others() -> None:
+    rows = about("trie_heavy_hitter", "TRIEHH Corollary 2", "")
+    assert {float(each.claimed) for each in rows} == set(trie_heavy_hitter.BUDGETS) == {1, 2, 4, 10}
+    assert any("batch of 14478 for a budget of 4" in each.sentence for each in rows)
+    assert not any(each.standing is Standing.FAILS for each in rows)
+
+
+def test_of_all_prefixes_that_lemma_2_is_about_the_most_held_one_is_found_most_easily() -> None:
+    n, m, theta = 400, 20, 5
+    tails = [float(hypergeometric_upper(n + 1, w + 1, m, theta)) for w in range(n // m + 1)]
+    assert tails == sorted(tails)
+    assert all(f"W={s.users // s.batch} others" in each.sentence for s, each in zip(
+        trie_heavy_hitter.examples(), about("trie_heavy_hitter", "TRIEHH Lemma 2", ""), strict=True
+    ))  # fmt: skip
