@@ -86,7 +86,7 @@ def cpsgd_theorem_1(trials: int, p: Number, change: Change, delta: Number) -> En
     found = f"N={trials}, p={float(p):g}, {change}, delta={float(delta):g}"
     require(_THEOREM, cpsgd_hypotheses(trials, p, change, delta), found)
     epsilon = cpsgd_epsilon(trials, p, change, delta)
-    small = Hypothesis(f"epsilon <= 1 (added: see the docstring), not {epsilon.high:.6g}", epsilon.high <= 1)
+    small = Hypothesis(f"epsilon <= 1 (added, see accountants/counting/cpsgd.py), not {epsilon.high:.6g}", epsilon.high <= 1)
     require(_THEOREM, [small], found)
     return epsilon
 
