@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from benchmarks.looseness import section
 from ldpaudit import literature
 from ldpaudit.report import claims as report
 
@@ -32,7 +33,7 @@ prints the failure. `tests/claims/test_witnesses.py` checks them again in ration
 def page(rows: Iterable[literature.Row]) -> str:
     """The whole page."""
     several = list(rows)
-    return f"{HEAD}\n{report.tally(several, literature.PAPERS)}\n\n{report.TableFormat.markdown.write(several)}\n"
+    return f"{HEAD}\n{report.tally(several, literature.PAPERS)}\n\n{report.TableFormat.markdown.write(several)}\n\n{section()}\n"
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from rich.console import Console
 from ldpaudit.accountants.claims.ledger import COLUMNS, Chapter, ledger
 from ldpaudit.accountants.claims.published import Published
 from ldpaudit.accountants.claims.sentence import Standing
+from ldpaudit.commands.options import Format
+from ldpaudit.commands.table import table
 from ldpaudit.report.ledger import as_data, markdown, print_ledger
 from tests.helpers import fails_in_one_line, run
 
@@ -73,8 +75,9 @@ def test_people_read_it_on_80_columns() -> None:
     assert "HKR12 composition needs a total epsilon below 1, not 52.5652" in page.getvalue()
 
 
-def test_the_command_answers_programs() -> None:
-    chapters = json.loads(run("table", "field", "--format", "json").stdout)["chapters"]
+def test_the_command_answers_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    table("field", Format.json)
+    chapters = json.loads(capsys.readouterr().out)["chapters"]
     assert [each["title"] for each in chapters] == [each.title for each in ledger()]
     assert math.isinf(float(chapters[3]["settings"]["edge"]["low"]))
 
