@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from benchmarks.looseness import section
 from ldpaudit import literature
 from ldpaudit.accountants.claims.statements import STATEMENTS, named
 from ldpaudit.report import claims as report
@@ -45,7 +46,7 @@ def page(rows: Iterable[literature.Row]) -> str:
     """The whole page."""
     several = list(rows)
     tables = f"{report.tally(several, literature.PAPERS)}\n\n{report.TableFormat.markdown.write(several)}"
-    return f"{HEAD}\n{tables}\n\n{WITHOUT}\n{without(several)}\n"
+    return f"{HEAD}\n{tables}\n\n{WITHOUT}\n{without(several)}\n\n{section()}\n"
 
 
 def without(rows: Iterable[literature.Row]) -> str:

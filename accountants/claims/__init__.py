@@ -8,5 +8,5 @@ formulas with their hypotheses stand in the theory rooms.
 Reading order: `sentence` (a printed bound beside what is found, and the words for how they stand to each other), `accuracy`
 (a printed error that a simulation is held against), the stems, of which `count_min_costs` is a part, `statements` (all
 numbered statements, and why some have no row), `tables` (the papers' bound tables), `published` (the
-field's bounds of a plan, beside the certified value).
+field's bounds of a plan, beside the certified value), `ledger` (each of these at three settings).
 """

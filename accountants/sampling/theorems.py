@@ -1,9 +1,9 @@
 r"""What the papers promise of sampling and a threshold, as formulas with their hypotheses.
 
-TrieHH (Zhu, Kairouz, McMahan, Sun, Li: Federated Heavy Hitters Discovery with Differential Privacy) and sample-and-threshold
-(Bharadwaj, Cormode). `ThresholdProfile` is the truth beside them. Theorem 1 of TrieHH looks at the new user's own prefix
-only: where the batch is a few thresholds, other users' prefixes reveal the user too, and the theorem fails; see
-`other_prefixes`.
+TrieHH (Zhu, Kairouz, McMahan, Sun, Li: Federated Heavy Hitters Discovery with Differential Privacy), sample-and-threshold
+(Bharadwaj, Cormode), and amplification by subsampling. `ThresholdProfile` is the truth beside the first two. Theorem 1 of
+TrieHH looks at the new user's own prefix only: where the batch is a few thresholds, other users' prefixes reveal the user
+too, and the theorem fails; see `other_prefixes`.
 """
 
 from __future__ import annotations
@@ -200,3 +200,36 @@ def sample_and_threshold(coin: Number, epsilon: Number, threshold: int) -> Enclo
         # kl(t || s) = t ln(t/s) + (1 - t) ln((1 - t)/(1 - s)), and (1 - t)/(1 - s) = exp(-epsilon)
         divergence = (t / ball(s)).log() - (1 - t) / t * ball(Fraction(epsilon))
         return Enclosure.of((-threshold * divergence).exp(), source="sample-and-threshold, Chernoff").clamp(0.0, 1.0)
+
+
+def without_replacement(epsilon: Number, delta: Number, rate: Fraction) -> tuple[Enclosure, Enclosure]:
+    r"""An (epsilon, delta)-private map that runs on m of n users, drawn without replacement, is private with
+
+    .. math:: \varepsilon' = \log\bigl(1 + q (e^\varepsilon - 1)\bigr), \qquad \delta' = q \delta, \qquad q = m/n
+
+    for one user replaced, in the map's guarantee and in the result. Tight for m = 1, see `subsample`, whose profile is this
+    at every point. Source: Balle, Barthe, Gaboardi 2018, theorem 9.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        Of the map; a finite epsilon >= 0 in nats, 0 <= delta < 1.
+    rate : Fraction
+        q, in (0, 1].
+
+    Returns
+    -------
+    tuple of Enclosure
+        epsilon' and delta': the formulas' values.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+    """
+    if not (0 <= epsilon < math.inf and 0 <= delta < 1 and 0 < rate <= 1):
+        found = f"epsilon={epsilon}, delta={delta}, q={rate}"
+        raise ValueError(f"subsampling needs a finite epsilon >= 0, 0 <= delta < 1 and 0 < q <= 1, got {found}")
+    name = "Balle, Barthe, Gaboardi 2018, theorem 9"
+    amplified = narrow(lambda: (ball(Fraction(epsilon)).expm1() * ball(rate)).log1p(), name)
+    return amplified, narrow(lambda: ball(rate * Fraction(delta)), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +48,10 @@ def as_data(row: Published) -> dict[str, Any]:
         "year": row.year,
         "source": row.source,
         "epsilon": None if printed is None else float(printed.claimed),
-        "over_certified": None if printed is None else printed.looseness,
+        "over_certified": None if printed is None or math.isinf(printed.looseness) else printed.looseness,
         "standing": row.standing.name.lower(),
         "proved": row.proved,
+        "needs": row.needs,
+        "known": row.provenance.value,
         "unmet": row.unmet or None,
     }

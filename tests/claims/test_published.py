@@ -10,14 +10,17 @@ import pytest
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.published import Published, published
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.accountants.sampling.theorems import triehh_delta
+from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
+from ldpaudit.accountants.sampling.theorems import triehh_delta, without_replacement
+from ldpaudit.accountants.sampling.thresholded import PoissonBatch
+from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
-from ldpaudit.neighbours import REPLACE_ONE
-from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
 
 DELTA = Fraction(1, 10**6)
 COIN, THREE = KaryRandomizedResponse(2, Fraction(3, 4)), KaryRandomizedResponse.for_epsilon(1, 3)
@@ -49,6 +52,8 @@ def test_at_least_five_bounds_stand_beside_a_shuffled_three_ary_response() -> No
         Repeat(Laplace.for_epsilon(Fraction(1, 10), 0, 1), 1000),
         Run(ShuffledCountMin(10**5, domain=64, rows=4, buckets=1000, gamma=Fraction(1, 10))),
         Run(TrieHeavyHitter(10**6, 1000, 15, levels=2)),
+        Subsample(Shuffle(COIN, 1000), 10**5, 1000),
+        Subsample(THREE, 1000, 1),
     ],
     ids=str,
 )
@@ -107,6 +112,47 @@ def test_the_closed_form_of_a_k_ary_response_is_its_own_inverse() -> None:
     epsilon = Fraction(row.printed.claimed)
     needed = [bbgn19_gamma(3, 10**6, e, DELTA).high for e in (epsilon, epsilon * Fraction(999, 1000))]
     assert needed[0] <= uniform < needed[1]
+
+
+def test_amplification_by_subsampling_is_tight_for_one_user_and_its_pure_form_is_looser() -> None:
+    rows = beside(Subsample(THREE, 1000, 1))
+    tight, pure = (rows[f"BBG18 subsampling, at {at}"].printed for at in ("delta/q", "delta = 0"))
+    assert tight is not None
+    assert pure is not None
+    assert tight.claimed == pytest.approx(tight.found.high, rel=1e-12)
+    assert pure.claimed == pytest.approx(math.log1p(math.expm1(1) / 1000), rel=1e-9)
+    assert pure.claimed > tight.claimed
+    assert beside(Subsample(THREE, 1000, 1), Fraction(1, 100))["BBG18 subsampling, at delta/q"].unmet == (
+        "delta < q, got delta=0.01 and q=0.001"
+    )
+    for inner, delta, rate in ((1, 0, Fraction(0)), (math.inf, 0, Fraction(1, 2)), (1, 1, Fraction(1, 2))):
+        with pytest.raises(ValueError, match="subsampling needs"):
+            without_replacement(inner, delta, rate)
+
+
+def test_a_theorem_on_noise_beside_both_data_sets_is_not_applied_where_a_user_takes_the_noise_along() -> None:
+    plan = Run(ShuffledCountMin(10**5, domain=64, rows=4, buckets=1000, gamma=Fraction(1, 10)))
+    certified = account(plan, ADD_REMOVE).epsilon(DELTA)
+    rows = {row.name: row for row in published(plan, DELTA, certified, ADD_REMOVE)}
+    assert "takes it along" in rows["cpSGD binomial mechanism"].unmet
+    assert beside(plan)["cpSGD binomial mechanism"].standing is Standing.HOLDS
+
+
+def test_noise_that_is_no_mechanism_is_compared_by_its_profile() -> None:
+    count = ShiftProfile(2000, Fraction(1, 2), 1)
+    (row,) = published(count, DELTA, count.epsilon(DELTA))
+    assert row.standing is Standing.HOLDS
+    coins = ThresholdProfile(PoissonBatch(10**6, Fraction(1, 100)), 20)
+    (row,) = published(coins, DELTA, coins.epsilon(DELTA))
+    assert row.standing is Standing.HOLDS
+    seen = ThresholdProfile(PoissonBatch(10**6, Fraction(1, 10)), 5)
+    (row,) = published(seen, DELTA, seen.epsilon(DELTA))
+    assert row.unmet == "s^tau < delta, got s=1/10, tau=5 and delta=1e-06"
+
+
+def test_every_theorem_says_what_it_needs() -> None:
+    plans = (Shuffle(THREE, 100), Repeat(COIN, 30), Subsample(COIN, 10, 1), Run(TrieHeavyHitter(10**6, 1000, 15, levels=2)))
+    assert all(row.needs and row.source for plan in plans for row in beside(plan).values())
 
 
 def test_of_a_single_local_report_nothing_is_on_record() -> None:

@@ -1,0 +1,67 @@
+"""Published bounds of counts with binomial noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from ldpaudit.accountants.claims.published.theorem import Theorem
+from ldpaudit.accountants.claims.sentence import Provenance
+from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
+from ldpaudit.accountants.counting.cpsgd import Change, cpsgd_theorem_1
+from ldpaudit.accountants.counting.smoothness import smooth_noise_guarantee, smoothness_of_binomial
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
+from ldpaudit.neighbours import ADD_REMOVE, Neighbours
+from ldpaudit.profile import bracket
+
+
+def count_min(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Iterator[Theorem]:
+    """Noise of the sketch: GGKPV's lemmas, and cpSGD's theorem for the vector of its counts."""
+    yield _smooth(m, delta, relation)
+    yield _cpsgd(lambda: _vector(m, delta, relation))
+
+
+def binomial_count(profile: ShiftProfile, delta: Fraction) -> Iterator[Theorem]:
+    """cpSGD's theorem for one count."""
+    change = Change.of_one_count(profile.sensitivity)
+    yield _cpsgd(lambda: cpsgd_theorem_1(profile.n, profile.gamma, change, delta))
+
+
+def _cpsgd(epsilon: Callable[[], Enclosure]) -> Theorem:
+    source = "Agarwal, Suresh, Yu, Kumar, McMahan 2018, Theorem 1"
+    needs = "the same noise beside both data sets, 0 < p <= 1/2, N p (1 - p) >= max(23 ln(10 d/delta), 2 Delta_inf), 0 < delta < 1"
+    return Theorem("cpSGD binomial mechanism", 2018, source, epsilon, f"{needs}, and (added) epsilon <= 1", Provenance.RESTORED)
+
+
+def _vector(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Enclosure:
+    """Of counts whose l1, squared l2 and largest changes are those of one set of values replaced by another."""
+    if relation == ADD_REMOVE:
+        raise ValueError("cpSGD Theorem 1 needs the same noise beside both data sets, got a user who takes it along")
+    # In the worst case all values of a user share one cell of every row, and those of the other set another.
+    change = Change(2 * m.rows * m.held, 2 * m.rows * m.held**2, m.held, m.rows * m.buckets)
+    return cpsgd_theorem_1(m.users, m.gamma, change, delta)
+
+
+def _smooth(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Theorem:
+    """GGKPV Lemma 4.12 at the smallest alpha whose delta suffices for Lemma 4.11."""
+    sensitivity = m.held * m.rows * (1 if relation == ADD_REMOVE else 2)
+
+    def promise(alpha: Fraction) -> tuple[Enclosure, Enclosure]:
+        smooth = smoothness_of_binomial(m.users, m.gamma, m.held, alpha)
+        return smooth_noise_guarantee(*smooth, sensitivity, m.held, m.held)
+
+    def kept(odds: float) -> bool:
+        alpha = Fraction(odds) / (1 + Fraction(odds))
+        return m.held <= alpha * m.gamma * m.users / 2 and promise(alpha)[1].high <= delta
+
+    def lemmas() -> Enclosure:
+        largest = Fraction(999, 1000)
+        if (least := promise(largest)[1].high) > delta:
+            raise ValueError(f"GGKPV Lemma 4.12 needs delta >= {least:.3g} at alpha <= 0.999, got {float(delta):.3g}")
+        odds = Fraction(bracket(kept)[1])
+        return promise(odds / (1 + odds))[0]
+
+    source = "Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemmas 4.11 and 4.12"
+    needs = "gamma <= 1/2, 0 < alpha < 1, k <= alpha gamma n / 2, and an alpha whose delta suffices"
+    return Theorem("GGKPV19 smooth noise", 2019, source, lemmas, needs, Provenance.RESTORED)

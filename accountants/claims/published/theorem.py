@@ -1,0 +1,97 @@
+"""A published bound of a plan's epsilon, and how it stands beside the certified value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ldpaudit.accountants.claims.sentence import Printed, Provenance, Standing
+from ldpaudit.accountants.shuffling import theorems as shuffling
+from ldpaudit.enclosure import Enclosure, Rigour
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One published bound on the epsilon of a plan.
+
+    Parameters
+    ----------
+    name : str
+        Short, with the initials that the field cites.
+    year : int
+        Of publication.
+    source : str
+        The authors and the theorem.
+    printed : Printed or None
+        The bound beside the certified value; None where a hypothesis is not met.
+    unmet : str
+        The hypothesis that is not met, and what was found; else empty.
+    proved : bool
+        False for a conjecture.
+    needs : str
+        All hypotheses of the theorem, met or not.
+    provenance : Provenance
+        How the formula is known.
+    """
+
+    name: str
+    year: int
+    source: str
+    printed: Printed | None
+    unmet: str = ""
+    proved: bool = True
+    needs: str = ""
+    provenance: Provenance = Provenance.MEMORY
+
+    @property
+    def standing(self) -> Standing:
+        """What may be said of it here; a conjecture that a certified lower end exceeds fails."""
+        if self.printed is None:
+            return Standing.OUTSIDE
+        if self.printed.holds is False:
+            return Standing.FAILS
+        if not self.proved:
+            return Standing.CONJECTURE
+        return self.printed.standing
+
+
+@dataclass(frozen=True, slots=True)
+class Theorem:
+    """A theorem, and its epsilon at the delta asked for: a ValueError where a hypothesis is not met.
+
+    Parameters
+    ----------
+    name, year, source, proved, needs, provenance
+        As in `Published`.
+    epsilon : callable
+        The theorem's epsilon; its error reads "<theorem> needs <hypothesis>, got <values>".
+    """
+
+    name: str
+    year: int
+    source: str
+    epsilon: Callable[[], Enclosure]
+    needs: str
+    provenance: Provenance = Provenance.MEMORY
+    proved: bool = True
+
+    def beside(self, certified: Enclosure, sentence: str) -> Published:
+        """The theorem's bound beside what is certified, or which hypothesis is not met."""
+        try:
+            value = self.epsilon()
+        except ValueError as error:
+            _, _, unmet = str(error).partition(" needs ")
+            return self._published(None, unmet or str(error))
+        return self._published(Printed(self.source, sentence, value.high, certified, provenance=self.provenance), "")
+
+    def _published(self, printed: Printed | None, unmet: str) -> Published:
+        return Published(self.name, self.year, self.source, printed, unmet, self.proved, self.needs, self.provenance)
+
+
+def inverse(delta_of: Callable[[float], Enclosure], epsilon0: float, delta: Fraction) -> Enclosure:
+    """The epsilon at which a formula for delta reaches it; no more than epsilon0, from which on delta is 0."""
+    if not delta > 0:
+        raise ValueError(f"the theorem needs delta > 0, got delta={delta}")
+    nothing = Enclosure(0.0, 0.0, Rigour.INTERVAL, "delta is 0 from the epsilon of the parts on")
+    return shuffling.epsilon_of(lambda e: nothing if e >= epsilon0 else delta_of(e), delta)

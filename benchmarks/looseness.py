@@ -1,0 +1,193 @@
+"""How loose the field's formulas are, and how much noise papers print, as pictures: writes docs/pictures.
+
+    python -m benchmarks.looseness docs/pictures
+
+Needs matplotlib (extra 'plot'). `section` is the part of docs/literature.md that shows them, below the ledger.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from benchmarks.needed_noise import sufficient_count_min
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.ledger import ledger
+from ldpaudit.accountants.claims.published import published
+from ldpaudit.accountants.claims.trie_heavy_hitter import room
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
+from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.plan import Plan, Repeat, Shuffle
+from ldpaudit.report import ledger as report
+from ldpaudit.report.files import write_whole
+
+MILLIONTH = Fraction(1, 10**6)
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Okabe and Ito's, which people with any colour vision tell apart."""
+MARKERS = "osD^vP"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One formula: its value over what is certified, where its hypotheses are met."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture: its file's name, what it shows, the axes' labels, what stands at 1, and the lines for values of x."""
+
+    name: str
+    caption: str
+    across: str
+    up: str
+    one: str
+    grid: tuple[float, ...]
+    lines: Callable[[Iterable[float]], list[Line]]
+
+
+def looseness(plans: Iterable[tuple[float, Plan]], names: Sequence[str]) -> list[Line]:
+    """Formulas of these names over the certified epsilon at delta = 1e-6; no point where one does not apply."""
+    points: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    for x, plan in plans:
+        for row in published(plan, MILLIONTH, account(plan).epsilon(MILLIONTH)):
+            if row.name in points and row.printed is not None:
+                points[row.name].append((x, row.printed.looseness))
+    return [Line(name, tuple(found)) for name, found in points.items()]
+
+
+SHUFFLING = (
+    "EFMRTT19 closed form", "FMT21 closed form", "BBGN19 Bennett, any report", "BBGN19 Hoeffding, any report",
+    "BBGN19 Bennett, 3-ary RR", "FMT21 clones, computed",
+)  # fmt: skip
+COMPOSITION = (
+    "DKMMN06 basic composition", "DRV10 advanced composition", "HKR12 composition", "KOV15 closed form", "BS16 zCDP",
+    "M17 Renyi, with CKS20",
+)  # fmt: skip
+
+
+def over_users(grid: Iterable[float]) -> list[Line]:
+    """Shuffled three-ary reports of epsilon 1/2."""
+    report = KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 3)
+    return looseness(((n, Shuffle(report, n)) for n in map(round, grid)), SHUFFLING)
+
+
+def over_epsilon(grid: Iterable[float]) -> list[Line]:
+    """A million shuffled three-ary reports."""
+    return looseness(((e, Shuffle(KaryRandomizedResponse.for_epsilon(e, 3), 10**6)) for e in grid), SHUFFLING)
+
+
+def over_runs(grid: Iterable[float]) -> list[Line]:
+    """Repeated binary reports of epsilon 1/100."""
+    report = KaryRandomizedResponse.for_epsilon(Fraction(1, 100), 2)
+    return looseness(((t, Repeat(report, t)) for t in map(round, grid)), COMPOSITION)
+
+
+def noise(grid: Iterable[float]) -> list[Line]:
+    """Printed over sufficient noise; for TrieHH, whose noise is what its batch leaves out, sufficient over printed batch."""
+    users = [round(n) for n in grid]
+    return [
+        Line("GGKPV count-min, (1, 1e-6)", tuple(_sketch(n) for n in users if _printable(n))),
+        *(Line(f"TrieHH, {said}", tuple(_trie(n, levels) for n in users)) for levels, said in ((1, "1 level"), (10, "10 levels"))),
+    ]
+
+
+def _as_printed(users: int) -> ShuffledCountMin:
+    return ShuffledCountMin.as_printed(1, MILLIONTH, users, 1 << 10, 1)
+
+
+def _printable(users: int) -> bool:
+    """Whether the printed gamma is a probability up to 1/2."""
+    try:
+        return _as_printed(users).gamma <= Fraction(1, 2)
+    except ValueError:
+        return False
+
+
+def _sketch(users: int) -> tuple[float, float]:
+    m = _as_printed(users)
+    return users, float(m.gamma / sufficient_count_min(m, Fraction(1), MILLIONTH).gamma)
+
+
+def _trie(users: int, levels: int) -> tuple[float, float]:
+    threshold = len(str(users - 1)) + 6
+    batch, largest = room(TrieHeavyHitter(users, math.isqrt(users), threshold, levels), Fraction(1, 300 * users))
+    return users, largest / batch
+
+
+def powers(low: float, high: float, per_decade: int) -> tuple[float, ...]:
+    """Powers of ten, and so many points from each to the next."""
+    return tuple(10 ** (i / per_decade) for i in range(round(low * per_decade), round(high * per_decade) + 1))
+
+
+LOOSE = "formula's epsilon / certified epsilon (ratio)"
+PICTURES = (
+    Picture("shuffling-users", "Shuffled three-ary reports of epsilon 1/2, at delta = 1e-6.",
+            "users n", LOOSE, "certified", powers(3, 8, 2), over_users),
+    Picture("shuffling-epsilon", "A million shuffled three-ary reports, at delta = 1e-6; EFMRTT19 ends at its epsilon of 1/2.",
+            "epsilon of one report (nats)", LOOSE, "certified", powers(-1.25, 0.75, 8), over_epsilon),
+    Picture("composition-runs", "T binary reports of epsilon 1/100, at delta = 1e-6; HKR12 ends where its total epsilon is 1.",
+            "runs T", LOOSE, "certified", powers(0, 6, 2), over_runs),
+    Picture("noise-users", "Noise as printed over noise that suffices for the printed promise; for TrieHH, the largest batch that "
+            "keeps it over the printed one.",
+            "users n", "printed noise / noise that suffices (ratio)", "suffices", powers(4, 10, 1), noise),
+)  # fmt: skip
+
+
+def draw(picture: Picture) -> bytes:
+    """A PNG, the same bytes for the same data and matplotlib."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
+
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    for line, colour, marker in zip(picture.lines(picture.grid), COLOURS, MARKERS, strict=False):
+        xs, ys = zip(*line.points, strict=True)
+        axes.plot(xs, ys, color=colour, marker=marker, markersize=4.5, linewidth=1.4, label=line.name)
+    axes.axhline(1, color="black", linewidth=1, linestyle="--", label=picture.one)
+    axes.set(xlabel=picture.across, ylabel=picture.up, xscale="log", yscale="log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+    axes.grid(alpha=0.25, which="both")
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+SECTION = """\
+## The field's formulas
+
+`ldpaudit table field` prints the same. What people would otherwise cite, at three settings each: what it needs, how it
+stands to the certified epsilon (*outside* where a hypothesis is not met, and which one), and its epsilon over the certified
+one. *Known how* is as above: *restored* formulas are those of public implementations, or of an IETF draft for cpSGD. *Edge*
+is a setting where hypotheses end, or where a formula is at its loosest. BBG18 at delta/q is what certifies a subsampled plan
+here, hence 1 x."""
+SHOWN = """\
+### Pictures
+
+Drawn by `python -m benchmarks.looseness docs/pictures`. A formula stands as high above 1 as it is loose; 1 is certified."""
+
+
+def section() -> str:
+    """The ledger and the pictures, for docs/literature.md."""
+    shown = [f"![{each.caption}](pictures/{each.name}.png)\n\n{each.caption}" for each in PICTURES]
+    return "\n\n".join([SECTION, report.markdown(ledger()), SHOWN, *shown])
+
+
+def main(folder: Path) -> None:
+    """Write every picture."""
+    for each in PICTURES:
+        write_whole(folder / f"{each.name}.png", draw(each))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,78 @@
+"""cpSGD's binomial mechanism beside the exact one."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
+from ldpaudit.accountants.counting.cpsgd import Change, cpsgd_epsilon, cpsgd_hypotheses, cpsgd_theorem_1
+
+HALF, MILLIONTH, ONE = Fraction(1, 2), Fraction(1, 10**6), Change.of_one_count(1)
+
+
+def test_the_formula_gives_the_numbers_of_public_implementations() -> None:
+    assert 0.6375 < cpsgd_epsilon(2000, HALF, ONE, MILLIONTH).high < 0.6376
+    for p, fewest in ((HALF, 1483), (Fraction(1, 4), 1978)):
+        met = [all(each.holds for each in cpsgd_hypotheses(n, p, ONE, MILLIONTH)) for n in (fewest - 1, fewest)]
+        assert met == [False, True]
+
+
+def test_every_sensitivity_and_the_dimension_has_its_own_term() -> None:
+    # At p = 1/2: b = 1/3, c = 7 sqrt(2) / 4, d = 2/3, as draft-case-ppm-binomial-dp-01 prints them.
+    delta, change, v = 1e-6, Change(5, 11, 3, 7), 500.0
+    far, tail = math.log(1.25 / delta), math.log(10 / delta)
+    first = math.sqrt(11 * 2 * far / v)
+    second = (math.sqrt(11) * 7 * math.sqrt(2) / 4 * math.sqrt(tail) + 5 / 3) / (v * (1 - delta / 10))
+    third = 3 * (2 / 3 * far + 2 / 3 * math.log(20 * 7 / delta) * tail) / v
+    assert cpsgd_epsilon(2000, HALF, change, delta).high == pytest.approx(first + second + third, rel=1e-12)
+
+
+@given(
+    st.integers(2000, 10**7),
+    st.fractions(Fraction(1, 200), HALF, max_denominator=1000),
+    st.integers(1, 200),
+    st.sampled_from([Fraction(9, 10), Fraction(1, 100), MILLIONTH, Fraction(1, 10**12)]),
+)
+@example(4 * 10**8, HALF, 1800, MILLIONTH)  # the first term is nearly all of it, and epsilon nearly 1
+def test_where_its_hypotheses_are_met_it_is_never_below_the_exact_epsilon(
+    trials: int, p: Fraction, sensitivity: int, delta: Fraction
+) -> None:
+    change = Change.of_one_count(sensitivity)
+    assume(all(each.holds for each in cpsgd_hypotheses(trials, p, change, delta)))
+    assume(cpsgd_epsilon(trials, p, change, delta).high <= 1)
+    exact = ShiftProfile(trials, p, sensitivity).epsilon(delta)
+    assert exact.high <= cpsgd_theorem_1(trials, p, change, delta).low
+
+
+def test_without_the_added_hypothesis_it_is_below_the_truth() -> None:
+    trials, sensitivity, delta = 4 * 10**8, 20_000, Fraction(1, 10**6)
+    change = Change.of_one_count(sensitivity)
+    assert all(each.holds for each in cpsgd_hypotheses(trials, HALF, change, delta))
+    epsilon = cpsgd_epsilon(trials, HALF, change, delta).high
+    assert 10 < epsilon < ShiftProfile(trials, HALF, sensitivity).epsilon(delta).low
+    # One event, without our accountants: the noisy count is at least five standard deviations above the mean.
+    event = trials // 2 + 63_000
+    here, there = (float(binom.sf(event - 1 - shift, trials, 0.5)) for shift in (sensitivity, 0))
+    assert here - math.exp(epsilon) * there > 2 * delta
+    with pytest.raises(ValueError, match=r"cpSGD Theorem 1 needs epsilon <= 1 \(added"):
+        cpsgd_theorem_1(trials, HALF, change, delta)
+
+
+@pytest.mark.parametrize(
+    ("trials", "p", "sensitivity", "delta", "says"),
+    [
+        (2000, Fraction(3, 4), 1, MILLIONTH, "0 < p <= 1/2"),
+        (2000, HALF, 1, Fraction(1), "0 < delta < 1"),
+        (1000, HALF, 1, MILLIONTH, "= 250 >= 23 ln"),
+        (2000, HALF, 251, MILLIONTH, "= 500 >= 2 Delta_inf"),
+    ],
+)
+def test_a_hypothesis_that_is_not_met_is_named(trials: int, p: Fraction, sensitivity: int, delta: Fraction, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        cpsgd_theorem_1(trials, p, Change.of_one_count(sensitivity), delta)
