@@ -363,18 +363,25 @@ def examples() -> tuple[Setting, ...]:
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:
-    """Theorem 4.8, for a heavy hitter with the least count that it asks for; nothing where not even all users are enough."""
-    m, count = s.mechanism, heavy_hitter(s)
-    if count is None:
-        return ()
+    """Theorem 4.8 for the least counts that it asks for: where c is 0, where others are held evenly, where c is largest."""
+    kinds: tuple[tuple[str, int, int | None], ...] = (
+        ("all users hold one value", 1, s.users if least_count(s, theorem_4_8_lead, lambda *_: Fraction(0)) else None),
+        ("the others are held evenly", s.domain - 1, heavy_hitter(s)),
+        ("the others hold one value", 1, least_count(s, theorem_4_8_lead, one_other)),
+    )
+    return tuple(_returned(s, *kind[:2], count) for kind in kinds if (count := kind[2]) is not None)
+
+
+def _returned(s: Setting, kind: str, values: int, count: int) -> Accuracy:
+    m = s.mechanism
 
     def data(rng: np.random.Generator) -> NDArray[np.int64]:
         heavy = int(rng.integers(s.domain))
-        rest = (heavy + 1 + np.arange(s.users - count) % (s.domain - 1)) % s.domain
+        rest = (heavy + 1 + np.arange(s.users - count) % values) % s.domain
         return np.concatenate([np.full(count, heavy), rest])
 
     def error(data: NDArray[np.int64], counts: NDArray[np.float64]) -> float:
         return float(m.heavy_hitter(counts, s.users) != data[0]) * count
 
-    sentence = f"a value that {count} of {s.users} users hold is returned; error in users: 0, or what it is missed by"
-    return (Accuracy("HKR12 Theorem 4.8", sentence, 0.0, float(s.beta), data, error),)
+    sentence = f"a value that {count} of {s.users} users hold is returned, {kind}; error in users: 0, or what it is missed by"
+    return Accuracy("HKR12 Theorem 4.8", sentence, 0.0, float(s.beta), data, error)

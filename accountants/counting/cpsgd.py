@@ -17,6 +17,7 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis, require
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
 
 _THEOREM = "cpSGD Theorem 1"
 _PRECISION = 128
@@ -98,7 +99,7 @@ def cpsgd_hypotheses(trials: int, p: Number, change: Change, delta: Number) -> t
     if not ranges.holds:
         return (ranges,)
     variance = trials * p * (1 - p)
-    with flint.ctx.workprec(_PRECISION):
+    with working_precision(_PRECISION):
         enough = bool(ball(variance) >= 23 * ball(10 * change.dimension / delta).log())
     return (
         ranges,
