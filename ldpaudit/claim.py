@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ldpaudit.neighbours import Neighbours
+from ldpaudit.number import brief
 from ldpaudit.plan import Plan
 
 SLACK = Fraction(1, 10**9)
@@ -38,6 +39,10 @@ def require(theorem: str, hypotheses: Iterable[Hypothesis], found: str) -> None:
     for each in hypotheses:
         if each.holds is False:
             raise ValueError(f"{theorem} needs {each.sentence}, got {found}")
+
+
+LARGEST = 10**18
+"""Nats, above which no claim says anything; floats end at 2**1024."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,9 @@ class Claim:
 
     def __post_init__(self) -> None:
         if self.epsilon is not None and not self.epsilon >= 0:
-            raise ValueError(f"Claim needs epsilon >= 0, got epsilon={self.epsilon}")
+            raise ValueError(f"Claim needs epsilon >= 0, got epsilon={brief(self.epsilon)}")
+        if self.epsilon is not None and self.epsilon > LARGEST:
+            raise ValueError(f"Claim needs epsilon <= 1e18, got epsilon={brief(self.epsilon)}")
         if not 0 <= self.delta < 1:
             raise ValueError(f"Claim needs 0 <= delta < 1, got delta={self.delta}")
 

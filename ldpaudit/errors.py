@@ -122,11 +122,13 @@ class ProofError(LdpauditError):
 
 
 def of_the_user(error: BaseException) -> bool:
-    """Whether an error says what a user did: one of ours, or one of Python's that we raised about a value.
+    """Whether an error says what a user did or what the machine lacks: ours, one of Python's that we raised about a value,
+    or one of files or memory.
 
     Any other is a fault of ours.
     """
-    return isinstance(error, LdpauditError | ValueError) or (isinstance(error, TypeError) and _raised_by_us(error))
+    known = isinstance(error, LdpauditError | ValueError | OSError | MemoryError)
+    return known or (isinstance(error, TypeError) and _raised_by_us(error))
 
 
 def _raised_by_us(error: BaseException) -> bool:

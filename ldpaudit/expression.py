@@ -26,6 +26,8 @@ _LONGEST_BASE, _LONGEST_POWER = 512, 1 << 19
 
 _GRAMMAR = "a number, or numbers with + - * / ** ( ) and exp, log, sqrt"
 _DECIMAL = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?")
+_STUCK = re.compile(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+[A-Za-z]|(?![eE][+-]?\d)[A-Za-z])")
+"""A number and a name that nothing stands between."""
 _FUNCTIONS = {"exp": flint.arb.exp, "log": flint.arb.log, "ln": flint.arb.log, "sqrt": flint.arb.sqrt}
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -65,6 +67,8 @@ def parse(text: str) -> Fraction:
     """
     if len(text) > LONGEST:
         raise ValueError(f"needs an expression of at most {LONGEST} characters, got {len(text)}")
+    if _STUCK.search(text):  # of which Python's parser would warn on standard error
+        raise ValueError(f"needs {_GRAMMAR}, got {text!r}")
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -60,6 +60,13 @@ class TargetTable(_Table):
     expect: Literal["refuted"] | None = None
 
 
+def _inside(path: str) -> str:
+    """A configuration may come with a change that nobody has read: what it has written stays in its own folder."""
+    if Path(path).is_absolute() or ".." in Path(path).parts:
+        raise ValueError(f"needs a file inside the configuration's folder, got {path!r:.60} (`--baseline FILE` takes any)")
+    return path
+
+
 class Config(_Table):
     """What ``[tool.ldpaudit]`` or ``ldpaudit.toml`` says."""
 
@@ -69,7 +76,7 @@ class Config(_Table):
     trials: int = Field(TRIALS, ge=16)
     confidence: float = Field(CONFIDENCE, gt=0, lt=1)
     require_decision: bool = Field(False, alias="require-decision")
-    baseline: str | None = None
+    baseline: Annotated[str, AfterValidator(_inside)] | None = None
     patience: float = Field(PATIENCE, gt=0)
     no_import: bool = Field(False, alias="no-import")
 
@@ -176,8 +183,8 @@ def _files(folder: Path, config: Config, path: Path) -> list[Path]:
 def _matches(folder: Path, pattern: str, path: Path) -> Iterator[Path]:
     try:
         found = sorted(folder.glob(pattern))
-    except (NotImplementedError, ValueError, IndexError):  # what pathlib says of absolute and of empty patterns
-        raise DeploymentError(f"needs relative patterns, got {pattern!r}", str(path), None, "deployments") from None
+    except (NotImplementedError, ValueError, IndexError, OSError):  # what pathlib says of absolute, empty and endless patterns
+        raise DeploymentError(f"needs relative patterns, got {pattern!r:.60}", str(path), None, "deployments") from None
     if not found:
         raise DeploymentError(f"needs a file that matches {pattern!r}, got none", str(path), None, "deployments")
     yield from found

@@ -14,6 +14,8 @@ from ldpaudit.working_precision import working_precision
 __all__ = ["LARGEST_EPSILON", "ball", "exact", "integer", "odds", "positive", "probability", "spendable"]
 
 _GUARD_BITS = 64
+LARGEST_INTEGER = 1 << 128
+"""Users, values or runs: more than anything has, and still within the range of a float."""
 LARGEST_EPSILON = 10_000
 """Nats, above which no mechanism is made: ``e**10000`` exceeds the ratio of any two positive floats, and the probability of a
 lie would be a rational of as many digits as epsilon has units."""
@@ -31,11 +33,11 @@ def probability(owner: object, name: str, low: Fraction | int = 0, high: Fractio
 
 def integer(owner: object, name: str, least: int, most: int | None = None) -> int:
     """Make the field an int from `least` to `most`, and return it."""
-    value = whole(getattr(owner, name))
-    bounds = f"{name} >= {least}" if most is None else f"{least} <= {name} <= {most}"
+    value, largest = whole(getattr(owner, name)), LARGEST_INTEGER if most is None else most
+    bounds = f"{name} >= {least}" if most is None and (value or 0) <= largest else f"{least} <= {name} <= {largest}"
     if value is None:
         raise TypeError(f"{type(owner).__name__} needs an integer {bounds}, got {name}={brief(getattr(owner, name))}")
-    if value < least or (most is not None and value > most):
+    if not least <= value <= largest:
         raise ValueError(f"{type(owner).__name__} needs {bounds}, got {name}={brief(value)}")
     object.__setattr__(owner, name, value)
     return value

@@ -40,7 +40,7 @@ class _BloomFilter(Mechanism):
 
     def _require_filter(self) -> None:
         integer(self, "bits", 2, PRIME - 1)
-        integer(self, "hashes", 1)
+        integer(self, "hashes", 1, MOST_HASHES)
         integer(self, "domain", 2, PRIME)
         object.__setattr__(self, "f", exact(self.f))
         if not 0 <= self.f < 1:
@@ -73,6 +73,9 @@ class _BloomFilter(Mechanism):
         """How many users' signatures set each bit, shape ``(bits,)``."""
         values, counts = np.unique(np.asarray(data), return_counts=True)
         return counts.astype(np.float64) @ _signatures(values, self.bits, self.hashes).astype(np.float64)
+
+MOST_HASHES = 1 << 10
+"""Hash functions of one value: beyond a few the filter is full, and each has coefficients that are kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ import ldpaudit as ldp
 from ldpaudit.accountants.limits import calculators
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.positive_part import _enumerated, hardly_ever
+from ldpaudit.claim import Claim
 from ldpaudit.deployment import loads
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import DeploymentError, LdpauditError
@@ -26,6 +28,8 @@ from ldpaudit.mechanisms import classes, stems
 from ldpaudit.mechanisms.geometric import Geometric
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.rappor import Rappor
+from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.number import brief, exact, show
 from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
 from ldpaudit.registry import constructors, parameters_of
@@ -56,6 +60,27 @@ def answered(ask: Callable[[], Enclosure]) -> Enclosure | None:
     assert time.perf_counter() - start < SECONDS
     assert 0 <= found.low <= found.high
     return found
+
+
+@pytest.mark.parametrize("text", ["1inf", "0inf**-1", "1e40inf96", "(0.70inf9)**6", "2x", ".5e"])
+def test_a_number_and_a_name_with_nothing_between_are_refused_without_a_warning(text: str, recwarn: Any) -> None:
+    with pytest.raises(ValueError, match="needs a number"):
+        parse(text)
+    assert not recwarn
+
+
+def test_a_claim_s_epsilon_has_an_end_that_floats_have_not_reached() -> None:
+    with pytest.raises(ValueError, match=r"needs epsilon <= 1e18, got epsilon=1e\+4000"):
+        Claim("c", Guarantee(Fraction(1)), Fraction(10**4000), Fraction(0), REPLACE_ONE)
+
+
+QUARTERS = Fraction(1, 2), Fraction(1, 4), Fraction(3, 4)
+
+
+def test_a_number_of_values_that_no_float_holds_is_refused() -> None:
+    for make in (lambda: KaryRandomizedResponse(10**308, Fraction(1, 2)), lambda: Rappor(8, 2 * 10**9, *QUARTERS)):
+        with pytest.raises(ValueError, match="needs"):
+            make()
 
 
 def test_a_composition_of_incommensurable_epsilons_is_certified_and_tight() -> None:
