@@ -21,6 +21,7 @@ from random import Random
 from typing import Any
 
 from benchmarks.fuzz_kinds import KINDS, Kind
+from ldpaudit.errors import OUT_OF_MEMORY, in_a_line, of_the_user
 
 MEMORY = 2 << 30
 """Bytes of addresses that the process may have."""
@@ -169,15 +170,13 @@ def _command(arguments: list[str]) -> object:
 
 def _library(function: Any) -> int:
     """A function of the library, whose errors are treated as the command line treats them."""
-    from ldpaudit.errors import of_the_user
-
     try:
         with warnings.catch_warnings():
             function()
     except Exception as error:
         if not of_the_user(error):
             raise
-        sys.stderr.write(f"ldpaudit: {' '.join(str(error).split())}\n")
+        sys.stderr.write(f"ldpaudit: {in_a_line(error)}\n")
         return 2
     return 0
 
@@ -186,6 +185,8 @@ def _read(code: object, said: str) -> Outcome:
     """What an exit code and standard error mean."""
     if "Traceback (most recent call last)" in said:
         return _of_traceback(said)
+    if f"ldpaudit: {OUT_OF_MEMORY}" in said:
+        return Outcome("memory", said[:300])
     lines = said.splitlines()
     if code == 2:
         one = len([line for line in lines if not line.startswith("ldpaudit: ")]) == 0 and lines and lines[-1] != "ldpaudit: "

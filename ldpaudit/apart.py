@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Any
 
-from ldpaudit.errors import ImplementationError, LdpauditError, of_the_user
+from ldpaudit.errors import ImplementationError, LdpauditError, in_a_line, of_the_user
 
 PATIENCE = 1800.0
 """Seconds that a user's code may take for all that is asked of it at once, by default."""
@@ -238,7 +238,7 @@ def _made(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
     try:
         return pickle.dumps(("returned", function(*arguments)))
     except Exception as error:
-        return pickle.dumps(("raised", " ".join(str(error).split()) if of_the_user(error) else _fault(error)))
+        return pickle.dumps(("raised", in_a_line(error) if of_the_user(error) else _fault(error)))
 
 
 def _fault(error: BaseException) -> str:

@@ -121,6 +121,9 @@ class ProofError(LdpauditError):
         super().__init__(f"step {step!r} does not check: {remainder} is left over")
 
 
+OUT_OF_MEMORY = "needs more memory than there is"
+
+
 def of_the_user(error: BaseException) -> bool:
     """Whether an error says what a user did or what the machine lacks: ours, one of Python's that we raised about a value,
     or one of files or memory.
@@ -129,6 +132,14 @@ def of_the_user(error: BaseException) -> bool:
     """
     known = isinstance(error, LdpauditError | ValueError | OSError | MemoryError)
     return known or (isinstance(error, TypeError) and _raised_by_us(error))
+
+
+def in_a_line(error: BaseException) -> str:
+    """What an error says, on one line; of memory that is missing Python says little or nothing."""
+    words = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return f"{OUT_OF_MEMORY}: {words}" if words else OUT_OF_MEMORY
+    return words
 
 
 def _raised_by_us(error: BaseException) -> bool:

@@ -37,7 +37,7 @@ from ldpaudit.commands.ending import (
     supervised,
 )
 from ldpaudit.commands.output import note
-from ldpaudit.errors import Stopped, of_the_user
+from ldpaudit.errors import Stopped, in_a_line, of_the_user
 
 VERBS = (
     certify.certify,
@@ -122,7 +122,7 @@ def run(arguments: list[str]) -> int:
 
 def _explain(error: BaseException | None) -> None:
     if isinstance(error, Exception) and of_the_user(error):
-        _tell(str(error))
+        _tell(in_a_line(error))
     elif isinstance(error, SystemExit | KeyboardInterrupt | GeneratorExit):
         _tell(f"the audited code raised {type(error).__name__}")
     else:

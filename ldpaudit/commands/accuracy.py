@@ -30,22 +30,20 @@ def accuracy(
         raise ValueError(f"accuracy needs 0 < confidence < 1, got {confidence}")
     chosen = settings("accuracy", stem, parameters)
     stated = [(command, x, literature.accuracy(stem, x)) for command, x in chosen]
-    total = sum(len(each) for *_, each in stated)
-    if not total:
+    if not any(each for *_, each in stated):
         raise ValueError(f"accuracy has nothing to measure for {stem} at these parameters: no printed error applies to them")
-    with progress("simulating", total) as advance:
-        found = []
-        for command, x, each in stated:
-            measured = []
+    found = []
+    for command, x, each in stated:
+        measured = []
+        with progress(f"simulating {command}", len(each)) as advance:
             for claim in each:
                 measured.append(literature.measure(x, claim, runs, seed, confidence))
                 advance(claim.where)
-            found.append((command, x, measured))
+        found.append((command, x, measured))
+        if measured and format is Format.text:  # a run that is stopped has said what it knew
+            report.print_measured(command, measured, say)
     if format is Format.json:
         say_json([report.measured_as_data(stem, x, m, command) for command, x, each in found for m in each])
-    for command, _, measured in found if format is Format.text else []:
-        if measured:
-            report.print_measured(command, measured, say)
     failed = [m.claim.where for *_, measured in found for m in measured if m.holds is False]
     news = literature.not_on_record(failed, expect_fails or [])
     for line in news:

@@ -239,6 +239,22 @@ def test_a_claim_that_fails_at_the_examples_is_on_record_and_elsewhere_ends_with
     assert ends(elsewhere, PLACE, "another") == 1
 
 
+def test_a_simulation_that_is_stopped_has_said_what_it_knew(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    measured, once = literature.measure, iter([True])
+
+    def stopped(*given: Any) -> literature.Measured:
+        if not next(once, False):
+            raise KeyboardInterrupt
+        return measured(*given)
+
+    monkeypatch.setattr(literature, "accuracy", lambda stem, setting: (at_most(400.0, 0.1),))
+    monkeypatch.setattr(literature, "simulated", lambda *_: (SMALL, SMALL))
+    monkeypatch.setattr(literature, "measure", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        accuracy("sign_oracle", None, runs=20)
+    assert capsys.readouterr().out.count("HKR12 Theorem 0: over ten values") == 1
+
+
 def test_a_simulated_error_that_fails_ends_with_1_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(literature, "accuracy", lambda stem, setting: (at_most(20.0, 0.1),))
     monkeypatch.setattr(literature, "simulated", lambda *_: (SMALL,))

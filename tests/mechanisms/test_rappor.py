@@ -111,7 +111,7 @@ def test_it_refuses_parameters_outside_their_domain() -> None:
     for wrong in ({"f": Fraction(1)}, {"p": Fraction(3, 4)}, {"reports": 0}, {"hashes": 0}, {"bits": 1}):
         with pytest.raises(ValueError, match="Rappor needs"):
             replace(DEPLOYED[0], **wrong)
-    with pytest.raises(ValueError, match="hashes >= 1"):
+    with pytest.raises(ValueError, match="needs 1 <= hashes <= 1024"):
         PermanentRappor.for_epsilon(1, 8, 0)
     with pytest.raises(ValueError, match="needs 0 < q < 1"):
         Rappor.for_epsilon(9, 8, 1, f=HALF)  # more than the permanent response leaves
