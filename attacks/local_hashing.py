@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.shared.odds import loss_of
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -14,7 +15,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 def attack(m: LocalHashing, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Any two values; a view speaks for the value whose hash alone it names."""
     first, second = 0, m.domain - 1
-    loss = float(np.log(float(m.p / m.lie)))
+    loss = loss_of(m.p / m.lie)
 
     def score(views: Views) -> NDArray[np.float64]:
         for_first: NDArray[np.float64] = m.supports(views, first).astype(np.float64) - m.supports(views, second)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.shared.odds import loss_of
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -14,7 +15,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 def attack(m: KaryRandomizedResponse, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Any two values; a view speaks for the value that it names, and every other view for neither."""
     first, second = 0, m.k - 1
-    loss = float(np.log(float(m.p / m.lie)))
+    loss = loss_of(m.p / m.lie)
 
     def score(views: Views) -> NDArray[np.float64]:
         views = np.asarray(views)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.shared.odds import loss_of
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -14,7 +15,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 def attack(m: SubsetSelection, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Any two values; a subset speaks for the value that it contains, if it contains one of the two only."""
     first, second = 0, m.k - 1
-    loss = float(np.log(float(m.p * (m.k - m.d) / ((1 - m.p) * m.d))))
+    loss = loss_of(m.p * (m.k - m.d) / ((1 - m.p) * m.d))
 
     def score(views: Views) -> NDArray[np.float64]:
         bits = np.asarray(views).astype(np.float64)

@@ -73,7 +73,8 @@ class Grid:
     def start(self) -> Row:
         """max(0, 1 - c), rounded up."""
         losses = np.arange(self.first, self.last + 1) * float(self.step)
-        return np.asarray(np.maximum(0.0, -np.expm1(losses)) * (1 + 1e-14))
+        # Above 0 the value is 0, however large the loss.
+        return np.asarray((0.0 - np.expm1(np.minimum(losses, 0.0))) * (1 + 1e-14))
 
     def apply(self, kernel: Chords, values: Row) -> Row:
         """The profile with one more round in front; at most `ROUNDING` and `UNDERFLOW` too small."""

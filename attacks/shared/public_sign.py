@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.shared.odds import loss_of
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._public_sign import PublicSign
 
@@ -13,7 +14,7 @@ from ldpaudit.mechanisms._public_sign import PublicSign
 def attack(m: PublicSign, event: str) -> Attack:
     """Two values with opposite signs in the user's column; a view speaks for the one whose sign it is."""
     first, second = m.apart
-    loss = float(np.log(float(m.p / (1 - m.p))))
+    loss = loss_of(m.p / (1 - m.p))
 
     def score(views: Views) -> NDArray[np.float64]:
         index, y = np.asarray(views).T

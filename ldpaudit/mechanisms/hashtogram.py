@@ -20,6 +20,7 @@ from ldpaudit.mechanisms._gf2 import BITS, images, independent, span, words
 from ldpaudit.mechanisms._hadamard import transform
 from ldpaudit.mechanisms._parameters import integer, odds, positive, probability
 from ldpaudit.mechanisms._public_sign import PublicSign
+from ldpaudit.number import brief
 from ldpaudit.profile import Number
 
 _CHUNK = 1 << 18
@@ -95,7 +96,9 @@ class Hashtogram(PublicSign):
         Where each group fails a query with probability 1/4, half of these groups do with probability at most `beta`.
         """
         bits = min((max(users, 4) - 1).bit_length() // 2, (domain - 1).bit_length())
-        groups = math.ceil(8 * -math.log(positive("beta", beta)))
+        if (chance := positive("beta", beta)) >= 1:
+            raise ValueError(f"Hashtogram.for_epsilon needs 0 < beta < 1, got beta={brief(beta)}")
+        groups = math.ceil(8 * (math.log(chance.denominator) - math.log(chance.numerator)))
         return cls(users, domain, 1 << bits, max(groups, 1) | 1, odds(epsilon), seed)
 
     @property

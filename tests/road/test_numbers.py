@@ -18,6 +18,7 @@ import ldpaudit as ldp
 from ldpaudit.accountants.limits import calculators
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.positive_part import _enumerated, hardly_ever
+from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.claim import Claim
 from ldpaudit.deployment import loads
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -26,6 +27,7 @@ from ldpaudit.expression import parse
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import classes, stems
 from ldpaudit.mechanisms.geometric import Geometric
+from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import Rappor
@@ -72,6 +74,13 @@ def test_a_number_and_a_name_with_nothing_between_are_refused_without_a_warning(
 def test_a_claim_s_epsilon_has_an_end_that_floats_have_not_reached() -> None:
     with pytest.raises(ValueError, match=r"needs epsilon <= 1e18, got epsilon=1e\+4000"):
         Claim("c", Guarantee(Fraction(1)), Fraction(10**4000), Fraction(0), REPLACE_ONE)
+
+
+def test_a_loss_that_no_float_holds_is_attacked_by_its_logarithm() -> None:
+    m = KaryRandomizedResponse(5, 1 - Fraction(1, 10**400))
+    assert attack_on(m, None, 0.0).score(np.array([0]))[0] == pytest.approx(math.log(4) + 400 * math.log(10), rel=1e-12)
+    with pytest.raises(ValueError, match="needs 0 < beta < 1"):
+        Hashtogram.for_epsilon(1, users=1, domain=8, beta=Fraction(10**4000))
 
 
 QUARTERS = Fraction(1, 2), Fraction(1, 4), Fraction(3, 4)
