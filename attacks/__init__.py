@@ -105,7 +105,7 @@ def audit(
     if isinstance(target, Plan | Mechanism):
         if reading != AS_RETURNED:
             raise ValueError(f"reading is for a callable, and the score of a mechanism is known; got {reading}")
-        asked = _require_shuffled(target, witness, implementation, asked)
+        asked = _drawable(target, witness, implementation, asked)
         return _of_plan(target, neighbours, implementation, witness, asked, execution)
     if witness is not None:
         raise ValueError("a witness is for a shuffled plan, and of a callable nothing is known")
@@ -162,7 +162,7 @@ def recheck(
     from ldpaudit.attacks.games.sources import Planned
 
     asked = Experiment(trials, confidence, delta=delta, epsilon=epsilon)
-    asked = _require_shuffled(target, witness, implementation, asked)
+    asked = _drawable(target, witness, implementation, asked)
     return engine.differences(evidence, Planned(target, neighbours, implementation, delta, witness), asked)
 
 
@@ -180,14 +180,16 @@ def _of_callable(
     return found if reproducible.takes_rng(function) else replace(found, seed=None)
 
 
-def _require_shuffled(
+def _drawable(
     target: Plan | Mechanism, witness: Any, implementation: Any, asked: Experiment
 ) -> Experiment:
-    """With as many views as can be drawn: of a shuffled plan each is as many reports as there are users."""
+    """With as many views as can be drawn: each is as many reports as there are users of a shuffled plan, and runs of one."""
     if witness is not None and not (isinstance(witness, Witness) and witness.plan == target):
         raise ValueError(f"an audit needs a witness of {target!s:.60}, got {witness!s:.60}")
     if not isinstance(target, Shuffle) or target.users == 1:
-        return asked
+        from ldpaudit.attacks.games import plans
+
+        return replace(asked, trials=plans.views_within(target, asked.trials))
     from ldpaudit.attacks.games.shuffled import views_within
 
     return replace(asked, trials=views_within(target, implementation, asked.trials))

@@ -73,7 +73,7 @@ class Config(_Table):
     deployments: list[str] = []
     targets: list[TargetTable] = []
     seed: int = 0
-    trials: int = Field(TRIALS, ge=16)
+    trials: int = Field(TRIALS, ge=16, le=10**9)
     confidence: float = Field(CONFIDENCE, gt=0, lt=1)
     require_decision: bool = Field(False, alias="require-decision")
     baseline: Annotated[str, AfterValidator(_inside)] | None = None

@@ -65,7 +65,8 @@ class MatchedLaws:
     def of(cls, inputs: Sequence[Any], patterns: Mapping[Pattern, Fraction], ratio: Mapping[int, Fraction]) -> MatchedLaws:
         """Of the first inputs of a sequence, as many as the patterns match."""
         size = len(next(iter(patterns)))
-        return cls(tuple(inputs[:size]), patterns, ratio, len(inputs) == size)
+        first = tuple(inputs[: size + 1])  # a range may have more than `len` can say
+        return cls(first[:size], patterns, ratio, len(first) == size)
 
     def bound(self, users: int) -> BlanketBound:
         """What bounds the shuffled plan, in exact rationals."""
@@ -103,7 +104,7 @@ def of_mechanism(m: Mechanism, users: int) -> Bound | None:
     users : int
         n, at least 2.
     """
-    if not isinstance(m.inputs, range) or not 1 < len(m.inputs) <= _MOST_CELLS:
+    if not isinstance(m.inputs, range) or not 1 < m.inputs.stop - m.inputs.start <= _MOST_CELLS:
         return None  # a range is the whole domain; another sequence may only name the inputs that are hardest to hide
     try:
         if m.law(m.inputs[0]).size * len(m.inputs) > _MOST_CELLS:

@@ -10,6 +10,7 @@ from scipy import special
 
 from ldpaudit.attacks.attack import Many
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
+from ldpaudit.attacks.games.few import few_of
 from ldpaudit.attacks.games.two_inputs import BEYOND, Aim, Choice, fits
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
@@ -77,7 +78,7 @@ def choose_subset(many: Many, table: Table, views: int, aim: Aim) -> Choice:
 
 def of_law(m: Mechanism) -> Many | None:
     """Guess the likeliest input of each view; None where the views of the law are not 0, 1, 2, ..., or are too many."""
-    inputs = tuple(m.inputs) if len(m.inputs) <= LARGEST_LAW else ()
+    inputs = tuple(few_of(m.inputs, LARGEST_LAW))
     try:
         laws = [m.law(inputs[0])] if len(inputs) > 2 else []
         if not laws or laws[0].size * len(inputs) > LARGEST_LAW or set(laws[0].views()) != set(range(laws[0].size)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 from itertools import permutations
 from typing import Any, TypeAlias
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.games.few import few_of
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.neighbours import Neighbours
@@ -30,7 +32,7 @@ def attack(m: Mechanism, neighbours: Neighbours, delta: float = 0.0) -> Attack:
     Unsupported
         Where the law is not finite or too long, or there are no two neighbouring inputs.
     """
-    inputs = list(m.inputs) if len(m.inputs) ** 2 <= _MOST_RATIOS else []
+    inputs = few_of(m.inputs, math.isqrt(_MOST_RATIOS))
     pairs = _pairs(inputs, neighbours)
     if not pairs or m.law(pairs[0][0]).size * len(pairs) > _MOST_RATIOS:
         raise Unsupported(m, f"its law is compared on pairs of inputs and views, at least one and at most {_MOST_RATIOS}")

@@ -17,6 +17,10 @@ from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Compose, Plan, Repeat, Run, as_plan
 
+RUNS, RUNS_A_VIEW = 2 * 10**7, 1 << 11
+"""Runs that an audit draws at most, and those of one view, which are drawn by so many calls: 1e6 calls took 20 s."""
+LEAST_VIEWS = 16
+"""An audit of fewer views shows nothing."""
 Implementation = Mechanism | Callable[..., Any] | None
 
 
@@ -39,6 +43,25 @@ def target(
         case Compose(parts):
             return _sum([(target(part, neighbours, implementation, delta), 1) for part in parts])
     raise Unsupported(plan, f"no attack on {type(plan).__name__}: it cannot be sampled")
+
+
+def runs(plan: Plan) -> int:
+    """How often a mechanism is run for one view."""
+    return (plan.times if isinstance(plan, Repeat) else 1) * (sum(map(runs, plan.parts)) if plan.parts else 1)
+
+
+def views_within(plan: Plan | Mechanism, trials: int) -> int:
+    """As many of the views as can be drawn, each run after the other.
+
+    Raises
+    ------
+    Unsupported
+        Where a view takes more runs than can be drawn.
+    """
+    plan = as_plan(plan)
+    if (each := runs(plan)) > RUNS_A_VIEW:
+        raise Unsupported(plan, f"a view is {each} runs, which are drawn one after the other, and {RUNS_A_VIEW} are the most")
+    return min(trials, RUNS // each)
 
 
 def played(m: Mechanism, found: Attack, implementation: Implementation) -> Target:

@@ -31,14 +31,12 @@ from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.mechanism import ENUMERABLE, Mechanism
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Plan, Repeat, Run, Shuffle
+from ldpaudit.plan import Run, Shuffle
 from ldpaudit.profile import DataSet, Witness
 
 REPORTS, REPORTS_ONE_BY_ONE = 2 * 10**7, 2 * 10**6
 """Reports that an audit draws at most, where each of them is drawn, and where code makes one report per call. A million took
 0.1 s from k-ary response, 1.5 s from RAPPOR with 32 bits and 8 s from unary encoding with 100."""
-LEAST_VIEWS = 16
-"""An audit of fewer views shows nothing."""
 EVENT = "{the multiset of all reports, by its likelihood ratio}"
 _NEVER = 1e-200
 """In place of the probability of a report that the others never make: it is user 1's own, and decides the ratio alone."""
@@ -57,18 +55,13 @@ def views_within(plan: Shuffle, implementation: Implementation, trials: int) -> 
     if implementation is None and _tabulated(plan) is not None:
         return trials
     slow = implementation is not None and not isinstance(implementation, Mechanism) and one_by_one(implementation)
-    runs = _runs(plan.plan)
-    size = plan.users * runs
+    runs = plans.runs(plan.plan)
+    trials, size = plans.views_within(plan.plan, trials), plan.users * runs
     # Runs are drawn one after the other, so that calls are many and short.
     most = (REPORTS_ONE_BY_ONE if slow or runs > 1 else REPORTS) // size
-    if most < LEAST_VIEWS:
+    if most < plans.LEAST_VIEWS:
         raise Unsupported(plan, f"a view is {size} reports, each of which is drawn, and 16 views are too many of them")
     return min(trials, most)
-
-
-def _runs(plan: Plan) -> int:
-    """How often a mechanism is run for one user."""
-    return (plan.times if isinstance(plan, Repeat) else 1) * (sum(map(_runs, plan.parts)) if plan.parts else 1)
 
 
 def games(

@@ -12,10 +12,13 @@ from ldpaudit import account, audit
 from ldpaudit.attacks import Execution
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.nuisance import NuisanceTest
+from ldpaudit.attacks.games.plans import views_within
+from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.plan import Compose, Repeat
 from tests.zoo import AT_ONE, BROKEN, Broken, delta_of
 
 REACH = 0.95
@@ -129,3 +132,11 @@ def test_a_checkpoint_needs_a_file_in_a_folder(tmp_path: Path, place: str) -> No
     m = KaryRandomizedResponse.for_epsilon(1, k=2)
     with pytest.raises(ValueError, match="needs a file in a folder that is there"):
         audit(m, epsilon=1, trials=1000, execution=Execution(checkpoint=tmp_path / place))
+
+
+def test_views_of_many_runs_are_as_few_as_can_be_drawn_and_none_of_too_many() -> None:
+    m = KaryRandomizedResponse.for_epsilon(1, k=2)
+    assert [views_within(Repeat(m, times), 10**6) for times in (1, 20, 2000)] == [10**6, 10**6, 10**4]
+    for plan in (Repeat(m, 2049), Repeat(Compose([m, m]), 10**20)):
+        with pytest.raises(Unsupported, match="runs, which are drawn one after the other, and 2048 are the most"):
+            audit(plan, epsilon=1)

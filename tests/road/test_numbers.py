@@ -18,6 +18,8 @@ import ldpaudit as ldp
 from ldpaudit.accountants.limits import calculators
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.positive_part import _enumerated, hardly_ever
+from ldpaudit.attacks.games.few import few_of
+from ldpaudit.attacks.games.k_inputs import of_law
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.claim import Claim
 from ldpaudit.deployment import loads
@@ -81,6 +83,14 @@ def test_a_loss_that_no_float_holds_is_attacked_by_its_logarithm() -> None:
     assert attack_on(m, None, 0.0).score(np.array([0]))[0] == pytest.approx(math.log(4) + 400 * math.log(10), rel=1e-12)
     with pytest.raises(ValueError, match="needs 0 < beta < 1"):
         Hashtogram.for_epsilon(1, users=1, domain=8, beta=Fraction(10**4000))
+
+
+def test_more_values_than_len_can_say_are_too_many_to_look_at_each() -> None:
+    m = KaryRandomizedResponse(2**63, Fraction(1, 2))
+    assert of_law(m) is None
+    assert few_of(m.inputs, 10) == []
+    assert few_of(range(10), 10) == list(range(10))
+    assert ldp.account(Shuffle(m, 20)).epsilon(Fraction(1, 100)).high < math.inf
 
 
 QUARTERS = Fraction(1, 2), Fraction(1, 4), Fraction(3, 4)
