@@ -21,7 +21,7 @@ from ldpaudit.certificate import Certificate, ClaimRecord
 from ldpaudit.certify import CONFIDENCE, TRIALS, claim_seed
 from ldpaudit.deployment import exact_number, sentence_of
 from ldpaudit.enclosure import round_up, show_down
-from ldpaudit.errors import DeploymentError, LdpauditError
+from ldpaudit.errors import DeploymentError, LdpauditError, in_a_line
 from ldpaudit.evidence import Evidence
 from ldpaudit.findings import Finding as Finding
 from ldpaudit.findings import Gate as Gate
@@ -202,7 +202,7 @@ def _deployment(
         certificate = _certificate(crew, asked, config)
     except LdpauditError as error:
         line = error.line if isinstance(error, DeploymentError) else None
-        return [Finding(shown, None, "error", " ".join(str(error).split()), _seen(folder, shown), line, command)]
+        return [Finding(shown, None, "error", in_a_line(error), _seen(folder, shown), line, command)]
     findings = []
     for index, claim in enumerate(certificate.claims):
         line = line_of(certificate.deployment, ["claims", index, "id"])

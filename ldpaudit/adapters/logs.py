@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.errors import DeploymentError, ImplementationError
+from ldpaudit.errors import DeploymentError, ImplementationError, in_a_line
 
 SPREAD = 7
 """Standard deviations of a fair coin's count that are kept in reserve: one audit in 10**11 runs out of reports."""
@@ -174,7 +174,7 @@ def _parquet(file: Path) -> list[dict[str, Any]]:
     except BaseException as error:
         if not (isinstance(error, UNREADABLE) or _is_polars(error)):
             raise
-        raise DeploymentError(f"needs a readable Parquet file: {' '.join(str(error).split())}", str(file)) from None
+        raise DeploymentError(f"needs a readable Parquet file: {in_a_line(error)}", str(file)) from None
     return rows
 
 

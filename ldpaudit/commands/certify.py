@@ -9,10 +9,10 @@ import typer
 
 from ldpaudit.commands.options import Format, FormatOption, NoImportOption, SeedOption
 from ldpaudit.commands.output import console, note, progress, say_json
+from ldpaudit.errors import LdpauditError, in_a_line
 
 if TYPE_CHECKING:
     from ldpaudit.certificate import Certificate
-    from ldpaudit.errors import LdpauditError
 
 
 def certify(
@@ -57,7 +57,7 @@ def certify(
     if certificates:
         _print(certificates, format)
     for error in errors:
-        note(" ".join(str(error).split()))
+        note(in_a_line(error))
     raise typer.Exit(2 if errors else _exit_code(certificates, require_decision))
 
 
