@@ -1,4 +1,7 @@
-"""Linear algebra over GF(2) and public randomness for it: a vector of up to 62 bits is a 64-bit integer."""
+"""Linear algebra over GF(2) and public randomness for it: a vector of up to 64 bits is a 64-bit integer.
+
+Arrays hold vectors as signed integers, of which the one with bit 63 is negative; lists hold them as what they are.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.mechanisms._hadamard import parity
 
 BITS = 62
+"""Most bits of a vector that is a number of a domain whose numbers are added up or compared."""
+WIDE = 64
 """Most bits of a vector."""
 _GOLDEN, _MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _MASK = (1 << 64) - 1
@@ -33,9 +38,16 @@ def _finish(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return z ^ (z >> np.uint64(31))
 
 
+def vectors(values: ArrayLike) -> NDArray[np.int64]:
+    """Numbers below 2**64 as vectors of their bits."""
+    # A list of numbers on both sides of 2**63 would become one of floats.
+    given = values if isinstance(values, np.ndarray) else np.array(values, dtype=np.uint64)
+    return given.astype(np.int64, copy=False)
+
+
 def nonzero(seed: int, index: ArrayLike, bits: int) -> NDArray[np.int64]:
     """Public pseudo-random vectors of `bits` bits, none of them zero, by their index."""
-    return 1 + (words(seed, index) % np.uint64((1 << bits) - 1)).astype(np.int64)
+    return (np.uint64(1) + words(seed, index) % np.uint64((1 << bits) - 1)).astype(np.int64)
 
 
 def independent(seed: int, start: int, count: int, bits: int) -> list[int]:
@@ -46,7 +58,7 @@ def independent(seed: int, start: int, count: int, bits: int) -> list[int]:
     rows: list[int] = []
     reduced: list[int] = []
     while len(rows) < count:
-        row = int(nonzero(seed, start, bits))
+        row = int(nonzero(seed, start, bits)) & _MASK
         start += 1
         if rest := _reduce(row, reduced):
             rows.append(row)
@@ -64,18 +76,36 @@ def _reduce(vector: int, reduced: Iterable[int]) -> int:
 def span(rows: Sequence[int]) -> NDArray[np.int64]:
     """All sums of the rows: entry r is the sum of those whose bits are set in r."""
     sums = np.zeros(1, dtype=np.int64)
-    for row in rows:
+    for row in vectors(rows):
         sums = np.concatenate([sums, sums ^ row])
     return sums
 
 
 def images(rows: Sequence[int], values: ArrayLike) -> NDArray[np.int64]:
     """The matrix of these rows times each value, as one integer: bit t is the product with row t."""
-    vectors = np.asarray(values, dtype=np.int64)
-    result = np.zeros(vectors.shape, dtype=np.int64)
-    for t, row in enumerate(rows):
-        result |= parity(vectors & row).astype(np.int64) << t
+    given = vectors(values)
+    result = np.zeros(given.shape, dtype=np.int64)
+    for t, row in enumerate(vectors(rows)):
+        result |= parity(given & row).astype(np.int64) << t
     return result
+
+
+def combined(rows: Sequence[int], chosen: ArrayLike) -> NDArray[np.int64]:
+    """For each number, the sum of the rows whose bits are set in it: `span`, without its table."""
+    which = vectors(chosen)
+    result = np.zeros(which.shape, dtype=np.int64)
+    for t, row in enumerate(vectors(rows)):
+        result ^= np.where(which >> t & 1, row, 0)
+    return result
+
+
+def rank(rows: Iterable[int]) -> int:
+    """How many of the rows are linearly independent."""
+    reduced: list[int] = []
+    for row in rows:
+        if rest := _reduce(row, reduced):
+            reduced.append(rest)
+    return len(reduced)
 
 
 def solve(rows: Sequence[int], target: Sequence[int], bits: int) -> int | None:

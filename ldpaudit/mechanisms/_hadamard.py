@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_ONES = getattr(np, "bitwise_count", None)
+"""Younger than the oldest numpy that is supported."""
+
 
 def parity(values: ArrayLike) -> NDArray[np.bool_]:
-    """Whether the number of one bits of each nonnegative integer is odd."""
+    """Whether the number of one bits of each integer is odd, of a negative one in two's complement."""
     folded = np.array(values, dtype=np.int64)
-    # numpy.bitwise_count is younger than the oldest numpy that is supported.
+    if _ONES is not None:
+        return np.asarray(_ONES(folded.view(np.uint64)) & 1, dtype=np.bool_)
     for shift in (32, 16, 8, 4, 2, 1):
         folded ^= folded >> shift
     return (folded & 1).astype(np.bool_)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism
+from ldpaudit.mechanisms._gf2 import WIDE, vectors
 from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms._sampling import bernoulli
 
@@ -40,11 +41,11 @@ class PublicSign(Mechanism):
     def apart(self) -> tuple[int, int]:
         """Two values with opposite signs in the viewed user's column: 0, and a power of two; every column has such."""
         column = int(self.columns(np.array([self.index]))[0])
-        return 0, column & -column
+        return 0, (column & -column) % (1 << WIDE)
 
     def signs(self, x: ArrayLike, index: ArrayLike) -> NDArray[np.int64]:
         """Signs, +1 or -1, of values in users' columns, for values and indices that broadcast."""
-        negative = parity(self.columns(index) & np.asarray(x, dtype=np.int64))
+        negative = parity(self.columns(index) & vectors(x))
         return 1 - 2 * negative.astype(np.int64)
 
     def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:

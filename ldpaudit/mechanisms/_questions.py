@@ -1,0 +1,309 @@
+r"""What the heavy-hitter systems of one bit a user share: public questions about a value, answered by randomized signs.
+
+A question maps a value x to a cell, the bits ``<row, x>`` over GF(2) for linearly independent rows; the last question's cell is
+the value itself. Every user has, publicly, a question and a vector r that is not 0, and tells the sign ``(-1)**<r, cell>``.
+That sign is ``(-1)**<s, x>`` where s is the sum of the rows whose bits are set in r, and never 0: whatever is asked, a report
+is one of the sign oracle's.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._gf2 import BITS, WIDE, combined, nonzero, vectors, words
+from ldpaudit.mechanisms._hadamard import parity, transform
+from ldpaudit.mechanisms._parameters import integer, probability
+from ldpaudit.mechanisms._public_sign import PublicSign
+from ldpaudit.mechanisms._sampling import bernoulli
+
+Question: TypeAlias = tuple[int, ...]
+"""Rows of a matrix over GF(2), linearly independent: bit t of a value's cell is its product with row t."""
+
+_BLOCK = 1 << 22
+"""Signs that are computed at a time."""
+_UNIT = 1 << 32
+"""Shares of the users are multiples of 1/_UNIT, up to rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What the users of one question told.
+
+    Parameters
+    ----------
+    question : Question
+        Its rows.
+    columns : ndarray of int64, shape (users,)
+        Each user's public vector r.
+    signs : ndarray, shape (users,)
+        +1 or -1.
+    p : Fraction
+        Probability of the true sign.
+    share : Fraction
+        Probability with which a user is asked this.
+    """
+
+    question: Question
+    columns: NDArray[np.int64]
+    signs: NDArray[np.int64]
+    p: Fraction
+    share: Fraction
+
+    @property
+    def rank(self) -> int:
+        """Bits of a cell."""
+        return len(self.question)
+
+    def counts(self) -> NDArray[np.float64]:
+        """Unbiased counts, among all users, of every cell, shape ``(2**rank,)``: one fast Walsh-Hadamard transform."""
+        return self.unbiased(transform(np.bincount(self.columns, weights=self.signs, minlength=1 << self.rank)))
+
+    def counts_of(self, cells: ArrayLike) -> NDArray[np.float64]:
+        """Unbiased counts of some cells, in time proportional to cells times users."""
+        asked = vectors(cells).ravel()
+        sums = np.zeros(asked.size)
+        for start, stop in _parts(asked.size, max(1, _BLOCK // max(1, len(self.columns)))):
+            negative = parity(asked[start:stop, None] & self.columns)
+            sums[start:stop] = self.signs.sum() - 2 * (negative @ self.signs.astype(np.float64))
+        return self.unbiased(sums)
+
+    def unbiased(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        r"""From :math:`S = \sum_i y_i (-1)^{\langle r_i, cell \rangle}` to counts.
+
+        .. math:: \hat f = \frac{1}{\rho (1+\mu)} \Bigl( \frac{S}{2p-1} + \mu\, m \Bigr), \qquad \mu = \frac{1}{2^{rank} - 1}
+
+        of the m users who answered, a share :math:`\rho` of all: over the vectors that are not 0 the signs of two cells agree on
+        average :math:`-\mu`.
+        """
+        mu = 1 / ((1 << self.rank) - 1)
+        found: NDArray[np.float64] = (sums / float(2 * self.p - 1) + mu * len(self.signs)) / (float(self.share) * (1 + mu))
+        return found
+
+
+class Asked(Mechanism):
+    """Users who are asked public questions; `run` names the values that many hold, with estimated counts."""
+
+    unbiased = False
+
+    users: int
+    domain: int
+    seed: int
+    index: int
+
+    @property
+    def inputs(self) -> range:
+        """The values."""
+        return range(self.domain)
+
+    @property
+    def bits(self) -> int:
+        """Length of a value's vector of bits."""
+        return (self.domain - 1).bit_length()
+
+    @property
+    @abstractmethod
+    def questions(self) -> tuple[Question, ...]:
+        """Those by which values are identified."""
+
+    @property
+    def whole(self) -> Question:
+        """The last question: the value itself."""
+        return tuple(1 << t for t in range(self.bits))
+
+    @abstractmethod
+    def answers(self, views: Views) -> tuple[Answers, ...]:
+        """What was told, question by question, the last one last."""
+
+    @abstractmethod
+    def decode(self, answers: Sequence[Answers], users: int) -> dict[int, float]:
+        """The values that are named, with their estimated counts, by falling count."""
+
+    @abstractmethod
+    def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views of users given by value and index, a row each; the index comes first."""
+
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views of the user `index`, a row each."""
+        self.require_input(x)
+        return self.reports(vectors([x]), np.full(size, self.index), rng)
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Estimated counts of the values that are named, by falling count; `named` has the values too."""
+        return np.array(list(self.named(views).values()), dtype=np.float64)
+
+    def named(self, views: Views) -> dict[int, float]:
+        """The values that are named, with their estimated counts, by falling count."""
+        return self.decode(self.answers(views), len(views))
+
+    def run(self, data: ArrayLike, rng: np.random.Generator) -> Any:
+        """The whole system: users' values to a dict of the values that are named, with estimated counts, by falling count.
+
+        Where among the indices the users stand is drawn first.
+        """
+        return self.named(self.collect(data, rng))
+
+    def collect(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """One view of each user, a row each."""
+        values = self._vectors(data)
+        first = int(rng.integers(self.users))
+        parts = [
+            self.reports(values[start:stop], (first + np.arange(start, stop)) % self.users, rng)
+            for start, stop in _parts(len(values), _BLOCK)
+        ]
+        return np.concatenate(parts)
+
+    def _vectors(self, data: ArrayLike) -> NDArray[np.int64]:
+        """Users' values, checked, as vectors."""
+        name, values = type(self).__name__, data if isinstance(data, np.ndarray) else np.array(data, dtype=np.uint64)
+        if not 1 <= len(values) <= self.users:
+            raise ValueError(f"{name} needs 1 to users={self.users} users, got {len(values)}")
+        low, high = int(values.min()), int(values.max())
+        if low < 0 or high >= self.domain:
+            raise ValueError(f"{name} needs inputs in range({self.domain}), got {low} to {high}")
+        return vectors(values)
+
+    def _check(self) -> None:
+        """Of the constructor."""
+        users = integer(self, "users", 1, 1 << BITS)
+        integer(self, "domain", 2, 1 << WIDE)
+        integer(self, "seed", 0)
+        integer(self, "index", 0, users - 1)
+
+    def _stream(self, which: int) -> int:
+        """The seed of one of four independent kinds of public words: questions, vectors, vectors of the whole, hash functions."""
+        return self.seed << 2 | which
+
+    def _among(self, index: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each user a public number below 2**32, and one of the questions by which values are identified."""
+        drawn = words(self._stream(0), index)
+        question = (drawn >> np.uint64(33)) * np.uint64(len(self.questions)) >> np.uint64(31)
+        return (drawn % np.uint64(_UNIT)).astype(np.int64), question.astype(np.int64)
+
+    def _vector(self, question: Question, index: ArrayLike) -> NDArray[np.int64]:
+        """Users' vectors r, for one question."""
+        return nonzero(self._stream(1), index, len(question))
+
+    def _columns(self, groups: NDArray[np.int64], questions: Sequence[Question], index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Users' vectors s, for questions given by number: what a sign says of the value."""
+        found = np.empty(index.shape, dtype=np.int64)
+        for group, question in enumerate(questions):
+            asked = groups == group
+            found[asked] = combined(question, self._vector(question, index[asked]))
+        return found
+
+
+class PartitionedSign(PublicSign, Asked):
+    """A user answers one question, the last one with probability ``1 - share``. A view is ``(i, y)``."""
+
+    p: Fraction
+    share: Fraction
+
+    def _check(self) -> None:
+        super()._check()
+        probability(self, "p", low=Fraction(1, 2))
+        probability(self, "share")
+
+    def groups(self, index: ArrayLike) -> NDArray[np.int64]:
+        """Users' questions; the last one's number is how many others there are."""
+        drawn, question = self._among(index)
+        return np.where(drawn < round(self.share * _UNIT), question, len(self.questions))
+
+    def columns(self, index: ArrayLike) -> NDArray[np.int64]:
+        """Users' vectors s."""
+        users = np.atleast_1d(np.asarray(index, dtype=np.int64))
+        found = self._columns(self.groups(users), (*self.questions, self.whole), users)
+        return found.reshape(np.shape(index))
+
+    def answers(self, views: Views) -> tuple[Answers, ...]:
+        """What was told, question by question."""
+        index, signs = np.asarray(views).T
+        questions = (*self.questions, self.whole)
+        shares = [self.share / len(self.questions)] * len(self.questions) + [1 - self.share]
+        return tuple(
+            Answers(question, self._vector(question, index[who]), signs[who], self.p, share)
+            for question, share, who in zip(questions, shares, _by(self.groups(index), len(questions)), strict=True)
+        )
+
+
+class SplitSigns(Asked):
+    """A user answers one question with `p`, and the last one with `q`. A view is ``(i, y, y')``."""
+
+    p: Fraction
+    q: Fraction
+
+    def _check(self) -> None:
+        super()._check()
+        probability(self, "p", low=Fraction(1, 2))
+        probability(self, "q", low=Fraction(1, 2))
+
+    def columns(self, index: ArrayLike) -> NDArray[np.int64]:
+        """Users' two vectors s, shape ``(users, 2)``."""
+        users = np.atleast_1d(np.asarray(index, dtype=np.int64))
+        first = self._columns(self._among(users)[1], self.questions, users)
+        found = np.stack([first, nonzero(self._stream(2), users, self.bits)], axis=-1)
+        return found.reshape((*np.shape(index), 2))
+
+    @property
+    def apart(self) -> tuple[int, int]:
+        """Two values with opposite signs in both of the viewed user's columns; every pair of columns has such.
+
+        They differ in one bit that both columns have, or else in one bit of each.
+        """
+        one, other = (int(column) % (1 << WIDE) for column in self.columns(np.array([self.index]))[0])
+        common = one & other
+        difference = common & -common if common else (one & -one) | (other & -other)
+        second = 0 if difference < self.domain else 1 << (self.bits - 1)
+        return second, difference ^ second
+
+    def signs(self, x: ArrayLike, index: ArrayLike) -> NDArray[np.int64]:
+        """Signs of values in users' two columns, shape ``(users, 2)``."""
+        negative = parity(self.columns(index) & vectors(x)[..., None])
+        return 1 - 2 * negative.astype(np.int64)
+
+    def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, 3)``."""
+        truth = self.signs(x, index)
+        coins = np.stack([bernoulli(chance, len(truth), rng) for chance in (self.p, self.q)], axis=-1)
+        told = truth * (2 * coins.astype(np.int64) - 1)
+        return np.concatenate([np.asarray(index, dtype=np.int64)[:, None], told], axis=-1)
+
+    def law(self, x: int) -> Law:
+        """Law on the four pairs of signs of the user `index`."""
+        self.require_input(x)
+        truth = self.signs(vectors([x]), np.array([self.index]))[0].tolist()
+        views = [(self.index, *signs) for signs in product((1, -1), repeat=2)]
+
+        def probability_of(view: Any) -> Fraction:
+            chances = zip((self.p, self.q), truth, tuple(view)[1:], strict=True)
+            first, second = (chance if right == told else 1 - chance for chance, right, told in chances)
+            return first * second
+
+        return Law(probability_of, lambda: views, 4)
+
+    def answers(self, views: Views) -> tuple[Answers, ...]:
+        """What was told, question by question; everybody answers the last one."""
+        index, first, second = np.asarray(views).T
+        share = Fraction(1, len(self.questions))
+        parts = zip(self.questions, _by(self._among(index)[1], len(self.questions)), strict=True)
+        asked = [Answers(q, self._vector(q, index[who]), first[who], self.p, share) for q, who in parts]
+        whole = Answers(self.whole, nonzero(self._stream(2), index, self.bits), second, self.q, Fraction(1))
+        return *asked, whole
+
+
+def _by(groups: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+    """The users of each group."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(groups, minlength=count))[:-1])
+
+
+def _parts(size: int, step: int) -> Iterator[tuple[int, int]]:
+    return ((start, min(start + step, size)) for start in range(0, size, step))
