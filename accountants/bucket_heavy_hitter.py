@@ -7,6 +7,7 @@ from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.number import brief
 from ldpaudit.profile import PrivacyProfile
 
 
@@ -37,7 +38,7 @@ def profile(m: BucketHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> Priva
         In nats. Rigour EXACT where ``domain <= 2**22``, else INTERVAL.
     """
     *_, weight, known = m.apart(present=neighbours == ADD_REMOVE)
-    source = f"{{}} Laplace coordinates shifted by 1/{float(m.scale):.6g} scales each"
+    source = f"{{}} Laplace coordinates shifted by 1/{brief(m.scale)} scales each"
     if known:
         return LaplaceCoordinates(weight, 1 / m.scale, source.format(weight))
     return Bracket(

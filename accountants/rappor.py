@@ -15,6 +15,9 @@ from ldpaudit.profile import PrivacyProfile
 _THIRD_VALUES = 64
 """Values among which one with few bits in common is looked for; two random signatures of a filter have nearly none."""
 
+_SHOWN = 4
+"""Differences of signatures that a source lists."""
+
 
 def profile(m: Rappor | PermanentRappor, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     r"""Profile of one or more reports of RAPPOR, or of the permanent response that all reports ever show.
@@ -49,8 +52,9 @@ def profile(m: Rappor | PermanentRappor, neighbours: Neighbours = REPLACE_ONE) -
 
     def over(differences: set[Difference]) -> PrivacyProfile:
         pairs = ([(ones, a), (zeros, b)] for a, b in differences)
-        source = " or ".join(f"{a} bits that only x sets and {b} that only x' sets" for a, b in sorted(differences))
-        return product_profile(pairs, f"RAPPOR: {source}")
+        first, *others = (f"{a} bits that only x sets and {b} that only x' sets" for a, b in sorted(differences))
+        shown = [first, *others] if len(others) < _SHOWN else [first, "...", others[-1]]
+        return product_profile(pairs, f"RAPPOR: {' or '.join(shown)}")
 
     attained, possible = set(m.differences), largest_differences(m.bits, m.hashes)
     if attained == possible or m.domain <= SEARCHED:

@@ -106,7 +106,8 @@ def _remove(container: Any, key: Any, rng: Random) -> None:
 def _rename(container: Any, key: Any, rng: Random) -> None:
     value = container.pop(key)
     if isinstance(container, dict):
-        container[rng.choice((*TEXTS, key + "x", key.upper(), key.replace("_", "-")))] = value
+        name = str(key)  # a tree that was changed before may have numbers for keys
+        container[rng.choice((*TEXTS, f"{name}x", name.upper(), name.replace("_", "-")))] = value
 
 
 def _add(container: Any, key: Any, rng: Random) -> None:

@@ -155,7 +155,7 @@ def outcome(kind: Kind, data: bytes, folder: Path, guard: Guard) -> Outcome:
         sys.modules.pop("fuzzed_target", None)
         for thread in set(threading.enumerate()) - threads:
             thread.join(1)
-    return _escape(guard) or _read(code, stderr.getvalue())
+    return _escape(guard) or _read(code, stderr.getvalue(), stdout.getvalue())
 
 
 def _escape(guard: Guard) -> Outcome | None:
@@ -181,8 +181,8 @@ def _library(function: Any) -> int:
     return 0
 
 
-def _read(code: object, said: str) -> Outcome:
-    """What an exit code and standard error mean."""
+def _read(code: object, said: str, printed: str = "") -> Outcome:
+    """What an exit code and standard error mean; what a gate could not check is printed among its findings."""
     if "Traceback (most recent call last)" in said:
         return _of_traceback(said)
     if f"ldpaudit: {OUT_OF_MEMORY}" in said:
@@ -190,7 +190,8 @@ def _read(code: object, said: str) -> Outcome:
     lines = said.splitlines()
     if code == 2:
         one = len([line for line in lines if not line.startswith("ldpaudit: ")]) == 0 and lines and lines[-1] != "ldpaudit: "
-        return Outcome("rejected") if one or _USAGE.match(said) else Outcome("odd", f"exit 2 says {said[:300]!r}")
+        found = (not said and printed.startswith("ERROR ")) or "\nERROR " in printed
+        return Outcome("rejected") if one or found or _USAGE.match(said) else Outcome("odd", f"exit 2 says {said[:300]!r}")
     if code not in (0, 1, 3, None):
         return Outcome("odd", f"exit {code!r}")
     strange = [line for line in lines if not line.startswith("ldpaudit: ")]

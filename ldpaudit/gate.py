@@ -62,7 +62,7 @@ class TargetTable(_Table):
 
 def _inside(path: str) -> str:
     """A configuration may come with a change that nobody has read: what it has written stays in its own folder."""
-    if Path(path).is_absolute() or ".." in Path(path).parts:
+    if not Path(path).name or Path(path).is_absolute() or ".." in Path(path).parts:
         raise ValueError(f"needs a file inside the configuration's folder, got {path!r:.60} (`--baseline FILE` takes any)")
     return path
 

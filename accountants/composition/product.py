@@ -16,7 +16,7 @@ from fractions import Fraction
 from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.distribution import Groups
-from ldpaudit.accountants.pld.exact import ExactPLD, ProductPair, product
+from ldpaudit.accountants.pld.exact import ExactPLD, LawPair, ProductPair, product
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import LargestProfile
 from ldpaudit.enclosure import Enclosure
@@ -75,19 +75,24 @@ def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile
         In nats. EXACT where every pair has at most 16,384 joint likelihood ratios; else as rigorous as
         `ProductProfile`.
     """
-    pairs = list(pairs)
-    sizes = [math.prod(math.comb(n + len(part) - 1, n) for part, n in pair) for pair in pairs]
+    laws = dict.fromkeys(map(_groups, pairs))  # pairs of inputs whose parts are alike cost the same
+    sizes = [math.prod(math.comb(n + len(law.atoms), n) for law, n in pair) for pair in laws]
     if max(sizes) <= LIMIT:
-        return FiniteProfile(tuple(ExactPLD.of(product(pair)) for pair in pairs), source)
-    return ProductProfile(tuple(dict.fromkeys(map(_groups, pairs))), source)
+        return FiniteProfile(tuple(ExactPLD.of(product([(_atoms(law), n) for law, n in pair])) for pair in laws), source)
+    return ProductProfile(tuple(laws), source)
 
 
-def _groups(pair: ProductPair) -> Groups:
+def _groups(pair: ProductPair) -> tuple[tuple[ExactPLD, int], ...]:
     counts: dict[ExactPLD, int] = {}
     for part, times in pair:
         law = ExactPLD.of(part)
         counts[law] = counts.get(law, 0) + times
-    return tuple((law, times) for law, times in counts.items() if times)
+    return tuple(sorted(((law, times) for law, times in counts.items() if times), key=lambda each: each[0].atoms))
+
+
+def _atoms(law: ExactPLD) -> LawPair:
+    shown = [(mass, mass / ratio) for ratio, mass in law.atoms]
+    return [*shown, (law.infinite, Fraction(0))] if law.infinite else shown
 
 
 def exact_reports(*probabilities: Fraction) -> int:

@@ -11,6 +11,7 @@ directions.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -227,8 +228,19 @@ def product(pair: ProductPair) -> list[Atom]:
     """Atoms of the whole view; equal likelihood ratios are merged."""
     atoms: list[Atom] = [(Fraction(1), Fraction(1))]
     for part, times in pair:
-        for _ in range(times):
-            atoms = _times(atoms, part)
+        atoms = _times(atoms, _equal_parts(part, times))
+    return atoms
+
+
+def _equal_parts(part: LawPair, times: int) -> LawPair:
+    """Atoms of some independent equal parts; of parts with two values by how many show the first."""
+    if len(part) == 2:
+        (p, q), (p2, q2) = part
+        ways = ((math.comb(times, k), k, times - k) for k in range(times + 1))
+        return [(way * p**k * p2**rest, way * q**k * q2**rest) for way, k, rest in ways]
+    atoms: list[Atom] = [(Fraction(1), Fraction(1))]
+    for _ in range(times):
+        atoms = _times(atoms, part)
     return atoms
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from typing import TypeAlias
 
 from ldpaudit.accountants.shuffling.blanket import Blanket
@@ -21,6 +22,9 @@ BitLaw: TypeAlias = Sequence[Fraction]
 """Probability of each symbol that a bit may show."""
 Group: TypeAlias = tuple[int, tuple[int, int, int]]
 """A number of bits, and whether user 1's first value, their second value, and the other users' value set them."""
+
+Cells: TypeAlias = dict[tuple[Fraction, Fraction], tuple[Fraction, Fraction, Fraction]]
+"""By the ratios of the laws of user 1's values to the others', the probabilities of the messages so far."""
 
 MOST_CELLS = 300
 """Kinds of messages; one of 36 kinds took 0.16 s to evaluate, so that one of 300 takes a second and more."""
@@ -38,20 +42,27 @@ def blanket(groups: Sequence[Group], laws: tuple[BitLaw, BitLaw], share: Fractio
     share : Fraction
         Part of the other users' law that is known.
     """
-    cells: dict[tuple[Fraction, Fraction], tuple[Fraction, Fraction, Fraction]]
-    cells = {(Fraction(1), Fraction(1)): (Fraction(1), Fraction(1), share)}
-    for count, (first, second, other) in groups:
+    cells = _start(share)
+    for count, kind in groups:
         for _ in range(count):
-            grown: dict[tuple[Fraction, Fraction], tuple[Fraction, Fraction, Fraction]] = {}
-            for (ratio1, ratio2), (r1, r2, b) in cells.items():
-                for p1, p2, pb in zip(laws[first], laws[second], laws[other], strict=True):
-                    key = ratio1 * p1 / pb, ratio2 * p2 / pb
-                    a1, a2, c = grown.get(key, (0, 0, 0))
-                    grown[key] = a1 + r1 * p1, a2 + r2 * p2, c + b * pb
-            cells = grown
-            if len(cells) > MOST_CELLS:
-                return None
-    return Blanket.of(cells.values())
+            cells = cells and _grown(cells, kind, laws)
+    return Blanket.of(cells.values()) if cells else None
+
+
+def _start(share: Fraction) -> Cells | None:
+    return {(Fraction(1), Fraction(1)): (Fraction(1), Fraction(1), share)}
+
+
+def _grown(cells: Cells, kind: tuple[int, int, int], laws: tuple[BitLaw, BitLaw]) -> Cells | None:
+    """One bit more; None where there are more than 300 kinds of messages."""
+    first, second, other = kind
+    grown: Cells = {}
+    for (ratio1, ratio2), (r1, r2, b) in cells.items():
+        for p1, p2, pb in zip(laws[first], laws[second], laws[other], strict=True):
+            key = ratio1 * p1 / pb, ratio2 * p2 / pb
+            a1, a2, c = grown.get(key, (0, 0, 0))
+            grown[key] = a1 + r1 * p1, a2 + r2 * p2, c + b * pb
+    return grown if len(grown) <= MOST_CELLS else None
 
 
 def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Blanket, ...] | None:
@@ -67,16 +78,29 @@ def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Blank
         Of an unset bit, and of a set one.
     """
     share = min(one / zero for zero, one in zip(*laws, strict=True)) ** hashes
+
+    @cache
+    def cells(first: int, second: int, both: int) -> Cells | None:
+        """With so many bits that only one of two signatures sets, or both."""
+        if not first + second + both:
+            return _start(share)
+        if both:
+            before, kind = cells(first, second, both - 1), (1, 1, 0)
+        elif second:
+            before, kind = cells(first, second - 1, 0), (0, 1, 0)
+        else:
+            before, kind = cells(first - 1, 0, 0), (1, 0, 0)
+        return before and _grown(before, kind, laws)
+
     sizes = range(1, hashes + 1)
     overlaps = ((s1, s2, both) for s1 in sizes for s2 in sizes for both in range(min(s1, s2) + 1))
     found = []
     for s1, s2, both in overlaps:
         if s1 + s2 - both <= bits and (s1, s2) != (both, both):
-            groups = [(s1 - both, (1, 0, 0)), (s2 - both, (0, 1, 0)), (both, (1, 1, 0))]
-            each = blanket(groups, laws, share)
+            each = cells(s1 - both, s2 - both, both)
             if each is None:
                 return None
-            found.append(each)
+            found.append(Blanket.of(each.values()))
     return tuple(found)
 
 

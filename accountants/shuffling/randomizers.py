@@ -14,6 +14,7 @@ blankets one of which is part of the other, the larger one gives the smaller bou
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -132,10 +133,13 @@ def of_law(laws: Laws, users: int) -> Bound | None:
         return binary
     views = list(next(iter(laws.values())))
     below = [min(law[y] for law in laws.values()) for y in views]
+    # A law has few different probabilities: views are sorted by small numbers, and added up as rationals once.
+    number = {p: i for i, p in enumerate(dict.fromkeys(p for law in laws.values() for p in law.values()))}
+    chances, coded = list(number), {x: [number[law[y]] for y in views] for x, law in laws.items()}
 
     def blanket(pair: tuple[Any, Any], others: Iterable[Fraction]) -> Blanket:
-        first, second = laws[pair[0]], laws[pair[1]]
-        return Blanket.of((first[y], second[y], b) for y, b in zip(views, others, strict=True))
+        alike = Counter(zip(coded[pair[0]], coded[pair[1]], map(number.__getitem__, others), strict=True))
+        return Blanket.of((c * chances[i], c * chances[j], c * chances[k]) for (i, j, k), c in alike.items())
 
     pairs: dict[Blanket, tuple[Any, Any]] = {}
     for pair in permutations(laws, 2):

@@ -279,6 +279,17 @@ def _bets(job: Job, game: Game, choice: Choice, seen: int) -> tuple[float, ...]:
     return (expected, *bets) if choice.believed and expected > 0 else bets
 
 
+def may_be_bet(tuning: tuple[float, ...], directions: int, inputs: int, asked: Experiment) -> bool:
+    """Whether a sequential audit of this claim could have chosen these bets for a rule of so many directions."""
+    if not directions:
+        return not tuning
+    if asked.delta:
+        return not tuning or (len(tuning) == 1 and 0 < tuning[0] <= MOST_STAKED * (inputs - 1))
+    multiple = () if asked.epsilon is None else multiples(asked.epsilon)
+    first = tuning[: len(tuning) - len(multiple)]
+    return tuning == (*first, *multiple) and (not first or (len(first) == 1 and 0 < first[0] <= CERTAIN))
+
+
 def _stakes(choice: Choice, share: float, odds: float) -> tuple[float, ...]:
     """The stake under which the e-process grows fastest; none where it does not grow. Source: Kelly 1956."""
     stakes = np.geomspace(1e-4, MOST_STAKED, 200) / (odds + share)

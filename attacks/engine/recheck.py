@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldpaudit.attacks.bounds.level import bound_of, detectable_of, p_value_of, refutes
-from ldpaudit.attacks.engine.play import CERTAIN, FINAL, MOST_STAKED, multiples, surely_above, uncounted
+from ldpaudit.attacks.engine.play import FINAL, may_be_bet, surely_above, uncounted
 from ldpaudit.attacks.engine.run import seen_once
 from ldpaudit.attacks.games.game import Game
 from ldpaudit.attacks.games.sources import Planned, games
@@ -75,18 +75,8 @@ def _not_sequential(e: Evidence, played: tuple[Game, ...], asked: Experiment) ->
     chosen_from = uncounted(asked, len(played)) * len(played)
     if e.measured + chosen_from > e.trials:
         yield f"measured <= trials - {chosen_from}, from which the first rule was chosen, got measured={e.measured}"
-    if not _may_be_bet(e, asked):
+    if not may_be_bet(e.tuning, 0 if e.mode is Mode.FIXED else e.directions, e.inputs, asked):
         yield f"what an audit of this claim bets on, got tuning={e.tuning}"
-
-
-def _may_be_bet(e: Evidence, asked: Experiment) -> bool:
-    if e.mode is Mode.FIXED or not e.directions:
-        return e.tuning == ()
-    if asked.delta:
-        return not e.tuning or (len(e.tuning) == 1 and 0 < e.tuning[0] <= MOST_STAKED * (e.inputs - 1))
-    multiple = multiples(asked.epsilon or 0.0)
-    first = e.tuning[: len(e.tuning) - len(multiple)]
-    return e.tuning == (*first, *multiple) and (not first or (len(first) == 1 and 0 < first[0] <= CERTAIN))
 
 
 def _of_no_game(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:

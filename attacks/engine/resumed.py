@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from ldpaudit.attacks.bounds.counts import Counts
-from ldpaudit.attacks.engine.play import Job, first_views, last_learning, unit_sizes
+from ldpaudit.attacks.engine.play import Job, first_views, last_learning, may_be_bet, unit_sizes
 from ldpaudit.attacks.engine.work import State
 from ldpaudit.attacks.games.game import TwoInputs
 from ldpaudit.attacks.games.k_inputs import SubsetRule
@@ -27,8 +27,10 @@ def problem(job: Job, state: State) -> str | None:
         return f"a game below {len(played)}, got {state.game}"
     if (wrong := _rule_problem(job, state)) or (wrong := _counts_problem(job, state)):
         return wrong
-    if job.experiment.mode is Mode.FIXED and state.tuning:
-        return f"no bets in an audit of a fixed sample, got {len(state.tuning)}"
+    if job.experiment.mode is Mode.FIXED:
+        return f"no bets in an audit of a fixed sample, got {len(state.tuning)}" if state.tuning else None
+    if not may_be_bet(state.tuning, state.directions, played[state.game].inputs, job.experiment):
+        return f"what an audit of this claim bets on, got {state.tuning!s:.60}"
     return None
 
 

@@ -45,13 +45,15 @@ def account(
     """Certified epsilon or delta of a mechanism, shuffled, subsampled and repeated as asked, in this order."""
     import ldpaudit
     from ldpaudit.expression import parse
+    from ldpaudit.profile import require_delta, require_epsilon
 
     if compare and epsilon is not None:
         raise ValueError("account --compare needs --delta alone: published bounds are compared by their epsilon")
     plan = deployed(mechanism, parameters or [], shuffle, subsample, repeat)
     relation = None if neighbours is None else ldpaudit.Neighbours(neighbours)
-    profile = ldpaudit.account(plan, relation)
     asked, given = ("epsilon", parse(delta or "0")) if epsilon is None else ("delta", parse(epsilon))
+    (require_delta if epsilon is None else require_epsilon)(given)
+    profile = ldpaudit.account(plan, relation)
     answer = profile.epsilon(given) if epsilon is None else profile.delta(given)
     claimed = None if epsilon is None or delta is None else parse(delta)
     if plot is not None:

@@ -415,7 +415,8 @@ HOSTILE: list[tuple[str, Any]] = [
     ("rule", {}), ("rule", {"at": [0, 0]}), ("rule", {"at": [-1]}), ("rule", {"at": [1000]}),
     ("rule", {"upper": "nan", "lower": "0"}), ("rule", {"upper": "x", "lower": "0"}), ("rule", {"upper": "0", "lower": "1"}),
     ("rule", DELETED), ("rule", 3),
-    ("tuning", [-1.0]), ("tuning", ["1"]), ("tuning", 3), ("tuning", DELETED), ("more", 1),
+    ("tuning", [-1.0]), ("tuning", [1.05, 1.0, 1.2, 1.5, 1e308]),
+    ("tuning", ["1"]), ("tuning", 3), ("tuning", DELETED), ("more", 1),
     ("units", lambda n: n - 1), ("drawn", lambda n: n - 1), ("counts.trials", lambda n: n - 1), ("since.trials", lambda n: n + 1),
 ]  # fmt: skip
 

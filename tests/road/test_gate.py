@@ -106,6 +106,7 @@ def test_a_tool_that_is_no_table_is_an_error(tmp_path: Path, text: str) -> None:
      ("deployments = ['']", "needs relative patterns, got ''"), (f"deployments = ['{'d(' * 500}']", "needs relative patterns"),
      ("deployments = ['a.toml']\nbaseline = '../b.json'", "needs a file inside the configuration's folder, got '../b.json'"),
      ("deployments = ['a.toml']\nbaseline = '/tmp/b.json'", "needs a file inside the configuration's folder"),
+     ("deployments = ['a.toml']\nbaseline = ''", "needs a file inside the configuration's folder, got ''"),
       ("x = " + "[" * 3000 + "]" * 3000, "at most 64 tables"),
      (TWICE, "needs targets with ids of their own, got 'a' twice"), (TWICE.replace("'a'", "'../a'"), "got '../a'"),
      (TWICE.replace("'1'", "'1e400'"), "above 1e308"), ("targets = [{id = 'a'}]", "callable: is required")],

@@ -28,11 +28,12 @@ from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.expression import parse
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import classes, stems
+from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.geometric import Geometric
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.rappor import Rappor
+from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.number import brief, exact, show
 from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
@@ -140,6 +141,18 @@ def test_every_plan_answers_at_every_epsilon_and_delta(plan: Plan) -> None:
     for several in (deltas, epsilons[:-1]):
         found = [each for each in several if each is not None]
         assert all(one.high >= other.low for one, other in pairwise(found)), "they do not increase"
+
+
+def test_pairs_of_inputs_whose_parts_are_alike_are_multiplied_out_once() -> None:
+    # 99 ways in which two signatures may fill the filter, all of 100 equal coins.
+    found = ldp.account(PermanentRappor.for_epsilon(2, bits=100, hashes=100)).epsilon(0)
+    assert found.high == 1.0
+
+
+def test_a_scale_that_no_float_holds_is_named_and_costs_nothing() -> None:
+    found = ldp.account(BucketHeavyHitter(4, 8, 100, Fraction(10) ** 400)).epsilon(0)
+    assert found.low == 0.0
+    assert "e+400" in found.source
 
 
 def test_laplace_noise_beyond_the_floats_exponentials_is_exact() -> None:
