@@ -19,11 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._deviation import Chance
 from ldpaudit.mechanisms._gf2 import BITS, WIDE, combined, nonzero, vectors, words
 from ldpaudit.mechanisms._hadamard import parity, transform
-from ldpaudit.mechanisms._parameters import integer, probability
+from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
 from ldpaudit.mechanisms._public_sign import PublicSign
 from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.number import brief
+from ldpaudit.profile import Number
 
 Question: TypeAlias = tuple[int, ...]
 """Rows of a matrix over GF(2), linearly independent: bit t of a value's cell is its product with row t."""
@@ -119,6 +122,11 @@ class Asked(Mechanism):
         """The last question: the value itself."""
         return tuple(1 << t for t in range(self.bits))
 
+    @property
+    @abstractmethod
+    def chances(self) -> tuple[Chance, Chance]:
+        """Of each question by which values are identified, and of the last one."""
+
     @abstractmethod
     def answers(self, views: Views) -> tuple[Answers, ...]:
         """What was told, question by question, the last one last."""
@@ -143,6 +151,12 @@ class Asked(Mechanism):
     def named(self, views: Views) -> dict[int, float]:
         """The values that are named, with their estimated counts, by falling count."""
         return self.decode(self.answers(views), len(views))
+
+    def counted(self, whole: Answers, candidates: ArrayLike, least: float) -> dict[int, float]:
+        """Those of the candidates that are values and that the last question counts at least so often, by falling count."""
+        values = [x for x in sorted({int(v) % (1 << WIDE) for v in vectors(candidates)}) if x < self.domain]
+        counts = zip(values, whole.counts_of(values).tolist(), strict=True)
+        return dict(sorted((pair for pair in counts if pair[1] >= least), key=lambda pair: -pair[1]))
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> Any:
         """The whole system: users' values to a dict of the values that are named, with estimated counts, by falling count.
@@ -212,6 +226,11 @@ class PartitionedSign(PublicSign, Asked):
         probability(self, "p", low=Fraction(1, 2))
         probability(self, "share")
 
+    @property
+    def chances(self) -> tuple[Chance, Chance]:
+        """Of each question by which values are identified, and of the last one."""
+        return Chance(self.p, self.share / len(self.questions)), Chance(self.p, 1 - self.share)
+
     def groups(self, index: ArrayLike) -> NDArray[np.int64]:
         """Users' questions; the last one's number is how many others there are."""
         drawn, question = self._among(index)
@@ -227,10 +246,11 @@ class PartitionedSign(PublicSign, Asked):
         """What was told, question by question."""
         index, signs = np.asarray(views).T
         questions = (*self.questions, self.whole)
-        shares = [self.share / len(self.questions)] * len(self.questions) + [1 - self.share]
+        first, last = self.chances
+        chances = [first] * len(self.questions) + [last]
         return tuple(
-            Answers(question, self._vector(question, index[who]), signs[who], self.p, share)
-            for question, share, who in zip(questions, shares, _by(self.groups(index), len(questions)), strict=True)
+            Answers(question, self._vector(question, index[who]), signs[who], *chance)
+            for question, chance, who in zip(questions, chances, _by(self.groups(index), len(questions)), strict=True)
         )
 
 
@@ -244,6 +264,11 @@ class SplitSigns(Asked):
         super()._check()
         probability(self, "p", low=Fraction(1, 2))
         probability(self, "q", low=Fraction(1, 2))
+
+    @property
+    def chances(self) -> tuple[Chance, Chance]:
+        """Of each question by which values are identified, and of the last one, which everybody answers."""
+        return Chance(self.p, Fraction(1, len(self.questions))), Chance(self.q, Fraction(1))
 
     def columns(self, index: ArrayLike) -> NDArray[np.int64]:
         """Users' two vectors s, shape ``(users, 2)``."""
@@ -292,11 +317,17 @@ class SplitSigns(Asked):
     def answers(self, views: Views) -> tuple[Answers, ...]:
         """What was told, question by question; everybody answers the last one."""
         index, first, second = np.asarray(views).T
-        share = Fraction(1, len(self.questions))
+        one, last = self.chances
         parts = zip(self.questions, _by(self._among(index)[1], len(self.questions)), strict=True)
-        asked = [Answers(q, self._vector(q, index[who]), first[who], self.p, share) for q, who in parts]
-        whole = Answers(self.whole, nonzero(self._stream(2), index, self.bits), second, self.q, Fraction(1))
-        return *asked, whole
+        asked = [Answers(q, self._vector(q, index[who]), first[who], *one) for q, who in parts]
+        return *asked, Answers(self.whole, nonzero(self._stream(2), index, self.bits), second, *last)
+
+
+def divided(epsilon: Number, share: Number) -> tuple[Fraction, Fraction]:
+    """Probabilities of the true sign of two questions, by a share of epsilon and the rest of it, both rounded down."""
+    if not 0 < (first := exact(share)) < 1:
+        raise ValueError(f"epsilon is divided by 0 < share < 1, got share={brief(share)}")
+    return odds(epsilon, scale=first), odds(epsilon, scale=1 - first)
 
 
 def _by(groups: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:

@@ -1,0 +1,76 @@
+"""What Bitstogram costs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ldpaudit.accountants.composition.product import product_profile
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
+from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.profile import PrivacyProfile
+
+
+def profile(m: Bitstogram | SplitBitstogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    """Profile of one sign a user, or of two: see `one_sign` and `two_signs`."""
+    return two_signs(m) if isinstance(m, SplitBitstogram) else one_sign(m)
+
+
+def one_sign(m: Bitstogram) -> PrivacyProfile:
+    r"""Exact profile of one user's report to Bitstogram; what the user is asked, and the user's vector, are known.
+
+    .. math:: \delta(\varepsilon) = \bigl(p - e^\varepsilon (1-p)\bigr)_+, \qquad
+              \varepsilon(0) = \log \frac{p}{1-p}
+
+    The same for every user and every question: what is asked are independent bits of the value, and the user's vector is not 0,
+    so that the sign is that of :math:`\langle s, x \rangle` with s not 0, and one of the values 1, 2, 4, ... has the
+    opposite sign of 0. Tight: attained on {y is the sign of x} by these two. Source: Bassily, Nissim, Stemmer, Thakurta
+    2017, whose users answer several questions. Proof: proofs/bitstogram.py.
+
+    Parameters
+    ----------
+    m : Bitstogram
+        ``1/2 < p < 1``, as its constructor ensures.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. Rigour EXACT at every epsilon.
+    """
+    atoms = [(m.p, 1 - m.p), (1 - m.p, m.p)]
+    return FiniteProfile(both_directions(atoms), "Bitstogram: log(p/(1-p)), attained at y = the sign of x")
+
+
+def two_signs(m: SplitBitstogram) -> PrivacyProfile:
+    r"""Exact profile of one user's two signs, of cell and whole value: the composition of two coins.
+
+    .. math:: \varepsilon(0) = \log \frac{p}{1-p} + \log \frac{q}{1-q}
+
+    Two values whose signs differ in both columns are the worst pair: one that agrees in a sign shows the other one only.
+    Every two columns that are not 0 have such a pair. Tight: attained where both signs are those of x. Source: Bassily,
+    Nissim, Stemmer, Thakurta 2017. Proof: proofs/bitstogram.py.
+
+    Parameters
+    ----------
+    m : SplitBitstogram
+        ``1/2 < p < 1`` and ``1/2 < q < 1``, as its constructor ensures.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. Rigour EXACT at every epsilon.
+    """
+    coins = [([(p, 1 - p), (1 - p, p)], 1) for p in (m.p, m.q)]
+    # Telling the opposite of both signs maps one order of the pair onto the other.
+    return product_profile([coins], "Bitstogram: log(p/(1-p)) + log(q/(1-q)), attained at the signs of x")
+
+
+def shuffled(m: Bitstogram | SplitBitstogram, users: int) -> Bound | None:
+    """Binary randomized response of one sign, in one public column; of two signs only epsilon0 is used."""
+    if isinstance(m, SplitBitstogram):
+        return None
+    first, second = m.apart
+    sign = int(m.signs(first, np.array([m.index]))[0])
+    return BinaryBound(m.p, users, (first, second), str((m.index, sign)))

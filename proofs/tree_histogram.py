@@ -1,0 +1,89 @@
+"""Theorem: TreeHist is epsilon-LDP exactly for epsilon >= log(p/(1-p)), with two signs for log(p/(1-p)) + log(q/(1-q)).
+
+What a user is asked are independent bits of her value, and her public vector r is not 0: the sign (-1)^<r, cell> is
+(-1)^<s, x> with s not 0, so that all is as for the sign oracle. The lemmas are about the server's counts, on which privacy
+does not depend.
+"""
+
+from __future__ import annotations
+
+from sympy import Expr
+
+from ldpaudit.proofs._kernel import Lemma, Theorem
+
+_COLUMN = "the rows of every question are independent and r is not 0, so the sign is (-1)^<s, x> with s not 0"
+
+
+def prove() -> tuple[Lemma, ...]:
+    """Check the theorems, and what the server's constants rest on.
+
+    Raises
+    ------
+    ProofError
+        Naming the step, were one false.
+    """
+    return _one_sign(), _two_signs(), _terms(), _levels()
+
+
+def _one_sign() -> Theorem:
+    t = Theorem(mechanism="TreeHistogram", sentence="TreeHist, one sign a user,")
+    t.assume(f"{_COLUMN}; with its bit j set, 0 and 2^j have opposite signs")
+    (excess,), p_field = t.positive("excess"), t.parameter("p")
+    p = (1 + excess) / (2 + excess)
+    t.parametrize({"p": p}, {excess: p_field / (1 - p_field) - 1})
+    t.costs(
+        p_field / (1 - p_field),
+        {"y is the sign of x, and x' has the opposite one": (p, 1 - p), "y is that of x', and x has the opposite one": (1 - p, p)},
+        {"y is the sign of x and of x'": (p, p), "y is the sign of neither": (1 - p, 1 - p)},
+    )
+    t.attained("by 0 and 2^j")
+    return t
+
+
+def _two_signs() -> Theorem:
+    t = Theorem(mechanism="SplitTreeHistogram", sentence="TreeHist, two signs a user,")
+    t.assume(f"{_COLUMN}; the same holds of the second sign, of all of x, and the two coins are independent")
+    t.assume("two vectors that are not 0 have a common bit j, or a bit each that the other has not: some d is odd in both")
+    (excess, surplus), fields = t.positive("excess", "surplus"), (t.parameter("p"), t.parameter("q"))
+    p, q = ((1 + more) / (2 + more) for more in (excess, surplus))
+    t.parametrize(dict(zip("pq", (p, q), strict=True)), {
+        more: field / (1 - field) - 1 for more, field in zip((excess, surplus), fields, strict=True)
+    })
+    for name, chance, field in zip(("the first sign", "the second sign"), (p, q), fields, strict=True):
+        t.costs(
+            field / (1 - field),
+            {f"{name} is that of x, not of x'": (chance, 1 - chance), f"{name} is that of x', not of x": (1 - chance, chance)},
+            {f"{name} is that of x and of x'": (chance, chance), f"{name} is that of neither": (1 - chance, 1 - chance)},
+        )
+    t.attained("by two values that differ by d, where both signs are those of x")
+    return t
+
+
+def _terms() -> Lemma:
+    t = Lemma(sentence="a user's term in a count has mean 1 or 0, second moment at most c^2 / rho and size at most c / rho")
+    t.assume("a term is (c y (-1)^<r, cell> + mu) / (rho (1 + mu)) if the user is asked, with probability rho, else 0")
+    t.assume("y is the sign of the user's cell with probability (1 + 1/c)/2; c = 1/(2p - 1) is at least 1")
+    t.assume("over the vectors that are not 0, the signs of two cells agree on average -mu, and 1/mu is at least 1")
+    (loud, rarer, finer) = t.nonnegative("loud", "rarer", "finer")
+    c, rho, mu = 1 + loud, 1 / (1 + rarer), 1 / (1 + finer)
+    scale = 1 / (rho * (1 + mu))
+    for name, agreement, mean in (("the user's own cell", 1, 1), ("another cell", -mu, 0)):
+        signs = agreement / c
+        t.equal(rho * scale * (c * signs + mu), mean, f"{name}: the mean")
+        second = rho * scale**2 * (c**2 + 2 * c * mu * signs + mu**2)
+        t.at_most(second, c**2 / rho, f"{name}: the second moment")
+    t.at_most(scale * (c + mu), c / rho, "the largest term")
+    t.at_most(scale * (c - mu), c / rho, "the least term's size, where c is more than mu")
+    return t
+
+
+def _levels() -> Lemma:
+    t = Lemma(sentence="where all counts are right within t, TreeHist names what max(2t+1, 2t') hold, and only what somebody does")
+    t.assume("a prefix is kept if it is counted t + 1 or more, and named if the last question counts it t' or more")
+    t.assume("a prefix of a value is held by all who hold the value; a prefix that nobody holds has no child that somebody holds")
+    error, last, more, held = t.nonnegative("error", "last", "more", "held")
+    t.equal((error + 1) - error, 1, "nobody holds it: it is counted at most t, by 1 too few to be kept; its children are not asked")
+    frequent: Expr = 2 * error + 1 + more
+    t.at_most(error + 1, frequent - error, "2t + 1 or more hold the value: at every level its prefix is kept")
+    t.at_most(last, 2 * last + held - last, "2t' or more hold it: it is named")
+    return t
