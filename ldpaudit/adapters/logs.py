@@ -5,27 +5,23 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ldpaudit.errors import DeploymentError, ImplementationError, in_a_line
+from ldpaudit.adapters import parquet
+from ldpaudit.errors import DeploymentError, ImplementationError
 
 SPREAD = 7
 """Standard deviations of a fair coin's count that are kept in reserve: one audit in 10**11 runs out of reports."""
 
 SHOWN = 5
 """Inputs that an error message names."""
-
-
-UNREADABLE = (OSError, ValueError, OverflowError, MemoryError)
-"""What reading a file of another format raises: a date in the year 43915 is a ValueError."""
 
 
 class Log:
@@ -128,7 +124,7 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
         no value of JSON.
     """
     file = Path(path)
-    rows = _parquet(file) if file.suffix == ".parquet" else _csv(file)
+    rows = parquet.rows(file) if file.suffix == ".parquet" else _csv(file)
     found: dict[Any, list[Any]] = defaultdict(list)
     for number, row in enumerate(rows, 2):
         try:
@@ -161,44 +157,6 @@ def _csv(file: Path) -> list[dict[str, Any]]:
             return rows
     except (OSError, UnicodeDecodeError, MemoryError, csv.Error) as error:
         raise DeploymentError(f"needs a readable CSV file: {error}", str(file)) from None
-
-
-def _parquet(file: Path) -> list[dict[str, Any]]:
-    try:
-        import polars
-    except ImportError:
-        raise DeploymentError("a Parquet log needs polars: install ldpaudit[logs]", str(file)) from None
-    try:
-        with _silent():
-            rows: list[dict[str, Any]] = polars.read_parquet(file).to_dicts()
-    except BaseException as error:
-        if not (isinstance(error, UNREADABLE) or _is_polars(error)):
-            raise
-        raise DeploymentError(f"needs a readable Parquet file: {in_a_line(error)}", str(file)) from None
-    return rows
-
-
-def _is_polars(error: BaseException) -> bool:
-    """Whether it is an error of polars', or a panic, which is no Exception and has no name to import."""
-    return any(kind.__name__ in ("PolarsError", "PanicException") for kind in type(error).__mro__)
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Standard error to nowhere, below Python: a panic prints a page before it is raised."""
-    try:
-        kept = os.dup(2)
-    except OSError:  # where there is none
-        yield
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(nowhere)
-        os.close(kept)
 
 
 def _value(text: Any) -> Any:

@@ -242,6 +242,12 @@ class ShuffledCountMin(Mechanism):
         return self.gamma * self.users
 
     @property
+    def bits_a_user(self) -> float:
+        """Of all messages of a user, on average."""
+        each = (self.rows - 1).bit_length() + (self.buckets - 1).bit_length()
+        return float(self.rows * (self.held + self.gamma * self.buckets) * each)
+
+    @property
     def expected_noise(self) -> Fraction:
         """What the last line of Algorithm 2 takes off."""
         return self.expected_blanket

@@ -122,6 +122,11 @@ class ShuffledHadamard(Mechanism):
         return self.tau * self.bits
 
     @property
+    def bits_a_user(self) -> int:
+        """Of all messages of a user."""
+        return (self.k + self.rho) * self.message_bits
+
+    @property
     def hit(self) -> Fraction:
         """Probability that a blanket message speaks for a given value, 2**-tau."""
         return Fraction(1, 1 << self.tau)

@@ -85,9 +85,9 @@ class TableFormat(StrEnum):
                 return json.dumps([_row_as_data(row) for row in several], indent=2)
             case TableFormat.csv:
                 kinds = [("claim", own), ("variant", ours)]
-                return _csv([("kind", *CLAIMS), *((kind, *cells) for kind, table in kinds for cells in table)])
+                return csv_of([("kind", *CLAIMS), *((kind, *cells) for kind, table in kinds for cells in table)])
             case TableFormat.latex:
-                return "\n\n".join(_latex(head, table) for head, table in ((CLAIMS, own), (VARIANTS, ours)) if table)
+                return "\n\n".join(latex_of(head, table) for head, table in ((CLAIMS, own), (VARIANTS, ours)) if table)
         claims = markdown(CLAIMS, own)
         return f"{claims}\n\n{OURS}\n\n{markdown(VARIANTS, ours)}" if ours else claims
 
@@ -107,18 +107,22 @@ def _cells(r: Row) -> Cells:
 
 
 def markdown(head: Cells, rows: Iterable[Cells]) -> str:
+    """A table of claims and their stems for a page."""
+    return markdown_of(head, [(claim, f"`{stem}`", *rest) for claim, stem, *rest in rows])
+
+
+def markdown_of(head: Cells, rows: Iterable[Cells]) -> str:
     """A table for a page."""
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-    for claim, stem, *rest in rows:
-        lines.append(f"| {' | '.join((claim.replace('|', BAR), f'`{stem}`', *rest))} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |" for cells in rows)])
 
 
 BAR = r"\|"
 """A bar inside a cell of a Markdown table."""
 
 
-def _csv(rows: Iterable[Cells]) -> str:
+def csv_of(rows: Iterable[Cells]) -> str:
+    """A table of CSV."""
     page = io.StringIO()
     csv.writer(page, lineterminator="\n").writerows(rows)
     return page.getvalue().rstrip("\n")
@@ -130,11 +134,12 @@ _LATEX = {ord(c): rf"\{c}" for c in "&%$#_{}"} | {
 }  # fmt: skip
 
 
-def _latex(head: Cells, rows: Iterable[Cells]) -> str:
+def latex_of(head: Cells, rows: Iterable[Cells]) -> str:
     """A table of LaTeX, for the packages booktabs and longtable."""
     lines = [" & ".join(each.translate(_LATEX) for each in cells) + r" \\" for cells in (head, *rows)]
     lines[1:1] = [r"\midrule"]
-    return "\n".join((r"\begin{longtable}{p{8cm}llll}", r"\toprule", *lines, r"\bottomrule", r"\end{longtable}"))
+    begin = rf"\begin{{longtable}}{{p{{8cm}}{'l' * (len(head) - 1)}}}"
+    return "\n".join((begin, r"\toprule", *lines, r"\bottomrule", r"\end{longtable}"))
 
 
 def failures(rows: Iterable[Row]) -> str:

@@ -6,6 +6,7 @@ import io
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.profile import PrivacyProfile
@@ -46,12 +47,7 @@ def draw(
     DeploymentError
         Where the path has another ending or cannot be written.
     """
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise DeploymentError(f"needs an ending among .png, .svg and .pdf, got {path.suffix!r}", str(path))
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise LdpauditError("a plot needs matplotlib: install ldpaudit[plot]") from None
+    figure = new_figure(path, 7, 4.2)
     smallest = min(SMALLEST, mark[1] / 100) if mark and mark[1] > 0 else SMALLEST
     widest = profile.epsilon(smallest).high
     widest = widest if math.isfinite(widest) and widest > 0 else 1.0
@@ -60,7 +56,6 @@ def draw(
     for e in grid:
         deltas.append(profile.delta(e))
         advance()
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.add_subplot()
     floor = smallest / 10
     low, high = ([max(d, floor) for d in side] for side in ([d.low for d in deltas], [d.high for d in deltas]))
@@ -72,6 +67,30 @@ def draw(
     axes.set_title(title if len(title) < 80 else title[:77] + "...", fontsize=10)
     axes.grid(alpha=0.25)
     axes.legend(frameon=False, fontsize=9)
+    save(figure, path)
+
+
+def new_figure(path: Path, width: float, height: float) -> Any:
+    """An empty picture, in inches, that can be saved there.
+
+    Raises
+    ------
+    LdpauditError
+        Where matplotlib is missing.
+    DeploymentError
+        Where the path has another ending.
+    """
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise DeploymentError(f"needs an ending among .png, .svg and .pdf, got {path.suffix!r}", str(path))
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise LdpauditError("a plot needs matplotlib: install ldpaudit[plot]") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a picture whole, the same one at any time."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format=path.suffix[1:], dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
     write_whole(path, buffer.getvalue())

@@ -1,0 +1,78 @@
+"""Parquet files, read by polars (extra 'logs')."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ldpaudit.errors import DeploymentError, in_a_line
+
+UNREADABLE = (OSError, ValueError, OverflowError, MemoryError)
+"""What reading a file of another format raises: a date in the year 43915 is a ValueError."""
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    """All rows, by the names of columns.
+
+    Raises
+    ------
+    DeploymentError
+        Where polars is missing, or the file cannot be read.
+    """
+    return _read(file, lambda polars: polars.read_parquet(file).to_dicts())  # type: ignore[no-any-return]
+
+
+def column(file: Path, choose: Callable[[list[str]], str]) -> list[Any]:
+    """The values of the column that is chosen by the names of all.
+
+    Raises
+    ------
+    DeploymentError
+        As for `rows`.
+    """
+
+    def read(polars: Any) -> Any:
+        name = choose(list(polars.read_parquet_schema(file)))
+        return polars.read_parquet(file, columns=[name])[name].to_list()
+
+    return _read(file, read)  # type: ignore[no-any-return]
+
+
+def _read(file: Path, read: Callable[[Any], Any]) -> Any:
+    try:
+        import polars
+    except ImportError:
+        raise DeploymentError("a Parquet file needs polars: install ldpaudit[logs]", str(file)) from None
+    try:
+        with _silent():
+            return read(polars)
+    except BaseException as error:
+        if not (isinstance(error, UNREADABLE) or _is_polars(error)):
+            raise
+        raise DeploymentError(f"needs a readable Parquet file: {in_a_line(error)}", str(file)) from None
+
+
+def _is_polars(error: BaseException) -> bool:
+    """Whether it is an error of polars', or a panic, which is no Exception and has no name to import."""
+    return any(kind.__name__ in ("PolarsError", "PanicException") for kind in type(error).__mro__)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Standard error to nowhere, below Python: a panic prints a page before it is raised."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # where there is none
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)

@@ -1,0 +1,290 @@
+"""Which system to choose: every oracle and every heavy-hitter system on the same users' values, at the same epsilon.
+
+What there is, is read off the mechanisms: a constructor that asks for an epsilon and for nothing that the data or a usual size
+does not tell makes a contender. Oracles are asked about a dictionary of frequent values; systems that name values know none.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from inspect import Parameter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit import mechanisms
+from ldpaudit.accountants import account
+from ldpaudit.errors import Unsupported
+from ldpaudit.held import BITS, Held
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.registry import constructors, parameters_of
+
+USUAL: Mapping[str, Any] = {
+    "width": 1024, "hashes": 64, "beta": Fraction(1, 20), "rows": 16, "trials": 8,
+}  # fmt: skip
+"""Sizes of sketches, where a constructor asks for them."""
+DICTIONARY = 1_000
+"""Values that oracles are asked about, and one that stands for all others."""
+TOP = 100
+"""Values that ought to be recovered."""
+_WORK = 4 * 10**9
+"""Numbers that all users' reports may have together: a contender that sends more is left out, and it is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """What is compared.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        Asked of every contender; of one that takes no delta, the guarantee is pure.
+    dictionary : int
+        Values that oracles are asked about.
+    top : int
+        Values that ought to be recovered.
+    seed : int
+        Of all randomness.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    dictionary: int = DICTIONARY
+    top: int = TOP
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.top <= self.dictionary:
+            raise ValueError(f"a comparison needs 1 <= top <= dictionary, got top={self.top}, dictionary={self.dictionary}")
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A mechanism's constructor.
+
+    Parameters
+    ----------
+    stem, variant, constructor : str
+        Where it stands.
+    """
+
+    stem: str
+    variant: str
+    constructor: str
+
+    def __str__(self) -> str:
+        made = "" if self.constructor == "for_epsilon" else f" {self.constructor}"
+        return f"{self.stem}{f':{self.variant}' if self.variant else ''}{made}"
+
+    @property
+    def owner(self) -> type[Mechanism]:
+        """The class."""
+        return mechanisms.classes(self.stem)[self.variant]
+
+    @property
+    def names_values(self) -> bool:
+        """Whether it names values by itself, rather than answering for some."""
+        return hasattr(self.owner, "named") or hasattr(self.owner, "heavy_hitter")
+
+    def made(self, contest: Contest, users: int, values: int) -> Mechanism:
+        """For so many users and values."""
+        known = {**_sizes(contest, users, values), **USUAL}
+        make = constructors(self.owner)[self.constructor]
+        wanted = (name for name, each in parameters_of(make).items() if _is_asked(name, each))
+        return make(**{name: known[name] for name in wanted})
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How a contender did.
+
+    Parameters
+    ----------
+    mechanism : str
+        With its parameters.
+    epsilon : float
+        Certified, at the contest's delta or, where it promises that, at 0.
+    bits : float
+        That a user sends.
+    error, largest_error : float
+        Root mean square and largest error of the counts of the values that ought to be recovered; in users. Of a system that
+        names values, of those that it named; NaN where it named none.
+    recall, precision : float
+        Share of the values that ought to be recovered that are among as many of the largest counts, or named; share of what is
+        named that is among as many of the most frequent values.
+    missed : int
+        Users of the most frequent value that is not recovered.
+    found_from : float
+        The count from which on a system that names values is built to name one; NaN of an oracle.
+    seconds, megabytes : float
+        Of users and server together, in one process.
+    """
+
+    mechanism: str
+    epsilon: float
+    bits: float
+    error: float
+    largest_error: float
+    recall: float
+    precision: float
+    missed: int
+    found_from: float
+    seconds: float
+    megabytes: float
+
+
+def contenders() -> Iterator[Contender]:
+    """All that an epsilon, users, values and usual sizes suffice to make."""
+    for stem in mechanisms.stems():
+        for variant, owner in mechanisms.classes(stem).items():
+            for name, make in constructors(owner).items():
+                parameters = parameters_of(make)
+                required = {key for key, each in parameters.items() if _is_asked(key, each)}
+                if "epsilon" in parameters and {"k", "domain"} & set(parameters) and required <= _KNOWN and name != owner.__name__:
+                    yield Contender(stem, variant, name)
+
+
+_KNOWN = {"epsilon", "delta", "users", "k", "domain", *USUAL}
+
+
+def _is_asked(name: str, parameter: Parameter) -> bool:
+    """Required, or about the data."""
+    return parameter.default is Parameter.empty or name in ("users", "domain")
+
+
+def _sizes(contest: Contest, users: int, values: int) -> dict[str, Any]:
+    return {"epsilon": contest.epsilon, "delta": contest.delta, "users": users, "k": values, "domain": values}
+
+
+def score(contender: Contender, contest: Contest, held: Held) -> Score:
+    """Run a contender on everybody's value.
+
+    Raises
+    ------
+    Unsupported
+        Where it sends more than can be drawn.
+    ValueError
+        Where it is not made for so many users or values.
+    """
+    if contender.names_values:
+        return _named(contender, contest, held)
+    values = min(contest.dictionary, len(held.values))
+    m = _for_dictionary(contender, contest, held.users, values + 1)
+    data = held.frequent(values)
+    _require_few(m, held.users)
+    start = time.perf_counter()
+    counts = _counts(m, data, np.arange(values), np.random.default_rng(contest.seed))
+    seconds = time.perf_counter() - start
+    truth = np.bincount(data, minlength=values)[:values]
+    top = min(contest.top, values)
+    found = set(np.argsort(-counts, kind="stable")[:top].tolist())
+    off = np.abs(counts - truth)[:top]
+    recall = len(found & set(range(top))) / top
+    missed = next((int(truth[i]) for i in range(values) if i not in found), 0)
+    return _scored(m, contest, held.users, off, recall, recall, missed, seconds)
+
+
+def _for_dictionary(contender: Contender, contest: Contest, users: int, values: int) -> Mechanism:
+    """For so many values, or where it wants a power of two, as many as that."""
+    try:
+        return contender.made(contest, users, values)
+    except ValueError:
+        return contender.made(contest, users, 1 << (values - 1).bit_length())
+
+
+def _counts(m: Mechanism, data: NDArray[np.int64], asked: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Estimated counts of values; a sketch is queried, an oracle that lists all counts has these among them."""
+    result = m.run(data, rng)
+    query = getattr(m, "query", None)
+    if query is not None and np.shape(result) != (len(m.inputs),):
+        return np.asarray(query(result, asked), dtype=np.float64)
+    if np.shape(result) != (len(m.inputs),):
+        raise Unsupported(m, "it lists no counts of values, and cannot be asked for them")
+    return np.asarray(result[np.asarray(asked)], dtype=np.float64)
+
+
+def _named(contender: Contender, contest: Contest, held: Held) -> Score:
+    """Of a system that names values: of numbers as long as it takes, or else of the places in the dictionary."""
+    data = held.numbered()
+    try:
+        m = contender.made(contest, held.users, 1 << BITS)
+    except ValueError:
+        values = min(contest.dictionary, len(held.values))
+        data = held.frequent(values)
+        m = _for_dictionary(contender, contest, held.users, values + 1)
+    _require_few(m, held.users)
+    rng = np.random.default_rng(contest.seed)
+    start = time.perf_counter()
+    result: Any = m.run(data, rng)
+    named: dict[int, float] = result if isinstance(result, dict) else _single(m, result, held.users)
+    seconds = time.perf_counter() - start
+    different, often = np.unique(data, return_counts=True)
+    order = different[np.argsort(-often, kind="stable")].tolist()
+    truth = dict(zip(different.tolist(), often.tolist(), strict=True))
+    wanted, first = set(order[: contest.top]), set(order[: len(named)])
+    off = np.array([abs(f - truth.get(x, 0)) for x, f in named.items()])
+    missed = next((truth[x] for x in order if x not in named), 0)
+    precision = len(first & set(named)) / len(named) if named else math.nan
+    return _scored(m, contest, held.users, off, len(wanted & set(named)) / len(wanted), precision, missed, seconds)
+
+
+def _single(m: Any, result: Any, users: int) -> dict[int, float]:
+    """What a system names that names one value, without a count."""
+    takes = parameters_of(m.heavy_hitter)
+    found = m.heavy_hitter(result, users) if "users" in takes else m.heavy_hitter(result)
+    return {} if found is None else {int(found): math.nan}
+
+
+def _scored(
+    m: Mechanism,
+    contest: Contest,
+    users: int,
+    off: NDArray[np.float64],
+    recall: float,
+    precision: float,
+    missed: int,
+    seconds: float,
+) -> Score:
+    error, largest = (math.sqrt(float(np.mean(off**2))), float(off.max())) if len(off) else (math.nan, math.nan)
+    level = getattr(m, "found_from", None)
+    finds = float(level(users)) if level is not None else math.nan
+    return Score(
+        str(m), _certified(m, contest), bits(m), error, largest, recall, precision, missed, finds, seconds, _megabytes()
+    )
+
+
+def _certified(m: Mechanism, contest: Contest) -> float:
+    """The upper end of epsilon, at delta 0 or, where that is infinite or more than asked, at the contest's delta."""
+    profile = account(m)
+    pure = profile.epsilon(0).high
+    return pure if pure <= contest.epsilon else profile.epsilon(contest.delta).high
+
+
+def bits(m: Mechanism) -> float:
+    """That one user's report takes: as it says, or the logarithm of the number of views, or 64 for every float of one."""
+    if (said := getattr(m, "bits_a_user", None)) is not None:
+        return float(said)
+    try:
+        return math.log2(m.law(m.inputs[0]).size)
+    except Unsupported:
+        return 64.0 * np.size(np.asarray(m.sample(m.inputs[0], 1, np.random.default_rng(0))))
+
+
+def _require_few(m: Mechanism, users: int) -> None:
+    """Refuse what sends more numbers than can be drawn."""
+    if (numbers := users * bits(m) / 64) > _WORK / 8:
+        raise Unsupported(m, f"its reports are {numbers:.2g} words of 64 bits, and {_WORK / 8:.2g} are drawn at most")
+
+
+def _megabytes() -> float:
+    """The most that this process has held; NaN where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return math.nan
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -1,0 +1,128 @@
+"""The leaderboard of systems, for people, pages and programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ldpaudit.report.claims import Cells, TableFormat, csv_of, latex_of, markdown_of
+from ldpaudit.report.plot import new_figure, save
+
+if TYPE_CHECKING:
+    from ldpaudit.comparison import Contender, Contest, Score
+
+HEAD = ("system", "epsilon", "bits a user", "recall", "precision", "largest missed", "finds from", "rms error", "largest error",
+        "seconds", "MB")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderboard:
+    """What was compared, and how all did.
+
+    Parameters
+    ----------
+    contest : Contest
+        What was asked.
+    users, values : int
+        Of the data.
+    rows : tuple of (Contender, Score)
+        In any order.
+    """
+
+    contest: Contest
+    users: int
+    values: int
+    rows: tuple[tuple[Contender, Score], ...]
+
+    @property
+    def ranked(self) -> list[tuple[Contender, Score]]:
+        """Oracles by error, then systems that name values by recall, those that miss least first."""
+        return sorted(self.rows, key=lambda row: (row[0].names_values, *_rank(*row)))
+
+    @property
+    def title(self) -> str:
+        """In a line."""
+        asked = f"epsilon {float(self.contest.epsilon):g}, oracles asked about {min(self.contest.dictionary, self.values):,} values"
+        return f"{self.users:,} users, {self.values:,} values, {asked}, the top {self.contest.top} to be recovered; errors in users"
+
+
+def _rank(contender: Contender, score: Score) -> tuple[float, float]:
+    return (-score.recall, score.missed) if contender.names_values else (score.error, score.largest_error)
+
+
+def write(table: Leaderboard, form: TableFormat) -> str:
+    """As text, Markdown, CSV or LaTeX."""
+    rows = [_cells(*row) for row in table.ranked]
+    if form is TableFormat.csv:
+        return csv_of([HEAD, *rows])
+    if form is TableFormat.latex:
+        return latex_of(HEAD, rows)
+    if form is TableFormat.markdown:
+        return f"{table.title}\n\n{markdown_of(HEAD, rows)}"
+    widths = [max(map(len, column)) for column in zip(HEAD, *rows, strict=True)]
+    lines = ["  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+             for row in (HEAD, *rows)]  # fmt: skip
+    return "\n".join([table.title, *lines])
+
+
+def _cells(contender: Contender, score: Score) -> Cells:
+    return (
+        str(contender),
+        f"{score.epsilon:.4g}",
+        f"{score.bits:.0f}",
+        f"{score.recall:.2f}",
+        _number(score.precision, ".2f"),
+        f"{score.missed}",
+        _number(score.found_from, ".0f"),
+        _number(score.error, ".0f"),
+        _number(score.largest_error, ".0f"),
+        f"{score.seconds:.2f}",
+        _number(score.megabytes, ".0f"),
+    )
+
+
+def _number(value: float, form: str) -> str:
+    return "-" if math.isnan(value) else f"{value:{form}}"
+
+
+def as_data(table: Leaderboard, left: Sequence[str]) -> dict[str, Any]:
+    """For JSON: numbers that are not there are null."""
+    rows = []
+    for contender, score in table.ranked:
+        found = {key: None if value != value else value for key, value in dataclasses.asdict(score).items()}
+        rows.append({"system": str(contender), "names values": contender.names_values, **found})
+    contest = table.contest
+    asked = {"epsilon": float(contest.epsilon), "delta": float(contest.delta), "dictionary": contest.dictionary}
+    data = {"users": table.users, "values": table.values, **asked, "top": contest.top, "seed": contest.seed}
+    return {**data, "rows": rows, "left out": list(left)}
+
+
+def draw(table: Leaderboard, path: Path) -> None:
+    """Errors and recall as bars.
+
+    Raises
+    ------
+    LdpauditError
+        Where matplotlib is missing.
+    DeploymentError
+        Where the path has another ending or cannot be written.
+    """
+    rows = table.ranked[::-1]
+    names = [str(contender) for contender, _ in rows]
+    colours = ["tab:orange" if contender.names_values else "tab:blue" for contender, _ in rows]
+    figure = new_figure(path, 11, 1.2 + 0.3 * len(rows))
+    errors, recall, sent = figure.subplots(1, 3, sharey=True)
+    errors.barh(names, [score.error for _, score in rows], color=colours)
+    errors.set_xlabel("root mean square error, in users")
+    recall.barh(names, [score.recall for _, score in rows], color=colours)
+    recall.set_xlabel(f"share of the top {table.contest.top} recovered")
+    recall.set_xlim(0, 1)
+    sent.barh(names, [max(score.bits, 1) for _, score in rows], color=colours)
+    sent.set_xscale("log")
+    sent.set_xlabel("bits a user")
+    figure.suptitle(f"{table.title}\nblue: oracles, asked; orange: systems that name values", fontsize="medium")
+    save(figure, path)
