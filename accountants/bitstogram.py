@@ -7,7 +7,9 @@ import numpy as np
 from ldpaudit.accountants.composition.product import product_profile
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
+from ldpaudit.accountants.shuffling.randomizers import of_law
 from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -68,9 +70,9 @@ def two_signs(m: SplitBitstogram) -> PrivacyProfile:
 
 
 def shuffled(m: Bitstogram | SplitBitstogram, users: int) -> Bound | None:
-    """Binary randomized response of one sign, in one public column; of two signs only epsilon0 is used."""
+    """Binary randomized response of one sign, in one public column; of two, the laws of the four pairs of signs."""
     if isinstance(m, SplitBitstogram):
-        return None
+        return of_law(table(m, m.typical), users)
     first, second = m.apart
     sign = int(m.signs(first, np.array([m.index]))[0])
     return BinaryBound(m.p, users, (first, second), str((m.index, sign)))

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -288,6 +288,17 @@ class SplitSigns(Asked):
         difference = common & -common if common else (one & -one) | (other & -other)
         second = 0 if difference < self.domain else 1 << (self.bits - 1)
         return second, difference ^ second
+
+    @property
+    def typical(self) -> tuple[int, ...]:
+        """Values of whose laws every value's is one: one for each pair of signs in the viewed user's columns.
+
+        Among 0, powers of two and sums of two of these: of a value's bits, one has the value's signs, or two together have.
+        """
+        powers = [1 << t for t in range(self.bits)]
+        values = [x for x in (0, *powers, *map(sum, combinations(powers, 2))) if x < self.domain]
+        first = np.unique(self.signs(values, np.full(len(values), self.index)), axis=0, return_index=True)[1]
+        return tuple(values[at] for at in np.sort(first).tolist())
 
     def signs(self, x: ArrayLike, index: ArrayLike) -> NDArray[np.int64]:
         """Signs of values in users' two columns, shape ``(users, 2)``."""

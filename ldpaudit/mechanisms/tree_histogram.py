@@ -47,14 +47,17 @@ class _Tree(Asked):
         lengths = (min(level * self.width, self.bits) for level in range(1, self.levels + 1))
         return tuple(self.whole[self.bits - length :] for length in lengths)
 
-    def threshold(self, users: int) -> float:
-        r"""The count from which on a prefix is kept: one more than all counts that are looked at may be wrong by.
+    def children(self, users: int) -> int:
+        r"""Most children of prefixes that somebody holds, :math:`2^w n G`: no others are counted where no count is far off."""
+        return users * self.levels << self.width
 
-        Those are at most the :math:`2^w n G` children of prefixes that somebody holds, however the levels turn out, unless a
-        prefix that nobody holds was counted more than the error; with probability at least :math:`1 - \beta/2`, none is.
+    def threshold(self, users: int) -> float:
+        r"""The count from which on a prefix is kept: one more than any of `children` is wrong by.
+
+        With probability at least :math:`1 - \beta/2` none is wrong by more; then no prefix that nobody holds is kept, so that no
+        others are counted, however the levels turn out.
         """
-        children = users * self.levels << self.width
-        return 1 + largest_deviation(self.chances[0], users, children, self.beta / 2)
+        return 1 + largest_deviation(self.chances[0], users, self.children(users), self.beta / 2)
 
     def least_count(self, users: int) -> float:
         r"""The count from which on a prefix that was kept is named: the error of the last question's counts.

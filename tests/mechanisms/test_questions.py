@@ -56,6 +56,12 @@ class Both(SplitSigns, Two):
         self._check()
 
 
+class Small(Both):
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        return (self.whole,)
+
+
 KINDS = (Parted, Both)
 
 
@@ -87,6 +93,20 @@ def test_two_values_have_opposite_signs_in_all_that_a_user_tells(kind: type[Aske
     top = max(views, key=laws[0].probability)
     assert laws[1].probability(top) == min(map(laws[1].probability, views))
     assert sum(map(laws[0].probability, views)) == 1
+
+
+@pytest.mark.parametrize("domain", [2, 3, 5, 9, 11, 23, 64])
+def test_the_typical_values_have_each_pair_of_signs_that_some_value_has_once(domain: int) -> None:
+    for index in range(8):
+        m = Small(users=1 << 40, domain=domain, index=index)
+        signs = m.signs(np.arange(domain), np.full(domain, index))
+        assert sorted(map(tuple, signs[list(m.typical)].tolist())) == sorted(set(map(tuple, signs.tolist())))
+
+
+def test_values_of_64_bits_have_four_typical_ones_wherever_two_columns_differ() -> None:
+    for index in range(50):
+        m = Both(users=1 << 40, index=index)
+        assert len({str(list(m.law(x).items())) for x in m.typical}) == len(m.typical) == 4
 
 
 @pytest.mark.parametrize("kind", KINDS)

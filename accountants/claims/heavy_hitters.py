@@ -1,0 +1,137 @@
+"""What is looked at of every system that names the values that many hold: privacy, costs, and what is missed or miscounted.
+
+The sources print its error without constants; here the constants are those of our constructions, which are proved, and the
+source's rate is written with the constant 1 beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims import sign_oracle
+from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms._deviation import deviation
+from ldpaudit.mechanisms._questions import Asked
+from ldpaudit.mechanisms.sign_oracle import SignOracle
+from ldpaudit.profile import Number
+
+BETA = Fraction(1, 20)
+"""How 'with high probability' is read."""
+NO_CONSTANT = "the source prints no constant; here it is 1, beside the proved constants of our construction"
+_TWO = "two signs a user, with half of epsilon each, are a construction of ours"
+
+_ORACLE = "the talk computes this expectation of the oracle, which counts cells in our construction"
+_TRANSFORMED = 20
+"""Bits of a cell up to which the bias of its count is found by a transform."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Parameters of a system that names values.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        Above 0.
+    users, domain : int
+        n and |X|.
+    width : int
+        Bits of a fragment or symbol.
+    """
+
+    epsilon: Fraction
+    users: int
+    domain: int
+    width: int = 8
+
+
+def miscount(m: Asked, users: int, values: int) -> Enclosure:
+    r"""The error that a named value's count exceeds with probability at most :math:`\beta/2`, whichever are named.
+
+    Those are values that somebody holds, and at most `values` more. How these were chosen depends on who was asked for them,
+    but not on what the others told in answer to the last question: given who they are, every such value's count has the
+    same law. See `deviation`, which has the formula. Not tight. Source: Bernstein's inequality.
+
+    Parameters
+    ----------
+    m : Asked
+        With a `beta`. Its questions, vectors and hash functions are taken for independent and uniform ones.
+    users, values : int
+        n, at least 1; most values that are asked for and that nobody holds. Of TreeHist 0: it asks for such values with
+        probability at most :math:`\beta/2`.
+
+    Returns
+    -------
+    Enclosure
+        In users. INTERVAL.
+    """
+    beta: Fraction = m.beta  # type: ignore[attr-defined]
+    return narrow(lambda: deviation(m.chances[1], users, users + values, beta / 2), "Bernstein", Rigour.INTERVAL)
+
+
+def rows(
+    where: str, epsilon: Number, one: Asked, two: Asked, rate: float, levels: tuple[Enclosure, Enclosure]
+) -> tuple[Printed, ...]:
+    """Privacy, costs and detection, of one sign a user and of two; `levels` are the counts from which on values are named."""
+    bias = sign_oracle.largest_bias(SignOracle(one.users, 1 << min(len(one.questions[0]), _TRANSFORMED), one.chances[0].p))
+    said = "values that this many users hold are named, at beta = 1/20"
+    return (
+        Printed(where, "a user's report is epsilon-LDP", Fraction(epsilon), account(one).epsilon(0), provenance=Provenance.DERIVED),
+        Printed(where, "bits that a user sends", 1.0, bits_of(one), provenance=Provenance.DERIVED),
+        Printed(where, said, rate, levels[0], attained=False, provenance=Provenance.MEMORY, variant=NO_CONSTANT),
+        Printed(where, "both signs of a user are epsilon-LDP", Fraction(epsilon), account(two).epsilon(0),
+                provenance=Provenance.DERIVED, variant=_TWO),
+        Printed(where, "bits that a user sends", 1.0, bits_of(two), provenance=Provenance.DERIVED, variant=_TWO),
+        Printed(where, said, rate, levels[1], attained=False, provenance=Provenance.MEMORY, variant=f"{_TWO}; {NO_CONSTANT}"),
+        Printed(where, "largest bias of a cell's count, in users per user", 0.0, bias,
+                provenance=Provenance.DERIVED, variant=_ORACLE),
+    )  # fmt: skip
+
+
+def bits_of(m: Asked) -> Enclosure:
+    """Bits of a report, whose user is public."""
+    answers = sum(1 for _ in m.law(0).items())
+    return Enclosure.of((answers - 1).bit_length(), source=f"a report has {answers} values")
+
+
+def errors(where: str, m: Asked, level: Enclosure, error: Enclosure) -> tuple[Accuracy, ...]:
+    """Simulated: the largest count of a value that is not named, and the largest error of a named value's count.
+
+    One value is held by as many users as the detection level asks for, and the others hold Zipf data; none where there are
+    too few users.
+    """
+    holders = math.floor(level.high) + 1
+    if holders > m.users:
+        return ()
+
+    def data(rng: np.random.Generator) -> NDArray[np.uint64]:
+        others = zipf(m.users - holders, min(m.domain, 1 << 40), rng).astype(np.uint64)
+        return np.concatenate([np.full(holders, m.domain - 1, dtype=np.uint64), others])
+
+    kind = f"n = {m.users}, {holders} hold one value, others Zipf; in users; our constants"
+    return (
+        Accuracy(where, f"count of a value that is not named, {kind}", level.high, float(BETA), data, largest_missing),
+        Accuracy(where, f"error of a named value's count, {kind}", error.high, float(BETA), data, largest_error),
+    )
+
+
+def largest_missing(data: NDArray[np.uint64], named: Mapping[int, float]) -> float:
+    """The largest count of a value that is not named."""
+    values, counts = np.unique(data, return_counts=True)
+    absent = ~np.isin(values, np.array(list(named), dtype=np.uint64))
+    return float(counts[absent].max(initial=0))
+
+
+def largest_error(data: NDArray[np.uint64], named: Mapping[int, float]) -> float:
+    """The largest error of a count among the values that are named."""
+    return max((abs(found - np.count_nonzero(data == np.uint64(x))) for x, found in named.items()), default=0.0)

@@ -1,0 +1,215 @@
+"""TreeHist: what its server counts, keeps and names, and that its constants are those of Bernstein's inequality."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from ldpaudit import account
+from ldpaudit.accountants.claims.tree_histogram import detection_level, level_error
+from ldpaudit.mechanisms import tree_histogram
+from ldpaudit.mechanisms._deviation import Chance, bernstein, largest_deviation
+from ldpaudit.mechanisms._parameters import odds
+from ldpaudit.mechanisms.tree_histogram import SplitTreeHistogram, TreeHistogram
+from ldpaudit.number import exact
+from ldpaudit.plan import Guarantee, Shuffle
+from tests.oracles.shuffle import worst
+
+WIDE = 1 << 64
+LEVEL = 1e-6
+"""Of tests on samples with fixed seeds."""
+KINDS = (TreeHistogram, SplitTreeHistogram)
+
+
+def values(held: dict[int, int], others: int, domain: int, rng: np.random.Generator) -> NDArray[np.uint64]:
+    """Users of whom so many hold each value, and the others a random one each."""
+    common = [np.full(count, x, dtype=np.uint64) for x, count in held.items()]
+    return rng.permutation(np.concatenate([*common, rng.integers(0, domain - 1, others, dtype=np.uint64, endpoint=True)]))
+
+
+def by_hand(epsilon: int, users: int, levels: int, width: int, share: Decimal, beta: Decimal) -> Decimal:
+    """The error of a level's counts, in decimals: Bernstein's bound of 2 * 2**w n G tails at beta/2."""
+    with localcontext() as context:
+        context.prec = 50
+        c = (Decimal(epsilon).exp() + 1) / (Decimal(epsilon).exp() - 1)
+        nats = (4 * Decimal(2**width * users * levels) / beta).ln()
+        rho = share / levels
+        third = (c / rho + 1) * nats / 3
+        return third + (third**2 + 2 * users * c**2 / rho * nats).sqrt()
+
+
+def test_the_error_of_a_level_is_the_specified_number_at_a_million_users_of_64_bits() -> None:
+    m = TreeHistogram.for_epsilon(1, users=10**6, domain=WIDE)
+    expected = by_hand(1, 10**6, 8, 8, Decimal("0.5"), Decimal("0.05"))
+    assert f"{expected:.10f}" == "62511.4984118557"
+    assert level_error(m, 10**6).low == pytest.approx(float(expected), rel=1e-15)
+    assert m.threshold(10**6) == pytest.approx(float(expected) + 1, rel=1e-15)
+    assert detection_level(m, 10**6).high == pytest.approx(2 * float(expected) + 1, rel=1e-14)
+
+
+@pytest.mark.parametrize(("width", "share"), [(1, 0.337), (8, 0.125)])
+def test_wider_fragments_find_values_that_fewer_hold(width: int, share: float) -> None:
+    m = TreeHistogram.for_epsilon(1, 10**6, WIDE, width)
+    assert detection_level(m, 10**6).high / 10**6 == pytest.approx(share, abs=5e-4)
+
+
+def test_bernsteins_distance_is_where_its_bound_is_what_was_asked_for() -> None:
+    with flint.ctx.workprec(200):
+        t = bernstein(Fraction(12345), Fraction(67, 2), flint.arb(18))
+        exponent = t**2 / (2 * (flint.arb(12345) + flint.arb(67) / 2 * t / 3))
+        assert abs(exponent - 18) < flint.arb("1e-50")
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_a_count_is_wrong_by_more_than_its_bound_no_more_often_than_stated(split: bool) -> None:
+    n, runs, rng = 300, 800, np.random.default_rng(5)
+    made: Any = SplitTreeHistogram if split else TreeHistogram
+    m = made.for_epsilon(2, users=1 << 40, domain=16, width=2)
+    data = values({3: 120}, n - 120, 16, rng)
+    (first, *_), cells = m.chances, np.bincount((data >> np.uint64(2)).astype(int), minlength=4)
+    off = np.array([np.abs(m.answers(m.collect(data, rng))[0].counts() - cells) for _ in range(runs)])
+    for beta in (Fraction(1, 2), Fraction(1, 20)):
+        bound = largest_deviation(first, n, 1, beta)
+        seen = np.count_nonzero(off > bound, axis=0).max()
+        assert stats.binom.sf(seen - 1, runs, float(beta)) > LEVEL
+    assert np.quantile(off, 0.95) > largest_deviation(first, n, 1, Fraction(1, 20)) / 3, "it is no worse than it must be"
+
+
+def test_a_bound_is_rounded_up() -> None:
+    for users in (10, 999, 10**6):
+        chance = Chance(odds(1), Fraction(1, 7))
+        with flint.ctx.workprec(200):
+            p, share = (flint.arb(flint.fmpq(x.numerator, x.denominator)) for x in chance)
+            c, nats = 1 / (2 * p - 1), (flint.arb(2 * 5) * 20).log()
+            third = (c / share + 1) * nats / 3
+            truth = third + (third**2 + 2 * users * c**2 / share * nats).sqrt()
+            found = largest_deviation(chance, users, 5, Fraction(1, 20))
+            assert truth <= flint.arb(found) <= truth * (1 + flint.arb(2) ** -51)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_children_are_counted_as_any_cells_are(kind: Any) -> None:
+    m, rng = kind.for_epsilon(2, users=2_000, domain=1 << 64, width=7), np.random.default_rng(1)
+    levels = m.answers(m.collect(values({}, 2_000, WIDE, rng), rng))[:-1]
+    assert [level.rank for level in levels] == [7, 14, 21, 28, 35, 42, 49, 56, 63, 64]
+    for before, level in ((0, levels[0]), (56, levels[8]), (63, levels[9])):
+        prefix, step = np.int64(rng.integers(0, 1 << before)), level.rank - before
+        asked = [(int(prefix) << step | child) % WIDE for child in range(1 << step)]
+        assert np.allclose(tree_histogram._children(level, prefix, step), level.counts_of(asked))
+
+
+def test_questions_are_the_leading_bits_of_a_value() -> None:
+    m = TreeHistogram(10, 1000, 4, Fraction(3, 4))
+    assert m.questions == ((1 << 6, 1 << 7, 1 << 8, 1 << 9), tuple(1 << t for t in range(2, 10)), m.whole)
+    assert (m.levels, m.bits) == (3, 10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_million_users_values_of_64_bits_are_named_and_no_others(kind: Any) -> None:
+    n, rng = 10**6, np.random.default_rng(2)
+    m = kind.for_epsilon(1, users=n, domain=WIDE)
+    level = math.ceil(detection_level(m, n).high)
+    held = {0xDEADBEEFCAFEBABE: level + 50_000, 7: level}
+    found = m.run(values(held, n - sum(held.values()), WIDE, rng), rng)
+    assert list(found) == list(held)
+    error = largest_deviation(m.chances[1], n, n, m.beta / 2)
+    assert all(abs(found[x] - count) <= error for x, count in held.items())
+
+
+@pytest.mark.slow
+def test_values_at_13_and_16_percent_are_found_in_ten_of_ten_runs_and_no_false_one() -> None:
+    n, rng = 10**6, np.random.default_rng(9)
+    held = {0xDEADBEEFCAFEBABE: 163_000, 12_345: 126_000}
+    for seed in range(10):
+        m = TreeHistogram.for_epsilon(1, users=n, domain=WIDE, seed=seed)
+        assert set(m.run(values(held, n - sum(held.values()), WIDE, rng), rng)) == set(held)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_named_where_every_value_is_rare(kind: Any) -> None:
+    m, rng = kind.for_epsilon(1, users=20_000, domain=WIDE), np.random.default_rng(3)
+    assert m.run(values({}, 20_000, WIDE, rng), rng) == {}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_are_named_by_falling_count_whatever_the_width(kind: Any) -> None:
+    rng, held = np.random.default_rng(4), {900: 60_000, 1000: 110_000, 3: 85_000}
+    for width in (1, 3, 10, 24):
+        m = kind.for_epsilon(6, users=10**6, domain=1001, width=width)
+        found = m.run(values(held, 0, 1001, rng), rng)
+        assert list(found) == [1000, 3, 900]
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+def test_nothing_beyond_the_domain_is_named() -> None:
+    rng = np.random.default_rng(6)
+    wide = TreeHistogram.for_epsilon(4, users=100_000, domain=1024, seed=1)
+    views = wide.collect(np.full(100_000, 1023), rng)
+    assert list(wide.named(views)) == [1023]
+    assert replace(wide, domain=1023).named(views) == {}
+
+
+def test_the_server_judges_by_the_users_that_there_are() -> None:
+    m, rng = TreeHistogram.for_epsilon(4, users=1 << 50, domain=1 << 20), np.random.default_rng(7)
+    found = m.run(values({99: 30_000}, 70_000, 1 << 20, rng), rng)
+    assert list(found) == [99]
+    assert m.threshold(100_000) < 30_000 < m.threshold(1 << 50)
+
+
+def test_two_signs_cost_what_two_coins_of_half_epsilon_do() -> None:
+    m = SplitTreeHistogram.for_epsilon(1, users=10**6, domain=WIDE)
+    p = math.exp(0.5) / (1 + math.exp(0.5))
+    by_enumeration = sum(max(0.0, a * b - math.exp(0.5) * (1 - a) * (1 - b)) for a in (p, 1 - p) for b in (p, 1 - p))
+    assert account(m).delta(Fraction(1, 2)).low == pytest.approx(0.15245190679866559, rel=1e-15)
+    assert by_enumeration == pytest.approx(0.15245190679866559, rel=1e-12)
+    assert account(m).epsilon(0).high == pytest.approx(1, rel=1e-15)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_two_signs_that_are_shuffled_cost_what_all_data_sets_say(seed: int) -> None:
+    m = SplitTreeHistogram(10, 5, 1, Fraction(2, 3), Fraction(3, 4), seed=seed)
+    ratios = Fraction(6, 5), Fraction(2), Fraction(4)  # their logarithms are floats here, so that ends may be off by 1e-9
+    for users in (2, 3):
+        truth = worst([dict(m.law(x).items()) for x in m.typical], users, *ratios)
+        profile = account(Shuffle(m, users))
+        for ratio, delta in zip(ratios, truth, strict=True):
+            found = profile.delta(Fraction(math.log(ratio)))
+            assert found.low <= delta * (1 + 1e-9)
+            assert delta <= found.high * (1 + 1e-9)
+
+
+def test_shuffled_signs_are_hidden_better_than_their_epsilon_alone_says() -> None:
+    m = SplitTreeHistogram.for_epsilon(1, users=10**6, domain=WIDE)
+    found, clones = (account(Shuffle(plan, 10_000)).epsilon(1e-6) for plan in (m, Guarantee(Fraction(1))))
+    assert 0 < found.low < found.high < 0.6 * clones.high
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 5), 0.5, Fraction(7, 8)])
+def test_a_share_of_epsilon_is_spent_on_each_sign_and_never_more_than_all(share: Any) -> None:
+    m = SplitTreeHistogram.for_epsilon(2, users=10, domain=9, share=share)
+    spent = [math.log(p / (1 - p)) for p in (m.p, m.q)]
+    assert spent == pytest.approx([2 * float(share), 2 - 2 * float(share)], rel=1e-12)
+    assert m.p <= odds(2, scale=exact(share))
+    assert account(m).epsilon(0).low <= 2
+
+
+@pytest.mark.parametrize("share", [0, 1, -1, Fraction(3, 2)])
+def test_a_share_that_leaves_nothing_is_refused(share: Any) -> None:
+    for kind in KINDS:
+        with pytest.raises(ValueError, match="share"):
+            kind.for_epsilon(1, users=10, domain=9, share=share)
+
+
+@pytest.mark.parametrize("change", [{"width": 0}, {"width": 25}, {"beta": 0}, {"beta": 1}, {"share": 1}, {"p": Fraction(1, 2)}])
+def test_parameters_outside_the_domain_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="TreeHistogram needs"):
+        replace(TreeHistogram(10, 8, 4, Fraction(3, 4)), **change)
