@@ -26,10 +26,12 @@ from pathlib import Path
 from threading import Lock
 
 from benchmarks.fuzz_kinds import KINDS
-from benchmarks.fuzz_worker import PATIENCE, Outcome, made, too_slow, work
+from benchmarks.fuzz_worker import PATIENCE, WHERE, Outcome, made, too_slow, work
 
 _START = 180.0
 """Seconds that a process may take to begin."""
+_TOLD = 0.5
+"""Seconds in which a process has said where it is."""
 _SHARED = 10
 """Times its patience that a run may take where the machine has other work."""
 _CHUNK = 2000
@@ -116,6 +118,9 @@ def _of_process(name: str, seed: int, numbers: Sequence[int], folder: Path) -> I
         for _ in numbers:
             number, start = here.recv(), time.monotonic()
             if not _answers(here, process.pid, start):
+                if process.pid:
+                    os.kill(process.pid, WHERE)
+                    time.sleep(_TOLD)
                 yield number, too_slow(folder), PATIENCE
                 return
             yield number, here.recv(), time.monotonic() - start

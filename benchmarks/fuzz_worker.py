@@ -8,6 +8,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import sys
 import threading
 import traceback
@@ -30,6 +31,8 @@ _CHANGES = {
     "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.utime",
     "shutil.rmtree", "shutil.move", "shutil.copyfile",
 }  # fmt: skip
+WHERE = signal.SIGUSR1
+"""Asks a process where it is."""
 PATIENCE = 10.0
 """Seconds that an input may take."""
 STACK = "stack"
@@ -109,12 +112,11 @@ def work(connection: Connection, name: str, seed: int, numbers: Sequence[int], f
     made(kind, name, seed, numbers[0])  # what the seeds need is computed before the clock runs
     connection.send(None)
     with (folder / STACK).open("w") as stack:
+        # By a signal, which the interrupted thread itself answers: a thread that looks at another one's frames may crash.
+        faulthandler.register(WHERE, file=stack, all_threads=False)
         for number in numbers:
             connection.send(number)
-            faulthandler.dump_traceback_later(0.9 * PATIENCE, file=stack)
-            found = outcome(kind, made(kind, name, seed, number), folder, guard)
-            faulthandler.cancel_dump_traceback_later()
-            connection.send(found)
+            connection.send(outcome(kind, made(kind, name, seed, number), folder, guard))
 
 
 def made(kind: Kind, name: str, seed: int, number: int) -> bytes:
@@ -199,9 +201,9 @@ def _read(code: object, said: str, printed: str = "") -> Outcome:
 
 
 def too_slow(folder: Path) -> Outcome:
-    """What is said of an input that took too long: where its process was shortly before."""
+    """What is said of an input that took too long: where its process was when it was asked by the signal `WHERE`."""
     stack = (folder / STACK).read_text(errors="replace") if (folder / STACK).exists() else ""
-    frames = _FRAME.findall(stack.rpartition("Timeout (")[2])
+    frames = _FRAME.findall(stack)
     return Outcome("slow", f"more than {PATIENCE:g} s", ":".join(frames[0]) if frames else "")
 
 
