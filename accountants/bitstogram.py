@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpaudit.accountants.composition.product import product_profile
-from ldpaudit.accountants.pld.exact import both_directions
-from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.composition import signs
 from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
 from ldpaudit.accountants.shuffling.randomizers import of_law
@@ -41,8 +39,7 @@ def one_sign(m: Bitstogram) -> PrivacyProfile:
     PrivacyProfile
         In nats. Rigour EXACT at every epsilon.
     """
-    atoms = [(m.p, 1 - m.p), (1 - m.p, m.p)]
-    return FiniteProfile(both_directions(atoms), "Bitstogram: log(p/(1-p)), attained at y = the sign of x")
+    return signs.one_sign(m.p, "Bitstogram: log(p/(1-p)), attained at y = the sign of x")
 
 
 def two_signs(m: SplitBitstogram) -> PrivacyProfile:
@@ -64,9 +61,7 @@ def two_signs(m: SplitBitstogram) -> PrivacyProfile:
     PrivacyProfile
         In nats. Rigour EXACT at every epsilon.
     """
-    coins = [([(p, 1 - p), (1 - p, p)], 1) for p in (m.p, m.q)]
-    # Telling the opposite of both signs maps one order of the pair onto the other.
-    return product_profile([coins], "Bitstogram: log(p/(1-p)) + log(q/(1-q)), attained at the signs of x")
+    return signs.two_signs(m.p, m.q, "Bitstogram: log(p/(1-p)) + log(q/(1-q)), attained at the signs of x")
 
 
 def shuffled(m: Bitstogram | SplitBitstogram, users: int) -> Bound | None:

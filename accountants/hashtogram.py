@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpaudit.accountants.pld.exact import both_directions
-from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.composition.signs import one_sign
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -34,8 +33,7 @@ def profile(m: Hashtogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
     PrivacyProfile
         In nats. Rigour EXACT at every epsilon.
     """
-    atoms = [(m.p, 1 - m.p), (1 - m.p, m.p)]
-    return FiniteProfile(both_directions(atoms), "hashtogram: log(p/(1-p)), attained at y = H[h(x), r]")
+    return one_sign(m.p, "hashtogram: log(p/(1-p)), attained at y = H[h(x), r]")
 
 
 def shuffled(m: Hashtogram, users: int) -> Bound:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpaudit.accountants.pld.exact import both_directions
-from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.composition.signs import one_sign
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -39,8 +38,7 @@ def profile(m: SignOracle, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
     PrivacyProfile
         In nats. Rigour EXACT at every epsilon.
     """
-    atoms = [(m.p, 1 - m.p), (1 - m.p, m.p)]
-    return FiniteProfile(both_directions(atoms), "sign oracle: log(p/(1-p)), attained at y = Z[x, i]")
+    return one_sign(m.p, "sign oracle: log(p/(1-p)), attained at y = Z[x, i]")
 
 
 def shuffled(m: SignOracle, users: int) -> Bound:
