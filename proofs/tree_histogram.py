@@ -22,7 +22,7 @@ def prove() -> tuple[Lemma, ...]:
     ProofError
         Naming the step, were one false.
     """
-    return _one_sign(), _two_signs(), _terms(), _levels()
+    return _one_sign(), _two_signs(), _one_hash(), _terms(), _levels()
 
 
 def _one_sign() -> Theorem:
@@ -56,6 +56,25 @@ def _two_signs() -> Theorem:
             {f"{name} is that of x and of x'": (chance, chance), f"{name} is that of neither": (1 - chance, 1 - chance)},
         )
     t.attained("by two values that differ by d, where both signs are those of x")
+    return t
+
+
+def _one_hash() -> Theorem:
+    t = Theorem(mechanism="HashedTreeHistogram", sentence="TreeHist over local hashing")
+    t.assume("what the user is asked for, and her hash function h, are drawn independently of the value: z is that of x, z' of x'")
+    t.assume("some h hashes z and z' apart, where they differ: (a z + b, a z' + b) mod the prime takes every pair of residues")
+    excess, more = t.positive("excess")[0], t.nonnegative("more")[0]
+    g, r = 2 + more, 1 + excess
+    p, q = r / (r + g - 1), 1 / (r + g - 1)
+    g_field, p_field = t.parameter("g"), t.parameter("p")
+    ratio = p_field * (g_field - 1) / (1 - p_field)
+    t.parametrize({"g": g, "p": p}, {excess: ratio - 1, more: g_field - 2})
+    t.costs(
+        ratio,
+        {"y = h(z) != h(z')": (p, q), "y = h(z') != h(z)": (q, p), "y is neither": (g - 2, q, q)},
+        {"y = h(z) = h(z')": (p, p), "y is another": (g - 1, q, q)},
+    )
+    t.attained("by the first value and the last one, of which every prefix differs")
     return t
 
 

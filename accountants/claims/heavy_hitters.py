@@ -21,7 +21,7 @@ from ldpaudit.accountants.claims.sentence import Printed, Provenance
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms._deviation import deviation
-from ldpaudit.mechanisms._questions import Asked
+from ldpaudit.mechanisms._questions import Asked, PartitionedSign, SplitSigns
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.profile import Number
 
@@ -55,7 +55,7 @@ class Setting:
     width: int = 8
 
 
-def miscount(m: Asked, users: int, values: int) -> Enclosure:
+def miscount(m: PartitionedSign, users: int, values: int) -> Enclosure:
     r"""The error that a named value's count exceeds with probability at most :math:`\beta/2`, whichever are named.
 
     Those are values that somebody holds, and at most `values` more. How these were chosen depends on who was asked for them,
@@ -64,7 +64,7 @@ def miscount(m: Asked, users: int, values: int) -> Enclosure:
 
     Parameters
     ----------
-    m : Asked
+    m : PartitionedSign
         With a `beta`. Its questions, vectors and hash functions are taken for independent and uniform ones.
     users, values : int
         n, at least 1; most values that are asked for and that nobody holds. Of TreeHist 0: it asks for such values with
@@ -80,10 +80,10 @@ def miscount(m: Asked, users: int, values: int) -> Enclosure:
 
 
 def rows(
-    where: str, epsilon: Number, one: Asked, two: Asked, rate: float, levels: tuple[Enclosure, Enclosure]
+    where: str, epsilon: Number, one: PartitionedSign, two: SplitSigns, rate: float, levels: tuple[Enclosure, Enclosure]
 ) -> tuple[Printed, ...]:
     """Privacy, costs and detection, of one sign a user and of two; `levels` are the counts from which on values are named."""
-    bias = sign_oracle.largest_bias(SignOracle(one.users, 1 << min(len(one.questions[0]), _TRANSFORMED), one.chances[0].p))
+    bias = sign_oracle.largest_bias(SignOracle(one.users, 1 << min(len(one.questions[0]), _TRANSFORMED), one.p))
     said = "values that this many users hold are named, at beta = 1/20"
     return (
         Printed(where, "a user's report is epsilon-LDP", Fraction(epsilon), account(one).epsilon(0), provenance=Provenance.DERIVED),

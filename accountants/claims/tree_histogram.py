@@ -3,6 +3,7 @@ r"""What Stemmer's talk says of TreeHist, of which it prints no formula, and wha
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,8 +16,8 @@ from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms._deviation import deviation
-from ldpaudit.mechanisms.tree_histogram import SplitTreeHistogram, TreeHistogram
+from ldpaudit.mechanisms._deviation import deviation, largest_deviation
+from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 
 PAPER = "STEMMER"
 """Whose claims these are."""
@@ -92,6 +93,36 @@ def detection_level(m: TreeHistogram | SplitTreeHistogram, users: int) -> Enclos
         return (ball(Fraction(m.threshold(users))) + error).max(ball(Fraction(m.least_count(users))) + last)
 
     return narrow(bound, "Bernstein, all levels and the last question", Rigour.INTERVAL)
+
+
+def hashed_detection_level(m: HashedTreeHistogram, users: int) -> int:
+    r"""The count from which on TreeHist over local hashing names values, with probability at least :math:`1 - \beta`.
+
+    .. math:: \min\{f : f - t(f) \ge \eta, \; f - t'(f) \ge \eta'\}
+
+    with the server's thresholds :math:`\eta` and :math:`\eta'`, and the errors t and t' of a level's and of the last
+    question's counts, which here grow with the number f of holders: a holder's term varies more. As f - t(f) is convex and
+    below :math:`\eta` at 0, what is so at f is so at every larger one. Not tight. Source: Bernstein's inequality; ours.
+
+    Parameters
+    ----------
+    m : HashedTreeHistogram
+        Its levels and hash functions are taken for independent and uniform ones.
+    users : int
+        n, at least 1.
+
+    Returns
+    -------
+    int
+        In users; n + 1 where nothing is promised.
+    """
+    questions = tuple(zip(m.chances, (m.children(users), users), (m.threshold(users), m.least_count(users)), strict=True))
+
+    def named(held: int) -> bool:
+        errors = (Fraction(largest_deviation(terms, users, values, m.beta / 2, held)) for terms, values, _ in questions)
+        return all(held - error >= Fraction(least) for error, (*_, least) in zip(errors, questions, strict=True))
+
+    return bisect_left(range(users + 1), True, key=named)
 
 
 def rate(s: Setting) -> float:

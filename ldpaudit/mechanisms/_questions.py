@@ -8,7 +8,7 @@ is one of the sign oracle's.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms._deviation import Chance
+from ldpaudit.mechanisms._deviation import Chance, Terms
 from ldpaudit.mechanisms._gf2 import BITS, WIDE, combined, nonzero, vectors, words
 from ldpaudit.mechanisms._hadamard import parity, transform
 from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
@@ -37,9 +37,28 @@ _UNIT = 1 << 32
 """Shares of the users are multiples of 1/_UNIT, up to rounding."""
 
 
+class Counted(ABC):
+    """What the users of one question told, to whatever oracle: unbiased counts, among all users, of the question's cells."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def rank(self) -> int:
+        """Bits of a cell."""
+
+    @abstractmethod
+    def counts_of(self, cells: ArrayLike) -> NDArray[np.float64]:
+        """Of some cells."""
+
+    def children(self, prefix: np.int64, step: int) -> NDArray[np.float64]:
+        """Of the cells whose upper bits are the prefix, by the `step` others."""
+        return self.counts_of(prefix << step | np.arange(1 << step))
+
+
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """What the users of one question told.
+class Answers(Counted):
+    """What the users of one question told by signs.
 
     Parameters
     ----------
@@ -78,6 +97,13 @@ class Answers:
             negative = parity(asked[start:stop, None] & self.columns)
             sums[start:stop] = self.signs.sum() - 2 * (negative @ self.signs.astype(np.float64))
         return self.unbiased(sums)
+
+    def children(self, prefix: np.int64, step: int) -> NDArray[np.float64]:
+        """As of any oracle; in time proportional to users, by a transform of the vectors' lower bits."""
+        # A child's sign is the parent's, from the vector's upper bits, times that of the others.
+        signs = np.where(parity(self.columns & (prefix << step)), -self.signs, self.signs)
+        lower = self.columns & ((1 << step) - 1)
+        return self.unbiased(transform(np.bincount(lower, weights=signs, minlength=1 << step)))
 
     def unbiased(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         r"""From :math:`S = \sum_i y_i (-1)^{\langle r_i, cell \rangle}` to counts.
@@ -124,15 +150,15 @@ class Asked(Mechanism):
 
     @property
     @abstractmethod
-    def chances(self) -> tuple[Chance, Chance]:
+    def chances(self) -> tuple[Terms, Terms]:
         """Of each question by which values are identified, and of the last one."""
 
     @abstractmethod
-    def answers(self, views: Views) -> tuple[Answers, ...]:
+    def answers(self, views: Views) -> tuple[Counted, ...]:
         """What was told, question by question, the last one last."""
 
     @abstractmethod
-    def decode(self, answers: Sequence[Answers], users: int) -> dict[int, float]:
+    def decode(self, answers: Sequence[Any], users: int) -> dict[int, float]:
         """The values that are named, with their estimated counts, by falling count."""
 
     @abstractmethod
@@ -152,7 +178,7 @@ class Asked(Mechanism):
         """The values that are named, with their estimated counts, by falling count."""
         return self.decode(self.answers(views), len(views))
 
-    def counted(self, whole: Answers, candidates: ArrayLike, least: float) -> dict[int, float]:
+    def counted(self, whole: Counted, candidates: ArrayLike, least: float) -> dict[int, float]:
         """Those of the candidates that are values and that the last question counts at least so often, by falling count."""
         values = [x for x in sorted({int(v) % (1 << WIDE) for v in vectors(candidates)}) if x < self.domain]
         counts = zip(values, whole.counts_of(values).tolist(), strict=True)
@@ -202,6 +228,11 @@ class Asked(Mechanism):
         question = (drawn >> np.uint64(33)) * np.uint64(len(self.questions)) >> np.uint64(31)
         return (drawn % np.uint64(_UNIT)).astype(np.int64), question.astype(np.int64)
 
+    def _parted(self, share: Fraction, index: ArrayLike) -> NDArray[np.int64]:
+        """Users' questions, where they are asked the last one, whose number is how many others there are, but for a share."""
+        drawn, question = self._among(index)
+        return np.where(drawn < round(share * _UNIT), question, len(self.questions))
+
     def _vector(self, question: Question, index: ArrayLike) -> NDArray[np.int64]:
         """Users' vectors r, for one question."""
         return nonzero(self._stream(1), index, len(question))
@@ -233,8 +264,7 @@ class PartitionedSign(PublicSign, Asked):
 
     def groups(self, index: ArrayLike) -> NDArray[np.int64]:
         """Users' questions; the last one's number is how many others there are."""
-        drawn, question = self._among(index)
-        return np.where(drawn < round(self.share * _UNIT), question, len(self.questions))
+        return self._parted(self.share, index)
 
     def columns(self, index: ArrayLike) -> NDArray[np.int64]:
         """Users' vectors s."""
@@ -250,7 +280,7 @@ class PartitionedSign(PublicSign, Asked):
         chances = [first] * len(self.questions) + [last]
         return tuple(
             Answers(question, self._vector(question, index[who]), signs[who], *chance)
-            for question, chance, who in zip(questions, chances, _by(self.groups(index), len(questions)), strict=True)
+            for question, chance, who in zip(questions, chances, by_group(self.groups(index), len(questions)), strict=True)
         )
 
 
@@ -329,7 +359,7 @@ class SplitSigns(Asked):
         """What was told, question by question; everybody answers the last one."""
         index, first, second = np.asarray(views).T
         one, last = self.chances
-        parts = zip(self.questions, _by(self._among(index)[1], len(self.questions)), strict=True)
+        parts = zip(self.questions, by_group(self._among(index)[1], len(self.questions)), strict=True)
         asked = [Answers(q, self._vector(q, index[who]), first[who], *one) for q, who in parts]
         return *asked, Answers(self.whole, nonzero(self._stream(2), index, self.bits), second, *last)
 
@@ -341,7 +371,7 @@ def divided(epsilon: Number, share: Number) -> tuple[Fraction, Fraction]:
     return odds(epsilon, scale=first), odds(epsilon, scale=1 - first)
 
 
-def _by(groups: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+def by_group(groups: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
     """The users of each group."""
     order = np.argsort(groups, kind="stable")
     return np.split(order, np.cumsum(np.bincount(groups, minlength=count))[:-1])

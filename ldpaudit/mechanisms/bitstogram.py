@@ -90,7 +90,7 @@ class _Spelled(Asked):
         """
         asked = self.chances[0]
         decisions = 8 * len(self.symbols) << self.width
-        return 4 * bernstein(2 * users * asked.variance, 2 * asked.most, ball(Fraction(decisions)).log()) / 3
+        return 4 * bernstein(2 * users * asked.held, 2 * asked.most, ball(Fraction(decisions)).log()) / 3
 
     def least_count(self, users: int) -> float:
         r"""The count from which on a value that was spelled out is named: the error of the last question's counts.

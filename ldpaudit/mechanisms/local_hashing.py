@@ -108,6 +108,11 @@ class LocalHashing(Mechanism):
         each, more = divmod(self.prime, self.g)  # `more` hash values have one residue more than the others
         return Fraction(more * (each + 1) ** 2 + (self.g - more) * each**2, self.prime**2)
 
+    @property
+    def other(self) -> Fraction:
+        """Probability that a report names the hash of a given value that is not the user's."""
+        return self.collision * self.p + (1 - self.collision) * self.lie
+
     def hash(self, a: NDArray[np.int64], b: NDArray[np.int64], x: int | NDArray[np.int64]) -> NDArray[np.int64]:
         """Hash values of `x` under the functions ``(a, b)``."""
         return (a * x + b) % self.prime % self.g
@@ -115,6 +120,11 @@ class LocalHashing(Mechanism):
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Views, shape ``(size, 3)``."""
         self.require_input(x)
+        return self.reports(np.full(size, x), rng)
+
+    def reports(self, x: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views of users by their values, a row each."""
+        size = len(x)
         views = np.empty((size, 3), dtype=np.int64)
         a, b = views[:, 0], views[:, 1]
         a[:], b[:] = rng.integers(0, self.prime, (2, size))
@@ -145,13 +155,12 @@ class LocalHashing(Mechanism):
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each value, shape ``(domain,)``, in time ``len(views) * domain``.
 
-        A view supports its own value with probability p and any other with ``collision * p + (1 - collision) * lie``.
+        A view supports its own value with probability p, and any other with probability `other`.
         """
         a, b, y = np.asarray(views).T
-        other = self.collision * self.p + (1 - self.collision) * self.lie
         block = max(1, _BLOCK // max(1, len(y)))
         support = np.empty(self.domain)
         for start in range(0, self.domain, block):
             values = np.arange(start, min(start + block, self.domain))
             support[values] = np.count_nonzero(self.hash(a, b, values[:, None]) == y, axis=1)
-        return (support - len(y) * float(other)) / float(self.p - other)
+        return (support - len(y) * float(self.other)) / float(self.p - self.other)

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanisms._deviation import largest_deviation
-from ldpaudit.mechanisms._hadamard import parity, transform
+from ldpaudit.mechanism import Law, Views
+from ldpaudit.mechanisms._deviation import Support, largest_deviation
+from ldpaudit.mechanisms._gf2 import vectors
 from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
-from ldpaudit.mechanisms._questions import Answers, Asked, PartitionedSign, Question, SplitSigns, divided
+from ldpaudit.mechanisms._questions import Asked, Counted, PartitionedSign, Question, SplitSigns, by_group, divided
+from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.profile import Number
 
 _WIDEST = 24
@@ -52,41 +54,33 @@ class _Tree(Asked):
         return users * self.levels << self.width
 
     def threshold(self, users: int) -> float:
-        r"""The count from which on a prefix is kept: one more than any of `children` is wrong by.
+        r"""The count from which on a prefix is kept: one more than any of `children` that nobody holds is counted.
 
-        With probability at least :math:`1 - \beta/2` none is wrong by more; then no prefix that nobody holds is kept, so that no
-        others are counted, however the levels turn out.
+        With probability at least :math:`1 - \beta/2` none is counted more; then no prefix that nobody holds is kept, so that
+        no others are counted, however the levels turn out.
         """
         return 1 + largest_deviation(self.chances[0], users, self.children(users), self.beta / 2)
 
     def least_count(self, users: int) -> float:
-        r"""The count from which on a prefix that was kept is named: the error of the last question's counts.
+        r"""The count from which on a value that was kept is named: what the last question counts a value that hardly anyone holds.
 
-        Of at most n values that somebody holds, with probability at least :math:`1 - \beta/2`.
+        Of at most n values, with probability at least :math:`1 - \beta/2`; of signs, the error of every value's count.
         """
         return largest_deviation(self.chances[1], users, users, self.beta / 2)
 
-    def decode(self, answers: Sequence[Answers], users: int) -> dict[int, float]:
+    def decode(self, answers: Sequence[Counted], users: int) -> dict[int, float]:
         """Level by level the children of the prefixes that were kept; then the last question's counts."""
         *levels, whole = answers
         return self.counted(whole, self._kept(levels, self.threshold(users)), self.least_count(users))
 
-    def _kept(self, levels: Sequence[Answers], least: float) -> NDArray[np.int64]:
+    def _kept(self, levels: Sequence[Counted], least: float) -> NDArray[np.int64]:
         """The whole values that are kept."""
         kept, length = np.zeros(1, dtype=np.int64), 0
         for level in levels:
             step = level.rank - length
-            found = [prefix << step | np.flatnonzero(_children(level, prefix, step) >= least) for prefix in kept]
+            found = [prefix << step | np.flatnonzero(level.children(prefix, step) >= least) for prefix in kept]
             kept, length = np.concatenate([kept[:0], *found]), level.rank
         return kept
-
-
-def _children(level: Answers, prefix: np.int64, step: int) -> NDArray[np.float64]:
-    """Counts of the prefixes that are `step` bits longer, by those bits."""
-    # A child's sign is the parent's, from the vector's upper bits, times that of the new bits.
-    signs = np.where(parity(level.columns & (prefix << step)), -level.signs, level.signs)
-    new = level.columns & ((1 << step) - 1)
-    return level.unbiased(transform(np.bincount(new, weights=signs, minlength=1 << step)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,3 +207,144 @@ class SplitTreeHistogram(SplitSigns, _Tree):
     ) -> Self:
         """The most accurate signs that are epsilon-LDP together, the prefix's at a share of epsilon, the other at the rest."""
         return cls(users, domain, width, *divided(epsilon, share), exact(beta), seed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashed(Counted):
+    """What the users of one question told by hashes, each with a function of the user's own."""
+
+    oracle: LocalHashing
+    views: NDArray[np.int64]
+    share: Fraction
+    bits: int
+
+    @property
+    def rank(self) -> int:
+        """Bits of a cell."""
+        return self.bits
+
+    def counts_of(self, cells: ArrayLike) -> NDArray[np.float64]:
+        """Unbiased counts of some cells, in time proportional to cells times users."""
+        p, other = float(self.oracle.p), float(self.oracle.other)
+        asked = vectors(cells).ravel().tolist()
+        support = np.array([np.count_nonzero(self.oracle.supports(self.views, cell)) for cell in asked], dtype=np.float64)
+        return (support - len(self.views) * other) / ((p - other) * float(self.share))
+
+
+@dataclass(frozen=True, slots=True)
+class HashedTreeHistogram(_Tree):
+    """One answer of local hashing a user: of a public prefix of her value, or of the whole value.
+
+    As `TreeHistogram`, but over another frequency oracle, `LocalHashing`, which is more accurate where epsilon is large, and
+    whose server needs time proportional to users for every cell that it counts. A view is a row ``(i, a, b, y)``: the user,
+    her own function of local hashing, and what it makes of the prefix, randomized.
+
+    Parameters
+    ----------
+    users, width, share, beta, seed, index
+        As for `TreeHistogram`.
+    domain : int
+        Number of values, from 2 to 2**30, which the hash functions' prime exceeds.
+    g : int
+        Number of hash values, at least 2.
+    p : Fraction
+        Probability of the true hash value, ``1/g < p < 1``.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> m = HashedTreeHistogram.for_epsilon(4.0, users=10**6, domain=1 << 24)
+    >>> m.g, round(m.threshold(10**6)), round(TreeHistogram.for_epsilon(4.0, 10**6, 1 << 24).threshold(10**6))
+    (56, 4873, 17971)
+    """
+
+    variant = "hashed"
+    title = "TreeHist over local hashing"
+
+    users: int
+    domain: int
+    width: int
+    g: int
+    p: Fraction
+    share: Fraction = Fraction(1, 2)
+    beta: Fraction = Fraction(1, 20)
+    seed: int = 0
+    index: int = 0
+
+    def __post_init__(self) -> None:
+        integer(self, "domain", 2, 1 << 30)
+        integer(self, "g", 2, 1 << 30)
+        probability(self, "p", low=Fraction(1, self.g))
+        probability(self, "share")
+        self._check()
+
+    @classmethod
+    def for_epsilon(
+        cls,
+        epsilon: Number,
+        users: int,
+        domain: int,
+        width: int = 8,
+        share: Number = Fraction(1, 2),
+        beta: Number = Fraction(1, 20),
+        seed: int = 0,
+    ) -> Self:
+        """Optimal local hashing that is epsilon-LDP: ``g = round(e**epsilon) + 1``, and p rounded down."""
+        oracle = LocalHashing.optimal(epsilon, 2)
+        return cls(users, domain, width, oracle.g, oracle.p, exact(share), exact(beta), seed)
+
+    @property
+    def oracle(self) -> LocalHashing:
+        """What is told of a cell: of all of them, since prefixes are numbers below the number of values, too."""
+        return LocalHashing(self.g, self.p, 1 << self.bits)
+
+    @property
+    def chances(self) -> tuple[Support, Support]:
+        """Of each level, and of the last question."""
+        p, other = self.p, self.oracle.other
+        return Support(p, other, self.share / self.levels), Support(p, other, 1 - self.share)
+
+    @property
+    def apart(self) -> tuple[int, int]:
+        """Two values of which every prefix differs."""
+        return 0, self.domain - 1
+
+    def cells(self, x: ArrayLike, index: ArrayLike) -> NDArray[np.int64]:
+        """What users with these values and indices are asked for."""
+        lengths = np.array([len(question) for question in (*self.questions, self.whole)])
+        asked: NDArray[np.int64] = vectors(x) >> (self.bits - lengths)[self._parted(self.share, index)]
+        return asked
+
+    def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, 4)``."""
+        told = self.oracle.reports(self.cells(x, index), rng)
+        return np.concatenate([np.asarray(index, dtype=np.int64)[:, None], told], axis=-1)
+
+    def supports(self, views: Views, x: int) -> NDArray[np.bool_]:
+        """Whether each view names the hash of what its user would be asked for, were her value x."""
+        index, *told = np.asarray(views).T
+        a, b, y = told
+        named: NDArray[np.bool_] = self.oracle.hash(a, b, self.cells([x], index)) == y
+        return named
+
+    def law(self, x: int) -> Law:
+        """Local hashing's law of the cell that the user `index` is asked for."""
+        self.require_input(x)
+        told = self.oracle.law(int(self.cells([x], np.array([self.index]))[0]))
+
+        def probability_of(view: Any) -> Fraction:
+            return told.probability(tuple(view)[1:])
+
+        return Law(probability_of, lambda: ((self.index, *view) for view in told.views()), told.size)
+
+    def answers(self, views: Views) -> tuple[Counted, ...]:
+        """What was told, question by question."""
+        rows, questions = np.asarray(views), (*self.questions, self.whole)
+        first, last = self.chances
+        shares = [first.share] * len(self.questions) + [last.share]
+        parts = zip(questions, shares, by_group(self._parted(self.share, rows[:, 0]), len(questions)), strict=True)
+        return tuple(_Hashed(self.oracle, rows[who, 1:], share, len(question)) for question, share, who in parts)

@@ -116,7 +116,7 @@ def test_counts_of_cells_are_unbiased_over_seeds(kind: type[Asked]) -> None:
     for seed in range(300):
         m = kind(users=600, seed=seed)  # type: ignore[call-arg]
         told = m.answers(m.collect(data, rng))
-        found.append([*told[0].counts(), *told[1].counts(), *told[2].counts_of([5, (1 << 63) + 8, 6])])
+        found.append([*told[0].counts(), *told[1].counts(), *told[2].counts_of([5, (1 << 63) + 8, 6])])  # type: ignore[attr-defined]
     truth = [*(np.bincount(images(q, data), minlength=1 << len(q)) for q in QUESTIONS), np.array([300, 100, 0])]
     mean, off = np.mean(found, axis=0), np.std(found, axis=0) / len(found) ** 0.5
     assert np.all(np.abs(mean - np.concatenate(truth)) < 4.5 * off)

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ldpaudit import account
-from ldpaudit.accountants.claims.tree_histogram import detection_level, level_error
-from ldpaudit.mechanisms import tree_histogram
-from ldpaudit.mechanisms._deviation import Chance, bernstein, largest_deviation
+from ldpaudit.accountants.claims.tree_histogram import detection_level, hashed_detection_level, level_error
+from ldpaudit.mechanisms._deviation import Chance, Support, bernstein, largest_deviation
 from ldpaudit.mechanisms._parameters import odds
-from ldpaudit.mechanisms.tree_histogram import SplitTreeHistogram, TreeHistogram
+from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 from ldpaudit.number import exact
 from ldpaudit.plan import Guarantee, Shuffle
 from tests.oracles.shuffle import worst
@@ -104,7 +104,7 @@ def test_children_are_counted_as_any_cells_are(kind: Any) -> None:
     for before, level in ((0, levels[0]), (56, levels[8]), (63, levels[9])):
         prefix, step = np.int64(rng.integers(0, 1 << before)), level.rank - before
         asked = [(int(prefix) << step | child) % WIDE for child in range(1 << step)]
-        assert np.allclose(tree_histogram._children(level, prefix, step), level.counts_of(asked))
+        assert np.allclose(level.children(prefix, step), level.counts_of(asked))
 
 
 def test_questions_are_the_leading_bits_of_a_value() -> None:
@@ -191,6 +191,75 @@ def test_shuffled_signs_are_hidden_better_than_their_epsilon_alone_says() -> Non
     m = SplitTreeHistogram.for_epsilon(1, users=10**6, domain=WIDE)
     found, clones = (account(Shuffle(plan, 10_000)).epsilon(1e-6) for plan in (m, Guarantee(Fraction(1))))
     assert 0 < found.low < found.high < 0.6 * clones.high
+
+
+def test_over_local_hashing_a_report_costs_what_local_hashing_does_at_every_level() -> None:
+    m = HashedTreeHistogram(50, 23, 2, 3, Fraction(1, 2))
+    asked = {index: m.cells(np.arange(23), np.full(23, index)).tolist() for index in range(40)}
+    assert {max(cells) for cells in asked.values()} == {22 >> 3, 22 >> 1, 22}
+    alone = LocalHashing(3, Fraction(1, 2), 32)
+    for epsilon in (0, Fraction(1, 2)):
+        assert {account(replace(m, index=index)).delta(epsilon) for index in range(40)} == {account(alone).delta(epsilon)}
+
+
+def test_a_user_s_cell_is_the_prefix_of_the_level_that_is_public() -> None:
+    m, index = HashedTreeHistogram(1000, 1 << 20, 6, 3, Fraction(1, 2)), np.arange(1000)
+    groups = m._parted(m.share, index)
+    lengths = [6, 12, 18, 20, 20]
+    assert set(groups.tolist()) == set(range(5))
+    value = 0xABCDE
+    assert m.cells([value], index).tolist() == [value >> (20 - lengths[g]) for g in groups.tolist()]
+
+
+def test_counts_over_local_hashing_are_unbiased() -> None:
+    data, rng = np.array([5] * 300 + [700] * 100), np.random.default_rng(8)
+    m = HashedTreeHistogram(400, 1000, 4, 4, Fraction(1, 2))
+    found = []
+    for seed in range(200):
+        told = replace(m, seed=seed).answers(replace(m, seed=seed).collect(data, rng))
+        found.append([*told[0].children(np.int64(0), 4)[[0, 10, 3]], *told[-1].counts_of([5, 700, 6])])
+    mean, off = np.mean(found, axis=0), np.std(found, axis=0) / len(found) ** 0.5
+    assert np.all(np.abs(mean - [300, 100, 0, 300, 100, 0]) < 4.5 * off)
+
+
+def test_a_term_of_local_hashing_is_no_larger_than_stated() -> None:
+    for g, p in ((2, Fraction(3, 4)), (4, Fraction(1, 2)), (9, Fraction(1, 5))):
+        oracle, rho = LocalHashing(g, p, 8), Fraction(1, 6)
+        o = oracle.other
+        terms = [(1 - o) / ((p - o) * rho), -o / ((p - o) * rho)]
+        moments = [rho * (chance * terms[0] ** 2 + (1 - chance) * terms[1] ** 2) for chance in (p, o)]
+        means = [rho * (chance * terms[0] + (1 - chance) * terms[1]) for chance in (p, o)]
+        assert means == [1, 0]
+        assert [Support(p, o, rho).held, Support(p, o, rho).absent] == moments
+        assert Support(p, o, rho).most == max(map(abs, terms))
+    chance = Chance(Fraction(3, 4), Fraction(1, 6))
+    signs = Support(chance.p, Fraction(1, 2), chance.share)
+    assert (signs.most, signs.held, signs.absent) == (chance.most, chance.held, chance.absent), "a sign supports half of all cells"
+
+
+def test_over_local_hashing_rarer_values_are_named_where_epsilon_is_large() -> None:
+    n, rng = 100_000, np.random.default_rng(11)
+    m = HashedTreeHistogram.for_epsilon(4, users=n, domain=1 << 24)
+    signs = TreeHistogram.for_epsilon(4, users=n, domain=1 << 24)
+    level = hashed_detection_level(m, n)
+    held = {0xABCDEF: level + 500, 12: level}
+    data = values(held, n - sum(held.values()), 1 << 24, rng)
+    assert level + 500 < signs.threshold(n) / 1.3
+    assert list(m.run(data, rng)) == list(held)
+    assert signs.run(data, rng) == {}
+
+
+@pytest.mark.parametrize(("users", "epsilon"), [(100_000, 4), (10**6, 1), (1_000, 1)])
+def test_the_level_over_local_hashing_is_the_first_count_that_clears_both_thresholds(users: int, epsilon: int) -> None:
+    m = HashedTreeHistogram.for_epsilon(epsilon, users=users, domain=1 << 24)
+    found, (level, last) = hashed_detection_level(m, users), m.chances
+
+    def cleared(held: int) -> bool:
+        kept = held - largest_deviation(level, users, m.children(users), m.beta / 2, held) >= m.threshold(users)
+        return kept and held - largest_deviation(last, users, users, m.beta / 2, held) >= m.least_count(users)
+
+    assert not cleared(found - 1)
+    assert cleared(found) if users > 1_000 else found == users + 1
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 5), 0.5, Fraction(7, 8)])
