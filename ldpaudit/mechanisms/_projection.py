@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanisms._gf2 import BITS, words
+from ldpaudit.mechanisms._gf2 import words
 
 _LANE = 64
 """Rows whose signs of one word are the bits of one hash value."""
@@ -17,6 +17,8 @@ _BLOCK = 1 << 10
 """Lanes that are looked at together."""
 _CANDIDATES = 16
 """Words among which the two with the most different columns are looked for: each more costs a column."""
+_LOOKED_AT = 1 << 12
+"""Lanes by which they are chosen: in longer columns no two words differ in many more rows than others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,7 @@ class Projection:
 
     def differing(self, first: int, second: int) -> int:
         """In how many rows two words' signs differ."""
-        apart = self.packed(first) ^ self.packed(second)
-        return int(np.count_nonzero(np.unpackbits(apart.view(np.uint8))))
+        return _ones(self.packed(first) ^ self.packed(second))
 
     def blocks(self, chosen: Sequence[int]) -> Iterator[NDArray[np.int8]]:
         """The matrix of some words' signs, a block of rows at a time, shape ``(block, words)``."""
@@ -80,18 +81,23 @@ class Projection:
         return low, high
 
     def apart(self) -> tuple[int, int]:
-        """The two of the first words whose columns differ in the most rows."""
-        several = range(min(self.domain, _CANDIDATES))
-        return max(((v, u) for u in several for v in range(u)), key=lambda pair: self.differing(*pair))
+        """The two of the first words whose columns differ in the most rows, as far as these are looked at."""
+        columns = [self.packed(word)[:_LOOKED_AT] for word in range(min(self.domain, _CANDIDATES))]
+        pairs = [(v, u) for u in range(len(columns)) for v in range(u)]
+        return max(pairs, key=lambda pair: _ones(columns[pair[0]] ^ columns[pair[1]]))
 
     def patterns(self) -> NDArray[np.int8]:
-        """The different rows up to their sign, shape ``(number, domain)``: as many as there are rows, and at most 2**(domain-1)."""
-        found = np.zeros((0, self.domain), dtype=np.int8)
+        """The different rows, shape ``(number, domain)``: as many as there are rows at most, and 2**domain."""
+        found, powers = np.zeros(0, dtype=np.int64), 1 << np.arange(self.domain, dtype=np.int64)
         for block in self.blocks(range(self.domain)):
-            found = np.unique(np.concatenate([found, block * block[:, :1]]), axis=0)
-            if len(found) == 1 << min(self.domain - 1, BITS):
+            found = np.unique(np.concatenate([found, (block > 0) @ powers]))
+            if len(found) == 1 << self.domain:
                 break
-        return found
+        return (2 * (found[:, None] >> np.arange(self.domain) & 1) - 1).astype(np.int8)
+
+
+def _ones(lanes: NDArray[np.uint64]) -> int:
+    return int(np.count_nonzero(np.unpackbits(lanes.view(np.uint8))))
 
 
 @lru_cache(maxsize=32)

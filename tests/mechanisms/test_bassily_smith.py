@@ -129,9 +129,7 @@ def test_the_public_matrix_is_the_same_bit_by_bit_and_packed(rows: int, domain: 
     weights = {v: (-1) ** v * (v + 1) for v in range(domain)}
     sums = table.astype(int) @ np.array(list(weights.values()))
     assert public.range_of(weights) == (sums.min(), sums.max())
-    up_to_sign = {tuple((row * row[0]).tolist()) for row in table}
-    assert {tuple(row) for row in public.patterns().tolist()} == up_to_sign
-    assert len(up_to_sign) <= 2 ** (domain - 1)
+    assert sorted(public.patterns().tolist()) == sorted(map(list, {tuple(row) for row in table.tolist()}))
 
 
 def test_the_signs_are_even_and_those_of_two_words_rows_and_seeds_independent() -> None:
