@@ -18,7 +18,6 @@ _SMALL = "a lower bound whose calculator is not built yet: frequency estimation 
 _MIDDLE = "a lower bound whose calculator is not built yet: frequency estimation by many users"
 _SINGLE = "its system is not built yet: shuffled RAPPOR and k-ary randomized response with the theorem's parameters"
 _RANGES = "its system is not built yet: range queries"
-_HEAVY = "its system is not built yet: HEAVYTHRESH"
 _WORDS = "its system is not built yet: federated discovery on word data; the text gives no numbers either"
 _CURVES = "a plot whose settings the text has lost; `TRIEHH Proposition 1` is the formula of its curves"
 
@@ -213,8 +212,8 @@ JRUW18 = _of("JRUW18", {
     "Theorem 4.1": "THRESH is private",
     "Assumption 4.2": ("subgroups are large", "an assumption; a hypothesis of the rows of `JRUW18 Theorem 4.1`"),
     "Theorem 4.3": "THRESH's error",
-    "Theorem 5.1": ("HEAVYTHRESH is private", _HEAVY),
-    "Theorem 5.2": ("HEAVYTHRESH's error", _HEAVY),
+    "Theorem 5.1": "HEAVYTHRESH is private",
+    "Theorem 5.2": "HEAVYTHRESH's error",
 })  # fmt: skip
 
 TRIEHH = _of("TRIEHH", {

@@ -15,6 +15,7 @@ from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.neighbours import USER_LEVEL
 from ldpaudit.plan import Run
@@ -37,7 +38,7 @@ def claims(m: Thresh) -> tuple[Claim, ...]:
     return (Claim("theorem-4.1", Run(m), m.epsilon, Fraction(0), USER_LEVEL, "lifetime", source, hypotheses),)
 
 
-def assumption(m: Thresh) -> Hypothesis:
+def assumption(m: Thresh | HeavyThresh) -> Hypothesis:
     r"""Assumption 4.2, :math:`L > \bigl(3/\sqrt2 + \sqrt{32}/\varepsilon\bigr) \sqrt{n \ln(12mT/\delta)}`."""
     with working_precision(256):
         root = (m.users * ball(12 * m.subgroups * m.epochs / m.delta).log()).sqrt()

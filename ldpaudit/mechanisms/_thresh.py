@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -37,24 +37,39 @@ def levels(users: int, epochs: int, rounds: int, delta: Fraction, smallest: int,
     """Lines 4 and 5 of Algorithm 1, the distance of the thresholds, and the margin of the vote; see `Thresh`."""
     n, length = users, rounds
 
-    def log(factor: int) -> flint.arb:
-        return ball(factor / delta).log()
-
-    def a() -> flint.arb:
-        root = (n * log(12 * subgroups * epochs)).sqrt()
-        return 4 * flint.arb(2).sqrt() * root / (smallest - 3 / flint.arb(2).sqrt() * root)
-
     def spread() -> flint.arb:
-        return (log(12 * n * epochs) / (2 * length)).sqrt()
+        return (log_of(12 * n * epochs / delta) / (2 * length)).sqrt()
 
     def b() -> flint.arb:
-        root = (log(12 * epochs) / (2 * n)).sqrt()
-        return flint.arb(2).sqrt() * root / (flint.arb(epochs).log() / flint.arb(2).log() * spread() - root)
+        root = (log_of(12 * epochs / delta) / (2 * n)).sqrt()
+        return flint.arb(2).sqrt() * root / (log2(epochs) * spread() - root)
 
-    def margin() -> flint.arb:
-        return (log(10 * epochs) / (2 * n)).sqrt()
+    return Levels(vote_noise(n, epochs, delta, smallest, subgroups), dyadic(b), dyadic(spread), vote_margin(n, epochs, delta))
 
-    return Levels(dyadic(a), dyadic(b), dyadic(spread), dyadic(margin))
+
+def log_of(value: Fraction) -> flint.arb:
+    """Natural logarithm, at the current precision."""
+    return ball(value).log()
+
+
+def log2(value: int) -> flint.arb:
+    """Logarithm to base 2, at the current precision."""
+    return flint.arb(value).log() / flint.arb(2).log()
+
+
+def vote_noise(users: int, epochs: int, delta: Fraction, smallest: int, subgroups: int) -> Fraction:
+    """Line 4 of Algorithm 1: the noise level a."""
+
+    def a() -> flint.arb:
+        root = (users * log_of(12 * subgroups * epochs / delta)).sqrt()
+        return 4 * flint.arb(2).sqrt() * root / (smallest - 3 / flint.arb(2).sqrt() * root)
+
+    return dyadic(a)
+
+
+def vote_margin(users: int, epochs: int, delta: Fraction) -> Fraction:
+    """By how much the mean of the votes must exceed that of noise for a global update."""
+    return dyadic(lambda: (log_of(10 * epochs / delta) / (2 * users)).sqrt())
 
 
 def dyadic(value: Callable[[], flint.arb]) -> Fraction:
@@ -86,12 +101,21 @@ def least_changes(epochs: int, rounds: int, step: Fraction) -> NDArray[np.int64]
     just where the change exceeds its threshold :math:`\tau = 2 (\lfloor\log T\rfloor - \nu + 1)` steps. Level -1 never
     votes: no t divides by so high a power.
     """
+    return by_epoch(epochs, [int(threshold) + 1 for threshold in thresholds(epochs, rounds, step)])
+
+
+def thresholds(epochs: int, rounds: int, step: Fraction) -> list[Fraction]:
+    """What a change must exceed in epochs that 2**0, 2**1, ... is the largest power of 2 to divide, in rounds."""
     top = epochs.bit_length() - 1
-    by_level = np.array([int(2 * (top - power + 1) * step * rounds) + 1 for power in range(top + 1)], dtype=np.int64)
+    return [2 * (top - power + 1) * step * rounds for power in range(top + 1)]
+
+
+def by_epoch(epochs: int, by_power: Sequence[int]) -> NDArray[np.int64]:
+    """For every epoch t from 1, the entry of the largest power of 2 that divides t."""
     t = np.arange(1, epochs + 1, dtype=np.int64)
-    changes: NDArray[np.int64] = by_level[np.log2(t & -t).astype(np.int64)]
-    changes.flags.writeable = False
-    return changes
+    found: NDArray[np.int64] = np.array(by_power, dtype=np.int64)[np.log2(t & -t).astype(np.int64)]
+    found.flags.writeable = False
+    return found
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, cycle, groupby
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,16 +56,19 @@ class CountedUser(Protocol):
 
 
 class Play(NamedTuple):
-    """A user's counts of ones and the adversary's global updates (1 or 0), one each an epoch."""
+    """What a user holds and the adversary's global updates (1 or 0), one each an epoch.
 
-    stream: tuple[int, ...]
+    THRESH's users hold counts of ones, HEAVYTHRESH's words or histograms.
+    """
+
+    stream: tuple[Any, ...]
     updates: tuple[int, ...]
 
     def __repr__(self) -> str:
         return f"Play(stream={_runs(self.stream)}, updates={_runs(self.updates)})"
 
 
-def _runs(values: Iterable[int]) -> str:
+def _runs(values: Iterable[Any]) -> str:
     """Run lengths: a thousand epochs on a line."""
     return "[" + " ".join(f"{value} x{len(list(group))}" for value, group in groupby(values)) + "]"
 

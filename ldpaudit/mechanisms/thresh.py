@@ -11,7 +11,6 @@ Joseph, Roth, Ullman, Waggoner 2018, "Local differential privacy for evolving da
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,20 +19,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms._bits import product_law
-from ldpaudit.mechanisms._parameters import integer, odds, positive, probability
+from ldpaudit.mechanisms._evolving import Evolving
+from ldpaudit.mechanisms._parameters import integer, positive, probability
 from ldpaudit.mechanisms._sampling import bernoulli
-from ldpaudit.mechanisms._thresh import Levels, Users, least_changes, levels
+from ldpaudit.mechanisms._thresh import Levels, Users, levels
 from ldpaudit.mechanisms._thresh_pair import Play, worst_pair
-from ldpaudit.neighbours import USER_LEVEL
 
 _BLOCK = 16
 """Epochs of users' data that are made contiguous at a time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Thresh(Mechanism):
+class Thresh(Evolving):
     """THRESH as printed; every user holds `rounds` bits in each of `epochs` epochs.
 
     A view is all that one user publishes: a row of ``2 * epochs`` bits, vote and estimate of the first epoch, of the
@@ -77,8 +76,6 @@ class Thresh(Mechanism):
     """
 
     title = "THRESH"
-    relations = (USER_LEVEL,)
-    unbiased = False
 
     users: int
     epochs: int
@@ -110,45 +107,6 @@ class Thresh(Mechanism):
         return levels(*self._printed)
 
     @property
-    def a(self) -> Fraction:
-        """Noise level of a vote, in nats."""
-        return self.levels.vote
-
-    @property
-    def b(self) -> Fraction:
-        """Noise level of an estimate, in nats."""
-        return self.levels.estimate
-
-    @property
-    def changes(self) -> NDArray[np.int64]:
-        """For every epoch, by how many ones a count must change for a yes-vote."""
-        return least_changes(self.epochs, self.rounds, self.levels.step)
-
-    @property
-    def votes(self) -> int:
-        """Most yes-votes of one user."""
-        return self.allowance(self.a)
-
-    @property
-    def estimates(self) -> int:
-        """Most estimates of one user."""
-        return self.allowance(self.b)
-
-    def allowance(self, level: Fraction) -> int:
-        """How often a counter that grows by `level` is below epsilon / 4, in `epochs` times."""
-        return min(math.ceil(self.epsilon / 4 / level), self.epochs) if level > 0 else self.epochs
-
-    @property
-    def vote_coin(self) -> Fraction:
-        """Probability of the likelier value of a published vote, ``e**|a| / (e**|a| + 1)``, rounded down."""
-        return odds(abs(self.a))
-
-    @property
-    def estimate_coin(self) -> Fraction:
-        """Probability of the likelier value of a published estimate of 0 or 1, rounded down."""
-        return odds(abs(self.b))
-
-    @property
     def common(self) -> int:
         """1 where the first vote is yes whatever the stream, else 0."""
         return int(self.votes > 0 and self.changes[0] <= -self.start * self.rounds)
@@ -158,10 +116,6 @@ class Thresh(Mechanism):
         """In at most so many epochs one of two streams votes yes and the other no."""
         possible = int(np.count_nonzero(self.changes <= (1 - self.start) * self.rounds)) - self.common
         return min(2 * (self.votes - self.common), possible)
-
-    def bit(self, level: Fraction, coin: Fraction) -> tuple[Fraction, Fraction]:
-        """Probability of a published 1 for a bit of 0, ``1 / (e**level + 1)``, and for a bit of 1."""
-        return (1 - coin, coin) if level > 0 else (coin, 1 - coin)
 
     @property
     def inputs(self) -> tuple[Play, Play]:
@@ -213,11 +167,6 @@ class Thresh(Mechanism):
     def law(self, x: Play) -> Law:
         """Law on ``{0, 1}**(2 * epochs)``: given the updates, the bits are independent."""
         return product_law([(1 - p, p) for p in self.chances(x)])
-
-    def is_update(self, ones: int, users: int) -> bool:
-        """Whether so many published yes-votes of so many users make a global update."""
-        no, _ = self.bit(self.a, self.vote_coin)
-        return ones > users * (no + self.levels.margin)
 
     def aggregate(self, ones: float, users: int) -> float:
         """The global estimate that so many published ones of so many users give."""

@@ -37,4 +37,4 @@ class ThreshRepaired(Thresh):
 
     def allowance(self, level: Fraction) -> int:
         """How often a counter can grow by `level` within epsilon / 4, in `epochs` times."""
-        return min(int(self.epsilon / 4 / level), self.epochs)
+        return self.within(level)

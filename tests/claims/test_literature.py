@@ -119,7 +119,7 @@ def test_a_source_is_accused_only_of_what_it_claims(
 
 
 def test_one_source_is_asked_for_alone_and_another_is_an_error() -> None:
-    assert literature.stems("JRUW18") == ["thresh"]
+    assert set(literature.stems("JRUW18")) >= {"bassily_smith", "thresh"}
     assert {paper for stem in literature.stems() for paper in literature.PAPERS if stem in literature.stems(paper)} == set(
         literature.PAPERS
     )

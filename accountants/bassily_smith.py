@@ -1,0 +1,95 @@
+"""What the Bassily-Smith randomizer costs, of a vector and of a word that a public projection turns into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ldpaudit.accountants.pld.exact import Atom, both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.mechanisms._projection import Projection
+from ldpaudit.mechanisms._row_sign import RowSign
+from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.profile import PrivacyProfile
+
+_PRODUCTS = 1 << 30
+"""Products of signs up to which all pairs of words are compared: a second."""
+
+
+def profile(m: RowSign, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    r"""Profile of one report: randomized response, seen with the probability h that a row tells the two inputs apart.
+
+    .. math:: \delta(\varepsilon) = h\,\bigl(p - e^\varepsilon (1-p)\bigr)_+, \qquad
+              \varepsilon(0) = \log\frac{p}{1-p} \text{ where } h > 0
+
+    h is the largest share of rows in which two words' signs differ; it is 1 for vectors, of which two may differ in all
+    rows. Tight: attained by those two, on {s is the first one's sign}. For a user who may be absent, whose sign is then fair,
+
+    .. math:: \delta(\varepsilon) = \max\bigl\{p - \tfrac12 e^\varepsilon,\; \tfrac12 - e^\varepsilon (1-p),\; 0\bigr\}, \qquad
+              \varepsilon(0) = \log\frac{1}{2(1-p)},
+
+    whatever the word is. Proof: for each row the divergence is jointly convex in the two entries, so its largest mean over the
+    rows is attained by entries of 1 and -1. Source: Bassily, Smith 2015, who say epsilon. Proof: proofs/bassily_smith.py.
+
+    Parameters
+    ----------
+    m : BassilySmith or ProjectedBassilySmith
+        ``1/2 < p < 1``, as its constructor ensures.
+    neighbours : Neighbours
+        Replace-one, or add-remove.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. EXACT at every epsilon where there are few enough words to compare all; else delta is an INTERVAL, from two
+        words that are far apart to h = 1.
+    """
+    if neighbours == ADD_REMOVE:
+        return of_pair(m, m.inputs[0], None)
+    if not isinstance(m, ProjectedBassilySmith):
+        return of_pair(m, *m.inputs)
+    share, compared = largest_share(m.public)
+    low = _seen(m.p, share)
+    return low if compared else Bracket(low, _seen(m.p, Fraction(1)))
+
+
+def of_pair(m: RowSign, x: Any, y: Any) -> PrivacyProfile:
+    """Exact profile of one report of two given inputs, in both directions; rows are merged by their entries."""
+    source = f"{m.title}: {x!r:.40} against {y!r:.40}"
+    return FiniteProfile(both_directions(atoms(m, x, y)), source)
+
+
+def atoms(m: RowSign, x: Any, y: Any) -> list[Atom]:
+    """Views of two inputs, rows with the same entries together."""
+    found = []
+    for (u, v), rows in m.patterns(x, y).items():
+        plus, other, share = m.sign_chance(u), m.sign_chance(v), Fraction(rows, m.rows)
+        found += [(share * plus, share * other), (share * (1 - plus), share * (1 - other))]
+    return found
+
+
+def seen(p: Fraction, share: Fraction) -> Sequence[Atom]:
+    """Randomized response with a truth of probability p that is seen with probability `share`, and else nothing is."""
+    told = [(share * p, share * (1 - p)), (share * (1 - p), share * p)] if share else []
+    return told if share == 1 else [*told, (1 - share, 1 - share)]
+
+
+def _seen(p: Fraction, share: Fraction) -> FiniteProfile:
+    source = "Bassily-Smith randomizer: log(p/(1-p)), attained at the sign of a row in which two inputs differ"
+    return FiniteProfile(both_directions(seen(p, share)), source)
+
+
+def largest_share(public: Projection) -> tuple[Fraction, bool]:
+    """Share of rows in which two words differ, the largest; and whether all pairs were compared, or only some."""
+    if public.rows * public.domain**2 > _PRODUCTS:
+        return Fraction(public.differing(*public.apart()), public.rows), False
+    agreeing = np.zeros((public.domain, public.domain), dtype=np.int64)
+    for block in public.blocks(range(public.domain)):
+        signs = block.astype(np.float32)  # sums of at most 2**16 signs are exact
+        agreeing += (signs.T @ signs).astype(np.int64)
+    return Fraction(public.rows - int(agreeing.min()), 2 * public.rows), True

@@ -1,0 +1,138 @@
+r"""What JRUW18 takes from Bassily and Smith 2015, and what is found: a randomizer, and the frequency oracle that it makes.
+
+JRUW18 cites them without a formula; the randomizer, its constants and its size are from memory, and errors are derived here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
+from ldpaudit.working_precision import working_precision
+
+PAPER = "JRUW18"
+"""Whose claims these are."""
+BETA = Fraction(1, 20)
+"""Failure probability at which errors and sizes are asked for."""
+_ROUNDED = Fraction(1, 10**12)
+"""Of numbers with e**epsilon, as the coin is rounded toward privacy."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Parameters of the oracle as JRUW18 sets it up, with w = 20 n rows.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        Of a report.
+    users, domain : int
+        n and d.
+    """
+
+    epsilon: Fraction
+    users: int
+    domain: int
+
+    @property
+    def mechanism(self) -> ProjectedBassilySmith:
+        """The oracle."""
+        return ProjectedBassilySmith.for_epsilon(self.epsilon, 20 * self.users, self.domain)
+
+
+def largest_bias(m: ProjectedBassilySmith) -> Enclosure:
+    r"""Largest distance of :math:`\sqrt w\,E z_j` from the entry u of row j, over u in {-1, 0, 1}; exact, all views listed."""
+    means = [(u, (2 * m.sign_chance(u) - 1) * m.scale) for u in (-1, 0, 1)]
+    return Enclosure.of(max(abs(mean - u) for u, mean in means), source="both signs of a row, listed")
+
+
+def own_variance(m: ProjectedBassilySmith) -> Enclosure:
+    r"""Variance of :math:`\langle\varphi_v, z\rangle`, z being the report on v: it is c or -c; exact, by both signs."""
+    true = m.sign_chance(1)
+    second, first = m.scale**2, m.scale * (2 * true - 1)
+    return Enclosure.of(second - first**2, source="both signs of a row, listed")
+
+
+def simultaneous_error(m: ProjectedBassilySmith, users: int, beta: Fraction) -> Enclosure:
+    r"""Error that no word's estimate exceeds, in shares of the users, but with probability at most beta.
+
+    .. math:: c \sqrt{\frac{2 \ln(4d/\beta)}{n}} + \sqrt{\frac{2 \ln(4d/\beta)}{w}}
+
+    Two of Hoeffding's bounds, each with half of beta over d words: for the n users' rows and signs given the matrix, and for
+    the matrix. Source: derived from Bassily, Smith 2015.
+    """
+
+    def bound() -> flint.arb:
+        log = 2 * ball(4 * m.domain / beta).log()
+        return ball(m.scale) * (log / users).sqrt() + (log / m.rows).sqrt()
+
+    return narrow(bound, "two of Hoeffding's bounds")
+
+
+def size_of_2015(s: Setting, beta: Fraction) -> Enclosure:
+    r"""Rows that Bassily and Smith 2015 take.
+
+    .. math:: \ln(d+1) \ln(2/\beta) / \gamma^2, \qquad \gamma = \sqrt{\ln(2d/\beta) / \varepsilon^2 n}
+    """
+
+    def rows() -> flint.arb:
+        gamma = ball(2 * s.domain / beta).log() / (ball(s.epsilon) ** 2 * s.users)
+        return flint.arb(s.domain + 1).log() * ball(2 / beta).log() / gamma
+
+    return narrow(rows, "Bassily, Smith 2015, from memory")
+
+
+def printed(s: Setting) -> tuple[Printed, ...]:
+    """The randomizer's privacy, bias and variance; and the number of rows, beside that of 2015."""
+    m, memory = s.mechanism, Provenance.MEMORY
+    with working_precision(256):
+        exp = ball(s.epsilon).exp()
+        claimed = float((4 * exp / (exp - 1) ** 2).upper())
+    return (
+        Printed("JRUW18 Theorem 5.1, the randomizer", "a report is epsilon-LDP", float(s.epsilon), account(m).epsilon(0),
+                provenance=memory),
+        Printed("JRUW18 Theorem 5.2, the randomizer", "largest bias of a row", 0.0, largest_bias(m), provenance=memory),
+        Printed("JRUW18 Theorem 5.2, the randomizer", "variance of a report on v in the direction of v", claimed, own_variance(m),
+                rounding=_ROUNDED * Fraction(claimed), provenance=Provenance.DERIVED),
+        Printed("JRUW18 Theorem 5.2, the oracle", f"rows of Bassily and Smith 2015 at beta={float(BETA):g}, of which it takes 20 n",
+                float(m.rows), size_of_2015(s, BETA), provenance=memory,
+                variant="it does not say that 20 n rows are as many as theirs"),
+    )  # fmt: skip
+
+
+def examples() -> tuple[Setting, ...]:
+    """Few users and many, small epsilons and large."""
+    return (
+        Setting(Fraction(1), 2_000, 20),
+        Setting(Fraction(1, 10), 10_000, 100),
+        Setting(Fraction(4), 100_000, 1_000),
+    )
+
+
+def simulated() -> tuple[Setting, ...]:
+    """Settings that run in a second."""
+    return examples()[:2]
+
+
+def accuracy(s: Setting) -> tuple[Accuracy, ...]:
+    """The error over all words, derived; Zipf data."""
+    alpha = simultaneous_error(s.mechanism, s.users, BETA).high * s.users
+
+    def error(data: NDArray[np.int64], found: NDArray[np.float64]) -> float:
+        return float(np.abs(found - np.bincount(data, minlength=s.domain)).max())
+
+    sentence = f"the oracle over {s.domain} words, n = {s.users}, Zipf; derived; in users"
+    return (
+        Accuracy("JRUW18 Theorem 5.2, the oracle", sentence, alpha, float(BETA), lambda rng: zipf(s.users, s.domain, rng), error),
+    )

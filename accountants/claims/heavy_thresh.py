@@ -1,0 +1,168 @@
+r"""What Joseph, Roth, Ullman and Waggoner 2018 print of HEAVYTHRESH, and what is found.
+
+The noise level b of estimates is lost with the paper's supplement. Where a verdict on Theorem 5.1 depends on it, its row is a
+question of ours, and not the paper's claim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.thresh import assumption
+from ldpaudit.accountants.claims.votes_per_change import most_votes
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
+from ldpaudit.neighbours import USER_LEVEL
+from ldpaudit.plan import Run
+
+PAPER = "JRUW18"
+"""Whose claims these are."""
+_LOST = "the formula of the noise level b is lost, and the verdict depends on it; here it is 2 artanh(A / (log(T) s'))"
+_SKETCH = "it is a step of a proof sketch; more votes need an unlikely event, so this refutes no theorem"
+READINGS = {
+    -1: "before the first estimate users compare with -1 in every row",
+    0: "before the first estimate users compare with 0 in every row",
+}
+"""What a user compares with before the first update: the supplement would say."""
+
+
+def claims(m: HeavyThresh) -> tuple[Claim, ...]:
+    """Theorem 5.1, which is stated without hypotheses; these are for the record."""
+    a, b = m.a, m.b
+    hypotheses = (
+        assumption(m),
+        Hypothesis("the noise level a is above 0, without which the pseudocode has no meaning", a > 0),
+        Hypothesis("2 a + b <= epsilon / 4, or b <= epsilon / 4 where the first vote is common to all streams",
+                   a > 0 and 2 * a * (1 - m.common) + b <= m.epsilon / 4, stated=False),
+    )  # fmt: skip
+    source = "Joseph, Roth, Ullman, Waggoner 2018, Theorem 5.1"
+    return (Claim("theorem-5.1", Run(m), m.epsilon, Fraction(0), USER_LEVEL, "lifetime", source, hypotheses),)
+
+
+def refuted_by_votes(m: HeavyThresh) -> bool:
+    """Whether the votes of a pair of streams alone cost more than epsilon: then Theorem 5.1 fails whatever b is."""
+    first, second = (m.transcript(x) for x in m.inputs)
+    return sum(one.vote != other.vote for one, other in zip(first, second, strict=True)) * m.a > m.epsilon
+
+
+def holds_with_small_noise(m: HeavyThresh) -> bool:
+    """Whether Theorem 5.1 holds for every b up to epsilon/4, ours included: estimates then cost less than epsilon/2."""
+    return m.a > 0 and m.differing_votes * m.a <= m.epsilon / 2 and m.b <= m.epsilon / 4
+
+
+def derived_error(m: HeavyThresh) -> Enclosure:
+    r"""Error that the pseudocode keeps, except with probability delta, while each change so far left users able to vote.
+
+    .. math:: (2K+5)\,s' + c_b\,A + \sqrt{2\ln(16dT/\delta)/w}, \qquad K = \lfloor\log T\rfloor
+
+    Without an update some user of every group is within :math:`\tau_K` of its reference, so the average projected histogram has
+    moved by at most ``2 (K + 2)`` steps, and the reference was off by one; the read-out and the columns of other words add the
+    rest. Source: derived, in place of Theorem 5.2.
+    """
+
+    def bound() -> flint.arb:
+        top, c = m.epochs.bit_length() - 1, 1 / ball(2 * m.estimate_coin - 1)
+        return (2 * top + 5) * m.sizes.step() + c * m.sizes.read_out() + m.sizes.flatness()
+
+    return narrow(bound, "derived: votes, own noise, read-out, other words' columns")
+
+
+def printed_error(m: HeavyThresh) -> Enclosure:
+    r"""Theorem 5.2, its two illegible denominators restored.
+
+    .. math:: 4 (\lfloor\log T\rfloor + 2) \sqrt{\frac{2\ln(320n^2T/\delta)}{\ell}} + \sqrt{\frac{\ln(16ndT/\delta)}{n}}
+    """
+
+    def bound() -> flint.arb:
+        n, t = m.users, m.epochs
+        first = (2 * ball(320 * n * n * t / m.delta).log() / m.rounds).sqrt()
+        return 4 * (t.bit_length() + 1) * first + (ball(16 * n * m.domain * t / m.delta).log() / n).sqrt()
+
+    return narrow(bound, "JRUW18, Theorem 5.2")
+
+
+def derived_changes(m: HeavyThresh) -> int:
+    """Number of changes that leave users able to vote and to send estimates, at 4 votes per change; -1 where not even none does.
+
+    A first update that all users vote for whatever they hold costs one vote and one estimate more; one that they need not vote for
+    may cost as many votes as a change.
+    """
+    votes = (m.votes - 1) // 4 if m.common else m.votes // 4 - 1
+    return max(-1, min(m.estimates - 1, votes))
+
+
+def printed(m: HeavyThresh) -> tuple[Printed, ...]:
+    """Theorem 5.1 for both readings of the first reference; the error of Theorem 5.2, and a step of its proof sketch."""
+    vacuous = "a bound from 1 on is vacuous: no frequency is above 1" if printed_error(m).high >= 1 else ""
+    said = f"the largest error, derived, n = {m.users}, T = {m.epochs}, l = {m.rounds}"
+    worst = most_votes(m.epochs)
+    source = f"votes at {worst.votes} for a change of {float(worst.change)} steps at {worst.at}"
+    votes = Enclosure.of(len(worst.votes), source=source)
+    return (
+        *(_private(replace(m, start=start), reading) for start, reading in READINGS.items()),
+        Printed("JRUW18 Theorem 5.2", said, printed_error(m).high, derived_error(m), (assumption(m),), attained=False,
+                provenance=Provenance.RESTORED, variant=vacuous,
+                reading="distances are the largest over the rows, and b is 2 artanh(A / (log(T) s'))"),
+        Printed("JRUW18 Theorem 5.2, proof sketch", "votes of a user for one change, as in Theorem 4.3", 2, votes, variant=_SKETCH),
+    )  # fmt: skip
+
+
+def _private(m: HeavyThresh, reading: str) -> Printed:
+    sentence, (claim,) = "one user's transcript is epsilon-LDP", claims(m)
+    certain = refuted_by_votes(m)
+    return Printed("JRUW18 Theorem 5.1", sentence, float(m.epsilon), account(m).epsilon(0), claim.hypotheses, reading=reading,
+                   provenance=Provenance.PRINTED if certain else Provenance.DERIVED,
+                   variant="" if certain or holds_with_small_noise(m) else _LOST)  # fmt: skip
+
+
+def examples() -> tuple[HeavyThresh, ...]:
+    """Where a few votes cost more than epsilon; a hundred thousand and a million users; and where one estimate costs more."""
+    half = Fraction(1, 20)
+    return (
+        HeavyThresh(800, 6, 500, Fraction(4, 5), half, 800, domain=8),
+        HeavyThresh(10**5, 100, 1000, Fraction(1, 10), half, 10**5, domain=1000),
+        HeavyThresh(10**6, 100, 10**5, Fraction(1), half, 10**6, domain=1000),
+        HeavyThresh(1_000, 5, 7_000, Fraction(9, 10), half, 1_000, domain=8),
+    )
+
+
+def simulated() -> tuple[HeavyThresh, ...]:
+    """A setting with room for one change, and a bound that says something."""
+    return (HeavyThresh(20_000, 16, 150_000, Fraction(4), Fraction(1, 20), 20_000, domain=8),)
+
+
+def mixtures(m: HeavyThresh) -> NDArray[np.float64]:
+    """A distribution of words for each epoch, that goes back and forth as often as is allowed, shape ``(epochs, domain)``."""
+    falling = 2.0 ** -np.arange(m.domain)
+    one = falling / falling.sum()
+    turns = np.arange(m.epochs) * (min(derived_changes(m), m.epochs - 1) + 1) // m.epochs % 2
+    return np.asarray(np.where(turns[:, None] == 1, one[::-1], one), dtype=np.float64)
+
+
+def accuracy(m: HeavyThresh) -> tuple[Accuracy, ...]:
+    """The error of Theorem 5.2 as restored, for data that change as often as is derived; none where it says nothing."""
+    bound = printed_error(m).high
+    if bound >= 1 or derived_changes(m) < 0:
+        return ()
+    mixture = mixtures(m)
+    changes = int(np.count_nonzero(np.abs(np.diff(mixture, axis=0)).max(axis=1)))
+
+    def data(rng: np.random.Generator) -> NDArray[np.int64]:
+        return np.stack([rng.multinomial(m.rounds, each, m.users) for each in mixture])
+
+    def error(data: NDArray[np.int64], found: NDArray[np.float64]) -> float:
+        return float(np.abs(found - mixture).max())
+
+    sentence = f"frequencies of {m.domain} words that change {changes} times, n = {m.users}, T = {m.epochs}; restored"
+    return (Accuracy("JRUW18 Theorem 5.2", sentence, bound, float(m.delta), data, error),)

@@ -1,0 +1,65 @@
+"""The attack on the Bassily-Smith randomizer."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.shared.odds import loss_of
+from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms._row_sign import RowSign
+from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+
+
+def attack(m: RowSign, neighbours: Neighbours = REPLACE_ONE) -> Attack:
+    """Two inputs whose columns differ in many rows; a view speaks for the one whose sign it is, where the two differ."""
+    if neighbours == ADD_REMOVE:
+        return Attack((m.inputs[0], None), _present(m), "{s is the sign of the row}")
+    first, second = m.public.apart() if isinstance(m, ProjectedBassilySmith) else m.inputs
+    loss = loss_of(m.p / (1 - m.p))
+
+    def score(views: Views) -> NDArray[np.float64]:
+        return loss * _leaning(m, views, first, second)
+
+    return Attack((first, second), score, "{s is the sign of the first input, and not of the second, in the row}")
+
+
+def _leaning(m: RowSign, views: Views, first: Any, second: Any) -> NDArray[np.float64]:
+    """1 where the sign is the first input's alone, -1 where it is the second's alone."""
+    rows, signs = np.asarray(views, dtype=np.int64).T
+    apart = m.entries(first, rows).astype(np.float64) - m.entries(second, rows).astype(np.float64)
+    leaning: NDArray[np.float64] = signs * apart / 2
+    return leaning
+
+
+def _present(m: RowSign) -> Any:
+    true, false = loss_of(2 * m.p), loss_of(2 * (1 - m.p))
+
+    def score(views: Views) -> NDArray[np.float64]:
+        return np.where(_leaning(m, views, m.inputs[0], None) > 0, true, false)
+
+    return score
+
+
+def right_guess(p: Fraction, domain: int) -> Fraction:
+    r"""Probability that the best guess at a word is right after one report, averaged over the public matrix.
+
+    .. math:: p\,E\frac{1}{1+B} + (1-p)\,\frac{2^{-(d-1)}}{d}
+              = \frac{p\,(2^d - 1) + 1 - p}{d\,2^{d-1}}, \qquad B \sim Bin(d-1, \tfrac12)
+
+    The guess is any of the words whose sign in row j is s, or where none is, any word. The words are equally likely.
+    """
+    return (p * ((1 << domain) - 1) + 1 - p) / (domain << (domain - 1))
+
+
+def guess(m: ProjectedBassilySmith, views: Views, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The best guess at the word of one user from each view; see `right_guess`."""
+    rows, signs = np.asarray(views, dtype=np.int64).T
+    fits = m.public.signs(rows[:, None], np.arange(m.domain)) == signs[:, None]
+    found: NDArray[np.int64] = np.argmax(fits + rng.random(fits.shape), axis=1)
+    return found

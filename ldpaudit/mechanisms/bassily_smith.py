@@ -1,0 +1,221 @@
+r"""The basic randomizer of Bassily and Smith, on a vector and on a word that a public projection turns into one.
+
+Bassily, Smith 2015, as Joseph, Roth, Ullman, Waggoner 2018, section 5.2 use it. A user holds :math:`x \in [-1/\sqrt w,
+1/\sqrt w]^w`, draws a row j and a sign s, and publishes the pair; it stands for :math:`z = c \sqrt w\, s\, e_j`, with mean x. Here
+a column is :math:`u = \sqrt w\, x`, so that its entries are at most 1 in size. For entries between -1 and 1, which 2015 does not
+have, the sign is the only one of mean :math:`\theta u_j`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms._gf2 import BITS
+from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms._projection import Projection
+from ldpaudit.mechanisms._row_sign import Patterns, RowSign
+from ldpaudit.profile import Number
+
+Column = Sequence[Fraction | int]
+"""A user's vector, times the root of its length."""
+_CHUNK = 1 << 16
+"""Reports whose signs of all words are looked up together."""
+
+
+@dataclass(frozen=True, slots=True)
+class BassilySmith(RowSign):
+    """The basic randomizer of a vector of `rows` numbers in [-1, 1], which the client checks: the centre may be malicious.
+
+    Parameters
+    ----------
+    rows : int
+        w, the length of the vector, at least 1.
+    p : Fraction
+        Probability of the true sign of an entry of 1 or -1, ``1/2 < p < 1``.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> m = BassilySmith(rows=2, p=Fraction(3, 4))
+    >>> m.law((1, 0)).probability((0, 1)), m.law((1, 0)).probability((1, 1))
+    (Fraction(3, 8), Fraction(1, 4))
+    """
+
+    title = "Bassily-Smith randomizer"
+
+    rows: int
+    p: Fraction
+
+    def __post_init__(self) -> None:
+        integer(self, "rows", 1, 1 << 31)
+        probability(self, "p", low=Fraction(1, 2))
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, rows: int) -> Self:
+        """The most accurate one that is epsilon-LDP: ``p = e**epsilon / (e**epsilon + 1)``, rounded down."""
+        return cls(rows, odds(epsilon))
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """Of the vectors, those that are told apart best: only ones, and only minus ones."""
+        return (1,) * self.rows, (-1,) * self.rows
+
+    def require_input(self, x: Any) -> None:
+        """Check that `x` is a vector of entries from -1 to 1, or None."""
+        if x is None:
+            return
+        try:
+            valid = len(x) == self.rows and all(-1 <= exact(each) <= 1 for each in x)
+        except (TypeError, ValueError):
+            valid = False
+        if not valid:
+            raise ValueError(f"BassilySmith needs {self.rows} numbers from -1 to 1, got {x!r:.80}")
+
+    def entries(self, x: Any, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Entries of a vector, as fractions."""
+        column = [Fraction(0)] * self.rows if x is None else [exact(each) for each in x]
+        return np.array([column[j] for j in rows.tolist()], dtype=object)
+
+    def patterns(self, x: Any, y: Any) -> Patterns:
+        """Pairs of entries, counted."""
+        every = np.arange(self.rows)
+        return Patterns(zip(self.entries(x, every).tolist(), self.entries(y, every).tolist(), strict=True))
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased sum of the users' vectors, shape ``(rows,)``."""
+        rows, signs = np.asarray(views).T
+        sums = np.bincount(rows, weights=signs, minlength=self.rows)
+        return np.asarray(sums * (self.rows * float(self.scale)), dtype=np.float64)
+
+    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The whole system: users' vectors, shape ``(users, rows)``, to their estimated sum."""
+        vectors = self._vectors(data)
+        rows = rng.integers(0, self.rows, len(vectors))
+        told = self.told(vectors[np.arange(len(vectors)), rows], rng)
+        return self.estimate(np.stack([rows, told], axis=-1))
+
+    def truth(self, data: ArrayLike) -> NDArray[np.float64]:
+        """Sum of the users' vectors."""
+        return np.asarray(self._vectors(data).sum(axis=0), dtype=np.float64)
+
+    def _vectors(self, data: ArrayLike) -> NDArray[np.float64]:
+        vectors = np.asarray(data, dtype=np.float64)
+        if vectors.ndim != 2 or vectors.shape[1] != self.rows or not np.all(np.abs(vectors) <= 1) or not len(vectors):
+            raise ValueError(f"BassilySmith.run needs users' vectors of {self.rows} numbers from -1 to 1, got {vectors.shape}")
+        return vectors
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectedBassilySmith(RowSign):
+    """The basic randomizer of a word's column in a public matrix of signs, and the frequency oracle that it makes.
+
+    Parameters
+    ----------
+    rows : int
+        w, the length of a column, at least 1.
+    domain : int
+        d, the number of words, at least 2; inputs are ``range(domain)``.
+    p : Fraction
+        Probability of the true sign, ``1/2 < p < 1``.
+    seed : int
+        Of the public matrix, no entry of which is stored. It must not depend on the data, or the oracle is wrong; privacy
+        does not need that.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+    """
+
+    title = "Bassily-Smith oracle"
+    variant = "projected"
+    unbiased = False
+
+    rows: int
+    domain: int
+    p: Fraction
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        rows = integer(self, "rows", 1, 1 << 31)
+        integer(self, "domain", 2, (1 << BITS) // rows)
+        integer(self, "seed", 0)
+        probability(self, "p", low=Fraction(1, 2))
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, rows: int, domain: int, seed: int = 0) -> Self:
+        """The most accurate one that is epsilon-LDP: ``p = e**epsilon / (e**epsilon + 1)``, rounded down."""
+        return cls(rows, domain, odds(epsilon), seed)
+
+    @property
+    def public(self) -> Projection:
+        """The public matrix."""
+        return Projection(self.rows, self.domain, self.seed)
+
+    @property
+    def inputs(self) -> range:
+        """The words."""
+        return range(self.domain)
+
+    def entries(self, x: Any, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Signs of a word; 0 for None."""
+        return np.zeros(len(rows), dtype=np.int8) if x is None else self.public.signs(rows, x)
+
+    def patterns(self, x: Any, y: Any) -> Patterns:
+        """Of two words, rows that agree and rows that differ: which of the signs is which word's tells nothing more."""
+        if x is None or y is None:
+            ends = tuple(Fraction(each is not None) for each in (x, y))
+            return Patterns({(ends[0], ends[1]): self.rows})
+        apart, one = self.public.differing(x, y), Fraction(1)
+        return +Patterns({(one, -one): apart, (one, one): self.rows - apart})
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Estimated count of each word; see `query`, which can be asked about a few."""
+        return self.query(views, np.arange(self.domain))
+
+    def query(self, views: Views, values: ArrayLike) -> NDArray[np.float64]:
+        r"""Estimated counts of any words.
+
+        .. math:: n \hat f(v) = c \sum_i s_i \operatorname{sign}(\Phi_{j_i, v})
+
+        Unbiased over the public matrix. For a given one it is off by what the columns of other words have in common with
+        that of v.
+
+        Parameters
+        ----------
+        views : array_like of int, shape (users, 2)
+            One report of each user.
+        values : array_like of int, shape (words,)
+            In ``range(domain)``.
+
+        Returns
+        -------
+        ndarray, shape (words,)
+            In users.
+        """
+        asked, sums = np.asarray(values, dtype=np.int64), np.zeros(np.size(values))
+        reports = np.asarray(views, dtype=np.int64)
+        for start in range(0, len(reports), _CHUNK):
+            rows, signs = reports[start : start + _CHUNK].T
+            sums += signs @ self.public.signs(rows[:, None], asked)
+        return sums * float(self.scale)
+
+    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The whole system: users' words to the estimated count of each word."""
+        values = np.asarray(data, dtype=np.int64)
+        if values.ndim != 1 or not len(values) or values.min() < 0 or values.max() >= self.domain:
+            raise ValueError(f"ProjectedBassilySmith.run needs words in range({self.domain}), got {data!r:.80}")
+        rows = rng.integers(0, self.rows, len(values))
+        told = self.told(self.public.signs(rows, values), rng)
+        return self.estimate(np.stack([rows, told], axis=-1))

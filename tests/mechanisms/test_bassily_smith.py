@@ -1,0 +1,182 @@
+"""The Bassily-Smith randomizer: its numbers by enumeration, whole vectors, the public matrix, the oracle."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ldpaudit import account
+from ldpaudit.accountants import bassily_smith
+from ldpaudit.accountants.claims import bassily_smith as claims
+from ldpaudit.accountants.pld.exact import ExactPLD
+from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
+from ldpaudit.attacks import bassily_smith as attacks
+from ldpaudit.enclosure import Rigour
+from ldpaudit.mechanisms._projection import Projection
+from ldpaudit.mechanisms._row_sign import RowSign
+from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
+from ldpaudit.neighbours import ADD_REMOVE
+from ldpaudit.profile import PrivacyProfile
+
+F = Fraction
+ONE = BassilySmith.for_epsilon(1, rows=16)
+SIX_AGREE = ((1,) * 16, (1,) * 6 + (-1,) * 10)
+
+
+def listed(m: RowSign, x: object, y: object) -> PrivacyProfile:
+    """Of all views, one by one, from x to y only."""
+    return FiniteProfile((ExactPLD.of(law_atoms(m.law(x), m.law(y))),), "all views")
+
+
+def test_a_report_on_a_word_has_a_variance_of_c_squared_minus_1_and_the_mean_x() -> None:
+    mean, square = [F(0)] * 16, F(0)
+    u = SIX_AGREE[1]
+    for (j, s), p in ONE.law(u).items():
+        z = ONE.scale * s  # root(w) z_j, over w
+        mean[j] += 16 * p * z
+        square += p * (z * u[j]) ** 2
+    assert mean == list(u)
+    assert square - 1 == ONE.variance
+    assert float(ONE.variance) == pytest.approx(3.682694, abs=5e-7)
+    assert claims.own_variance(claims.examples()[0].mechanism).low == pytest.approx(3.682694, abs=5e-7)
+
+
+def test_the_total_variation_of_two_vectors_is_the_share_of_rows_in_which_they_differ_of_the_coin_s() -> None:
+    found = bassily_smith.of_pair(ONE, *SIX_AGREE).delta(0)
+    assert found.high == pytest.approx(F(10, 16) * math.tanh(0.5), rel=1e-15)
+    assert found.high == pytest.approx(0.2888232, abs=5e-8)
+    assert found == replace(listed(ONE, *SIX_AGREE).delta(0), source=found.source)
+
+
+@pytest.mark.parametrize(("order", "value"), [(0, 0.3798855), (1, 0.6201145)])
+def test_an_absent_user_is_told_from_one_who_is_there_by_less_than_epsilon(order: int, value: float) -> None:
+    x, y = ((1,) * 16, None) if order == 0 else (None, (1,) * 16)
+    assert listed(ONE, x, y).epsilon(0).high == pytest.approx(value, abs=5e-8)
+    both = account(ONE, ADD_REMOVE)
+    assert both.epsilon(0).high == pytest.approx(0.6201145, abs=5e-8)
+    for epsilon in (0.0, 0.2, 0.37, 0.5):
+        assert both.delta(epsilon).high >= listed(ONE, x, y).delta(epsilon).low
+    larger = max(listed(ONE, *each).delta(0.2).high for each in ((x, y), (y, x)))
+    assert both.delta(0.2).high == larger
+
+
+def test_rows_merged_by_their_entries_give_what_all_views_give() -> None:
+    m = BassilySmith(5, F(4, 5))
+    vectors = [(1, F(1, 2), 0, F(-1, 3), -1), (F(1, 3), F(1, 2), 1, -1, -1), (0,) * 5, None]
+    for x, y in product(vectors, repeat=2):
+        merged = bassily_smith.of_pair(m, x, y)
+        for epsilon in (0.0, 0.3, 1.0):
+            assert merged.delta(epsilon).high == max(listed(m, *pair).delta(epsilon).high for pair in ((x, y), (y, x)))
+
+
+def test_no_two_vectors_are_told_apart_better_than_only_ones_and_only_minus_ones() -> None:
+    m, rng = BassilySmith(3, F(4, 5)), np.random.default_rng(4)
+    worst = account(m)
+    for _ in range(60):
+        x, y = ([F(int(v), 4) for v in rng.integers(-4, 5, 3)] for _ in range(2))
+        for epsilon in (0.0, 0.4, 1.2):
+            assert bassily_smith.of_pair(m, x, y).delta(epsilon).low <= worst.delta(epsilon).high
+
+
+@pytest.mark.parametrize(("domain", "value"), [(2, 0.6155293), (8, 0.1823134)])
+def test_the_best_guess_from_one_report_is_right_as_often_as_all_matrices_of_a_row_say(domain: int, value: float) -> None:
+    p = ONE.p
+    right = F(0)
+    for signs in product((-1, 1), repeat=domain):
+        for s, word in product((-1, 1), range(domain)):
+            fits = [v for v in range(domain) if signs[v] == s] or list(range(domain))
+            right += (p if signs[word] == s else 1 - p) * F(word in fits, len(fits))
+    assert attacks.right_guess(p, domain) == right / 2**domain / domain
+    assert float(attacks.right_guess(p, domain)) == pytest.approx(value, abs=5e-8)
+
+
+def test_the_guess_is_right_that_often_on_reports() -> None:
+    rng, right, size = np.random.default_rng(5), 0, 400
+    for seed in range(60):
+        m = ProjectedBassilySmith.for_epsilon(1, rows=512, domain=8, seed=seed)
+        word = seed % 8
+        right += int((attacks.guess(m, m.sample(word, size, rng), rng) == word).sum())
+    chance = float(attacks.right_guess(ONE.p, 8))
+    assert abs(right / (60 * size) - chance) < 5 * math.sqrt(chance / (60 * size))
+
+
+def test_the_largest_share_is_that_of_all_pairs_and_else_an_interval_of_the_same_epsilon() -> None:
+    m = ProjectedBassilySmith(90, 20, F(3, 4), seed=1)
+    columns = m.public.signs(np.arange(90)[:, None], np.arange(20))
+    most = max(int((columns[:, u] != columns[:, v]).sum()) for u, v in product(range(20), repeat=2))
+    assert bassily_smith.largest_share(m.public) == (F(most, 90), True)
+    assert account(m).delta(0).high == pytest.approx(most / 90 * 0.5, rel=1e-15)
+    wide = ProjectedBassilySmith(1 << 12, 1 << 10, F(3, 4))
+    assert account(wide).epsilon(0) == account(m).epsilon(0)
+    assert account(wide).delta(0).rigour is Rigour.INTERVAL
+    assert 0.25 < account(wide).delta(0).low < 0.27
+    assert account(wide).delta(0).high == 0.5
+
+
+@pytest.mark.parametrize(("rows", "domain"), [(1, 2), (63, 3), (64, 3), (65, 7), (1000, 5)])
+def test_the_public_matrix_is_the_same_bit_by_bit_and_packed(rows: int, domain: int) -> None:
+    public = Projection(rows, domain, seed=6)
+    table = public.signs(np.arange(rows)[:, None], np.arange(domain))
+    assert set(np.unique(table)) <= {-1, 1}
+    for u, v in product(range(domain), repeat=2):
+        assert public.differing(u, v) == int((table[:, u] != table[:, v]).sum())
+    weights = {v: (-1) ** v * (v + 1) for v in range(domain)}
+    sums = table.astype(int) @ np.array(list(weights.values()))
+    assert public.range_of(weights) == (sums.min(), sums.max())
+    assert sorted(public.patterns().tolist()) == sorted(map(list, {tuple(row) for row in table.tolist()}))
+
+
+def test_the_signs_are_even_and_those_of_two_words_rows_and_seeds_independent() -> None:
+    rows, several = 1 << 14, np.arange(6)
+    tables = [Projection(rows, 6, seed).signs(np.arange(rows)[:, None], several).astype(int) for seed in (0, 1)]
+    sums = [tables[0].sum(axis=0), tables[0].T @ tables[0] - rows * np.eye(6), tables[0].T @ tables[1],
+            tables[0][1:].T @ tables[0][:-1], tables[0][64:].T @ tables[0][:-64]]  # fmt: skip
+    assert max(np.abs(each).max() for each in sums) < 5 * math.sqrt(rows)
+
+
+def test_the_oracle_is_unbiased_over_matrices_and_as_accurate_as_is_derived() -> None:
+    # The mean squared error over matrices and coins: (c^2 - p - (1-p)/w)/n + sum of the others' p^2/w.
+    n, w, data, rng = 200, 50, np.repeat([0, 1, 2], [100, 60, 40]), np.random.default_rng(1)
+    errors = []
+    for seed in range(1500):
+        m = ProjectedBassilySmith.for_epsilon(1, rows=w, domain=3, seed=seed)
+        errors.append((m.run(data, rng)[0] - 100) / n)
+    c2 = float(m.scale**2)
+    mse = (c2 - 0.5 - 0.5 / w) / n + (0.3**2 + 0.2**2) / w
+    assert abs(np.mean(errors)) < 5 * math.sqrt(mse / 1500)
+    assert np.mean(np.square(errors)) == pytest.approx(mse, rel=0.2)
+
+
+def test_a_run_is_made_of_reports_and_checks_its_data() -> None:
+    m = BassilySmith(4, F(3, 4))
+    data = [[1.0, 0.5, 0, -1]] * 3
+    assert m.truth(data).tolist() == [3, 1.5, 0, -3]
+    for wrong in ([[1, 2, 0, 0]], [[1, 1, 1]], [1, 1, 1, 1], np.zeros((0, 4))):
+        with pytest.raises(ValueError, match="vectors of 4 numbers"):
+            m.run(wrong, np.random.default_rng(0))
+    words = ProjectedBassilySmith(64, 5, F(3, 4))
+    with pytest.raises(ValueError, match=r"words in range\(5\)"):
+        words.run([0, 5], np.random.default_rng(0))
+    with pytest.raises(ValueError, match="4 numbers from -1 to 1"):
+        m.law((1, 1, 1, F(5, 4)))
+
+
+def test_the_sign_of_an_entry_between_the_ends_is_exact() -> None:
+    m = BassilySmith(2, F(3, 4))
+    views = m.sample((F(1, 2), 0), 40_000, np.random.default_rng(2))
+    counts = Counter(map(tuple, views.tolist()))
+    for view, p in m.law((F(1, 2), 0)).items():
+        assert abs(counts[view] - 40_000 * p) < 5 * math.sqrt(40_000 * p)
+
+
+def test_a_million_rows_are_never_listed() -> None:
+    m = ProjectedBassilySmith.for_epsilon(F(1, 2), rows=2 * 10**7, domain=1000)
+    assert account(m).epsilon(0).high == pytest.approx(0.5)
+    assert m.law(3).size == 4 * 10**7
+    assert m.sample(3, 5, np.random.default_rng(0)).shape == (5, 2)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanisms._parameters import odds
+from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
+from tests.zoo import Broken, Mutant, Zoo, tenth
+
+PLAIN = BassilySmith.for_epsilon(1.0, rows=12)
+WORDS = ProjectedBassilySmith.for_epsilon(1.0, rows=400, domain=30)
+
+
+def the_sign_is_kept_for_every_row_but_one(x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    views = PLAIN.sample(x, size, rng)
+    first = views[:, 0] == 0
+    views[first, 1] = x[0]
+    return views
+
+
+def the_lie_is_a_fair_sign(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    rows = rng.integers(0, WORDS.rows, size)
+    lies = rng.random(size) >= float(WORDS.p)
+    return np.stack([rows, np.where(lies, 2 * rng.integers(0, 2, size) - 1, WORDS.public.signs(rows, x))], axis=-1)
+
+
+def the_vector_is_not_checked(x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    # The centre has sent a matrix whose entries are 1.5 times too large.
+    plus = (1 + 1.5 * np.asarray(x, dtype=float) * float(PLAIN.theta)) / 2
+    rows = rng.integers(0, PLAIN.rows, size)
+    return np.stack([rows, np.where(rng.random(size) < plus[rows], 1, -1)], axis=-1)
+
+
+def the_row_is_one_of_the_word(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    # In place of telling a false sign, it tells a row in which that sign is true.
+    views = WORDS.sample(x, size, rng)
+    views[views[:, 1] < 0, 0] = x
+    return views
+
+
+def mutants() -> Iterator[Mutant]:
+    one, words = BassilySmith.for_epsilon(1, rows=8), ProjectedBassilySmith.for_epsilon(1, rows=64, domain=9)
+    yield Mutant("the lie is a fair sign", words, replace(words, p=(1 + words.p) / 2))
+    yield Mutant("p is rounded up to a tenth", one, replace(one, p=tenth(one.p, up=True)))
+    yield Mutant("epsilon is spent on the row and on the sign", one, replace(one, p=odds(2)))
+    yield Mutant("the coin has two bits", words, replace(words, p=Fraction(3, 4)))
+
+
+ZOO = Zoo(
+    small=(BassilySmith(2, Fraction(3, 4)), BassilySmith(1, Fraction(2, 3)), BassilySmith.for_epsilon(2.5, rows=7),
+           ProjectedBassilySmith(4, 3, Fraction(3, 4)), ProjectedBassilySmith.for_epsilon(1, rows=70, domain=5, seed=3)),
+    at_one=(PLAIN, WORDS),
+    broken=(
+        Broken("the sign is kept in one row", PLAIN, the_sign_is_kept_for_every_row_but_one),
+        Broken("the vector is not checked", PLAIN, the_vector_is_not_checked),
+        Broken("the lie is a fair sign", WORDS, the_lie_is_a_fair_sign),
+        Broken("the row is one of the word", WORDS, the_row_is_one_of_the_word),
+    ),
+    mutants=tuple(mutants()),
+    loose=(ProjectedBassilySmith,),
+)  # fmt: skip

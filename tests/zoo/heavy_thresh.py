@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import reject
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ldpaudit.mechanisms._thresh_pair import Play
+from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
+from tests.zoo import Broken, Mutant, Zoo
+
+F = Fraction
+FORCED = HeavyThresh(4_000, 4, 2_000, F(6, 5), F(68, 1317), 4_000, domain=6, rows=60)
+"""Every user's first vote is yes."""
+FREE = HeavyThresh(2_500, 6, 800, F(3, 5), F(191, 4164), 2_500, domain=6, start=0, rows=60)
+"""The first threshold is above every histogram; and epsilon is 1, not 3/5 as Theorem 5.1 says."""
+REPAIRED = HeavyThreshRepaired(3_000, 6, 1_500, F(3), F(57, 1067), 3_000, domain=6, rows=60)
+
+
+def votes_are_not_counted(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    counted, free = FORCED.transcript(x), FORCED.uncounted(x)
+    return FORCED.published([c._replace(vote=f.vote) for c, f in zip(counted, free, strict=True)], size, rng)
+
+
+def every_epoch_has_a_fresh_counter_of_reports(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    counted, free = FREE.transcript(x), FREE.uncounted(x)
+    return FREE.published([c._replace(sent=f.sent) for c, f in zip(counted, free, strict=True)], size, rng)
+
+
+def a_user_without_budget_sends_its_first_word(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    # In place of a fair sign.
+    shown = FREE.transcript(x)
+    first = next(s.sent for s in shown if s.sent)
+    return FREE.published([s._replace(sent=s.sent or first) for s in shown], size, rng)
+
+
+def only_yes_votes_are_randomized(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    views = REPAIRED.sample(x, size, rng)
+    for epoch, shown in enumerate(REPAIRED.transcript(x)):
+        if not shown.vote:
+            views[:, 3 * epoch] = 0
+    return views
+
+
+def the_counter_is_checked_before_it_grows(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    return _printed(REPAIRED).sample(x, size, rng)
+
+
+def _printed(m: HeavyThreshRepaired) -> HeavyThresh:
+    return HeavyThresh(**{field.name: getattr(m, field.name) for field in fields(m)})
+
+
+@st.composite
+def anywhere(draw: st.DrawFn) -> HeavyThresh:
+    """HEAVYTHRESH with random parameters, which need to be large to fit together."""
+    users, epochs, rounds = draw(st.integers(500, 10**5)), draw(st.integers(2, 7)), draw(st.integers(1, 5_000))
+    domain, rows, start = draw(st.integers(2, 6)), draw(st.integers(1, 70)), draw(st.integers(-1, 0))
+    epsilon, owner = draw(st.fractions(F(1, 2), 8, max_denominator=8)), draw(st.sampled_from([HeavyThresh, HeavyThreshRepaired]))
+    try:
+        return owner(users, epochs, rounds, epsilon, F(1, 20), users, domain, start=start, rows=rows)
+    except ValueError:
+        reject()
+
+
+def mutants() -> Iterator[Mutant]:
+    yield Mutant("epsilon is twice itself", FORCED, replace(FORCED, epsilon=FORCED.epsilon * 2))
+    yield Mutant("epsilon is three times itself", FREE, replace(FREE, epsilon=FREE.epsilon * 3))
+    yield Mutant("the counter is checked before it grows", REPAIRED, _printed(REPAIRED))
+
+
+ZOO = Zoo(
+    small=(
+        HeavyThresh(1_000, 2, 100, F(1), F(1, 20), 1_000, domain=3, rows=3),
+        HeavyThresh(1_000, 3, 400, F(2), F(1, 20), 500, domain=4, subgroups=2, start=0, rows=4),
+        # Histograms may cancel in both rows.
+        HeavyThresh(1_000, 3, 500, F(4), F(1, 20), 1_000, domain=3, start=0, rows=2, seed=2),
+        # The noise level of votes is negative.
+        HeavyThresh(2_000, 2, 100, F(1), F(1, 20), 100, domain=2, rows=2, seed=1),
+        HeavyThreshRepaired(2_000, 3, 300, F(3), F(1, 20), 2_000, domain=3, start=0, rows=4),
+    ),
+    at_one=(FORCED, FREE, REPAIRED),
+    broken=(
+        Broken("votes are not counted", FORCED, votes_are_not_counted),
+        Broken("every epoch has a fresh counter of reports", FREE, every_epoch_has_a_fresh_counter_of_reports),
+        Broken("a user without budget sends its first word", FREE, a_user_without_budget_sends_its_first_word),
+        Broken("only yes votes are randomized", REPAIRED, only_yes_votes_are_randomized),
+        Broken("the counter is checked before it grows", REPAIRED, the_counter_is_checked_before_it_grows),
+    ),
+    mutants=tuple(mutants()),
+    anywhere=anywhere(),
+)
