@@ -8,7 +8,7 @@ from itertools import combinations
 
 from ldpaudit.accountants.counting.count_min import largest, replaced, worst_replaced
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
-from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
 from ldpaudit.errors import Unsupported
@@ -83,9 +83,10 @@ def hadamard(m: HadamardRangeQueries) -> PrivacyProfile:
     (like, _), *_ = m.groups(m.inputs[0])
     if m.others_are_seen:
         return Bracket(HiddenTuple(like, m.hit, Seen.SECOND, source), high)
+    one = HiddenTuple(like + m.compared - 1, m.hit, Seen.ALL, source)
     if m.compared == 1:
-        return Bracket(HiddenTuple(like, m.hit, Seen.ALL, source), high)
-    return Bracket(SeveralTuples(like, m.hit, m.compared), high)
+        return Bracket(one, high)
+    return Bracket(LargestProfile((one, SeveralTuples(like, m.hit, m.compared))), high)
 
 
 def count_min(m: CountMinRangeQueries) -> PrivacyProfile:
