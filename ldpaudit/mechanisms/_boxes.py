@@ -22,7 +22,7 @@ from ldpaudit.mechanisms._ranges import Grid
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin, binomial_mass
 from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN
 
-_LARGEST_SIDE = 1 << 32
+LARGEST_SIDE = 1 << 32
 _COUNTED = 1 << 26
 """Grids of up to this number of nodes are estimated as a whole; of larger ones boxes are asked for."""
 _LISTED = float(1 << 31)
@@ -52,7 +52,7 @@ class Boxes(Mechanism):
 
     def _require_grid(self) -> None:
         integer(self, "users", 1, 1 << 50)
-        integer(self, "side", 2, _LARGEST_SIDE)
+        integer(self, "side", 2, LARGEST_SIDE)
         integer(self, "dimensions", 1, 16)
         if self.grid.cells > LARGEST_DOMAIN:
             raise ValueError(
