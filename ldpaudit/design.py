@@ -26,7 +26,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
+from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle, as_plan
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.registry import ParameterError, build, constructors, find, parameters_of
@@ -330,9 +330,8 @@ def _batch(made: Callable[[Any], Mechanism], goal: Goal) -> Answer:
 
 
 def _rho(made: Callable[[Any], Mechanism], goal: Goal) -> Answer:
-    """The smallest number of blanket messages per user of the shuffled Hadamard response."""
-    one: Any = made(1)
-    guess = ShuffledHadamard.as_printed(goal.epsilon, goal.delta, one.users, one.domain, one.k).rho
+    """The smallest number of blanket messages per user of the shuffled Hadamard response, and of what is made of it."""
+    guess = printed_rho(goal.epsilon, goal.delta, getattr(made(1), "k", 1))
     return _Question(goal, "rho", "smallest", made, guess, most=2**40).smallest_integer()
 
 

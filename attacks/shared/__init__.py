@@ -1,1 +1,2 @@
-"""Scores that several stems share: `memoized_bits` (RAPPOR, one bit, sketches), `public_sign` (hashtogram, sign oracle)."""
+"""Scores that several stems share: `memoized_bits` (RAPPOR, one bit, sketches), `public_sign` (hashtogram, sign oracle),
+`counters` (count-min, range queries over it)."""

@@ -56,20 +56,20 @@ def independent(seed: int, start: int, count: int, bits: int) -> list[int]:
     Over a uniform choice of vectors they are uniform among such tuples; `count` is at most `bits`.
     """
     rows: list[int] = []
-    reduced: list[int] = []
+    basis: list[int] = []
     while len(rows) < count:
         row = int(nonzero(seed, start, bits)) & _MASK
         start += 1
-        if rest := _reduce(row, reduced):
+        if rest := reduced(row, basis):
             rows.append(row)
-            reduced.append(rest)
+            basis.append(rest)
     return rows
 
 
-def _reduce(vector: int, reduced: Iterable[int]) -> int:
+def reduced(vector: int, basis: Iterable[int]) -> int:
     """What is left of a vector modulo a basis in which no vector has the leading bit of an earlier one."""
-    for basis in reduced:
-        vector = min(vector, vector ^ basis)
+    for each in basis:
+        vector = min(vector, vector ^ each)
     return vector
 
 

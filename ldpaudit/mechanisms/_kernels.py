@@ -13,6 +13,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.mechanisms._gf2 import reduced
+
 Integers = NDArray[np.int64]
 
 _CHUNK = 1 << 20
@@ -145,6 +147,59 @@ def random_members_with(
             _count(counts, _extended(repeated[start : start + part, None], dimension, bits, rng))
             start += part
     return counts
+
+
+def random_members_among(
+    asked: Integers, elements: Integers, numbers: Integers, others: int, rows: int, rng: np.random.Generator
+) -> Integers:
+    """How many of `others` uniform matrices, and of those that have given vectors, have each asked vector in their kernel.
+
+    Only the span of the asked vectors is looked at, on which a uniform matrix is a uniform one, and so is one that has a
+    vector outside of it: the joint law is that of `random_members` and `random_members_with` together.
+
+    Parameters
+    ----------
+    asked : ndarray of int
+        Vectors, none of them 0.
+    elements, numbers : ndarray of int
+        Different vectors, and of how many matrices each is known to be in the kernel.
+    others : int
+        Number of matrices of which nothing is known.
+    rows : int
+        Of each matrix.
+    rng : numpy.random.Generator
+        Source of all randomness.
+
+    Returns
+    -------
+    ndarray of int, shape of `asked`
+    """
+    basis: list[int] = []
+    for vector in asked.tolist():
+        if rest := reduced(vector, basis):
+            basis.append(rest)
+    place, inside = coordinates(elements, basis)
+    blank = others + int(numbers[~inside].sum())
+    counts = random_members(blank, rows, len(basis), rng)
+    if inside.any():
+        counts += random_members_with(place[inside], numbers[inside], rows, len(basis), rng)
+    return np.asarray(counts[coordinates(asked, basis)[0]])
+
+
+def coordinates(vectors: Integers, basis: list[int]) -> tuple[Integers, NDArray[np.bool_]]:
+    """Which vectors of the basis each one is the sum of, as bits; and whether it is one."""
+    left, place = vectors.copy(), np.zeros_like(vectors)
+    for j, vector in enumerate(basis):
+        has = left >> (vector.bit_length() - 1) & 1
+        left ^= has * vector
+        place |= has << j
+    return place, left == 0
+
+
+def vectors_listed(number: int, rows: int, bits: int) -> float:
+    """Mean number of vectors that `random_members` lists one by one: those in kernels of dimension 2 and more."""
+    law = dimension_law(rows, bits)
+    return float(number * sum((p * ((1 << d) - 1) for d, p in enumerate(law) if d > 1), Fraction(0)))
 
 
 def _dimensions(numbers: Integers, rows: int, bits: int, rng: np.random.Generator) -> Integers:

@@ -9,6 +9,7 @@ of this project.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,7 +21,7 @@ from typing import Self
 import numpy as np
 
 from ldpaudit.mechanisms._clusters import Lists, clusters
-from ldpaudit.mechanisms._deviation import largest_deviation
+from ldpaudit.mechanisms._deviation import Chance, largest_deviation
 from ldpaudit.mechanisms._gf2 import images, independent, rank
 from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
 from ldpaudit.mechanisms._questions import Answers, Asked, PartitionedSign, Question, SplitSigns, divided
@@ -84,6 +85,11 @@ class _Sketched(Asked):
     def found_from(self, users: int) -> float:
         """The count from which on a value is listed at a coordinate with probability 9/10, if counts are taken for normal."""
         return self.threshold(users) - self._spread(users) * NormalDist().inv_cdf(_MISSED)
+
+    @property
+    @abstractmethod
+    def chances(self) -> tuple[Chance, Chance]:
+        """Of each coordinate's question, and of the last one."""
 
     def _spread(self, users: int) -> float:
         return math.sqrt(users * self.chances[0].variance)

@@ -231,7 +231,7 @@ class ShuffledCountMin(Mechanism):
         ranges = [range(coins + own + 1) for (coins, _), own in zip(self.columns(0), most, strict=True)]
 
         def probability(view: tuple[int, ...]) -> Fraction:
-            each = (_binomial(coins, self.gamma, y - own) for y, (coins, own) in zip(view, columns, strict=True))
+            each = (binomial_mass(coins, self.gamma, y - own) for y, (coins, own) in zip(view, columns, strict=True))
             return math.prod(each, start=Fraction(1))
 
         return Law(probability, lambda: product(*ranges), math.prod(map(len, ranges)))
@@ -301,7 +301,12 @@ class ShuffledCountMin(Mechanism):
         ndarray of the shape of `values`
             In users.
         """
-        sent, often = self._counted(data)
+        return self.from_counts(*self._counted(data), values, rng)
+
+    def from_counts(
+        self, sent: NDArray[np.int64], often: NDArray[np.int64], values: ArrayLike, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """What `query` returns, from the values that users hold, and how many users hold each."""
         asked = np.asarray(values, dtype=np.int64)
         least = np.full(asked.shape, np.iinfo(np.int64).max)
         for t in range(self.rows):
@@ -364,7 +369,8 @@ class OneSidedShuffledCountMin(ShuffledCountMin):
         return Fraction(0)
 
 
-def _binomial(coins: int, p: Fraction, heads: int) -> Fraction:
+def binomial_mass(coins: int, p: Fraction, heads: int) -> Fraction:
+    """Probability of a number of heads."""
     if not 0 <= heads <= coins:
         return Fraction(0)
     return math.comb(coins, heads) * p**heads * (1 - p) ** (coins - heads)

@@ -11,8 +11,8 @@ message is a matrix over GF(2) with an index in each of its tau rows, and it spe
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms._kernels import members, random_members, random_members_with
+from ldpaudit.mechanisms._multinomial import Shares, View, compositions, convolved, multinomial
 from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
@@ -36,9 +37,6 @@ _ALL_COUNTS = 1 << 24
 
 Values: TypeAlias = int | tuple[int, ...]
 """What a user holds: one value, or up to k different ones."""
-View: TypeAlias = tuple[int, ...]
-Shares: TypeAlias = tuple[Fraction, ...]
-"""Probabilities of the five kinds of message that a view counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,14 +192,14 @@ class ShuffledHadamard(Mechanism):
         def rest() -> dict[View, Fraction]:
             law: dict[View, Fraction] = {(0,) * 5: Fraction(1)}
             for element in found.elements():
-                law = _plus(law, self.shares(element))
+                law = convolved(law, self.shares(element))
             return law
 
         def probability(view: View) -> Fraction:
             parts = ((w, tuple(map(sub, view, part))) for part, w in rest().items())
-            return sum((w * _multinomial(left, blanket, self.shares(0)) for w, left in parts), Fraction(0))
+            return sum((w * multinomial(left, blanket, self.shares(0)) for w, left in parts), Fraction(0))
 
-        return Law(probability, lambda: _compositions(total, 5), math.comb(total + 4, 4))
+        return Law(probability, lambda: compositions(total, 5), math.comb(total + 4, 4))
 
     def randomize(self, x: Values, rng: np.random.Generator) -> NDArray[np.int64]:
         """One user's messages, line by line as printed: rows of tau indices, shape ``(k + rho, tau)``."""
@@ -262,7 +260,10 @@ class ShuffledHadamard(Mechanism):
         ValueError
             Where a user holds what is no value, more than k, or one twice, or there are more than 2**24 values.
         """
-        held, users = self._held(data)
+        return self.from_counts(*self._held(data), rng)
+
+    def from_counts(self, held: NDArray[np.int64], users: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """What `run` returns, from how many users have each element, shape ``(2 * domain,)``, and how many there are."""
         counts = random_members(users * self.rho, self.tau, self.bits, rng)
         elements = np.flatnonzero(held)
         counts += random_members_with(elements, held[elements], self.tau, self.bits, rng)
@@ -301,32 +302,6 @@ def _rows(data: ArrayLike | Sequence[Values]) -> NDArray[np.int64]:
         if table.size and (table.dtype.kind not in "iu" or table.min() < 0):
             raise ValueError("ShuffledHadamard.run needs values that are integers and not negative")
     return (table[:, None] if table.ndim == 1 else table).astype(np.int64)
-
-
-def _plus(law: dict[View, Fraction], shares: Shares) -> dict[View, Fraction]:
-    """The law of counts with one more message."""
-    found: dict[View, Fraction] = defaultdict(Fraction)
-    for view, weight in law.items():
-        for kind, share in enumerate(shares):
-            if share:
-                more = tuple(n + (i == kind) for i, n in enumerate(view))
-                found[more] += weight * share
-    return found
-
-
-def _multinomial(counts: View, total: int, shares: Shares) -> Fraction:
-    if min(counts) < 0 or sum(counts) != total:
-        return Fraction(0)
-    ways = math.factorial(total) // math.prod(map(math.factorial, counts))
-    return ways * math.prod((share**n for share, n in zip(shares, counts, strict=True)), start=Fraction(1))
-
-
-def _compositions(total: int, parts: int) -> Iterator[View]:
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        yield from ((first, *rest) for rest in _compositions(total - first, parts - 1))
 
 
 def printed_rho(epsilon: Number, delta: Number, k: int) -> int:

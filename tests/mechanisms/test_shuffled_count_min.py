@@ -223,7 +223,7 @@ def test_the_score_is_the_log_likelihood_ratio(relation: Neighbours) -> None:
 
 
 def test_the_score_of_many_coins_is_that_of_few() -> None:
-    from ldpaudit.attacks.shuffled_count_min import _long, _loss
+    from ldpaudit.attacks.shared.counters import _long, counter_loss
 
     y = np.arange(40, 160)
     for first, second in (
@@ -232,7 +232,7 @@ def test_the_score_of_many_coins_is_that_of_few() -> None:
         ((2000, 0), (1990, 0)),
         ((2000, 0), (2000, 3)),
     ):
-        assert np.allclose(_loss(first, second, 0.05)(y), _long(y.astype(float), first, second, 0.05), atol=1e-5)
+        assert np.allclose(counter_loss(first, second, 0.05)(y), _long(y.astype(float), first, second, 0.05), atol=1e-5)
 
 
 THIN = ShuffledCountMin(10**4, 1024, 11, 2 * 10**4, F(1, 500))

@@ -1,0 +1,121 @@
+"""What range queries cost in the shuffled model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import combinations
+
+from ldpaudit.accountants.counting.count_min import largest, replaced, worst_replaced
+from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
+from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
+from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
+from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms.shuffled_count_min import Shifts
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.profile import PrivacyProfile
+
+_PAIRS = 24
+"""Grids of up to this number of values have the profiles of all pairs of values: at most 276."""
+
+Ranges = RangeQueries | HadamardRangeQueries | CountMinRangeQueries
+
+
+def profile(m: Ranges, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    r"""Profile of the shuffled messages of all users, in the worst case over what they hold.
+
+    A user who is replaced changes at most D of the k elements that they send: as many as there are combinations of widths,
+    but for the node that holds all values. Every other message has the same law and may be given away.
+
+    - One oracle for each combination of widths (`per_width`): in each at most one element is replaced by another, so that the
+      loss is that of D independent messages, each hidden among its own blanket. Tight up to what others' messages hide.
+    - One Hadamard oracle (`hadamard`): D elements are replaced one by one, at most
+      :math:`\frac{e^\varepsilon - 1}{e^{\varepsilon/D} - 1}\, \delta_1(\varepsilon/D)`.
+    - One sketch (`count_min`): counters that go up and down, as two values' cells differ.
+
+    Epsilon is infinite at delta = 0. Where users are added or removed, the number of messages reveals it, and delta is 1; the
+    paper's relation is replace-one. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Theorem 5.1, with k in place of D.
+    Proof: proofs/range_queries.py.
+
+    Parameters
+    ----------
+    m : RangeQueries, HadamardRangeQueries or CountMinRangeQueries
+        Any.
+    neighbours : Neighbours
+        Replace-one.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. INTERVAL; EXACT for one user who changes one element, and where a sketch's outcomes are enumerated.
+    """
+    match m:
+        case RangeQueries():
+            return per_width(m)
+        case HadamardRangeQueries():
+            return hadamard(m)
+        case CountMinRangeQueries():
+            return count_min(m)
+    raise Unsupported(m, "it is no layout of range queries that is known")
+
+
+def per_width(m: RangeQueries) -> PrivacyProfile:
+    """From above, all oracles with all other messages known; from below, where all others hold the second value."""
+    messages = m.users * m.rho
+    if m.oracles > 1:
+        known = ComposedHits(messages, m.hit, m.oracles)
+        return known if m.users == 1 else Bracket(HiddenHits(known), known)
+    one = HiddenTuple(messages, m.hit, Seen.ALL, f"{messages} blanket messages, 2**-{m.tau} of them like the user's")
+    return one if m.users == 1 else Bracket(HiddenTuple(messages, m.hit, Seen.SECOND, one.source), one)
+
+
+def hadamard(m: HadamardRangeQueries) -> PrivacyProfile:
+    """From above, the chain of D replaced elements; from below, elements of two values that all others are independent of."""
+    messages, replaced_elements = m.users * m.rho, m.grid.most_replaced
+    source = f"{messages} blanket messages, 2**-{m.tau} of them like the user's"
+    single = HiddenTuple(messages, m.hit, Seen.ALL, source)
+    if replaced_elements == 1:
+        high: PrivacyProfile = single
+    else:
+        high = Chain(single, replaced_elements, f"{replaced_elements} messages replaced one by one among {source}")
+    (like, _), *_ = m.groups(m.inputs[0])
+    if m.others_are_seen:
+        return Bracket(HiddenTuple(like, m.hit, Seen.SECOND, source), high)
+    one = HiddenTuple(like + m.compared - 1, m.hit, Seen.ALL, source)
+    if m.compared == 1:
+        return Bracket(one, high)
+    return Bracket(LargestProfile((one, SeveralTuples(like, m.hit, m.compared))), high)
+
+
+def count_min(m: CountMinRangeQueries) -> PrivacyProfile:
+    """Of few values all pairs; of many the two that are furthest apart, and from above `any_two_values`."""
+    if m.grid.cells <= _PAIRS:
+        pairs = _largest_shifts(m.shifts(x, y) for x, y in combinations(range(m.grid.cells), 2))
+        return largest(m.users, m.gamma, (pair for each in pairs for pair in replaced(m.users, m.gamma, each)))
+    low = largest(m.users, m.gamma, replaced(m.users, m.gamma, m.shifts(*m.inputs)))
+    return Bracket(low, any_two_values(m))
+
+
+def _largest_shifts(pairs: Iterable[Shifts]) -> list[Shifts]:
+    """Those that no other one contains, one of two opposite ones: to see fewer counters is post-processing."""
+    found: list[Counter[int]] = []
+    for pair in pairs:
+        both = [Counter(dict(pair)), Counter({-shift: times for shift, times in pair})]
+        if not any(each <= other for each in both for other in found):
+            found = [other for other in found if not any(other <= each for each in both)] + both[:1]
+    return [tuple(sorted(each.items())) for each in found]
+
+
+def any_two_values(m: CountMinRangeQueries) -> PrivacyProfile:
+    """Upper bound for these hash functions: D counters up and D down in every row in which no two nodes of a value collide.
+
+    A cell that both values send cancels, and to leave counters out never costs more. In a row with a collision, and of a
+    grid whose collisions are not counted, all D nodes are taken to share one cell, the worst that hash functions can do.
+    """
+    most, bad = m.grid.most_replaced, m.colliding_rows
+    if bad is None:
+        return worst_replaced(m.users, m.gamma, most, m.rows)
+    shifts = [(1, most * (m.rows - bad)), (-1, most * (m.rows - bad)), (most, bad), (-most, bad)]
+    return largest(m.users, m.gamma, replaced(m.users, m.gamma, [each for each in shifts if each[1]]))

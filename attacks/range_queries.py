@@ -1,0 +1,52 @@
+"""The attack on range queries in the shuffled model: the two values whose nodes differ most."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.shared.counters import total_loss
+from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+
+_KINDS = 4
+"""Kinds of message that a view counts in each oracle."""
+
+
+def attack(m: RangeQueries | HadamardRangeQueries | CountMinRangeQueries, neighbours: Neighbours = REPLACE_ONE) -> Attack:
+    """The first value, which lies in a node of every width, and one that shares none of them; losses of all oracles add."""
+    if isinstance(m, CountMinRangeQueries):
+        return _counters(m)
+    known = m.users - 1 if isinstance(m, RangeQueries) or m.others_are_seen else 0
+
+    def score(views: Views) -> NDArray[np.float64]:
+        table = np.asarray(views, dtype=np.float64).reshape(len(views), m.oracles, _KINDS)
+        with np.errstate(invalid="ignore"):
+            found = m.compared * _losses(table, known).sum(axis=1)
+        return np.where(np.isnan(found), 0.0, found)  # inf - inf is a view that neither input shows
+
+    return Attack(m.inputs, score, "{more messages speak for the nodes of the first value}")
+
+
+def _losses(table: NDArray[np.float64], known: int) -> NDArray[np.float64]:
+    """Of one message for the first element against one for the second, where `known` others are for the second.
+
+    The others' messages are any of those that speak for the second element: user 1's is one of the rest, or it is in both.
+    """
+    first, second, both, _ = np.moveaxis(table, -1, 0)
+    theirs = second + both
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shared = np.where(both > 0, both / theirs, 0.0)
+        ratio = np.where(first > 0, first / (theirs - known), 0.0) + shared
+        # Where neither input shows the view, it speaks for neither.
+        ratio = np.where((first == 0) & (theirs <= known), 1.0, ratio)
+        return np.asarray(np.log(ratio))
+
+
+def _counters(m: CountMinRangeQueries) -> Attack:
+    """Losses of all counts in which the two values differ."""
+    first, second = ([(m.users, own) for own in m.columns(x)] for x in m.inputs)
+    score, differ = total_loss(first, second, float(m.gamma))
+    return Attack(m.inputs, score, f"{{the {differ} counts that differ are those of the first}}")

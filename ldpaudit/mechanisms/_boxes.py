@@ -1,0 +1,274 @@
+"""What all layouts of range queries share: a grid, answers to boxes, and views that count kinds of messages."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache, lru_cache
+from itertools import combinations, product
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._kernels import vectors_listed
+from ldpaudit.mechanisms._multinomial import Shares, View, compositions, convolved, multinomial
+from ldpaudit.mechanisms._parameters import integer
+from ldpaudit.mechanisms._ranges import Grid
+from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin, binomial_mass
+from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN
+
+LARGEST_SIDE = 1 << 32
+_COUNTED = 1 << 26
+"""Grids of up to this number of nodes are estimated as a whole; of larger ones boxes are asked for."""
+_LISTED = float(1 << 31)
+"""Most vectors of kernels that a run lists one by one: some minutes."""
+_SEARCHED = 64
+"""Of up to this number of values all pairs are compared."""
+_HASHED = 1 << 16
+"""Of up to this number of values the cells of all are compared."""
+KINDS = 4
+"""Kinds of message that a view counts."""
+
+Group: TypeAlias = tuple[int, Shares]
+"""A number of messages, and what kind each of them is with which probability."""
+
+
+class Boxes(Mechanism):
+    """What all layouts share: the grid, and answers from the nodes' counts.
+
+    An input is a value's number, and the inputs that are listed are the two values whose nodes differ most; `run` takes all.
+    """
+
+    __slots__ = ()
+
+    users: int
+    side: int
+    dimensions: int
+
+    def _require_grid(self) -> None:
+        integer(self, "users", 1, 1 << 50)
+        integer(self, "side", 2, LARGEST_SIDE)
+        integer(self, "dimensions", 1, 16)
+        if self.grid.cells > LARGEST_DOMAIN:
+            raise ValueError(
+                f"{type(self).__name__} needs side**dimensions <= 2**40, got side={self.side}, dimensions={self.dimensions}"
+            )
+
+    @property
+    def grid(self) -> Grid:
+        """The values and their nodes."""
+        return Grid(self.side, self.dimensions)
+
+    @property
+    def inputs(self) -> tuple[int, int]:
+        """The first value, all of whose nodes but the root the second one lacks, and the last value."""
+        return 0, self.grid.cells - 1
+
+    def truth(self, data: ArrayLike) -> NDArray[np.float64]:
+        """Number of users whose value each node holds, shape ``(side**dimensions,)``."""
+        return self._held(data)[0].astype(np.float64)
+
+    def _held(self, data: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many users each node holds, and the users' values."""
+        if self.grid.cells > _COUNTED:
+            raise Unsupported(self, f"the counts of all of {self.grid.cells} nodes are too many: ask for some boxes")
+        values = self.grid.values(data)
+        return self.grid.held(values), values
+
+    def query(self, nodes: NDArray[np.float64], ranges: ArrayLike) -> NDArray[np.float64]:
+        """Estimated numbers of users in boxes, in time of the logarithm of the side for each.
+
+        Parameters
+        ----------
+        nodes : ndarray, shape (side**dimensions,)
+            What `run` returned.
+        ranges : array_like of int, shape (number, dimensions, 2)
+            First and last value of each coordinate, both of them in the box; in one dimension ``(number, 2)`` will do.
+
+        Returns
+        -------
+        ndarray, shape (number,)
+            In users.
+        """
+        return self.grid.totals(nodes, self.grid.boxes(ranges))
+
+    @abstractmethod
+    def nodes(self, data: ArrayLike, asked: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Estimated counts of the asked nodes, with the joint law that they have in `run`."""
+
+    def ask(self, data: ArrayLike, ranges: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """What `query` answers to these ranges after a `run`, with the same joint law: only their nodes are drawn."""
+        rows = [self.grid.row(box) for box in self.grid.boxes(ranges).tolist()]
+        asked = sorted(set().union(*rows))
+        found = dict(zip(asked, self.nodes(data, np.array(asked, dtype=np.int64), rng).tolist(), strict=True))
+        return np.array([sum(sign * found[node] for node, sign in row.items()) for row in rows])
+
+
+class HadamardBoxes(Boxes):
+    """Layouts over Hadamard response: a view counts four kinds of message, in every oracle by itself.
+
+    They are: in the kernel of an element of the first value and of none of the second's, the other way round, of both, of
+    none. Where every message is seen, elements that are not looked at are like a blanket.
+    """
+
+    __slots__ = ()
+
+    tau: int
+    rho: int
+
+    @property
+    def hit(self) -> Fraction:
+        """Probability that a blanket message speaks for a given element, 2**-tau."""
+        return Fraction(1, 1 << self.tau)
+
+    @property
+    @abstractmethod
+    def oracles(self) -> int:
+        """Number of independent oracles."""
+
+    @property
+    @abstractmethod
+    def compared(self) -> int:
+        """Number of elements of either value that a view looks at, in each oracle."""
+
+    @abstractmethod
+    def groups(self, x: int) -> tuple[Group, ...]:
+        """The messages of an oracle by what they show, those of its blanket first."""
+
+    @property
+    def shares(self) -> tuple[Shares, Shares, Shares]:
+        """What is shown by a blanket message, by one of the first value's elements, and by one of the second's."""
+        none = (1 - self.hit) ** self.compared
+        zero = Fraction(0)
+        blanket = (none * (1 - none), none * (1 - none), (1 - none) ** 2, none**2)
+        return blanket, (none, zero, 1 - none, zero), (zero, none, 1 - none, zero)
+
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, 4 * oracles)``."""
+        self.require_input(x)
+        shape = (size, self.oracles)
+        parts = (rng.multinomial(number, [float(p) for p in shares], shape) for number, shares in self.groups(x))
+        return np.asarray(sum(parts, np.zeros((*shape, KINDS), dtype=np.int64)).reshape(size, -1))
+
+    def law(self, x: int) -> Law:
+        """Exact law of a view."""
+        self.require_input(x)
+        (blanket, shares), *rest = self.groups(x)
+        total = blanket + sum(number for number, _ in rest)
+
+        @cache
+        def known() -> dict[View, Fraction]:
+            law: dict[View, Fraction] = {(0,) * KINDS: Fraction(1)}
+            for number, each in rest:
+                for _ in range(number):
+                    law = convolved(law, each)
+            return law
+
+        @cache
+        def once(view: View) -> Fraction:
+            left = ((w, tuple(a - b for a, b in zip(view, part, strict=True))) for part, w in known().items())
+            return sum((w * multinomial(rest, blanket, shares) for w, rest in left), Fraction(0))
+
+        def probability(view: View) -> Fraction:
+            parts = (once(view[i : i + KINDS]) for i in range(0, len(view), KINDS))
+            return math.prod(parts, start=Fraction(1))
+
+        def views() -> Iterator[View]:
+            for parts in product(compositions(total, KINDS), repeat=self.oracles):
+                yield sum(parts, ())
+
+        return Law(probability, views, math.comb(total + KINDS - 1, KINDS - 1) ** self.oracles)
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """In each oracle the number of holders of the elements of the first value that are looked at, without bias."""
+        table = np.asarray(views).reshape(len(views), self.oracles, KINDS)
+        blanket, own, _ = self.shares
+        seen, more = float(blanket[0] + blanket[2]), float(own[0] + own[2] - blanket[0] - blanket[2])
+        return np.asarray((table[..., 0] + table[..., 2] - seen * table.sum(axis=2)) / more, dtype=np.float64)
+
+    def _require_listable(self, number: int, bits: int) -> None:
+        listed = vectors_listed(number, self.tau, bits)
+        if listed > _LISTED:
+            raise Unsupported(self, f"{listed:.2g} vectors of {number} messages' kernels are too many: ask for few boxes")
+
+
+class CountMinBoxes(Boxes):
+    """The layout over count-min: a view is a row of the counts of all cells that either of the two inputs sends."""
+
+    __slots__ = ()
+    unbiased = False
+
+    gamma: Fraction
+
+    @property
+    @abstractmethod
+    def sketch(self) -> ShuffledCountMin:
+        """Algorithm 2."""
+
+    @property
+    def inputs(self) -> tuple[int, int]:
+        """Of a few values the two whose cells differ most; of many the first and the one past the middle, or the last."""
+        return _farthest(self)
+
+    def shifts(self, first: int, second: int) -> tuple[tuple[int, int], ...]:
+        """By how much the first value raises counts above the second's, and how many counts."""
+        return self.sketch.shifts(self.grid.column(first), self.grid.column(second))
+
+    @property
+    def colliding_rows(self) -> int | None:
+        """In how many rows two nodes that hold one value share a cell, the node of all values apart; None for large grids."""
+        return _colliding(self) if self.grid.cells <= _HASHED else None
+
+    def columns(self, x: int) -> list[int]:
+        """Messages of a value in each count of a view."""
+        own = self.sketch.cells(self.grid.column(x))
+        watched = set().union(*(self.sketch.cells(self.grid.column(each)) for each in self.inputs))
+        return [own[cell] for cell in sorted(watched)]
+
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, counts)``."""
+        self.require_input(x)
+        own = np.array(self.columns(x))
+        return np.asarray(rng.binomial(self.users, float(self.gamma), (size, len(own))) + own, dtype=np.int64)
+
+    def law(self, x: int) -> Law:
+        """Products of shifted binomial probabilities."""
+        self.require_input(x)
+        own, most = self.columns(x), [max(both) for both in zip(*map(self.columns, self.inputs), strict=True)]
+        ranges = [range(self.users + more + 1) for more in most]
+
+        def probability(view: View) -> Fraction:
+            each = (binomial_mass(self.users, self.gamma, y - sent) for y, sent in zip(view, own, strict=True))
+            return math.prod(each, start=Fraction(1))
+
+        return Law(probability, lambda: product(*ranges), math.prod(map(len, ranges)))
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Estimated messages of user 1 in each count of a view."""
+        return np.asarray(views) - float(self.gamma * self.users)
+
+
+@lru_cache(maxsize=64)
+def _farthest(m: CountMinBoxes) -> tuple[int, int]:
+    grid = m.grid
+    middle = grid.number([grid.side // 2] * grid.dimensions)
+    few, many = combinations(range(grid.cells), 2), ((0, middle), (0, grid.cells - 1))
+    return max(few if grid.cells <= _SEARCHED else many, key=lambda pair: sum(t * s * s for s, t in m.shifts(*pair)))
+
+
+@lru_cache(maxsize=64)
+def _colliding(m: CountMinBoxes) -> int:
+    grid, values = m.grid, np.arange(m.grid.cells)
+    nodes = np.stack([grid.nodes_at(values, level) for level in grid.levels], axis=1)
+    absent = -1 - np.arange(nodes.shape[1])  # places without a node differ from each other and from every cell
+
+    def collides(row: int) -> bool:
+        cells = np.sort(np.where(nodes < 0, absent, m.sketch.hashes(nodes, row)), axis=1)
+        return bool(np.any(cells[:, 1:] == cells[:, :-1]))
+
+    return sum(collides(row) for row in range(m.sketch.rows))

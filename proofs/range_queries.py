@@ -1,0 +1,107 @@
+"""Theorems on range queries in the shuffled model: the nodes, what replacing a user changes, and what that costs.
+
+1. A value lies in at most one node of each width, and a prefix is a sum of disjoint nodes.
+2. A replaced user changes at most D elements: one for each combination of widths, but for the node of all values.
+3. One replaced message is told by two independent counters, so that several oracles are as many pairs of counters.
+4. Where the others hold the second element, the loss is hidden by a share (1 - p) in each oracle, and no more.
+5. D replaced messages of one oracle, one by one. 6. The error of a box.
+
+No epsilon is enough at delta = 0, so none of these is a bound there: what (epsilon, delta) are kept, the accountant says.
+"""
+
+from __future__ import annotations
+
+from ldpaudit.proofs._kernel import Lemma
+
+
+def prove() -> tuple[Lemma, ...]:
+    """Check the theorems.
+
+    Raises
+    ------
+    ProofError
+        Naming the step, were one false.
+    """
+    return _nodes(), _replaced(), _counters(), _hidden(), _chain(), _error()
+
+
+def _nodes() -> Lemma:
+    t = Lemma(sentence="a value lies in at most one node of each width, and the nodes of a prefix are disjoint and fill it")
+    t.assume("node i holds the values above i - low(i) up to i, and low(i) is its width w: i = w (2j + 1)")
+    (w,), (j,) = t.positive("w"), t.nonnegative("j")
+    node = w * (2 * j + 1)
+    t.equal(node - w, 2 * w * j, "a node begins at a multiple of twice its width, so nodes of one width do not overlap")
+    t.equal(node + w, 2 * w * (j + 1), "the next node of a column is a multiple of twice the width")
+    t.equal((node + w) - 2 * w, node - w, "and one of just that width begins where this one does: it holds the same values")
+    t.at_most(2 * w, 2 * w * (j + 1), "so every width occurs once, and the column ends after at most log2(B) + 1 nodes")
+    rest = node - w
+    t.equal(rest + w, node, "the prefix of i is the node i and the prefix of i - low(i)")
+    return t
+
+
+def _replaced() -> Lemma:
+    t = Lemma(sentence="of k = h^d elements a replaced user changes at most h^d, and h^d - 1 where one node holds all values")
+    t.assume("a column has at most one node of each combination of widths, which are h^d; a user without one sends a dummy")
+    t.assume("the elements that both values send, and all other users' messages, have the same law under both")
+    (h,), (more,) = t.positive("h"), t.nonnegative("more")
+    t.equal((1 + more) - 1, more, "the node of all values is everybody's: it is never replaced")
+    t.at_most(more, 1 + more, "so D is at most k, which is what Theorem 5.1 counts with")
+    t.equal((h * (1 + more)), h + h * more, "one more dimension: each node times each of h widths")
+    return t
+
+
+def _counters() -> Lemma:
+    t = Lemma(sentence="one replaced message is told by two independent counters, one the other's reverse")
+    t.assume(
+        "under u the density of (N, N') to two independent Bin(M+1, p) is N/((M+1)p), under v N'/((M+1)p), as is checked in "
+        "proofs/shuffled_hadamard.py"
+    )
+    longer, M, a, b = t.nonnegative("longer", "M", "a", "b")
+    p, first, second = 1 / (2 + longer), 1 + a, 1 + b  # counts above 0
+    density = first / ((M + 1) * p)
+    t.equal(
+        density / (second / ((M + 1) * p)), first / second,
+        "under u only N has another law, under v only N': the loss is that of N less that of N', ln N - ln N'",
+    )  # fmt: skip
+    silent = (M + 1) - first  # messages that do not speak for u: Bin(M, 1-p) under u, Bin(M+1, 1-p) under v
+    t.equal(
+        p * (M + 1) / ((M + 1) - silent), 1 / density, "a counter of M + 1 coins of 1 - p against one of M: the ratio, reversed"
+    )
+    t.equal(first / (M + 1) / p, density, "as C(M, N-1)/C(M+1, N) = N/(M+1), and one factor p is left over")
+    return t
+
+
+def _hidden() -> Lemma:
+    t = Lemma(sentence="others who hold the second element hide at most a share 1 - (1-p)^L of the first's probability")
+    t.assume("the adversary sees how many messages are in the kernel of v, and of u alone, and tosses coins of p for the former")
+    t.assume("an event that rises with every N and falls with every N' is likelier where user 1's message is in u's kernel alone")
+    longer, alone, less = t.nonnegative("longer", "alone", "less")
+    p = 1 / (2 + longer)
+    both = alone / (1 + less)  # no likelier than alone
+    t.at_most((1 - p) * alone + p * both, alone, "so the event is no likelier under u than where u's kernel alone has the message")
+    seen, known = (1 - p) * alone, (1 - p) * alone + p * both
+    t.at_most((1 - p) * known, seen, "of which the adversary's own coins keep the law: a share of 1 - p, in each oracle by itself")
+    (ratio,), (extra,) = t.positive("ratio"), t.nonnegative("extra")
+    share = 1 / (1 + extra)
+    t.equal(share * known - ratio * seen, share * (known - ratio / share * seen), "s P - e^eps Q = s (P - e^(eps - ln s) Q)")
+    return t
+
+
+def _chain() -> Lemma:
+    t = Lemma(sentence="D messages replaced one by one cost (e^eps - 1)/(e^(eps/D) - 1) times the delta of one")
+    (excess,), (more,) = t.positive("excess"), t.nonnegative("more")
+    r, power = 1 + excess, 1 + more  # e**(eps/D) and its i-th power
+    total = (power - 1) / (r - 1)
+    t.equal(total + power, (power * r - 1) / (r - 1), "one more: its delta is multiplied by the factors before it")
+    t.equal(total.subs(more, excess), 1, "one message: once")
+    return t
+
+
+def _error() -> Lemma:
+    t = Lemma(sentence="a box is off by at most the number of its nodes times the error of one")
+    t.assume("coefficients are -1, 0 or 1")
+    alpha, terms, less, lower = t.nonnegative("alpha", "terms", "less", "lower")
+    each, other = alpha / (1 + less), alpha / (1 + lower)  # errors of single nodes, at most alpha
+    t.at_most(each + terms * alpha, (1 + terms) * alpha, "one more node, whatever its sign")
+    t.at_most(each + other, 2 * alpha, "two nodes, of opposite signs as well")
+    return t

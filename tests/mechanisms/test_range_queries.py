@@ -1,0 +1,366 @@
+"""Range queries: the nodes against explicit matrices, the costs against all multisets, and the whole system."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, product
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+
+from ldpaudit import account, audit
+from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
+from ldpaudit.accountants.range_queries import any_two_values
+from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
+from ldpaudit.attacks.range_queries import attack
+from ldpaudit.design import Goal, design
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms._kernels import members, random_members_among
+from ldpaudit.mechanisms._ranges import Grid, column, numbered, printed_number, row
+from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.proofs.range_queries import prove
+from tests.mechanisms.test_shuffled_hadamard import same_law
+from tests.oracles.hadamard import Oracle
+
+TWO = math.log(2)
+F = Fraction
+
+
+def ranges_of(side: int) -> list[tuple[int, int]]:
+    return [(a, b) for a in range(1, side + 1) for b in range(a, side + 1)]
+
+
+def boxes_of(grid: Grid) -> list[list[tuple[int, int]]]:
+    lines = [(a - 1, b - 1) for a, b in ranges_of(grid.side)]
+    return [list(box) for box in product(lines, repeat=grid.dimensions)]
+
+
+def matrix(grid: Grid) -> flint.fmpq_mat:
+    columns = [grid.column(value) for value in range(grid.cells)]
+    return flint.fmpq_mat(grid.cells, grid.cells, [int(n in column) for n in range(grid.cells) for column in columns])
+
+
+@pytest.mark.parametrize("grid", [Grid(2), Grid(7), Grid(8), Grid(13), Grid(64), Grid(4, 2), Grid(3, 2), Grid(2, 3)], ids=str)
+def test_a_row_is_the_query_times_the_inverse_of_the_matrix_of_columns(grid: Grid) -> None:
+    inverse = matrix(grid).inv()
+    assert all(abs(entry) <= 1 for entry in inverse.entries())
+    for box in boxes_of(grid)[:: 1 + grid.cells // 20]:
+        inside = [all(a <= x <= b for x, (a, b) in zip(grid.coordinates(v), box, strict=True)) for v in range(grid.cells)]
+        found = flint.fmpq_mat(1, grid.cells, [int(each) for each in inside]) * inverse
+        assert {node: int(sign.p) for node, sign in enumerate(found.entries()) if sign != 0} == grid.row(box)
+
+
+@pytest.mark.parametrize("grid", [Grid(b) for b in (2, 3, 8, 11, 12, 47, 48, 63)] + [Grid(4, 2), Grid(3, 2), Grid(5, 2)], ids=str)
+def test_the_most_nodes_of_columns_rows_and_differences_are_attained(grid: Grid) -> None:
+    columns = [set(grid.column(value)) for value in range(grid.cells)]
+    assert max(map(len, columns)) == grid.most_nodes == grid.sizes(np.arange(grid.cells)).max()
+    assert max(len(a - b) for a in columns for b in columns) == grid.most_replaced == len(grid.levels)
+    assert max(len(grid.row(box)) for box in boxes_of(grid)) == grid.most_terms
+    starting = [box for box in boxes_of(grid) if all(a == 0 for a, _ in box)]
+    assert max(len(grid.row(box)) for box in starting) == grid.most_prefix_terms
+
+
+@pytest.mark.parametrize(("side", "most", "total"), [(8, 5, 88), (100, 12, 28306), (256, 15, 230784)])
+def test_all_ranges_have_as_many_nodes_as_the_explicit_matrices_say(side: int, most: int, total: int) -> None:
+    sizes = [len(row(a, b)) for a, b in ranges_of(side)]
+    assert (max(sizes), sum(sizes), Grid(side).most_terms) == (most, total, most)
+
+
+def test_columns_and_rows_at_a_thousand_are_those_of_the_tree() -> None:
+    assert column(321, 1000) == (321, 322, 324, 328, 336, 352, 384, 512)
+    found = row(123, 877)
+    assert sorted(i for i in found if found[i] > 0) == [512, 768, 832, 864, 872, 876, 877]
+    assert sorted(i for i in found if found[i] < 0) == [64, 96, 112, 120, 122]
+    found = row(100, 900)
+    assert sorted(printed_number(i, 1024) for i in found if found[i] > 0) == [2, 4, 8, 241]
+    assert sorted(printed_number(i, 1024) for i in found if found[i] < 0) == [9, 18, 281, 562]
+
+
+@pytest.mark.parametrize("side", [2, 8, 64])
+def test_the_printed_order_of_nodes_and_back_is_the_identity(side: int) -> None:
+    assert [printed_number(numbered(k, side), side) for k in range(1, side + 1)] == list(range(1, side + 1))
+    assert numbered(1, side) == side
+    assert numbered(2, side) == side // 2
+
+
+@pytest.mark.parametrize("grid", [Grid(13), Grid(8), Grid(5, 2), Grid(4, 3)], ids=str)
+def test_counts_of_nodes_answer_every_box_exactly(grid: Grid) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, grid.cells, 300)
+    points = np.array([grid.coordinates(v) for v in values.tolist()])
+    boxes = np.sort(rng.integers(0, grid.side, (60, grid.dimensions, 2)), axis=2)
+    truth = [np.all((points >= box[:, 0]) & (points <= box[:, 1]), axis=1).sum() for box in boxes]
+    held = grid.held(values)
+    assert np.array_equal(grid.values(points), values)
+    assert grid.totals(held.astype(float), boxes).tolist() == truth
+    assert [held[list(grid.column(v))].min() >= 1 for v in values.tolist()] == [True] * 300
+    for level in grid.levels:
+        own = Counter(grid.nodes_at(values, level).tolist())
+        assert all(own[node] == held[node] for node in own if node >= 0)
+        assert all(grid.level_of(node) == level for node in own if node >= 0)
+
+
+def worst(oracle: Oracle, number: int, columns: list[tuple[int, ...]], users: int) -> float:
+    """Over all pairs of values and all data of the others, by all multisets of messages, at e^epsilon = 2."""
+    others = [sum(chosen, ()) for chosen in combinations_with_replacement(columns, users - 1)]
+    pairs = list(combinations(columns, 2))
+    return max(oracle.pair(number, rest, a, b).delta(TWO).low for rest in others for a, b in pairs)
+
+
+@pytest.mark.parametrize(
+    ("m", "domain", "columns", "exact"),
+    [
+        (HadamardRangeQueries(1, 2, 1, 1), 2, [(1, 2), (2, 3)], F(1, 4)),
+        (HadamardRangeQueries(2, 2, 1, 1), 2, [(1, 2), (2, 3)], F(9, 64)),
+        (HadamardRangeQueries(1, 2, 1, 1), 4, [(1, 2), (2, 5)], F(25, 128)),
+        (RangeQueries(2, 2, 1, 1), 2, [(1,), (3,)], F(5, 32)),
+    ],
+)  # fmt: skip
+def test_two_values_cost_what_all_multisets_say(
+    m: Any, domain: int, columns: list[tuple[int, ...]], exact: Fraction
+) -> None:
+    found = worst(Oracle(domain, m.tau), m.users * m.rho, columns, m.users)
+    ours = account(m).delta(TWO)
+    assert found == pytest.approx(float(exact), rel=1e-12)
+    assert ours.low <= float(exact) * (1 + 1e-12) <= ours.high * (1 + 2e-12)
+
+
+def test_four_values_of_one_oracle_cost_no_more_than_the_chain_and_what_all_multisets_say() -> None:
+    m, columns = HadamardRangeQueries(1, 4, 1, 1), [(1, 2, 4), (2, 4, 5), (3, 4, 5), (4, 5, 6)]
+    assert [m.oracle.elements(m.grid.column(v)) for v in range(4)] == columns
+    profile, oracle = account(m), Oracle(4, 1)
+    assert oracle.pair(1, (), columns[0], columns[3]).delta(TWO).low == pytest.approx(11 / 32, rel=1e-12)
+    for epsilon in (0.0, 0.4, TWO, 2.0):
+        found = max(oracle.pair(1, (), a, b).delta(epsilon).low for a, b in combinations(columns, 2))
+        assert profile.delta(epsilon).low <= found * (1 + 1e-12)
+        assert found <= profile.delta(epsilon).high
+
+
+@pytest.mark.parametrize(
+    ("m", "exact"),
+    [
+        (CountMinRangeQueries(4, 2, 1, 50, F(1, 4)), F(81, 256)),
+        (CountMinRangeQueries(6, 4, 1, 50, F(1, 2)), F(93265, 262144)),
+    ],
+    ids=str,
+)
+def test_a_sketch_with_injective_hashes_costs_what_enumeration_says(m: CountMinRangeQueries, exact: Fraction) -> None:
+    assert m.colliding_rows == 0
+    found = account(m).delta(TWO)
+    assert found.low <= exact <= found.high
+    assert found.high - found.low < 1e-12
+    laws = [m.law(x) for x in m.inputs]
+    deltas = [
+        sum((max(laws[i].probability(y) - 2 * laws[1 - i].probability(y), F(0)) for y in laws[0].views()), F(0))
+        for i in (0, 1)
+    ]
+    assert max(deltas) == exact
+
+
+def direct(messages: int, p: Fraction, shuffles: int, ratio: Fraction) -> Fraction:
+    """All pairs of counts, shuffle by shuffle."""
+    m = messages + 1
+    law = [math.comb(m, n) * p**n * (1 - p) ** (m - n) for n in range(m + 1)]
+    once = [(i * law[i] * law[j] / (m * p), j * law[i] * law[j] / (m * p)) for i, j in product(range(m + 1), repeat=2)]
+    atoms = [(F(1), F(1))]
+    for _ in range(shuffles):
+        atoms = [(a * c, b * d) for a, b in atoms for c, d in once]
+    return sum((max(a - ratio * b, F(0)) for a, b in atoms), F(0))
+
+
+@pytest.mark.parametrize("messages", [1, 2, 5])
+def test_one_message_in_one_shuffle_is_two_counters(messages: int) -> None:
+    p = F(1, 4)
+    single = HiddenTuple(messages, p, Seen.ALL, "")
+    for ratio in (F(1), F(3, 2), F(2), F(5)):
+        truth = direct(messages, p, 1, ratio)
+        for profile in (single, ComposedHits(messages, p, 1)):
+            found = profile.delta(math.log(ratio))
+            assert found.low * (1 - 1e-12) <= truth <= found.high * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("messages", "shuffles"), [(2, 2), (1, 3), pytest.param(15, 2, marks=pytest.mark.slow)])
+def test_messages_in_several_shuffles_are_composed_exactly(messages: int, shuffles: int) -> None:
+    profile = ComposedHits(messages, F(1, 2), shuffles)
+    for ratio in (F(1), F(2), F(7, 2)):
+        found, truth = profile.delta(math.log(ratio)), direct(messages, F(1, 2), shuffles, ratio)
+        assert found.low * (1 - 1e-12) <= truth <= found.high * (1 + 1e-12)
+        assert found.high <= found.low * 1.001
+
+
+@pytest.mark.parametrize(("messages", "p"), [(30, F(1, 4)), (300, F(1, 16)), (10**8, F(1, 2**20))])
+def test_counters_agree_with_the_integral_of_one_hidden_message(messages: int, p: Fraction) -> None:
+    single, composed = HiddenTuple(messages, p, Seen.ALL, ""), ComposedHits(messages, p, 1)
+    for epsilon in (0.1, 0.6):
+        a, b = single.delta(epsilon), composed.delta(epsilon)
+        assert b.low <= a.high
+        assert a.low <= b.high
+        assert b.high <= a.high * 1.001
+
+
+def test_what_hides_the_others_is_less_than_what_is_known_of_them_and_exact_where_it_can_be_computed() -> None:
+    known = ComposedHits(50, F(1, 8), 1)
+    exact = HiddenTuple(50, F(1, 8), Seen.SECOND, "")
+    for epsilon in (0.0, 0.5, 1.0):
+        assert HiddenHits(known).delta(epsilon).low <= exact.delta(epsilon).low
+        assert HiddenHits(known).delta(epsilon).low >= (1 - 1 / 8) * known.delta(epsilon + 0.14).low
+    assert HiddenHits(known).epsilon(0.05).low <= exact.epsilon(0.05).low
+    assert HiddenHits(known).epsilon(0.05).low > 0.4
+
+
+@pytest.mark.parametrize("m", [RangeQueries(2, 4, 1, 1), RangeQueries(2, 3, 2, 1)], ids=str)
+def test_several_oracles_of_two_users_cost_what_their_views_say_or_more_and_no_more_than_the_bound(m: RangeQueries) -> None:
+    laws = [m.law(x) for x in m.inputs]
+    profile = account(m)
+    for epsilon in (0.0, TWO, 1.5):
+        ratio = F(math.exp(epsilon))
+        seen = sum((max(laws[0].probability(y) - ratio * laws[1].probability(y), F(0)) for y in laws[0].views()), F(0))
+        assert profile.delta(epsilon).low <= seen * (1 + F(1, 10**12))
+        assert seen <= profile.delta(epsilon).high * (1 + F(1, 10**12))
+
+
+def test_ten_composed_levels_need_a_tenth_of_what_the_chain_needs() -> None:
+    p = F(1, 1 << 20)
+    at = [ComposedHits(round(hits * 2**20), p, 10).delta(1) for hits in (359, 356)]
+    assert at[0].high <= 1e-6 < at[1].low
+    shared = [HadamardRangeQueries(10**6, 1024, 20, rho) for rho in (3768, 3760)]
+    assert account(shared[0]).delta(1).high <= 1e-6 < account(shared[1]).delta(1).high
+    assert HadamardRangeQueries.as_printed(1, 1e-6, 10**6, 1024).rho == 74982
+
+
+@pytest.mark.slow
+def test_the_least_noise_is_found_by_a_certified_search() -> None:
+    answer = design("range_queries", {"users": 10**6, "side": 1024, "tau": 20}, Goal(F(1), F(1, 10**6)))
+    assert (answer.parameter, answer.value, answer.is_tight) == ("rho", 376, True)
+
+
+def test_any_two_values_of_a_sketch_cost_no_more_than_the_bound() -> None:
+    m = CountMinRangeQueries(300, 32, 2, 5000, F(1, 5))
+    assert m.colliding_rows == 0
+    profile, bound = account(m), any_two_values(m)
+    assert profile.delta(0.5).low <= bound.delta(0.5).high <= 1.3 * profile.delta(0.5).low
+    crowded = CountMinRangeQueries(300, 32, 2, 7, F(1, 5))
+    assert crowded.colliding_rows == 2
+    assert any_two_values(crowded).delta(0.5).high > bound.delta(0.5).high
+
+
+@pytest.mark.parametrize("make", [lambda: RangeQueries(3, 5, 2, 2), lambda: HadamardRangeQueries(3, 5, 2, 2)])
+def test_run_has_the_joint_law_of_the_analyzer_on_everybodys_messages(make: Any) -> None:
+    m, rng, data = make(), np.random.default_rng(5), [0, 4, 4]
+    if isinstance(m, RangeQueries):
+        level = m.grid.levels[0]
+
+        def literal() -> Any:
+            return m.oracle(level).estimate(np.concatenate([m.randomize(x, level, rng) for x in data]))[:3]
+
+        def ours() -> Any:
+            return m.run(data, rng)[m.grid.nodes_of(level)]
+    else:
+
+        def literal() -> Any:
+            return m.oracle.estimate(np.concatenate([m.randomize(x, rng) for x in data]))[:5]
+
+        def ours() -> Any:
+            return m.run(data, rng)
+
+    assert same_law([ours() for _ in range(700)], [literal() for _ in range(700)])
+
+
+def test_vectors_that_are_asked_for_have_the_joint_law_of_all() -> None:
+    rng, asked = np.random.default_rng(2), np.array([3, 5, 6, 9])
+    elements, numbers = np.array([6, 8]), np.array([2, 1])
+    drawn = [random_members_among(asked, elements, numbers, 3, 2, rng) for _ in range(1_500)]
+
+    def made() -> Any:
+        rows = [rng.integers(0, 16, 2) for _ in range(3)]
+        for e in (6, 6, 8):
+            rows.append(rng.choice([z for z in range(16) if (z & e).bit_count() % 2 == 0], 2))
+        return members(np.array(rows), 4)[asked]
+
+    literal = [made() for _ in range(1_500)]
+    assert same_law(drawn, literal)
+    assert not same_law(drawn, [found[::-1] for found in literal])
+
+
+@pytest.mark.parametrize(
+    "m",
+    [RangeQueries(2000, 100, 8, 20), HadamardRangeQueries(2000, 100, 8, 20), RangeQueries(2000, 9, 8, 20, 2),
+     HadamardRangeQueries(2000, 9, 8, 20, 2), CountMinRangeQueries(2000, 9, 9, 40000, F(1, 100), 2)],
+    ids=str,
+)  # fmt: skip
+def test_what_is_asked_for_alone_and_what_is_asked_of_a_whole_run_have_the_same_mean_and_spread(m: Any) -> None:
+    rng = np.random.default_rng(3)
+    data, box = rng.integers(0, m.grid.cells, m.users), [[(2, 7)] * m.dimensions]
+    alone = np.array([m.ask(data, box, rng)[0] for _ in range(150)])
+    whole = np.array([m.query(m.run(data, rng), box)[0] for _ in range(150)])
+    truth = m.query(m.truth(data), box)[0]
+    spread = max(alone.std(), whole.std())
+    assert abs(alone.mean() - whole.mean()) < 6 * spread / math.sqrt(75)
+    assert 0.7 < alone.std() / whole.std() < 1.4
+    if m.unbiased:
+        assert abs(whole.mean() - truth) < 6 * spread / math.sqrt(150)
+
+
+def test_a_grid_of_a_thousand_by_a_thousand_and_a_line_of_2_40_values_answer_boxes() -> None:
+    rng = np.random.default_rng(1)
+    plane, data = RangeQueries(10**5, 1 << 10, 17, 300, 2), rng.integers(0, 1 << 10, (10**5, 2))
+    box = [[(100, 899), (200, 700)]]
+    truth = np.sum((data[:, 0] >= 100) & (data[:, 0] <= 899) & (data[:, 1] >= 200) & (data[:, 1] <= 700))
+    assert abs(plane.ask(data, box, rng)[0] - truth) < 6 * math.sqrt(300 * plane.grid.most_terms)
+    line = RangeQueries(1000, 1 << 20, 10, 20, 2)
+    assert abs(line.ask(np.full(1000, 5), [[(0, 9), (0, 9)]], rng)[0] - 1000) < 400
+
+
+@pytest.mark.parametrize("m", [RangeQueries(2, 4, 1, 1), HadamardRangeQueries(1, 4, 2, 2)], ids=str)
+def test_the_score_is_the_log_likelihood_ratio_of_a_view(m: Any) -> None:
+    found, laws = attack(m), [m.law(x) for x in m.inputs]
+    views = [y for y, p in laws[0].items() if p or laws[1].probability(y)]
+    for view, score in zip(views, found.score(np.array(views)), strict=True):
+        p, q = (law.probability(view) for law in laws)
+        assert score == pytest.approx(math.log(p / q) if p and q else math.inf if p else -math.inf, abs=1e-9)
+
+
+def test_the_audit_of_ten_oracles_comes_near_what_is_certified() -> None:
+    m = RangeQueries(10**4, 1024, 14, 40)
+    delta = 0.1
+    exact = account(m).epsilon(delta)
+    found = audit(m, delta=delta, epsilon=1, trials=50_000, seed=2).epsilon_lower
+    assert 0.85 * exact.low <= found <= exact.high
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: RangeQueries(3, 1, 2, 2), "side"),
+        (lambda: RangeQueries(3, 1 << 21, 2, 2, 2), r"side\*\*dimensions"),
+        (lambda: HadamardRangeQueries(3, 4, 0, 2), "tau"),
+        (lambda: CountMinRangeQueries(3, 4, 1, 5, F(1)), "gamma"),
+        (lambda: HadamardRangeQueries.as_printed(1, 1e-6, 0, 4), "users >= 1"),
+        (lambda: CountMinRangeQueries.as_printed(1, 1e-6, 10**8, 4, 2), "beta"),
+        (lambda: RangeQueries(3, 4, 2, 2).sample(2, 1, np.random.default_rng(0)), "input among"),
+        (lambda: RangeQueries(3, 4, 2, 2).run([4], np.random.default_rng(0)), r"range\(4\)"),
+        (lambda: RangeQueries(3, 4, 2, 2).run([], np.random.default_rng(0)), "at least one user"),
+        (lambda: RangeQueries(3, 4, 2, 2).query(np.zeros(4), [(2, 1)]), "first <= last"),
+        (lambda: RangeQueries(3, 4, 2, 2).query(np.zeros(4), [1, 2]), "shape"),
+        (lambda: CountMinRangeQueries(3, 4, 1, 5, F(1, 2)).run([1], np.random.default_rng(0)), "3 users"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_an_error_of_one_line(make: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says) as found:
+        make()
+    assert len(str(found.value).splitlines()) == 1
+
+
+def test_a_run_that_would_list_too_much_is_refused() -> None:
+    with pytest.raises(Unsupported, match="ask for few boxes"):
+        HadamardRangeQueries(10**6, 1 << 20, 20, 20_000).run(np.ones(10**6, dtype=int), np.random.default_rng(0))
+    with pytest.raises(Unsupported, match="ask for some boxes"):
+        RangeQueries(10**6, 1 << 30, 20, 20).run([1] * 10**3, np.random.default_rng(0))
+
+
+def test_the_proofs_check_and_claim_no_epsilon_at_delta_0() -> None:
+    assert all(p.steps and p.at(RangeQueries(2, 4, 1, 1)) is None for p in prove())

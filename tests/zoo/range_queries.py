@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanisms._boxes import Boxes, HadamardBoxes
+from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from tests.zoo import Broken, Mutant, Sample, Zoo
+
+ALONE = RangeQueries(users=1, side=4, tau=2, rho=12)
+SHARED = HadamardRangeQueries(users=1024, side=2, tau=40, rho=2469077908)
+SKETCH = CountMinRangeQueries(users=24, side=4, rows=1, buckets=200, gamma=Fraction(1323394971, 8589934592))
+DELTA = 0.14799773394948315
+"""The delta of two oracles with 12 blanket messages each, a quarter of which are hits, at epsilon = 1."""
+Counts = NDArray[np.int64]
+
+
+def with_less_noise(m: Boxes, **changes: int | Fraction) -> Sample:
+    def sample(x: int, size: int, rng: np.random.Generator) -> Counts:
+        return np.asarray(replace(m, **changes).sample(x, size, rng))  # type: ignore[type-var]
+
+    return sample
+
+
+def a_node_is_sent_twice(m: HadamardBoxes) -> Sample:
+    def sample(x: int, size: int, rng: np.random.Generator) -> Counts:
+        _, (number, shares), *_ = m.groups(x)
+        again = rng.multinomial(number, [float(p) for p in shares], (size, m.oracles))
+        return np.asarray(m.sample(x, size, rng) + again.reshape(size, -1))
+
+    return sample
+
+
+def a_blanket_message_has_two_indices_more(x: int, size: int, rng: np.random.Generator) -> Counts:
+    longer = [float(p) for p in replace(ALONE, tau=ALONE.tau + 2).shares[0]]
+    blanket = rng.multinomial(ALONE.users * ALONE.rho, longer, (size, ALONE.oracles))
+    _, (number, shares), *_ = ALONE.groups(x)
+    own = rng.multinomial(number, [float(p) for p in shares], (size, ALONE.oracles))
+    return np.asarray((blanket + own).reshape(size, -1), dtype=np.int64)
+
+
+def all_users_toss_the_same_coins(x: int, size: int, rng: np.random.Generator) -> Counts:
+    own = np.array(SKETCH.columns(x))
+    return np.asarray(SKETCH.users * (rng.random((size, len(own))) < float(SKETCH.gamma)) + own)
+
+
+def a_value_is_sent_twice(x: int, size: int, rng: np.random.Generator) -> Counts:
+    return np.asarray(SKETCH.sample(x, size, rng) + np.array(SKETCH.columns(x)))
+
+
+def mutants() -> Iterator[Mutant]:
+    widths = RangeQueries(1024, 8, tau=10, rho=12)
+    yield Mutant("a quarter of each blanket is lost", widths, replace(widths, rho=9), delta=0.05)
+    yield Mutant("half of each blanket is lost", widths, replace(widths, rho=6), delta=0.05)
+    cells = CountMinRangeQueries(400, 4, 1, 2000, Fraction(1, 10))
+    yield Mutant("half of the coins are lost", cells, replace(cells, gamma=Fraction(1, 20)), delta=0.01)
+
+
+ZOO = Zoo(
+    small=(
+        RangeQueries(users=1, side=2, tau=1, rho=3),
+        RangeQueries(users=3, side=2, tau=2, rho=1),
+        RangeQueries(users=1, side=3, tau=1, rho=2),
+        HadamardRangeQueries(users=1, side=2, tau=1, rho=3),
+        HadamardRangeQueries(users=2, side=4, tau=2, rho=1),
+        CountMinRangeQueries(3, side=2, rows=1, buckets=30, gamma=Fraction(1, 3)),
+        CountMinRangeQueries(3, side=4, rows=1, buckets=50, gamma=Fraction(1, 4)),
+    ),
+    at_one=(ALONE, SHARED, SKETCH),
+    broken=(
+        Broken("most of each blanket is lost", ALONE, with_less_noise(ALONE, rho=2)),
+        Broken("a node is sent twice", ALONE, a_node_is_sent_twice(ALONE)),
+        Broken("a blanket message has two indices more", ALONE, a_blanket_message_has_two_indices_more),
+        Broken("most of the blanket is lost", SHARED, with_less_noise(SHARED, rho=SHARED.rho // 8)),
+        Broken("a node is sent twice", SHARED, a_node_is_sent_twice(SHARED)),
+        Broken("half of the coins are lost", SKETCH, with_less_noise(SKETCH, gamma=SKETCH.gamma / 2)),
+        Broken("all users toss the same coins", SKETCH, all_users_toss_the_same_coins),
+        Broken("a value is sent twice", SKETCH, a_value_is_sent_twice),
+    ),
+    delta=DELTA,
+    mutants=tuple(mutants()),
+)
