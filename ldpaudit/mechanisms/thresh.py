@@ -77,6 +77,7 @@ class Thresh(Mechanism):
     """
 
     title = "THRESH"
+    model = "interactive"
     relations = (USER_LEVEL,)
     unbiased = False
 
