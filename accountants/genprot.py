@@ -144,9 +144,7 @@ def kinds_of(m: GenProt | GenProtBit) -> tuple[Kinds, ...]:
         there: dict[Kind, Fraction] = {}
         for q, kind in zip(table.public, zip(table.accepted[x], table.accepted[other], strict=True), strict=True):
             there[kind] = there.get(kind, Fraction(0)) + q
-        back = frozenset(((p, own), q) for (own, p), q in there.items())
-        if back not in pairs:
-            pairs[frozenset(there.items())] = None
+        pairs[frozenset(there.items())] = None
     return tuple(tuple(sorted(pair)) for pair in pairs)
 
 
@@ -209,12 +207,15 @@ def box_of_any(epsilon: Number, slots: int) -> Enclosure:
 
 
 def bit_of_any(epsilon: Number) -> Enclosure:
-    """Epsilon of the one-bit form on any base whatever: the larger of two ratios at the ends of the clip interval."""
+    """Epsilon of the one-bit form on any base: of a refusal, ``(1 - low) / (1 - high)`` at the ends of the clip interval.
+
+    Their sum is ``cosh(2 epsilon)``, above 1, so that an acceptance costs less.
+    """
     e = Fraction(epsilon)
 
     def value() -> flint.arb:
         low, high = ((sign * 2 * ball(e)).exp() / 2 for sign in (-1, 1))
-        return (4 * ball(e)).max(((1 - low) / (1 - high)).log())
+        return ((1 - low) / (1 - high)).log()
 
     return narrow(value, "GenProt, one bit, any base: all probabilities in the clip interval", Rigour.INTERVAL)
 

@@ -203,12 +203,17 @@ def test_the_law_of_the_report_is_that_of_all_transcripts(m: GenProt) -> None:
         assert found == m.reported(x)
 
 
-@pytest.mark.parametrize("m", [GenProtBit(LEAKY.base, QUARTER), GenProtBit.of_binomial(QUARTER, 3, bottom=0)], ids=str)
+SKEWED = Channel(((Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)), (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5))))
+"""Of which only some ratios are clipped, and not as many up as down."""
+
+
+@pytest.mark.parametrize("m", [GenProtBit(LEAKY.base, QUARTER), GenProtBit(SKEWED, QUARTER, bottom=0)], ids=str)
 def test_an_accepted_draw_of_the_form_with_one_bit_has_the_law_that_it_says(m: GenProtBit) -> None:
     for x in m.inputs:
         heard = {y: p for (y, bit), p in m.law(x).items() if bit}
         whole = sum(heard.values())
         assert whole == m.acceptance(x)
+        assert (whole == Fraction(1, 2)) is (m.base is not SKEWED or x == m.bottom)
         assert {m.table.outputs[y]: p / whole for y, p in heard.items()} == m.reported(x)
 
 
