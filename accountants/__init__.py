@@ -12,7 +12,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import has_own_law, stem
 from ldpaudit.neighbours import Neighbours
-from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan
+from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan, of_one_user
 from ldpaudit.profile import PrivacyProfile
 
 
@@ -24,7 +24,7 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
     target : Plan or Mechanism
         What is deployed.
     neighbours : Neighbours or None
-        The relation; by default each mechanism's usual one.
+        The relation; by default each mechanism's usual one. A group of k users of a local plan costs what k runs do.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
     >>> account(KaryRandomizedResponse(k=3, p=Fraction(1, 2))).epsilon(0).high
     0.6931471805599454
     """
-    plan = as_plan(target)
+    plan, neighbours = of_one_user(as_plan(target), neighbours)
     profile: PrivacyProfile
     match plan:
         case Run(mechanism):

@@ -15,7 +15,7 @@ from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.experiment import AS_RETURNED, HERE, Execution, Experiment, Reading
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
-from ldpaudit.plan import Plan, Shuffle
+from ldpaudit.plan import Plan, Shuffle, as_plan, of_one_user
 from ldpaudit.profile import Witness
 
 TRIALS = 10**6
@@ -61,7 +61,7 @@ def audit(
     seed : int
         Of all samples; it does not reproduce those of a callable that draws from a source of its own.
     neighbours : Neighbours or None
-        The relation; by default the mechanism's usual one.
+        The relation; by default the mechanism's usual one. Of a group of users, a view is the reports of all of them.
     implementation : Mechanism or callable or None
         Code that is sampled in place of the mechanism, whose parameters still guide the attack.
     witness : Witness or None
@@ -105,6 +105,7 @@ def audit(
     if isinstance(target, Plan | Mechanism):
         if reading != AS_RETURNED:
             raise ValueError(f"reading is for a callable, and the score of a mechanism is known; got {reading}")
+        target, neighbours = _of_one_user(target, neighbours)
         asked = _drawable(target, witness, implementation, asked)
         return _of_plan(target, neighbours, implementation, witness, asked, execution)
     if witness is not None:
@@ -162,8 +163,17 @@ def recheck(
     from ldpaudit.attacks.games.sources import Planned
 
     asked = Experiment(trials, confidence, delta=delta, epsilon=epsilon)
+    target, relation = of_one_user(target, neighbours)
     asked = _drawable(target, witness, implementation, asked)
-    return engine.differences(evidence, Planned(target, neighbours, implementation, delta, witness), asked)
+    return engine.differences(evidence, Planned(target, relation, implementation, delta, witness), asked)
+
+
+def _of_one_user(
+    target: Plan | Mechanism, neighbours: Neighbours | None
+) -> tuple[Plan | Mechanism, Neighbours | None]:
+    """What is sampled: for a group of users a plan of as many runs, else the target itself."""
+    is_group = neighbours is not None and neighbours.kind == "group"
+    return of_one_user(as_plan(target), neighbours) if is_group else (target, neighbours)
 
 
 def _of_callable(

@@ -22,7 +22,7 @@ from ldpaudit.derivation import Derivation, derive
 from ldpaudit.enclosure import Enclosure, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence
-from ldpaudit.plan import Shuffle
+from ldpaudit.plan import Shuffle, of_one_user
 from ldpaudit.profile import Witness
 from ldpaudit.verdict import Outcome, Verdict, judge
 from ldpaudit.version import __version__
@@ -147,7 +147,7 @@ def _answer(e: Enclosure) -> Fraction:
 
 def _record(claim: Claim, evidence: Evidence | Unsupported | None, witness: Witness | None) -> ClaimRecord:
     enclosure = _attempt(lambda: account(claim.plan, claim.neighbours).epsilon(claim.delta))
-    proof = _attempt(lambda: derive(claim.plan, claim.neighbours.kind))
+    proof = _attempt(lambda: _derived(claim))
     limits = [str(x) for x in (enclosure, evidence, proof) if isinstance(x, Unsupported)]
     enclosures = [enclosure] if isinstance(enclosure, Enclosure) else []
     seen = [evidence] if isinstance(evidence, Evidence) else []
@@ -176,6 +176,12 @@ def _record(claim: Claim, evidence: Evidence | Unsupported | None, witness: Witn
         unsupported=tuple(limits),
         witness=None if witness is None else WitnessRecord.of(witness),
     )
+
+
+def _derived(claim: Claim) -> Derivation:
+    """What the proofs imply for a claim; for a group of users, for as many runs."""
+    plan, relation = of_one_user(claim.plan, claim.neighbours)
+    return derive(plan, (relation or claim.neighbours).kind)
 
 
 def _verdict(

@@ -42,6 +42,12 @@ def _exact_or_question(value: object) -> Fraction | None:
     return None if value == "?" else exact_number(value)
 
 
+def _relation(value: object) -> Neighbours:
+    if not isinstance(value, str):
+        raise ValueError(f"needs a relation in quotes, such as \"replace-one\", got {brief(value)}")
+    return Neighbours.named(value)
+
+
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
@@ -73,7 +79,7 @@ class _ClaimTable(_Table):
     id: Id
     epsilon: Annotated[Fraction | None, BeforeValidator(_exact_or_question)]
     delta: Annotated[Fraction, BeforeValidator(exact_number)] = Fraction(0)
-    neighbours: Literal["replace-one", "add-remove", "user-level"] | None = None
+    neighbours: Annotated[Neighbours | None, BeforeValidator(_relation)] = None
     """By default the mechanism's usual relation."""
     unit: Literal["report", "event", "source", "round", "user-day", "lifetime"] = "report"
     view: Literal["local", "shuffled"] | None = None
@@ -202,7 +208,7 @@ def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], 
                 plan=_claimed_plan(file, plan, table),
                 epsilon=table.epsilon,
                 delta=table.delta,
-                neighbours=_usual(plan) if table.neighbours is None else Neighbours(table.neighbours),
+                neighbours=table.neighbours or _usual(plan),
                 unit=table.unit,
                 source=table.source,
                 expect=table.expect,

@@ -67,6 +67,8 @@ class Mechanism(ABC):
     """Name within the stem, where a stem holds several mechanisms; the first class of a file has none."""
     title: ClassVar[str]
     """The field's name for it."""
+    model: ClassVar[str] = "local"
+    """Whose data a view holds: ``local``, one user's; ``shuffled``, ``interactive`` or ``sampled``, several users' or rounds."""
     relations: ClassVar[tuple[Neighbours, ...]] = (REPLACE_ONE,)
     """Neighbouring relations that its inputs have, the usual one first."""
     unbiased: ClassVar[bool] = True

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+from ldpaudit.number import brief, whole
+
+MOST_USERS = 1 << 128
+"""Of a group: no larger number of users is counted anywhere."""
+_GROUP = re.compile(r"group-of-(\d{1,39})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,26 +21,63 @@ class Neighbours:
     ----------
     kind : str
         ``replace-one`` (one user holds another value), ``add-remove`` (one user is there or not; a local randomizer
-        is then asked about the input ``None``), ``user-level`` (one user's whole stream is replaced) or ``pairs``.
+        is then asked about the input ``None``), ``user-level`` (one user's whole stream is replaced), ``pairs``, or
+        ``group`` (so many users hold other values, each her own).
     pairs : tuple of pairs
         The pairs themselves, for the kind ``pairs`` only.
+    users : int
+        Number of users whose values are replaced: at least 1 for the kind ``group``, else 0.
+
+    Examples
+    --------
+    >>> str(Neighbours("group", users=3)), Neighbours.named("group-of-3").users
+    ('group-of-3', 3)
     """
 
     kind: str
     pairs: tuple[tuple[Any, Any], ...] = ()
+    users: int = 0
 
-    KINDS: ClassVar[tuple[str, ...]] = ("replace-one", "add-remove", "user-level", "pairs")
+    KINDS: ClassVar[tuple[str, ...]] = ("replace-one", "add-remove", "user-level", "pairs", "group")
 
     def __post_init__(self) -> None:
         if self.kind not in self.KINDS:
             raise ValueError(f"Neighbours needs a kind among {', '.join(self.KINDS)}, got {self.kind!r}")
         if bool(self.pairs) != (self.kind == "pairs"):
             raise ValueError(f"Neighbours needs pairs for the kind 'pairs' and for no other, got {self.kind!r}")
+        users = whole(self.users)
+        if users is None or not (0 < users <= MOST_USERS if self.kind == "group" else users == 0):
+            found = f"{self.kind!r} and users={brief(self.users)}"
+            raise ValueError(f"Neighbours needs 1 <= users <= 2**128 for the kind 'group' and none for others, got {found}")
+        object.__setattr__(self, "users", users)
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """The relation that a deployment file or a command names: as `str` writes it, all but ``pairs``.
+
+        Raises
+        ------
+        ValueError
+            Where it is the name of none.
+        """
+        if found := _GROUP.fullmatch(name):
+            return cls("group", users=int(found[1]))
+        known = [kind for kind in cls.KINDS if kind not in ("pairs", "group")]
+        if name not in known:
+            raise ValueError(f"neighbours need to be {', '.join(known)} or group-of-K, got {name!r:.60}")
+        return cls(name)
 
     def __str__(self) -> str:
+        if self.kind == "group":
+            return f"group-of-{self.users}"
         return self.kind if not self.pairs else f"pairs {list(self.pairs)}"
 
 
 REPLACE_ONE = Neighbours("replace-one")
 ADD_REMOVE = Neighbours("add-remove")
 USER_LEVEL = Neighbours("user-level")
+
+
+def group(users: int) -> Neighbours:
+    """Data of so many users are replaced, each by any other value."""
+    return Neighbours("group", users=users)

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.number import brief, exact, show, whole
 
 MOST = 1 << 128
@@ -191,3 +193,47 @@ class PostProcess(Plan):
 
     def __str__(self) -> str:
         return f"PostProcess({self.plan}, {self.name!r})"
+
+
+def of_one_user(plan: Plan, neighbours: Neighbours | None) -> tuple[Plan, Neighbours | None]:
+    """A plan and relation of one user that cost what the given ones do: where a group of k users is replaced, k runs.
+
+    Users of a local mechanism draw their coins alone. So k reports, each of whose inputs is replaced, are k independent runs of
+    the plan, each on an input of its own; the reports of all other users are the same on both sides.
+
+    Parameters
+    ----------
+    plan : Plan
+        What one user runs.
+    neighbours : Neighbours or None
+        Any relation; all but a group are returned as they are.
+
+    Raises
+    ------
+    Unsupported
+        For a group, where one view holds several users' data, or depends on more than one user's.
+    """
+    if neighbours is None or neighbours.kind != "group":
+        return plan, neighbours
+    for node in _nodes(plan):
+        if (reason := _not_alone(node)) is not None:
+            raise Unsupported(node, f"the privacy of a group is accounted where users' reports are independent; {reason}")
+    return (plan if neighbours.users == 1 else Repeat(plan, neighbours.users)), REPLACE_ONE
+
+
+def _nodes(plan: Plan) -> Iterator[Plan]:
+    yield plan
+    for part in plan.parts:
+        yield from _nodes(part)
+
+
+def _not_alone(node: Plan) -> str | None:
+    """Why a node's view is not one user's own report; None where it is."""
+    match node:
+        case Run(mechanism) if mechanism.model != "local":
+            return f"this mechanism is {mechanism.model}"
+        case Run(mechanism) if REPLACE_ONE not in mechanism.relations:
+            return f"the inputs of this one have the relations {', '.join(map(str, mechanism.relations))}, not {REPLACE_ONE}"
+        case Shuffle() | Subsample():
+            return f"a {type(node).__name__} mixes them"
+    return None

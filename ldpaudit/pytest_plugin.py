@@ -86,7 +86,7 @@ def assert_ldp(
         inputs=None if ours else inputs,
         epsilon=epsilon,
         delta=delta,
-        neighbours=None if neighbours is None else ldpaudit.Neighbours(neighbours),
+        neighbours=None if neighbours is None else ldpaudit.Neighbours.named(neighbours),
         trials=budget,
         confidence=confidence,
         seed=seed,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,15 +19,18 @@ from numpy.typing import NDArray
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
 from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.composition.theorems import advanced_grouposition
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.precision import at_most, narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms._hadamard import transform
 from ldpaudit.mechanisms._public_sign import PublicSign
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.sign_oracle import SignOracle
-from ldpaudit.plan import Guarantee, Repeat
-from ldpaudit.profile import Number
+from ldpaudit.neighbours import group
+from ldpaudit.plan import Guarantee
+from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.working_precision import working_precision
 
 PAPER = "STEMMER"
@@ -264,17 +268,28 @@ def report_bits(m: PublicSign) -> Enclosure:
     return Enclosure.of((answers - 1).bit_length(), source=f"a report has {answers} values")
 
 
-def grouposition(epsilon: Number, changed: int, delta: Number) -> Printed:
+def grouposition(epsilon: Number, changed: int, delta: Number) -> tuple[Printed, Printed]:
     r"""Where k users change, the reports are :math:`(k\varepsilon^2/2 + \varepsilon\sqrt{2k\ln(1/\delta)}, \delta)`-close.
 
-    What is found is the delta at that epsilon of the worst epsilon-LDP reports, k randomized responses. Source: Bun,
-    Nelson, Stemmer 2018, from memory; the talk does not print it.
+    What is found is, of the worst epsilon-LDP reports, delta at that epsilon, and epsilon at that delta. Source: Bun, Nelson,
+    Stemmer 2018, from memory; the talk does not print it.
     """
-    e, inverse = Fraction(epsilon), 1 / Fraction(delta)
-    together = narrow(lambda: changed * ball(e) ** 2 / 2 + ball(e) * (2 * changed * ball(inverse).log()).sqrt(), "grouposition")
-    found = account(Repeat(Guarantee(e), changed)).delta(Fraction(together.low))
-    sentence = f"delta at epsilon={together.high:.4g} where {changed} users change, {float(e):g}-LDP reports"
-    return Printed("STEMMER, advanced grouposition", sentence, float(delta), found, provenance=Provenance.MEMORY)
+    e, where = Fraction(epsilon), "STEMMER, advanced grouposition"
+    together = advanced_grouposition(changed, e, delta).high
+    reports = f"where {changed} users change, {float(e):g}-LDP reports"
+    beyond = _worst_reports(e, changed, lambda profile: profile.delta(Fraction(together)))
+    least = _worst_reports(e, changed, lambda profile: profile.epsilon(delta))
+    return (
+        Printed(where, f"delta at epsilon={together:.4g} {reports}", float(delta), beyond, provenance=Provenance.MEMORY),
+        Printed(where, f"epsilon at delta={float(delta):g} {reports}", together, least, provenance=Provenance.MEMORY),
+    )
+
+
+def _worst_reports(epsilon: Fraction, changed: int, value: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
+    """Of the worst epsilon-LDP reports: at most what the guarantee allows, and at least binary randomized response's."""
+    attained = value(account(KaryRandomizedResponse.for_epsilon(epsilon, 2), group(changed)))
+    most = value(account(Guarantee(epsilon), group(changed)))
+    return Enclosure(min(attained.low, most.high), most.high, Rigour.INTERVAL, f"{changed} randomized responses")
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:
@@ -285,7 +300,7 @@ def printed(s: Setting) -> tuple[Printed, ...]:
         *_report("STEMMER, warm-up", warm),
         *large_domain(s.epsilon, s.users, s.domain),
         *_report("STEMMER, large domains", large),
-        *(grouposition(s.epsilon, k, RARE) for k in (1, 100)),
+        *(row for k in (1, 100) for row in grouposition(s.epsilon, k, RARE)),
     )
 
 

@@ -131,7 +131,7 @@ STEMMER = tuple(Statement(f"STEMMER, {name}", says, without) for name, says, wit
     ("optimal rate", "the error of heavy hitters, from both sides (PODS'18)",
      f"its system is not built yet: the expander sketch; {_O}"),
     ("advanced grouposition", "k changed users (PODS'18)", ""),
-    ("GenProt", "from (epsilon, delta) to pure privacy (PODS'18)", "its system is not built yet: GenProt"),
+    ("GenProt", "from (epsilon, delta) to pure privacy (PODS'18)", ""),
 ))  # fmt: skip
 
 GGKPV = _of("GGKPV", {

@@ -195,6 +195,76 @@ def kov(parts: Sequence[tuple[int, Number, Number]], slack: Number) -> tuple[Enc
     return upper(epsilon_ball, name), upper(delta_ball, name)
 
 
+def advanced_grouposition(changed: int, epsilon: Number, slack: Number) -> Enclosure:
+    r"""Reports of users, each :math:`\varepsilon`-LDP and independent of the others, where k of the users change.
+
+    .. math:: \varepsilon' = \frac{k \varepsilon^2}{2} + \varepsilon \sqrt{2 k \ln(1/\delta)}
+
+    at delta. Not tight; see `grouposition` for what its proof gives. Source: Bun, Nelson, Stemmer 2018, from memory.
+
+    Parameters
+    ----------
+    changed : int
+        k, at least 1.
+    epsilon : number
+        Of each report, at least 0, in nats.
+    slack : number
+        delta, in (0, 1).
+
+    Returns
+    -------
+    Enclosure
+        Epsilon in nats.
+
+    Raises
+    ------
+    ValueError
+        Where a hypothesis fails.
+    """
+    name = "BNS18 advanced grouposition"
+    require_part(name, epsilon, 0, changed)
+    require_slack(name, slack)
+    e = Fraction(epsilon)
+    return upper(lambda: changed * ball(e) ** 2 / 2 + ball(e) * root(2 * changed, slack), name)
+
+
+def grouposition(changed: int, epsilon: Number, slack: Number) -> Enclosure:
+    r"""The least that the proof of `advanced_grouposition` gives, and k times epsilon.
+
+    .. math:: \min\Bigl(k \varepsilon,\; k \varepsilon \tanh\frac{\varepsilon}{2}
+              + \varepsilon \sqrt{2 k \ln(1/\delta)}\Bigr)
+
+    Proof: the loss of a changed user lies in :math:`[-\varepsilon, \varepsilon]`, and its mean is at most that of randomized
+    response, :math:`\varepsilon \tanh(\varepsilon/2) \le \varepsilon^2/2`; the losses are independent, so Hoeffding's
+    inequality bounds the probability that their sum exceeds the second term. Not tight. Source: as above; the third bound
+    of `kov` for equal parts is the same.
+
+    Parameters
+    ----------
+    changed, epsilon, slack
+        As for `advanced_grouposition`.
+
+    Returns
+    -------
+    Enclosure
+        Epsilon in nats.
+
+    Raises
+    ------
+    ValueError
+        Where a hypothesis fails.
+    """
+    name = "grouposition"
+    require_part(name, epsilon, 0, changed)
+    require_slack(name, slack)
+    e = Fraction(epsilon)
+
+    def value() -> flint.arb:
+        return (changed * ball(e)).min(changed * ball(e) * (ball(e) / 2).tanh() + ball(e) * root(2 * changed, slack))
+
+    return upper(value, name)
+
+
 def upper(value: Callable[[], flint.arb], source: str) -> Enclosure:
     """A theorem's upper bound as an enclosure: from 0 to the value, rounded up; INTERVAL."""
     return Enclosure(0.0, narrow(value, source).high, Rigour.INTERVAL, source)

@@ -37,7 +37,7 @@ def account(
         typer.Option(parser=whole, metavar="<int>", help="Number of users from whom who runs it is drawn, without replacement."),
     ] = None,
     repeat: Annotated[int | None, typer.Option(parser=whole, metavar="<int>", help="Number of repetitions.")] = None,
-    neighbours: Annotated[str | None, typer.Option(help="replace-one or add-remove.")] = None,
+    neighbours: Annotated[str | None, typer.Option(help="replace-one, add-remove, or group-of-K: K users replaced.")] = None,
     compare: Annotated[bool, typer.Option("--compare", help="The field's published bounds beside the certified value.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the profile (PNG, SVG or PDF; extra 'plot').")] = None,
     format: FormatOption = Format.text,
@@ -50,7 +50,7 @@ def account(
     if compare and epsilon is not None:
         raise ValueError("account --compare needs --delta alone: published bounds are compared by their epsilon")
     plan = deployed(mechanism, parameters or [], shuffle, subsample, repeat)
-    relation = None if neighbours is None else ldpaudit.Neighbours(neighbours)
+    relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)
     asked, given = ("epsilon", parse(delta or "0")) if epsilon is None else ("delta", parse(epsilon))
     (require_delta if epsilon is None else require_epsilon)(given)
     profile = ldpaudit.account(plan, relation)

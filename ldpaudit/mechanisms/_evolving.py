@@ -22,6 +22,7 @@ class Evolving(Mechanism):
     counters never stop a user.
     """
 
+    model = "interactive"
     relations = (USER_LEVEL,)
     unbiased = False
 

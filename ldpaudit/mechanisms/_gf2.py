@@ -101,11 +101,11 @@ def combined(rows: Sequence[int], chosen: ArrayLike) -> NDArray[np.int64]:
 
 def rank(rows: Iterable[int]) -> int:
     """How many of the rows are linearly independent."""
-    reduced: list[int] = []
+    basis: list[int] = []
     for row in rows:
-        if rest := _reduce(row, reduced):
-            reduced.append(rest)
-    return len(reduced)
+        if rest := reduced(row, basis):
+            basis.append(rest)
+    return len(basis)
 
 
 def solve(rows: Sequence[int], target: Sequence[int], bits: int) -> int | None:

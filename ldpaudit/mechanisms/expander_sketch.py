@@ -92,7 +92,7 @@ class _Sketched(Asked):
         """Of each coordinate's question, and of the last one."""
 
     def _spread(self, users: int) -> float:
-        return math.sqrt(users * self.chances[0].variance)
+        return math.sqrt(users * self.chances[0].held)
 
     def least_count(self, users: int) -> float:
         r"""The count from which on a value that was found is named: the error of the last question's counts.

@@ -64,6 +64,7 @@ class RangeQueries(HadamardBoxes):
     """
 
     title = "range queries, shuffled, one Hadamard oracle per width"
+    model = "shuffled"
 
     users: int
     side: int
@@ -194,6 +195,7 @@ class HadamardRangeQueries(HadamardBoxes):
 
     variant = "hadamard"
     title = "range queries, shuffled, one Hadamard oracle"
+    model = "shuffled"
 
     users: int
     side: int
@@ -318,6 +320,7 @@ class CountMinRangeQueries(CountMinBoxes):
 
     variant = "count-min"
     title = "range queries, shuffled, one count-min sketch"
+    model = "shuffled"
 
     users: int
     side: int

@@ -98,6 +98,7 @@ class ShuffledCountMin(Mechanism):
     """
 
     title = "shuffled count-min"
+    model = "shuffled"
     relations = (REPLACE_ONE, ADD_REMOVE)
     unbiased = False
 

@@ -82,6 +82,7 @@ class ShuffledHadamard(Mechanism):
     """
 
     title = "Hadamard response, shuffled"
+    model = "shuffled"
     relations = (REPLACE_ONE, ADD_REMOVE)
 
     users: int

@@ -56,6 +56,7 @@ class ShuffledQuantiles(Mechanism):
     """
 
     title = "quantiles, shuffled, over range queries"
+    model = "shuffled"
 
     users: int
     cells: int

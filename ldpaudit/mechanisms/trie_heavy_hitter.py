@@ -71,6 +71,7 @@ class TrieHeavyHitter(Mechanism):
     """
 
     title = "TrieHH"
+    model = "sampled"
     relations = (ADD_REMOVE, REPLACE_ONE)
     unbiased = False
 

@@ -92,10 +92,17 @@ def test_the_hashtogram_s_answer_is_the_count_on_average_over_seeds() -> None:
 
 def test_grouposition_holds_for_any_number_of_users_and_not_by_much_where_delta_is_large() -> None:
     for k in (1, 5, 100, 2000):
-        assert sign_oracle.grouposition(Fraction(1, 10), k, Fraction(1, 10**6)).holds
-    tight = sign_oracle.grouposition(Fraction(1, 10), 100, Fraction(1, 2))
+        assert all(each.holds for each in sign_oracle.grouposition(Fraction(1, 10), k, Fraction(1, 10**6)))
+    tight, _ = sign_oracle.grouposition(Fraction(1, 10), 100, Fraction(1, 2))
     assert tight.holds
     assert tight.looseness < 20
+
+
+def test_of_the_worst_reports_of_a_group_epsilon_is_known_to_ten_digits() -> None:
+    _, row = sign_oracle.grouposition(Fraction(1, 10), 1000, Fraction(1, 10**6))
+    assert row.claimed == pytest.approx(21.6225814, abs=1e-7)
+    assert row.found.low <= 19.344671447993044 <= row.found.high
+    assert row.found.relative_width < 1e-10
 
 
 def test_what_a_user_sends_is_as_long_as_the_numbers_of_cells_and_answers_say() -> None:

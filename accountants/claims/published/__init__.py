@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from ldpaudit.accountants.claims.published.composed import composed
+from ldpaudit.accountants.claims.published.composed import composed, grouped
 from ldpaudit.accountants.claims.published.counted import binomial_count, count_min
 from ldpaudit.accountants.claims.published.sampled import sampled_by_coins, subsampled, trie
 from ldpaudit.accountants.claims.published.shuffled import shuffled
@@ -28,7 +28,7 @@ from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Compose, Plan, Repeat, Run, Shuffle, Subsample
+from ldpaudit.plan import Compose, Plan, Repeat, Run, Shuffle, Subsample, of_one_user
 from ldpaudit.profile import PrivacyProfile, require_delta
 
 
@@ -60,6 +60,10 @@ def published(
 
 
 def _theorems(subject: Plan | PrivacyProfile, delta: Fraction, neighbours: Neighbours | None) -> Iterator[Theorem]:
+    if isinstance(subject, Plan) and neighbours is not None and neighbours.kind == "group":
+        yield from grouped(subject, neighbours.users, delta)
+        yield from _theorems(*_of_one_user(subject, delta, neighbours))
+        return
     match subject:
         case Shuffle(inner, users):
             yield from shuffled(inner, users, delta, neighbours)
@@ -75,3 +79,9 @@ def _theorems(subject: Plan | PrivacyProfile, delta: Fraction, neighbours: Neigh
             yield from binomial_count(subject, delta)
         case ThresholdProfile(sampling=PoissonBatch()):
             yield from sampled_by_coins(subject, delta)
+
+
+def _of_one_user(plan: Plan, delta: Fraction, neighbours: Neighbours) -> tuple[Plan, Fraction, Neighbours | None]:
+    """The same question of one user's runs."""
+    runs, relation = of_one_user(plan, neighbours)
+    return runs, delta, relation

@@ -13,7 +13,7 @@ from ldpaudit.accountants.claims.published.theorem import Theorem
 from ldpaudit.accountants.claims.sentence import Provenance
 from ldpaudit.accountants.composition import divergences, theorems
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.neighbours import Neighbours
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run
 
 
@@ -53,6 +53,19 @@ def composed(plan: Plan, delta: Fraction, neighbours: Neighbours | None) -> Iter
     yield Theorem(
         "M17 Renyi, with CKS20", 2020, "Mironov 2017; Canonne, Kamath, Steinke 2020, proposition 12", of.renyi, _PURE
     )
+
+
+def grouped(plan: Plan, users: int, delta: Fraction) -> Iterator[Theorem]:
+    """Theorems of group privacy, from the pure epsilon of one user's report; those of composition apply as well."""
+
+    def advanced() -> Enclosure:
+        epsilon = account(plan, REPLACE_ONE).epsilon(0).high
+        return theorems.advanced_grouposition(users, Fraction(epsilon) if math.isfinite(epsilon) else epsilon, delta)
+
+    yield Theorem(
+        "BNS18 advanced grouposition", 2018, "Bun, Nelson, Stemmer 2018", advanced,
+        "independent users, reports with delta = 0, delta > 0",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

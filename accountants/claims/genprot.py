@@ -1,0 +1,165 @@
+r"""What Stemmer's talk says of GenProt, with the constants of Bun, Nelson, Stemmer 2018 as remembered, and what is found.
+
+.. math:: \text{pure } 10\varepsilon\text{-LDP for } \varepsilon \le \tfrac14,\ T \ge 5\ln\tfrac1\varepsilon, \qquad
+          \text{off by } n\Bigl(\bigl(\tfrac12 + \varepsilon\bigr)^T
+          + \frac{6 T \delta e^\varepsilon}{1 - e^{-\varepsilon}}\Bigr) \text{ at most}
+
+The base is :math:`(\varepsilon, \delta)`-LDP; its delta is what is certified of it at this epsilon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.genprot import box_of_any
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.claim import Hypothesis
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
+from ldpaudit.number import brief, exact, whole
+from ldpaudit.profile import Number
+
+PAPER = "STEMMER"
+"""Whose claims these are."""
+_WHERE = "STEMMER, GenProt"
+_NO_BOTTOM = -1
+
+
+@dataclass(frozen=True)
+class Setting:
+    """GenProt on one of three randomizers, named by numbers: k-ary randomized response, the same with a leak, or a binomial count.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        Of the base and of the clip interval.
+    slots : int
+        T, at least 2.
+    k : int
+        Values of randomized response; 0 for the binomial count.
+    trials : int
+        Coins of the binomial count; 0 for randomized response.
+    leak : Fraction
+        Probability with which randomized response shows the value in the clear.
+    bottom : int
+        Input whose law is public; -1 for the average of all.
+
+    Raises
+    ------
+    ValueError
+        Where it names none of them, or two.
+    """
+
+    epsilon: Fraction
+    slots: int
+    k: int = 0
+    trials: int = 0
+    leak: Fraction = Fraction(0)
+    bottom: int = _NO_BOTTOM
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact(self.epsilon, "epsilon"))
+        object.__setattr__(self, "leak", exact(self.leak, "leak"))
+        if (self.k == 0) == (self.trials == 0) or (self.trials and self.leak):
+            found = f"k={brief(self.k)}, trials={brief(self.trials)} and leak={brief(self.leak)}"
+            raise ValueError(f"genprot's Setting needs k, with a leak or without, or trials, got {found}")
+        if whole(self.slots) is None:
+            raise TypeError(f"genprot's Setting needs an integer slots, got {brief(self.slots)}")
+
+    @property
+    def mechanism(self) -> GenProt:
+        """GenProt on that base."""
+        bottom = None if self.bottom == _NO_BOTTOM else self.bottom
+        if self.trials:
+            return GenProt.of_binomial(self.epsilon, self.trials, self.slots, bottom)
+        return GenProt.of_response(self.epsilon, self.k, self.slots, self.leak, bottom)
+
+
+def distance(m: GenProt) -> Enclosure:
+    r"""Largest total variation distance between the law of :math:`y_g` and the base's, over inputs: of one user, exact.
+
+    Where nothing is clipped it is :math:`2^{1-T}` times the distance of the base's law from the public one.
+    """
+    laws = ((m.reported(x), dict(m.base.law(x).items())) for x in m.inputs)
+    return Enclosure.of(max(_variation(shown, own) for shown, own in laws), source="the law of y_g, in rationals")
+
+
+def _variation(p: dict[object, Fraction], q: dict[object, Fraction]) -> Fraction:
+    zero = Fraction(0)
+    return sum((abs(p.get(y, zero) - q.get(y, zero)) for y in {*p, *q}), zero) / 2
+
+
+def nothing_accepted(m: GenProt) -> Enclosure:
+    """Largest probability, over inputs, that a user accepts none of the fresh public draws: exact."""
+    return Enclosure.of(max((1 - m.acceptance(x)) ** m.slots for x in m.inputs), source="(1 - a)^T, in rationals")
+
+
+def printed_distance(epsilon: Number, delta: Number, slots: int) -> Enclosure:
+    """The distance of one user's report as remembered; see the module."""
+    e, d = Fraction(epsilon), Fraction(delta)
+
+    def value() -> flint.arb:
+        none = (ball(e) + flint.arb(1) / 2) ** slots
+        return none + 6 * slots * ball(d) * ball(e).exp() / -(-ball(e)).expm1()
+
+    return narrow(value, "as remembered", Rigour.INTERVAL)
+
+
+def printed(s: Setting) -> tuple[Printed, ...]:
+    """The privacy of this system and of any, its distance, failures and communication; and the form that sends one bit."""
+    m, e = s.mechanism, s.epsilon
+    delta = account(m.base).delta(e).high
+    none = (Fraction(1, 2) + e) ** s.slots
+    base = f"{m.base}, T = {s.slots}"
+    conditions = _hypotheses(s, delta)
+
+    def row(sentence: str, claimed: Number, found: Enclosure, attained: bool = True) -> Printed:
+        return Printed(_WHERE, sentence, claimed, found, conditions, attained, provenance=Provenance.MEMORY)
+
+    return (
+        row(f"10 epsilon of {base}, delta = {delta:.3g}", 10 * e, account(m).epsilon(0)),
+        row(f"10 epsilon of any base, T = {s.slots}", 10 * e, box_of_any(e, s.slots), attained=False),
+        row(f"distance of one user's report, {base}", printed_distance(e, delta, s.slots).high, distance(m)),
+        row(f"probability that nothing is accepted, {base}", none, nothing_accepted(m)),
+        Printed(_WHERE, "bits that a user sends, log2(T) rounded up", m.bits, _bits(m), provenance=Provenance.DERIVED),
+        Printed(_WHERE, f"10 epsilon of the form that sends one bit, {m.base}", 10 * e, account(_bit(m)).epsilon(0),
+                provenance=Provenance.MEMORY,
+                variant="the form with one bit is of another paper, and loses half of the users"),
+    )  # fmt: skip
+
+
+def _hypotheses(s: Setting, delta: float) -> tuple[Hypothesis, ...]:
+    enough = narrow(lambda: -5 * ball(s.epsilon).log(), "5 ln(1/epsilon)")
+    return (
+        Hypothesis("epsilon <= 1/4", s.epsilon <= Fraction(1, 4)),
+        Hypothesis(f"T >= 5 ln(1/epsilon) = {enough.high:.4g}", s.slots >= enough.high),
+        Hypothesis(f"the base is (epsilon, delta)-LDP, delta = {delta:.3g}", delta < 1),
+    )
+
+
+def _bits(m: GenProt) -> Enclosure:
+    """The least number of bits that tell all positions apart."""
+    found = next(bits for bits in range(m.slots) if 2**bits >= m.slots)
+    return Enclosure.of(found, source=f"{m.slots} positions")
+
+
+def _bit(m: GenProt) -> GenProtBit:
+    return GenProtBit(m.base, m.epsilon, m.bottom)
+
+
+def examples() -> tuple[Setting, ...]:
+    """Three randomizers at epsilon = 1/4, the largest that the theorem allows, with the fewest draws that it asks for; and more."""
+    quarter, least = Fraction(1, 4), 7
+    return (
+        Setting(quarter, least, k=2),
+        Setting(quarter, 20, k=2, bottom=0),
+        Setting(quarter, least, k=4, leak=Fraction(1, 10**6)),
+        Setting(quarter, least, trials=8, bottom=0),
+        Setting(quarter, least, trials=1000),
+    )

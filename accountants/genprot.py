@@ -1,0 +1,259 @@
+"""What GenProt costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import singledispatch
+from itertools import combinations, combinations_with_replacement
+from math import comb, factorial, prod
+from typing import TypeAlias
+
+import flint
+import numpy as np
+
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.pld.exact import Atom, ExactPLD, both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.profile import Number, PrivacyProfile
+
+_MOST_WORK = 1 << 17
+"""Choices of the public draws, up to their order and to what both inputs answer alike, times the squared number of draws, for
+which all laws are computed: at most a few seconds."""
+_MOST_RATIOS = 1 << 19
+"""Draws, over all pairs of inputs, whose answers are compared: some seconds."""
+
+Kind: TypeAlias = tuple[Fraction, Fraction]
+"""What two inputs answer to a draw: their probabilities of accepting it."""
+Kinds: TypeAlias = tuple[tuple[Kind, Fraction], ...]
+"""Of two inputs, every kind of draw and its public probability."""
+
+
+@singledispatch
+def profile(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    """Profile of either form; see `one_of_many` and `one_bit`."""
+    raise Unsupported(m, "it is not a form of GenProt")
+
+
+@profile.register
+def one_of_many(m: GenProt, neighbours: Neighbours = REPLACE_ONE) -> Bracket:
+    r"""Profile of GenProt, whatever its base is: exact at delta = 0.
+
+    .. math:: P[g = t \mid y, x] = p_t\, E\Bigl[\frac{1}{1 + S_t}\Bigr] + (1 - p_t) \prod_{s \ne t} (1 - p_s) / T
+
+    where :math:`S_t` counts the other draws that are accepted. The upper end is that of the worst public draws, for an
+    adversary who may have chosen them; the lower end that of fresh ones, which she sees. At delta = 0 both are the largest
+    ratio over all draws; tight. The law depends on draws by what the two inputs answer to them, their kinds, so all multisets
+    of kinds are listed. Where these are too many, the lower end is that of draws which are all of one kind but one, and the
+    upper end `box`; at delta = 0 these often meet. Source: Bun, Nelson, Stemmer 2018, whose claim is 10 epsilon. Proof:
+    proofs/genprot.py, of `box`.
+
+    Parameters
+    ----------
+    m : GenProt
+        Any.
+    neighbours : Neighbours
+        Replace-one.
+
+    Returns
+    -------
+    Bracket
+        In nats. Rigour EXACT at delta = 0 where all kinds are listed or both ends meet, else INTERVAL.
+
+    Raises
+    ------
+    Unsupported
+        Where the base has too many inputs and outputs.
+    """
+    pairs = kinds_of(m)
+    laws = sum(comb(m.slots + len(kinds) - 1, m.slots) for kinds in pairs)
+    if laws * m.slots**2 > _MOST_WORK:
+        return _between(m, pairs)
+    fresh: list[ExactPLD] = []
+    worst: dict[ExactPLD, None] = {}
+    for kinds in pairs:
+        atoms: list[Atom] = []
+        for drawn, given in _listed(kinds, m.slots):
+            worst |= dict.fromkeys(both_directions(given))
+            atoms += [(drawn * p, drawn * q) for p, q in given]
+        fresh += both_directions(atoms)
+    source = f"GenProt: {laws} choices of the public draws, listed"
+    return Bracket(FiniteProfile(tuple(fresh), source), FiniteProfile(tuple(worst), source))
+
+
+@profile.register
+def one_bit(m: GenProtBit, neighbours: Neighbours = REPLACE_ONE) -> Bracket:
+    r"""Profile of the one-bit form: exact at delta = 0.
+
+    .. math:: \varepsilon(0) = \max_{y, x, x'} \max\Bigl(\log\frac{p_x(y)}{p_{x'}(y)},\,
+              \log\frac{1 - p_x(y)}{1 - p_{x'}(y)}\Bigr)
+
+    From fresh public draws to the worst, as for `one_of_many`. Tight at delta = 0. Source: Bassily, Smith 2015. Proof:
+    proofs/genprot.py, of the largest value over probabilities in a range.
+
+    Parameters
+    ----------
+    m : GenProtBit
+        Any.
+    neighbours : Neighbours
+        Replace-one.
+
+    Returns
+    -------
+    Bracket
+        In nats. Rigour EXACT at delta = 0, else INTERVAL.
+
+    Raises
+    ------
+    Unsupported
+        Where the base has too many inputs and outputs.
+    """
+    fresh: list[ExactPLD] = []
+    worst: dict[ExactPLD, None] = {}
+    for kinds in kinds_of(m):
+        given = [(drawn, [(p, q), (1 - p, 1 - q)]) for (p, q), drawn in kinds]
+        for _, atoms in given:
+            worst |= dict.fromkeys(both_directions(atoms))
+        fresh += both_directions([(drawn * p, drawn * q) for drawn, atoms in given for p, q in atoms])
+    source = "GenProt, one bit: all public draws, listed"
+    return Bracket(FiniteProfile(tuple(fresh), source), FiniteProfile(tuple(worst), source))
+
+
+def kinds_of(m: GenProt | GenProtBit) -> tuple[Kinds, ...]:
+    """Kinds of draws, for every pair of inputs; pairs to which draws are alike are one.
+
+    Raises
+    ------
+    Unsupported
+        Where there are too many to compare.
+    """
+    table = m.table
+    inputs = list(table.accepted)
+    if len(inputs) ** 2 * len(table.outputs) > _MOST_RATIOS:
+        found = f"{len(inputs)} inputs and {len(table.outputs)} outputs"
+        raise Unsupported(m, f"its base has {found}, and {_MOST_RATIOS} answers are compared")
+    pairs: dict[frozenset[tuple[Kind, Fraction]], None] = {}
+    for x, other in combinations(inputs, 2):
+        there: dict[Kind, Fraction] = {}
+        for q, kind in zip(table.public, zip(table.accepted[x], table.accepted[other], strict=True), strict=True):
+            there[kind] = there.get(kind, Fraction(0)) + q
+        pairs[frozenset(there.items())] = None
+    return tuple(tuple(sorted(pair)) for pair in pairs)
+
+
+def _listed(kinds: Kinds, slots: int) -> Iterator[tuple[Fraction, list[Atom]]]:
+    """For every multiset of kinds: its public probability, and what each kind in it sends on the two inputs."""
+    for drawn in combinations_with_replacement(range(len(kinds)), slots):
+        counts = {i: drawn.count(i) for i in dict.fromkeys(drawn)}
+        orders = Fraction(factorial(slots), prod(map(factorial, counts.values())))
+        atoms = []
+        for i, times in counts.items():
+            others = [(kinds[j][0], n - (j == i)) for j, n in counts.items()]
+            p, q = (position(kinds[i][0][side], [(each[side], n) for each, n in others]) for side in (0, 1))
+            atoms.append((times * p, times * q))
+        yield orders * prod((kinds[i][1] ** n for i, n in counts.items()), start=Fraction(1)), atoms
+
+
+def position(own: Fraction, others: Sequence[tuple[Fraction, int]]) -> Fraction:
+    r"""Exact probability that a position is sent, of its draw's probability to be accepted and those of the others, with numbers.
+
+    .. math:: E\Bigl[\frac{1}{1 + S}\Bigr] = \int_0^1 \prod_s (1 - p_s + p_s z)\, dz
+    """
+    generating = flint.fmpq_poly([1])
+    for p, times in others:
+        generating *= flint.fmpq_poly([_rational(1 - p), _rational(p)]) ** times
+    slots = 1 + sum(times for _, times in others)
+    found = _rational(own) * generating.integral()(1) + _rational(1 - own) * generating(0) / slots
+    return Fraction(int(found.p), int(found.q))
+
+
+def _rational(value: Fraction) -> flint.fmpq:
+    return flint.fmpq(value.numerator, value.denominator)
+
+
+def box(low: Fraction, high: Fraction, slots: int) -> Fraction:
+    r"""Largest ratio of any position's probabilities, where all draws are accepted with probabilities from `low` to `high`.
+
+    .. math:: \frac{s + (1 - s) r}{l + (1 - l) / r}, \qquad r = \frac{high}{low}, \quad s = (1 - low)^{T-1},
+              \quad l = (1 - high)^{T-1}
+
+    The probability of a position increases with that of its own draw and decreases with every other, so the largest has
+    (high; low, ..., low) and the smallest (low; high, ..., high). Tight where draws of the kinds (high, low) and (low, high)
+    occur. It rises with T to r squared. Proof: proofs/genprot.py.
+    """
+    ratio, silent = high / low, (1 - low) ** (slots - 1)
+    loud = (1 - high) ** (slots - 1)
+    return (silent + (1 - silent) * ratio) / (loud + (1 - loud) / ratio)
+
+
+def box_of_any(epsilon: Number, slots: int) -> Enclosure:
+    """Epsilon of GenProt on any base: `box` at the ends ``e**(-2 epsilon) / 2`` and ``e**(2 epsilon) / 2`` of the clip interval."""
+    e = Fraction(epsilon)
+
+    def value() -> flint.arb:
+        low, high = ((sign * 2 * ball(e)).exp() / 2 for sign in (-1, 1))
+        silent, loud = (1 - low) ** (slots - 1), (1 - high) ** (slots - 1)
+        ratio = (4 * ball(e)).exp()
+        return ((silent + (1 - silent) * ratio) / (loud + (1 - loud) / ratio)).log()
+
+    return narrow(value, "GenProt, any base: all probabilities in the clip interval", Rigour.INTERVAL)
+
+
+def bit_of_any(epsilon: Number) -> Enclosure:
+    """Epsilon of the one-bit form on any base: of a refusal, ``(1 - low) / (1 - high)`` at the ends of the clip interval.
+
+    Their sum is ``cosh(2 epsilon)``, above 1, so that an acceptance costs less.
+    """
+    e = Fraction(epsilon)
+
+    def value() -> flint.arb:
+        low, high = ((sign * 2 * ball(e)).exp() / 2 for sign in (-1, 1))
+        return ((1 - low) / (1 - high)).log()
+
+    return narrow(value, "GenProt, one bit, any base: all probabilities in the clip interval", Rigour.INTERVAL)
+
+
+def _between(m: GenProt, pairs: Sequence[Kinds]) -> Bracket:
+    """From draws of one kind but for one, all other views taken together, to all probabilities in the range that occurs."""
+    views = [_one_kind(*_farthest(kinds, m.slots), m.slots) for kinds in pairs]
+    shown = [pair for p, q in views for pair in both_directions([(p, q), (1 - p, 1 - q)])]
+    ratio = box(m.lowest, m.highest, m.slots)
+    most = both_directions([(ratio / (1 + ratio), 1 / (1 + ratio)), (1 / (1 + ratio), ratio / (1 + ratio))])
+    meet = ratio == max(map(_ratio, views))
+    source = "GenProt: all probabilities in the range that occurs"
+    low = FiniteProfile(tuple(shown), source if meet else "GenProt: draws of one kind but for one")
+    return Bracket(low, FiniteProfile(most, source, Rigour.EXACT if meet else Rigour.INTERVAL))
+
+
+def _farthest(kinds: Kinds, slots: int) -> tuple[tuple[Kind, Fraction], tuple[Kind, Fraction]]:
+    """The kind of one draw, and that of all others, which floats find to differ most: any two are a lower bound."""
+    answers = np.array([[float(p) for p in kind] for kind, _ in kinds])
+    own, rest = answers[:, None, :], answers[None, :, :]
+    silent = (1 - rest) ** (slots - 1)
+    chance = own * (1 - (1 - rest) * silent) / rest + (1 - own) * silent
+    i, j = np.unravel_index(np.abs(np.log(chance[..., 0] / chance[..., 1])).argmax(), (len(kinds), len(kinds)))
+    return kinds[int(i)], kinds[int(j)]
+
+
+def _ratio(atom: Atom) -> Fraction:
+    return max(atom[0] / atom[1], atom[1] / atom[0])
+
+
+def _one_kind(own: tuple[Kind, Fraction], rest: tuple[Kind, Fraction], slots: int) -> Atom:
+    """The view whose first draw is of one kind and sent, and whose others are all of another kind, on the two inputs."""
+    drawn = own[1] * rest[1] ** (slots - 1)
+    p, q = (beside_equals(own[0][side], rest[0][side], slots) for side in (0, 1))
+    return drawn * p, drawn * q
+
+
+def beside_equals(own: Fraction, rest: Fraction, slots: int) -> Fraction:
+    r"""As `position`, where all others are accepted with the same probability: :math:`E[1/(1+S)] = (1 - (1-p)^T)/(T p)`."""
+    silent = (1 - rest) ** (slots - 1)
+    return (own * (1 - (1 - rest) * silent) / rest + (1 - own) * silent) / slots

@@ -1,0 +1,348 @@
+"""GenProt: its law by listing all coins, its cost by listing all public draws, its utility, and what it is built on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ldpaudit import account, strategies
+from ldpaudit.accountants import genprot as accountant
+from ldpaudit.accountants.claims import genprot as claims
+from ldpaudit.accountants.claims.sentence import Standing
+from ldpaudit.certify import certify
+from ldpaudit.deployment import loads
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Law, Mechanism
+from ldpaudit.mechanisms._randomizers import LeakyResponse, ShiftedBinomial
+from ldpaudit.mechanisms.genprot import GenProt, GenProtBit, chance
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.neighbours import group
+from tests.claims.test_literature import claims_of
+from tests.zoo import zoo
+
+QUARTER = Fraction(1, 4)
+RESPONSE = GenProt(KaryRandomizedResponse(2, Fraction(3, 5)), QUARTER, 3)
+LEAKY = GenProt(LeakyResponse(2, Fraction(11, 20), Fraction(1, 10)), QUARTER, 3)
+SHIFTED = GenProt.of_binomial(QUARTER, 6, 3, bottom=0)
+THREE_BASES = (RESPONSE, LEAKY, SHIFTED)
+
+
+@dataclass(frozen=True)
+class Channel(Mechanism):
+    """Any channel: a row of probabilities for each input."""
+
+    rows: tuple[tuple[Fraction, ...], ...]
+    title = "any channel"
+
+    @property
+    def inputs(self) -> Sequence[int]:
+        return range(len(self.rows))
+
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        raise NotImplementedError
+
+    def law(self, x: int) -> Law:
+        return Law(lambda y: self.rows[x][y], lambda: range(len(self.rows[x])), len(self.rows[x]))
+
+    def estimate(self, views: Any) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+
+def transcripts(m: GenProt, x: int) -> Iterator[tuple[tuple[int, ...], int, Fraction]]:
+    """All public draws, all coins and all choices: the draws, the position sent, and the probability."""
+    _, public, accepted = m.table
+    for drawn in product(range(len(public)), repeat=m.slots):
+        seen = math.prod((public[i] for i in drawn), start=Fraction(1))
+        for coins in product((False, True), repeat=m.slots):
+            said = [accepted[x][i] if coin else 1 - accepted[x][i] for i, coin in zip(drawn, coins, strict=True)]
+            heard = [t for t, coin in enumerate(coins) if coin] or list(range(m.slots))
+            for position in heard:
+                yield drawn, position, seen * math.prod(said, start=Fraction(1)) / len(heard)
+
+
+def whole_law(m: GenProt, x: int) -> dict[tuple[int, ...], Fraction]:
+    found: dict[tuple[int, ...], Fraction] = {}
+    for drawn, position, p in transcripts(m, x):
+        found[*drawn, position] = found.get((*drawn, position), Fraction(0)) + p
+    return found
+
+
+@pytest.mark.parametrize("m", THREE_BASES, ids=str)
+def test_the_law_is_that_of_all_coins_and_choices(m: GenProt) -> None:
+    for x in m.inputs:
+        assert dict(m.law(x).items()) == whole_law(m, x)
+
+
+@pytest.mark.parametrize("m", [*THREE_BASES, replace(LEAKY, slots=2), replace(RESPONSE, bottom=1)], ids=str)
+def test_epsilon_is_the_largest_loss_of_all_transcripts_and_delta_lies_between_fresh_draws_and_the_worst(m: GenProt) -> None:
+    laws = {x: whole_law(m, x) for x in m.inputs}
+    pairs = list(permutations(m.inputs, 2))
+    worst = max(laws[x][view] / laws[other][view] for x, other in pairs for view in laws[x])
+    found = account(m).epsilon(0)
+    assert found.rigour is Rigour.EXACT
+    assert found.low <= math.log(worst) * (1 + 1e-12)
+    assert math.log(worst) <= found.high * (1 + 1e-12)
+    for epsilon in (0.0, found.high / 3):
+        gains = {pair: {v: laws[pair[0]][v] - Fraction(math.exp(epsilon)) * laws[pair[1]][v] for v in laws[0]} for pair in pairs}
+        fresh = max(sum(max(gain, Fraction(0)) for gain in each.values()) for each in gains.values())
+        every = list(product(range(len(m.table.public)), repeat=m.slots))
+        given = max(delta_given(m, drawn, gains[pair]) for pair in pairs for drawn in every)
+        delta = account(m).delta(epsilon)
+        assert (delta.low, delta.high) == pytest.approx((float(fresh), float(given)), rel=1e-12)
+
+
+def delta_given(m: GenProt, drawn: tuple[int, ...], gains: dict[tuple[int, ...], Fraction]) -> Fraction:
+    seen = math.prod((m.table.public[i] for i in drawn), start=Fraction(1))
+    return sum((max(gains[*drawn, t], Fraction(0)) for t in range(m.slots)), Fraction(0)) / seen
+
+
+@pytest.mark.parametrize(
+    ("found", "value"),
+    [
+        (accountant.box_of_any(QUARTER, 5), 1.8370699706982006),
+        (accountant.box_of_any(QUARTER, 20), 1.9993404858218963),
+        (account(GenProt.of_response(QUARTER, 2, 20)).epsilon(0), 0.49999604484532258),
+        (account(GenProt.of_response(QUARTER, 2, 5, bottom=0)).epsilon(0), 0.48940196837453588),
+        (account(GenProt.of_binomial(QUARTER, 8, 4, bottom=0)).epsilon(0), 0.41705545492763986),
+        (claims.distance(GenProt.of_binomial(QUARTER, 8, 4, bottom=0)), 0.2255859375),
+        (claims.distance(GenProt.of_response(QUARTER, 2, 5, bottom=0)), 0.007772062610724763),
+        (claims.distance(GenProt.of_response(QUARTER, 2, 20, bottom=0)), 2.0**-19 * math.tanh(0.125)),
+    ],
+)
+def test_the_specified_numbers_are_found(found: Enclosure, value: float) -> None:
+    assert found.low == pytest.approx(value, rel=1e-14)
+    assert found.high == pytest.approx(value, rel=1e-14)
+
+
+def test_the_form_with_one_bit_costs_what_is_specified_on_any_base() -> None:
+    assert accountant.bit_of_any(QUARTER).high == pytest.approx(1.37797, abs=5e-6)
+    for m in (GenProtBit.of_response(QUARTER, 2), GenProtBit(LeakyResponse(3, Fraction(2, 5), QUARTER), QUARTER)):
+        answers = m.table.accepted.values()
+        losses = [math.log(p / q) for a, b in permutations(answers, 2) for p, q in zip(a, b, strict=True)]
+        losses += [math.log((1 - p) / (1 - q)) for a, b in permutations(answers, 2) for p, q in zip(a, b, strict=True)]
+        assert account(m).epsilon(0).high == pytest.approx(max(losses), rel=1e-12)
+        assert account(m).epsilon(0).high < accountant.bit_of_any(QUARTER).high
+
+
+@given(st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20), st.lists(st.tuples(
+    st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20), st.integers(1, 3)), min_size=1, max_size=3))  # fmt: skip
+@settings(deadline=None)
+def test_the_probability_of_a_position_by_the_integral_is_that_by_the_count(
+    own: Fraction, others: list[tuple[Fraction, int]]
+) -> None:
+    alone = tuple(p for p, times in others for _ in range(times))
+    assert accountant.position(own, others) == chance(own, alone)
+    rest, times = others[0]
+    assert accountant.beside_equals(own, rest, times + 1) == chance(own, (rest,) * times)
+    raised = (alone[0] + Fraction(1, 100), *alone[1:])
+    assert chance(own, raised) < chance(own, alone) < chance(own + Fraction(1, 100), alone), "monotone in every draw"
+
+
+@given(strategies.channels(inputs=3, views=3), st.integers(2, 4))
+@settings(max_examples=25, deadline=None)
+def test_no_base_costs_more_than_the_box_of_its_probabilities_or_of_its_clip_interval(
+    rows: list[list[Fraction]], slots: int
+) -> None:
+    m = GenProt(Channel(tuple(map(tuple, rows))), QUARTER, slots)
+    found = account(m).epsilon(0).high
+    assert found <= math.log(accountant.box(m.lowest, m.highest, slots)) * (1 + 1e-12)
+    assert found <= accountant.box_of_any(QUARTER, slots).high
+    assert math.exp(-0.5) / 2 <= m.lowest <= m.highest <= math.exp(0.5) / 2
+
+
+def test_the_box_rises_with_the_number_of_draws_to_eight_epsilon_and_never_to_ten() -> None:
+    found = [accountant.box_of_any(QUARTER, slots).high for slots in (2, 3, 5, 7, 20, 100, 500)]
+    assert found == sorted(found)
+    assert found[-1] == pytest.approx(2.0, abs=1e-12)
+    small = accountant.box_of_any(Fraction(1, 100), 400).high
+    assert small == pytest.approx(0.08, rel=1e-9)
+
+
+def test_where_choices_of_the_draws_are_too_many_the_exact_value_lies_between_one_kind_and_the_box(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = 0
+    for m in (GenProt.of_binomial(QUARTER, 12, 3), GenProt.of_response(QUARTER, 3, 5), SHIFTED):
+        exact = account(m).epsilon(0)
+        with monkeypatch.context() as few:
+            few.setattr(accountant, "_MOST_WORK", 0)
+            rough = account(m)
+        assert exact.rigour is Rigour.EXACT
+        assert rough.epsilon(0).low <= exact.low <= exact.high <= rough.epsilon(0).high
+        assert rough.delta(0.1).low <= account(m).delta(0.1).low
+        assert account(m).delta(0.1).high <= rough.delta(0.1).high
+        kept += rough.epsilon(0).rigour is Rigour.EXACT
+        assert rough.epsilon(0).low > 0.8 * exact.low
+    assert kept == 1, "of randomized response both ends meet"
+
+
+def test_many_draws_are_accounted_without_listing_them() -> None:
+    found = account(GenProt.of_response(QUARTER, 2, 512)).epsilon(0)
+    assert found.rigour is Rigour.EXACT
+    assert found.high == pytest.approx(0.5, abs=1e-12)
+
+
+@pytest.mark.parametrize("m", THREE_BASES, ids=str)
+def test_the_law_of_the_report_is_that_of_all_transcripts(m: GenProt) -> None:
+    for x in m.inputs:
+        found: dict[Any, Fraction] = {}
+        for drawn, position, p in transcripts(m, x):
+            y = m.table.outputs[drawn[position]]
+            found[y] = found.get(y, Fraction(0)) + p
+        assert found == m.reported(x)
+
+
+SKEWED = Channel(((Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)), (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5))))
+"""Of which only some ratios are clipped, and not as many up as down."""
+
+
+@pytest.mark.parametrize("m", [GenProtBit(LEAKY.base, QUARTER), GenProtBit(SKEWED, QUARTER, bottom=0)], ids=str)
+def test_an_accepted_draw_of_the_form_with_one_bit_has_the_law_that_it_says(m: GenProtBit) -> None:
+    for x in m.inputs:
+        heard = {y: p for (y, bit), p in m.law(x).items() if bit}
+        whole = sum(heard.values())
+        assert whole == m.acceptance(x)
+        assert (whole == Fraction(1, 2)) is (m.base is not SKEWED or x == m.bottom)
+        assert {m.table.outputs[y]: p / whole for y, p in heard.items()} == m.reported(x)
+
+
+def test_where_nothing_is_clipped_the_distance_is_two_to_the_one_minus_t_times_that_of_the_public_law() -> None:
+    for slots in (2, 7, 20):
+        m = GenProt.of_response(QUARTER, 3, slots, bottom=2)
+        law, public = (dict(m.base.law(x).items()) for x in (0, 2))
+        apart = sum(abs(law[y] - public[y]) for y in law) / 2
+        assert claims.distance(m).low == pytest.approx(float(Fraction(2, 2**slots) * apart), rel=1e-12)
+        assert claims.nothing_accepted(m).high == 2.0**-slots
+
+
+def test_the_whole_system_counts_as_the_base_does() -> None:
+    data, rng = [0] * 30_000 + [1] * 10_000, np.random.default_rng(3)
+    m = GenProt(KaryRandomizedResponse(2, Fraction(3, 5)), QUARTER, 12)
+    deviation = math.sqrt(40_000 * 0.24) / 0.2
+    assert abs(m.run(data, rng)[1] - 10_000) < 5 * deviation
+    halved = GenProtBit(m.base, QUARTER).run(data, rng)
+    assert abs(halved[1] - 10_000) < 5 * 2 * deviation
+    assert halved.sum() == pytest.approx(40_000, abs=5 * 200)
+    assert m.truth([0, 1, 1]).tolist() == [1, 2]
+
+
+def test_what_leaks_is_no_more_likely_to_be_accepted_than_refused() -> None:
+    outputs, _, accepted = LEAKY.table
+    shown = {y: (accepted[0][i], accepted[1][i]) for i, y in enumerate(outputs)}
+    assert shown[2] == shown[3] == (Fraction(1, 2), Fraction(1, 2))
+    assert account(LEAKY.base).epsilon(0).high == math.inf
+    assert account(LEAKY).epsilon(0).high < 0.5
+
+
+def test_a_ratio_is_clipped_where_it_passes_e_to_two_epsilon_on_either_side() -> None:
+    inside, outside = Fraction(1648, 1000), Fraction(1649, 1000)  # e**(1/2) = 1.6487
+    for ratio, kept in ((inside, True), (1 / inside, True), (outside, False), (1 / outside, False)):
+        p = ratio / (1 + ratio)
+        m = GenProt(KaryRandomizedResponse(2, max(p, 1 - p)), QUARTER, 2, bottom=1)
+        (above, below) = m.table.accepted[0]
+        assert ((above, below) == (max(ratio, 1 / ratio) / 2, min(ratio, 1 / ratio) / 2)) is kept
+        assert ((above, below) == (Fraction(1, 2), Fraction(1, 2))) is not kept
+
+
+def test_a_user_sends_as_many_bits_as_positions_need() -> None:
+    assert [replace(RESPONSE, slots=slots).bits for slots in (2, 3, 4, 5, 20, 512)] == [1, 2, 2, 3, 5, 9]
+
+
+@pytest.mark.parametrize("base", [ShiftedBinomial(6), LeakyResponse(3, Fraction(1, 2), Fraction(1, 5))], ids=str)
+def test_a_base_draws_from_its_law_and_estimates_without_bias(base: Mechanism) -> None:
+    rng = np.random.default_rng(5)
+    for x in base.inputs:
+        law = dict(base.law(x).items())
+        assert sum(law.values()) == 1
+        seen = np.bincount(np.asarray(base.sample(x, 50_000, rng)), minlength=len(law)) / 50_000
+        assert np.abs(seen - np.array([float(law[y]) for y in range(len(law))])).max() < 0.012
+        mean = sum((float(p) * base.estimate(np.array([y])) for y, p in law.items()), np.zeros(len(base.inputs)))
+        assert mean == pytest.approx([float(x == each) for each in base.inputs], abs=1e-12)
+
+
+def test_the_leaking_response_has_the_epsilon_and_delta_that_it_is_made_for() -> None:
+    base = LeakyResponse.for_epsilon(QUARTER, 2, Fraction(1, 100))
+    found = account(base).delta(QUARTER)
+    assert found.low == pytest.approx(0.01, rel=1e-14)
+    assert found.high == 0.01
+    assert account(base).delta(0.249).low > 0.01
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"base": 3}, TypeError, "needs a Mechanism as its base, got 3"),
+        ({"base": zoo("shuffled_hadamard").small[0]}, ValueError, "needs a local mechanism as its base, got the shuffled"),
+        ({"epsilon": Fraction(35, 100)}, ValueError, r"needs epsilon < log\(2\)/2, got epsilon=7/20"),
+        ({"epsilon": 0}, ValueError, "epsilon > 0 is needed"),
+        ({"slots": 1}, ValueError, "needs 2 <= slots <= 512|needs slots >= 2|2 <= slots"),
+        ({"slots": 513}, ValueError, "2 <= slots <= 512, got slots=513"),
+        ({"bottom": 2}, ValueError, "needs a bottom among {0, 1}, got 2"),
+    ],
+)
+def test_what_gen_prot_cannot_be_built_on_is_an_error_of_one_line(
+    change: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        replace(RESPONSE, **change)
+
+
+def test_a_base_of_too_many_inputs_is_refused() -> None:
+    with pytest.raises(Unsupported, match="more than 1024 inputs"):
+        account(GenProt.of_response(QUARTER, 10**9, 3))
+
+
+def test_what_one_user_pays_several_pay_as_often() -> None:
+    one, four = account(RESPONSE).epsilon(0), account(RESPONSE, group(4)).epsilon(0)
+    assert four.low == pytest.approx(4 * one.low, rel=1e-12)
+
+
+DEPLOYED = """
+schema = "ldpaudit.deployment/1"
+id = "genprot"
+claims = [{id = "ten", epsilon = "5/2"}, {id = "two", epsilon = "1/2"}]
+[mechanism]
+kind = "genprot"
+epsilon = "1/4"
+k = 2
+slots = 7
+leak = "1/1000"
+"""
+
+
+def test_a_deployment_file_names_the_base_by_its_parameters_and_the_claim_is_proved() -> None:
+    whole = loads(DEPLOYED)
+    assert whole.claims[0].plan.mechanism == GenProt.of_response(QUARTER, 2, 7, Fraction(1, 1000))  # type: ignore[attr-defined]
+    found = certify(whole, seed=1, trials=20_000)
+    assert [claim.verdict.name for claim in found.claims] == ["PROVED", "PROVED"]
+
+
+def test_on_three_randomizers_ten_epsilon_holds_with_room_and_so_does_the_distance() -> None:
+    rows = [each for each in claims_of("genprot") if each.variant == ""]
+    assert {each.standing for each in rows} == {Standing.HOLDS}
+    own = [each for each in rows if each.sentence.startswith("10 epsilon of") and "any base" not in each.sentence]
+    assert len(own) == len(claims.examples()) == 5
+    assert all(4.9 < each.looseness < 5.7 for each in own[:4])
+    assert {type(s.mechanism.base) for s in claims.examples()} == {KaryRandomizedResponse, LeakyResponse, ShiftedBinomial}
+
+
+def test_where_a_hypothesis_fails_nothing_is_claimed() -> None:
+    few, loud = (claims.printed(claims.Setting(e, slots, k=2)) for e, slots in ((QUARTER, 6), (Fraction(3, 10), 20)))
+    assert {each.standing for each in (*few[:4], *loud[:4])} == {Standing.OUTSIDE}
+
+
+@pytest.mark.parametrize("given_", [{}, {"k": 2, "trials": 8}, {"trials": 8, "leak": Fraction(1, 2)}])
+def test_a_setting_names_one_base(given_: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="needs k, with a leak or without, or trials"):
+        claims.Setting(QUARTER, 7, **given_)
