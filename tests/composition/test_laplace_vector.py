@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 
@@ -23,7 +25,7 @@ def bromwich(kinds: list[tuple[int, float]], epsilon: float) -> float:
     It is the integral of M(z) e**(-z epsilon) / (z (z + 1)) along a vertical line through the saddle point, over 2 pi i.
     """
 
-    def log_integrand(z: object) -> np.ndarray:  # type: ignore[type-arg]
+    def log_integrand(z: object) -> NDArray[Any]:
         w = np.asarray(z) + 0.5
         logs = [n * (np.log(np.cosh(w * s) + np.sinh(w * s) / (2 * w)) - s / 2) for n, s in kinds]
         return np.asarray(sum(logs) - np.asarray(z) * epsilon - np.log(np.asarray(z) * (np.asarray(z) + 1)))
