@@ -23,12 +23,12 @@ def profile(m: GlpsHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     (`composition.laplace_vector`). A row in which x and x' have different buckets shifts 2(L+1) measurements by 1; where
     they share one, it shifts by 2 those of the bits that differ if their signs are equal, and the others if not. An absent
     user changes every measurement that a value touches, by 1. One coordinate of step 2s has a larger delta than two of
-    step s, at every epsilon: :math:`e^{-u/2}(1 + u/4) \ge e^{-u/2}` with :math:`u = 2s - \varepsilon`. So of all pairs
-    only those count of which none other has both a larger :math:`D_1 + 2D_2` and a larger :math:`D_2`; what hash
-    functions and signs do to a pair depends on x xor x' alone, and with up to 22 bits a value all of these are compared.
-    Beyond, delta lies between the worst pair that was found and what the worst seed could cost, `any_seed`. Tight for
-    real numbers. Source: Hsu, Khanna, Roth 2012, Theorem 4.1, for an upper bound. Proof: proofs/glps_heavy_hitter.py, of
-    epsilon(0) <= 2 R (L+1) / b.
+    step s, at every epsilon: :math:`1 - e^{-u/2} \ge 1 - e^{-u/2}(1 + u/4)` with :math:`u = 2s - \varepsilon`, and so has
+    it beside further coordinates (Zhu, Dong, Wang 2022, Theorem 10). So of all pairs only those count of which no other
+    has at least their :math:`D_1 + 2D_2` and at least their :math:`D_2`; what hash functions and signs do to a pair
+    depends on x xor x' alone, and with up to 22 bits a value all of these are compared. Beyond, delta lies between the
+    worst pair that was found and what the worst seed could cost, `any_seed`. Tight for real numbers. Source: Hsu, Khanna,
+    Roth 2012, Theorem 4.1, for an upper bound. Proof: proofs/glps_heavy_hitter.py, of epsilon(0) <= 2 R (L+1) / b.
 
     Parameters
     ----------

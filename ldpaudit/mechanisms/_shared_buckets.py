@@ -107,9 +107,9 @@ def _tried(matrix: SignedBuckets) -> NDArray[np.int64]:
     stacked: list[int] = []
     for row in range(matrix.rows):
         stacked += matrix.vectors(row)
-        basis = kernel(stacked, matrix.bits)
-        if basis:
-            found.append(_heavy(basis, matrix.bits))
+        if not (basis := kernel(stacked, matrix.bits)):
+            break
+        found.append(_heavy(basis, matrix.bits))
     return np.unique(np.array(found, dtype=np.int64))
 
 

@@ -171,7 +171,11 @@ class GlpsHeavyHitter(Mechanism):
 
     def truth(self, data: Data) -> NDArray[np.float64]:
         """The matrix times the users' histogram, shape ``(measurements,)``."""
-        return self.matrix.measure(*_histogram(data)).ravel()
+        values, counts = _histogram(data)
+        if len(values) and not 0 <= values.min() <= values.max() < self.domain:
+            ends = f"{values.min()} to {values.max()}"
+            raise ValueError(f"GlpsHeavyHitter needs values from 0 to {self.domain - 1}, got values from {ends}")
+        return self.matrix.measure(values, counts).ravel()
 
     def run(self, data: Data, rng: np.random.Generator) -> Recovered:
         """The whole system, every user's noise drawn: users' values to the recovered ones.

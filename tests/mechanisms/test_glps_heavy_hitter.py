@@ -200,6 +200,12 @@ def test_users_are_given_one_by_one_or_counted() -> None:
     assert ours == theirs
 
 
+@pytest.mark.parametrize("data", [[3, 100], [-1, 5], {100: 2}])
+def test_a_value_outside_the_domain_is_refused(data: Any) -> None:
+    with pytest.raises(ValueError, match="needs values from 0 to 99, got"):
+        GlpsHeavyHitter(100, 1, 1, 4, F(1)).run(data, np.random.default_rng(0))
+
+
 @pytest.mark.parametrize("domain", [100, 1 << 20, 10**9, 1 << 62])
 def test_without_noise_a_few_values_are_recovered_exactly_by_falling_count(domain: int) -> None:
     m = GlpsHeavyHitter(domain, 6, 3, 64, F(1))
