@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims import bucket_heavy_hitter, shuffled_hadamard
+from ldpaudit.accountants.claims import bucket_heavy_hitter, glps_heavy_hitter, shuffled_hadamard
 from ldpaudit.accountants.claims.trie_heavy_hitter import claimed_epsilon, room
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -92,6 +92,17 @@ def bucket() -> Iterator[Row]:
         yield Row("bucket_heavy_hitter", promise(epsilon, delta), "scale b", float(m.scale), enough, *both(m, delta))
 
 
+def glps() -> Iterator[Row]:
+    """Scale of the Laplace noise: for our matrix whatever its seed, and for a full one; see `benchmarks.glps`."""
+    million = F(1, 10**6)
+    for epsilon, delta, domain in ((F(1, 2), million, 1 << 20), (F(9, 10), million / 1000, 1 << 16), (F(9, 10), million, 1 << 32)):
+        s = glps_heavy_hitter.Setting(epsilon, delta, F(1, 20), domain, 10**6)
+        m = s.mechanism
+        for relation, name in ((REPLACE_ONE, "replaced"), (ADD_REMOVE, "absent")):
+            enough = glps_heavy_hitter.sufficient_scale(epsilon, delta, m.touched, relation).high
+            yield Row("glps_heavy_hitter", promise(epsilon, delta), f"b, {name}", float(m.scale), enough, *both(m, delta))
+
+
 def stemmer() -> Iterator[Row]:
     """Probability of a lie."""
     for epsilon in (F(1, 10), F(1, 4), F(2, 5)):
@@ -145,7 +156,7 @@ def promise(epsilon: Fraction, delta: Fraction = NONE) -> str:
     return f"({float(epsilon):.3g}, {float(delta):.1g})" if delta else f"{float(epsilon):.3g}"
 
 
-SYSTEMS = (bucket, stemmer, hadamard, count_min, thresh, trie)
+SYSTEMS = (bucket, glps, stemmer, hadamard, count_min, thresh, trie)
 
 
 def main() -> None:

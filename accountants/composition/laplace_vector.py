@@ -1,4 +1,4 @@
-r"""Exact profile of D coordinates with Laplace noise, each shifted by s scales, in closed form.
+r"""Exact profile of D coordinates with Laplace noise, each shifted by s scales, and of D' shifted by 2s, in closed form.
 
 Under P a coordinate's loss is s with probability 1/2, -s with probability :math:`e^{-s}/2`, and between the two it has
 the density :math:`\frac14 e^{-(s-\ell)/2}`. Tilted by :math:`e^{-\ell/2}` it is symmetric: a coin on s and -s, of mass
@@ -17,6 +17,16 @@ half the difference of its antiderivative, and
 is the c-fold antiderivative of :math:`2 \sinh(s y/2)_+`. That function is convex, so its mean over a coin on -1 and 1
 is at least its mean over a uniform law: term c is at most :math:`\binom Dc (s/2)^c` times term 0, which bounds the
 terms left out.
+
+E further coordinates, shifted by 2s, have a coin on 2 and -2 and a uniform law between them, whose mass is s times the
+coin's. In units of s their ends are whole numbers too, so with S = D + 2E in the place of D in the exponent and in
+:math:`F_c`, :math:`2^{-D-E}`, and the coefficient of :math:`t^c` in
+
+.. math:: \bigl((1+z) + t(z-1)\bigr)^D \bigl((1+z^2) + t(z^2-1)\bigr)^E
+
+in the place of :math:`\binom Dc K_c`, the formula holds for all of them together; the coefficient of :math:`t^c` in
+:math:`(1+t)^D (1+2t)^E` takes the place of :math:`\binom Dc` in the bound. Its ratios fall, as the roots are real
+(Newton).
 """
 
 from __future__ import annotations
@@ -48,39 +58,42 @@ _FAR = -800.0
 
 @dataclass(frozen=True)
 class LaplaceCoordinates(PrivacyProfile):
-    """Profile of `count` coordinates with independent Laplace noise, each shifted by `step` scales.
+    """Profile of `count` coordinates with independent Laplace noise, each shifted by `step` scales, and `doubled` by twice as much.
 
     The formula is in the module docstring. Tight for noise on real numbers: attained on the event {loss > epsilon}; at
-    ``epsilon = count * step`` the event is that every noisy coordinate lies beyond its shift.
+    the largest loss, `pure`, the event is that every noisy coordinate lies beyond its shift.
 
     Parameters
     ----------
     count : int
-        D, at least 1.
+        D, at least 1, or 0 where there are doubled ones.
     step : Fraction
         s, above 0.
     source : str
         What the numbers rest on.
     level : Rigour
         EXACT where the shifts are attained.
+    doubled : int
+        E, at least 0.
     """
 
     count: int
     step: Fraction
     source: str
     level: Rigour = Rigour.EXACT
+    doubled: int = 0
 
     @property
     def pure(self) -> Fraction:
         """The largest loss."""
-        return self.count * self.step
+        return (self.count + 2 * self.doubled) * self.step
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Two or three neighbouring floats wide; it takes a tenth of a second for 600 coordinates and s below 1/100."""
         if require_epsilon(epsilon) >= self.pure:
             return Enclosure.of(0, rigour=self.level, source=self.source)
         exact = Fraction(epsilon)
-        return narrow(lambda: _delta(self.count, self.step, exact), self.source, self.level).clamp(0.0, 1.0)
+        return narrow(lambda: _delta(self, exact), self.source, self.level).clamp(0.0, 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """By a search, certified at both ends; relative width below 1e-12, except where epsilon is nearly 0."""
@@ -105,39 +118,56 @@ def _log(profile: LaplaceCoordinates, epsilon: float) -> float:
     if epsilon >= profile.pure:
         return _FAR
     with working_precision(128):
-        value = _delta(profile.count, profile.step, Fraction(epsilon))
+        value = _delta(profile, Fraction(epsilon))
         return max(_FAR, float(value.log())) if value > 0 else _FAR
 
 
-def _delta(count: int, step: Fraction, epsilon: Fraction) -> flint.arb:
-    half = ball(step / 2)
+def _delta(profile: LaplaceCoordinates, epsilon: Fraction) -> flint.arb:
+    half, place = ball(profile.step / 2), epsilon / profile.step
+    sizes = _sizes(profile.count, profile.doubled)
     total = first = flint.arb(0)
-    for c in range(count + 1):
-        size = flint.arb(math.comb(count, c)) * half**c
-        term = size * _term(count, step, epsilon, c) / flint.arb(2) ** count
+    for c in range(sizes.degree() + 1):
+        term = half**c * _term(profile, place, c) / flint.arb(2) ** sizes.degree()
         total += term
         first = first if c else term
-        # The bounds of the following terms have the ratios (D - c) s / (2 (c + 1)), which fall.
-        ratio = half * (count - c) / (c + 1)
-        if c < count and ratio < 1 and first * size * ratio / (1 - ratio) < total * _NEGLIGIBLE:
-            total += between(0, first * size * ratio / (1 - ratio))
+        # The bounds of the following terms are first * half**c * sizes[c], and their ratios fall.
+        ratio = half * int(sizes[c + 1]) / int(sizes[c])
+        following = first * half ** (c + 1) * int(sizes[c + 1])
+        if ratio < 1 and following / (1 - ratio) < total * _NEGLIGIBLE:
+            total += between(0, following / (1 - ratio))
             break
-    return total * (ball(epsilon - count * step) / 2).exp()
+    return total * (ball(epsilon - profile.pure) / 2).exp()
 
 
-def _term(count: int, step: Fraction, epsilon: Fraction, c: int) -> flint.arb:
+def _term(profile: LaplaceCoordinates, place: Fraction, c: int) -> flint.arb:
     """The sum over a, for the y above 0."""
-    total = flint.arb(0)
-    weights, place = _weights(count, c), epsilon / step
-    for a in range(count, math.floor((count + place) / 2), -1):
+    total, whole = flint.arb(0), profile.count + 2 * profile.doubled
+    weights = _weights(profile.count, profile.doubled, c)
+    for a in range(whole, math.floor((whole + place) / 2), -1):
         if weight := weights[a]:
-            total += weight * _antiderivative(c, ball(2 * a - count - place), ball(step))
+            total += weight * _antiderivative(c, ball(2 * a - whole - place), ball(profile.step))
     return total
 
 
 @lru_cache(maxsize=256)
-def _weights(count: int, c: int) -> flint.fmpz_poly:
-    return flint.fmpz_poly([1, 1]) ** (count - c) * flint.fmpz_poly([-1, 1]) ** c
+def _sizes(count: int, doubled: int) -> flint.fmpz_poly:
+    """In t: by how much at most the masses of uniform laws exceed those of coins, in powers of s/2."""
+    return flint.fmpz_poly([1, 1]) ** count * flint.fmpz_poly([1, 2]) ** doubled
+
+
+@lru_cache(maxsize=1024)
+def _weights(count: int, doubled: int, c: int) -> flint.fmpz_poly:
+    """In z, the coefficient of t**c of the module docstring's product."""
+    return sum((_chosen(count, 1, c - j) * _chosen(doubled, 2, j) for j in range(min(c, doubled) + 1)), flint.fmpz_poly())
+
+
+@lru_cache(maxsize=1024)
+def _chosen(count: int, step: int, c: int) -> flint.fmpz_poly:
+    """The same for coordinates of one kind."""
+    if c > count:
+        return flint.fmpz_poly()
+    one = flint.fmpz_poly([0] * step + [1])
+    return math.comb(count, c) * (one + 1) ** (count - c) * (one - 1) ** c
 
 
 def _antiderivative(c: int, y: flint.arb, s: flint.arb) -> flint.arb:

@@ -130,3 +130,14 @@ def solve(rows: Sequence[int], target: Sequence[int], bits: int) -> int | None:
                 pivots[other] = pivot ^ equation
         pivots[lead] = equation
     return sum(1 << lead for lead, equation in pivots.items() if equation >> bits)
+
+
+def kernel(rows: Sequence[int], bits: int) -> list[int]:
+    """A basis of the vectors of `bits` bits whose product with every row is 0, by eliminating with the identity beside."""
+    left = [(sum((row >> bit & 1) << i for i, row in enumerate(rows)), 1 << bit) for bit in range(bits)]
+    for i in range(len(rows)):
+        pivot = next((pair for pair in left if pair[0] >> i & 1), None)
+        if pivot is not None:
+            left.remove(pivot)
+            left = [(a ^ pivot[0], b ^ pivot[1]) if a >> i & 1 else (a, b) for a, b in left]
+    return [vector for _, vector in left]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from math import comb, prod
+from math import ceil, comb, prod
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ldpaudit import literature
@@ -19,6 +20,7 @@ from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.mechanisms._heavy import Shown
 from ldpaudit.mechanisms._thresh_pair import Play
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_sizes
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
 from ldpaudit.mechanisms.thresh import Thresh
 from tests.claims.test_literature import claims_of
@@ -81,6 +83,28 @@ def bucket(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     inside = 1 - exp_bounds(-reach / scale)[1] / 2
     outside = exp_bounds(-(1 - reach) / scale)[1] / 2
     return inside**differing, outside**differing
+
+
+def glps(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """So many of the measurements that differ lie on the first column's side of the middle, where each has distance `half`."""
+    epsilon, delta, scale = F(w["epsilon"]), F(w["delta"]), F(w["scale"])
+    setting = (epsilon, delta, F(w["beta"]), w["users"], w["domain"])
+    if "first" in w:
+        m = GlpsHeavyHitter.as_printed(*setting)
+        rows, shifts = m.measurements, abs(m.column(w["first"]) - m.column(w["second"]))
+        assert (np.count_nonzero(shifts == 2 * w["half"]), np.max(shifts)) == (w["differing"], 2 * w["half"])
+    else:  # two full columns of opposite signs
+        rows = ceil(printed_sizes(*setting)[1])
+        assert w["differing"] == rows
+        assert w["half"] == 1
+    # not below sqrt(8 m ln(1/delta)) / epsilon, as ln(1/delta) <= 1/delta - 1, for the whole m and so for any smaller one
+    assert scale**2 * epsilon**2 >= 8 * rows * (1 / delta - 1)
+    high = exp_bounds(-F(w["half"]) / scale)[1]
+    first, second = (
+        sum((comb(w["differing"], k) * p**k * (1 - p) ** (w["differing"] - k) for k in range(w["least"], w["differing"] + 1)), F(0))
+        for p in (1 - high / 2, high / 2)
+    )
+    return first, second
 
 
 def constant(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
@@ -154,7 +178,7 @@ def one_prefix(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
 
 
 CHECKS: dict[str, Callable[[dict[str, Any]], tuple[Fraction, Fraction]]] = {
-    each.__name__: each for each in (composition, bucket, constant, thresh, heavy_thresh, empty_trie, one_prefix)
+    each.__name__: each for each in (composition, bucket, glps, constant, thresh, heavy_thresh, empty_trie, one_prefix)
 }
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpaudit.mechanisms import _codewords
-from ldpaudit.mechanisms._gf2 import images, independent, nonzero, solve, span, words
+from ldpaudit.mechanisms._gf2 import images, independent, kernel, nonzero, solve, span, words
 
 BITS = 5
 matrices = st.lists(st.integers(1, 2**BITS - 1), min_size=1, max_size=8)
@@ -88,3 +88,14 @@ def test_every_pair_of_small_vectors_has_the_products_of_its_sum() -> None:
     rows = nonzero(0, np.arange(6), BITS).tolist()
     for x, y in product(range(2**BITS), repeat=2):
         assert times(rows, x ^ y) == tuple(a ^ b for a, b in zip(times(rows, x), times(rows, y), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_kernel_is_what_every_row_sends_to_0(seed: int) -> None:
+    rows = [*nonzero(seed, np.arange(3), 7).tolist(), 0]
+    rows.append(rows[0] ^ rows[1])
+    basis = kernel(rows, 7)
+    inside = {x for x in range(1 << 7) if not images(rows, x)}
+    assert {int(x) for x in span(basis)} == inside
+    assert 1 << len(basis) == len(inside)
+    assert kernel([], 3) == [1, 2, 4]

@@ -1,0 +1,287 @@
+r"""What Hsu, Khanna and Roth 2012 print of GLPS-HH, and what is found.
+
+The paper takes a random matrix :math:`\Phi` with entries -1, 0 and 1 from Gilbert, Li, Porat and Strauss 2010 and prints
+no more of it. Theorem 4.1 is about any such matrix, by its proof: m linear queries of sensitivity 1 each, and Theorem 2.5.
+So it is judged for the worst matrix, whose columns are full and of which two are opposite, and for ours. An entry changes
+by 1 where a user leaves, and by 2 where a value is replaced; neighbours are read as for `bucket_heavy_hitter`.
+
+Theorem 4.2 hides its constants, and its "(alpha, 3/4 - beta)-accurate" would allow failure with probability 3/4 - beta by
+Definition 2.1; its proof, and the sentence that ends it, mean success with probability 3/4 - beta. The logarithm in
+:math:`s \log(N/s)` is taken for the natural one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+import numpy as np
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.laplace import noise_tail
+from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.plan import Run
+from ldpaudit.profile import PrivacyProfile, bracket
+from ldpaudit.working_precision import working_precision
+
+PAPER = "HKR12"
+"""Whose claims these are."""
+
+_ABSENT = "histograms of size 1 leave no room for an absent user"
+_NO_CONSTANTS = "the paper prints no constants; here they are 1, and an error of n users or more says nothing"
+_OURS = "the paper prints neither the matrix nor the decoder; here they are ours"
+_PART = Fraction(1, 8)
+"""With which probability each of the two reasons for which a row misses a value may occur: together 1/4, as in the paper."""
+_OTHERS = 1000
+"""Values that the other users of a simulation hold evenly."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Parameters of Algorithm 2.
+
+    Parameters
+    ----------
+    epsilon, delta, beta : Fraction
+        Promise and failure probability, each in (0, 1).
+    domain : int
+        N.
+    users : int
+        n.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    beta: Fraction
+    domain: int
+    users: int
+
+    @property
+    def mechanism(self) -> GlpsHeavyHitter:
+        """Algorithm 2 with these parameters."""
+        return GlpsHeavyHitter.as_printed(self.epsilon, self.delta, self.beta, self.users, self.domain)
+
+    @property
+    def sizes(self) -> tuple[Fraction, Fraction]:
+        """The paper's s and m, not rounded to whole numbers."""
+        return printed_sizes(self.epsilon, self.delta, self.beta, self.users, self.domain)
+
+
+def claims(s: Setting) -> tuple[Claim, ...]:
+    """Theorem 4.1 of our matrix, for replace-one and for add-remove neighbours."""
+    inside = Hypothesis("0 < epsilon, delta < 1 (Theorem 2.5)", 0 < s.epsilon < 1 and 0 < s.delta < 1)
+    return tuple(
+        Claim(f"theorem-4.1-{relation}", Run(s.mechanism), s.epsilon, s.delta, relation, "report", "HKR12 Theorem 4.1", (inside,))
+        for relation in (REPLACE_ONE, ADD_REMOVE)
+    )
+
+
+def any_matrix(measurements: int, scale: Fraction, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    """Profile of so many noisy measurements by the worst matrix with entries -1, 0 and 1.
+
+    For replace-one all of them are shifted by 2/b, by two full columns that are opposite; for add-remove by 1/b. Of our
+    matrix the `touched` measurements alone bound the profile in this way, whatever the seed.
+
+    Parameters
+    ----------
+    measurements : int
+        m, at least 1.
+    scale : Fraction
+        b, above 0.
+    neighbours : Neighbours
+        Replace-one or add-remove.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. Rigour EXACT at every epsilon, for that matrix.
+    """
+    shift = 1 if neighbours == ADD_REMOVE else 2
+    source = f"{measurements} Laplace coordinates of scale {float(scale):.6g}, all shifted by {shift}"
+    return LaplaceCoordinates(measurements, shift / scale, source)
+
+
+def theorem_4_1(s: Setting) -> tuple[Printed, ...]:
+    """GLPS-HH is (epsilon, delta)-private: read literally; for any matrix with m rows, by two readings of m; for ours."""
+    literal = Enclosure.of(0, source="no two histograms of size 1 are at distance 1")
+    told = _epsilon(s, literal, "read literally", "neighbours are histograms at distance 1, and a user's histogram has size 1")
+    return told, *_any_matrix(s), *_our_matrix(s)
+
+
+def _epsilon(s: Setting, found: Enclosure, sentence: str, reading: str, variant: str = "") -> Printed:
+    hypotheses, where = claims(s)[0].hypotheses, "HKR12 Theorem 4.1"
+    return Printed(where, sentence, float(s.epsilon), found, hypotheses, reading=reading, variant=variant)
+
+
+def _any_matrix(s: Setting) -> tuple[Printed, ...]:
+    rows = math.ceil(s.sizes[1])
+    whole = "Phi may be any matrix with entries -1, 0 and 1; it has s log(N/s) rows, rounded up, and noise for them"
+    formula = "Phi may be any matrix with entries -1, 0 and 1; it has s log(N/s) rows, rounded up, and noise by the formula"
+    values, absent = (f"epsilon at delta={float(s.delta):g}, {pair}" for pair in ("two values", "a value and an absent user"))
+
+    def found(noise_for: Fraction, neighbours: Neighbours) -> Enclosure:
+        scale = printed_scale(s.epsilon, s.delta, noise_for)
+        return any_matrix(rows, scale, neighbours).epsilon(s.delta)
+
+    return (
+        _epsilon(s, found(s.sizes[1], REPLACE_ONE), values, formula),
+        _epsilon(s, found(Fraction(rows), REPLACE_ONE), values, whole),
+        _epsilon(s, found(s.sizes[1], ADD_REMOVE), absent, formula, _ABSENT),
+    )
+
+
+def _our_matrix(s: Setting) -> tuple[Printed, ...]:
+    m, reading = s.mechanism, "Phi is our sparse matrix, with noise for all its rows"
+    about, this = f"epsilon at delta={float(s.delta):g}, ", account(m).epsilon(s.delta)
+    return (
+        _epsilon(s, this, about + "two values, this seed", reading),
+        _epsilon(s, _any_seed(m, this, s.delta), about + "two values, the worst seed", reading),
+        _epsilon(s, account(m, ADD_REMOVE).epsilon(s.delta), about + "a value and an absent user", reading, _ABSENT),
+    )
+
+
+def _any_seed(m: GlpsHeavyHitter, this: Enclosure, delta: Fraction) -> Enclosure:
+    """Epsilon for the worst seed: at least that of one of them; below, as no two of our columns are quite opposite, the bound."""
+    most = any_matrix(m.touched, m.scale).epsilon(delta)
+    return Enclosure(this.low, most.high, Rigour.INTERVAL, f"one seed, and {most.source}")
+
+
+def sufficient_scale(epsilon: Fraction, delta: Fraction, coordinates: int, neighbours: Neighbours = REPLACE_ONE) -> Enclosure:
+    """Least scale with which so many measurements of the worst matrix are (epsilon, delta)-private, by the exact accountant.
+
+    Of our matrix, with `touched` measurements for `coordinates`, it is enough for every seed.
+
+    Returns
+    -------
+    Enclosure
+        Relative width 2**-46: the promise is certified at the upper end; it was not at the lower one.
+    """
+
+    def keeps(scale: float) -> bool:
+        return any_matrix(coordinates, Fraction(scale), neighbours).delta(epsilon).high <= delta
+
+    return Enclosure(*bracket(keeps), Rigour.INTERVAL, "bisection of the exact profile")
+
+
+def theorem_4_2(s: Setting) -> tuple[Printed, ...]:
+    r"""The error of Theorem 4.2's proof with 1 for every constant, beside n; and what is certain of our decoder at n.
+
+    .. math:: \frac{2n}{\sqrt s} + \frac{s \sqrt{\ln(N/s)}\, \ln(s \ln(N/s)/\beta) \sqrt{n \ln(1/\delta)}}\varepsilon
+
+    A row of ours spells a value that all n users hold unless one of L + 1 sums of noises exceeds n.
+    """
+    where, m = "HKR12 Theorem 4.2", s.mechanism
+    first, both = (narrow(lambda n=terms: _error(s, n), "Theorem 4.2's proof") for terms in (1, 2))  # type: ignore[misc]
+    missed = narrow(lambda: misses(m, s.users, ball(Fraction(s.users))) ** m.rows, "Chernoff", Rigour.INTERVAL)
+    sentence = "probability that no row spells a value that all users hold"
+    succeeds, fails = Fraction(1, 4) + s.beta, Fraction(3, 4) - s.beta
+    return (
+        Printed(where, "the first term of its error, in users", float(s.users), first, variant=_NO_CONSTANTS),
+        Printed(where, "both terms of its error, in users", float(s.users), both, variant=_NO_CONSTANTS),
+        Printed(where, sentence, float(succeeds), missed, attained=False, variant=_OURS,
+                reading="3/4 - beta is the probability of success, as in its proof"),
+        Printed(where, sentence, float(fails), missed, attained=False, variant=_OURS,
+                reading="3/4 - beta is the probability of failure, as in Definition 2.1"),
+    )  # fmt: skip
+
+
+def _error(s: Setting, terms: int) -> flint.arb:
+    sparsity, measurements = map(ball, s.sizes)
+    total = 2 * s.users / sparsity.sqrt()
+    if terms > 1:
+        spread = (s.users * -ball(s.delta).log()).sqrt() / ball(s.epsilon)
+        total += (sparsity * measurements).sqrt() * (measurements / ball(s.beta)).log() * spread
+    return total
+
+
+def misses(m: GlpsHeavyHitter, users: int, reach: flint.arb) -> flint.arb:
+    """Upper bound of the probability that one of a bucket's L + 1 sums of noises exceeds `reach`."""
+    return ((m.bits + 1) * noise_tail(users, reach / ball(m.scale))).min(flint.arb(1))
+
+
+def least_count(m: GlpsHeavyHitter, users: int) -> float:
+    r"""A count alpha at which a row spells a value with probability at least 3/4.
+
+    .. math:: \alpha = \max\Bigl(\frac{16 n}B, 2t\Bigr), \qquad (L+1)\, P[|z| > t] \le \frac18
+
+    The others in its bucket exceed alpha/2 with probability at most :math:`2n/(B\alpha)` (Markov), and one of the sums z
+    of n noises does with probability at most 1/8 (Chernoff). Not tight.
+
+    Parameters
+    ----------
+    m : GlpsHeavyHitter
+        R rows miss the value with probability at most :math:`4^{-R}`.
+    users : int
+        n.
+
+    Returns
+    -------
+    float
+        In users, rounded up.
+    """
+
+    def covers(reach: float) -> bool:
+        with working_precision(128):
+            return bool(misses(m, users, ball(Fraction(reach))) <= ball(_PART))
+
+    return max(16 * users / m.buckets, 2 * bracket(covers)[1])
+
+
+def printed(s: Setting) -> tuple[Printed, ...]:
+    """Theorems 4.1 and 4.2."""
+    return *theorem_4_1(s), *theorem_4_2(s)
+
+
+def examples() -> tuple[Setting, ...]:
+    """A usual promise among too few users for Theorem 4.2; a laxer one; one with users enough; and a delta near 1."""
+    million = Fraction(1, 10**6)
+    return (
+        Setting(Fraction(1, 2), million, Fraction(1, 20), 1 << 20, 10**6),
+        Setting(Fraction(9, 10), Fraction(1, 10), Fraction(1, 4), 1 << 10, 10**6),
+        Setting(Fraction(9, 10), million, Fraction(1, 20), 1 << 20, 10**7),
+        Setting(Fraction(999, 1000), Fraction(9999, 10_000), million, 64, 1000),
+    )
+
+
+def simulated() -> tuple[Setting, ...]:
+    """Settings with so many users that the count that is asked for is small, in domains of 20 and of 32 bits."""
+    million = Fraction(1, 10**6)
+    return tuple(
+        Setting(Fraction(9, 10), million, Fraction(1, 20), domain, users)
+        for domain, users in ((1 << 20, 10**10), (1 << 32, 10**12))
+    )
+
+
+def accuracy(s: Setting) -> tuple[Accuracy, ...]:
+    """Theorem 4.2's promise with an error of ours, `least_count`, in data where only one value is no error at all."""
+    m = s.mechanism
+    alpha = least_count(m, s.users)
+    others = min(_OTHERS, s.domain - 1)
+    each = int((s.users - alpha - 1) / (others + 1))
+    if each < 1:
+        return ()
+
+    def data(rng: np.random.Generator) -> dict[int, int]:
+        heavy = int(rng.integers(s.domain))
+        held = {(heavy + 1 + i) % s.domain: each for i in range(others)}
+        return {heavy: s.users - others * each} | held
+
+    def error(data: dict[int, int], found: dict[int, float]) -> float:
+        named = m.heavy_hitter(found)
+        return float(max(data.values()) - (0 if named is None else data.get(named, 0)))
+
+    sentence = (
+        f"a value is returned that at most {math.ceil(alpha)} of {s.users} users fewer hold than the most frequent one, "
+        f"{others} others being held evenly; with probability 3/4 - beta, as its proof has it"
+    )
+    return (Accuracy("HKR12 Theorem 4.2", sentence, alpha, float(Fraction(1, 4) + s.beta), data, error),)

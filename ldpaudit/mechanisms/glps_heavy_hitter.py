@@ -1,0 +1,261 @@
+r"""GLPS-HH: Laplace noise on a sparse public projection of a value, and a decoder whose time is polylogarithmic in N.
+
+Hsu, Khanna, Roth 2012, "Distributed private heavy hitters", Algorithm 2. It takes from Gilbert, Li, Porat, Strauss 2010 a
+random matrix with entries -1, 0, 1 and a decoder, and prints neither; both are ours here (`_signed_buckets`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self, TypeAlias
+
+import flint
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.enclosure import round_up
+from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanisms._gf2 import BITS
+from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
+from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
+from ldpaudit.mechanisms._shared_buckets import Apart, furthest
+from ldpaudit.mechanisms._signed_buckets import SignedBuckets
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.number import brief
+from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
+
+_CHUNK = 1 << 22
+"""Noises that `run` draws at a time."""
+Data: TypeAlias = ArrayLike | Mapping[int, int]
+"""The users' values, one a user; or by value, how many users hold it."""
+Recovered: TypeAlias = Any
+"""A dict of values to their estimated counts, by falling estimate; the base class promises an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class GlpsHeavyHitter(Mechanism):
+    """A value's column of a public sparse matrix, plus Laplace noise on every measurement.
+
+    Each of `rows` hash functions puts a value into one of `buckets`, with a sign; a bucket has a measurement for the
+    value itself and one for each of its L bits, whose sign it turns. So a column has ``rows * (L + 1)`` entries of 1 or
+    -1 among ``rows * buckets * (L + 1)``, and a view is a row of that many floats. An absent user, the input None, sends
+    noise alone. As for `Laplace`, what is said of privacy is about real numbers.
+
+    Parameters
+    ----------
+    domain : int
+        Number N of values, from 2 to 2**62; inputs are ``range(domain)``, and None for an absent user.
+    sparsity : int
+        Most values that are recovered, at least 1.
+    rows : int
+        Hash functions, at least 1; an odd number serves the median best.
+    buckets : int
+        Of each row; a power of two, at most ``2**L``.
+    scale : Fraction
+        Of the noise on each measurement, above 0.
+    seed : int
+        Of hash functions and signs.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> m = GlpsHeavyHitter.as_printed(epsilon=1, delta=1e-6, beta=Fraction(1, 20), users=10**6, domain=2**20)
+    >>> m.sparsity, m.measurements, round(float(m.scale), 3)
+    (9, 168, 136.265)
+    >>> quiet = GlpsHeavyHitter(domain=2**40, sparsity=4, rows=3, buckets=16, scale=Fraction(1))
+    >>> found = quiet.run([7] * 900 + [3] * 500 + [5] * 10, np.random.default_rng(0))
+    >>> [*found][:2], quiet.heavy_hitter(found)
+    ([7, 3], 7)
+    """
+
+    title = "GLPS-HH"
+    relations = (REPLACE_ONE, ADD_REMOVE)
+    unbiased = False
+
+    domain: int
+    sparsity: int
+    rows: int
+    buckets: int
+    scale: Fraction
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        integer(self, "domain", 2, 1 << BITS)
+        integer(self, "sparsity", 1)
+        integer(self, "rows", 1, 1 << 16)
+        buckets = integer(self, "buckets", 1, 1 << min(self.bits, 31))
+        if buckets & (buckets - 1):
+            raise ValueError(f"GlpsHeavyHitter needs a power of two buckets, got buckets={buckets}")
+        integer(self, "seed", 0)
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+
+    @classmethod
+    def as_printed(cls, epsilon: Number, delta: Number, beta: Number, users: int, domain: int, seed: int = 0) -> Self:
+        r"""Algorithm 2 with the s of Theorem 4.2's proof, :math:`s \log(N/s)` measurements and noise for as many.
+
+        .. math:: s = \Bigl(\frac{\varepsilon}{\ln(1/\beta)} \sqrt{\frac{n}{\ln N \ln(1/\delta)}}\Bigr)^{2/3}, \qquad
+                  b = \frac{\sqrt{8 m \ln(1/\delta)}}\varepsilon
+
+        The paper rounds nothing. Here s is rounded up; there is one row, as the theorem is about one run, with the least
+        power of two of buckets that gives m measurements or more, but no more buckets than numbers of L bits; the noise is
+        for as many measurements as there are, rounded up.
+        """
+        bits = (domain - 1).bit_length()
+        sparsity, least = printed_sizes(epsilon, delta, beta, users, domain)
+        buckets = min(1 << (-(-math.ceil(least) // (bits + 1)) - 1).bit_length(), 1 << bits)
+        scale = printed_scale(epsilon, delta, Fraction(buckets * (bits + 1)))
+        return cls(domain, math.ceil(sparsity), 1, buckets, scale, seed)
+
+    @classmethod
+    def for_epsilon(
+        cls, epsilon: Number, domain: int, sparsity: int, rows: int, buckets: int, seed: int = 0
+    ) -> Self:
+        """Epsilon-LDP for replace-one, whatever the seed: ``scale = 2 * rows * (L + 1) / epsilon``, exactly."""
+        touched = rows * ((domain - 1).bit_length() + 1)
+        return cls(domain, sparsity, rows, buckets, 2 * touched / positive("epsilon", epsilon), seed)
+
+    @property
+    def inputs(self) -> range:
+        """The values."""
+        return range(self.domain)
+
+    @property
+    def bits(self) -> int:
+        """Length L of a value's binary expansion."""
+        return (self.domain - 1).bit_length()
+
+    @property
+    def touched(self) -> int:
+        """Measurements that a value changes, by 1 or -1 each: ``rows * (L + 1)``."""
+        return self.rows * (self.bits + 1)
+
+    @property
+    def measurements(self) -> int:
+        """Numbers in a view, the paper's m."""
+        return self.touched * self.buckets
+
+    @property
+    def matrix(self) -> SignedBuckets:
+        """The public matrix."""
+        return SignedBuckets(self.bits, self.rows, self.buckets, self.seed)
+
+    def column(self, x: int | None) -> NDArray[np.float64]:
+        """What a user's view is noise on, shape ``(measurements,)``."""
+        return np.zeros(self.measurements) if x is None else self.matrix.column(x).ravel()
+
+    def apart(self) -> tuple[tuple[Apart, ...], bool]:
+        """Kinds of pairs of values among which the worst is, and whether that is certain; see `pair`."""
+        return furthest(self.matrix)
+
+    def pair(self, apart: Apart) -> tuple[int, int]:
+        """Two values of a kind. Every number of L bits is the exclusive or of two values."""
+        second = 0 if apart.difference < self.domain else 1 << (self.bits - 1)
+        return apart.difference ^ second, second
+
+    def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Views, shape ``(size, measurements)``."""
+        self.require_input(x)
+        return rng.laplace(0.0, round_up(self.scale), (size, self.measurements)) + self.column(x)
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased estimate of the matrix times the users' histogram, shape ``(measurements,)``; `decode` reads it."""
+        return np.asarray(np.sum(views, axis=0), dtype=np.float64)
+
+    def truth(self, data: Data) -> NDArray[np.float64]:
+        """The matrix times the users' histogram, shape ``(measurements,)``."""
+        values, counts = _histogram(data)
+        if len(values) and not 0 <= values.min() <= values.max() < self.domain:
+            ends = f"{values.min()} to {values.max()}"
+            raise ValueError(f"GlpsHeavyHitter needs values from 0 to {self.domain - 1}, got values from {ends}")
+        return self.matrix.measure(values, counts).ravel()
+
+    def run(self, data: Data, rng: np.random.Generator) -> Recovered:
+        """The whole system, every user's noise drawn: users' values to the recovered ones.
+
+        Parameters
+        ----------
+        data : array_like of int, or mapping of int to int
+            One value a user, or by value how many users hold it.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        dict of int to float
+            At most `sparsity` values and their estimated counts, by falling estimate.
+        """
+        total = self.truth(data)
+        for size in _chunks(_users(data), self.measurements):
+            total += rng.laplace(0.0, round_up(self.scale), (size, self.measurements)).sum(axis=0)
+        return self.decode(total)
+
+    def run_in_law(self, data: Data, rng: np.random.Generator) -> Recovered:
+        """As `run`, of the same law, in time free of the users: Laplace noises sum to a difference of two Gammas."""
+        gamma = rng.standard_gamma(_users(data), (2, self.measurements))
+        return self.decode(self.truth(data) + round_up(self.scale) * (gamma[0] - gamma[1]))
+
+    def decode(self, measured: NDArray[np.float64]) -> dict[int, float]:
+        """Values and their estimated counts, by falling estimate, from measurements; N enters by its logarithm alone."""
+        return self.matrix.decode(measured.reshape(self.matrix.shape), self.sparsity, self.domain)
+
+    def heavy_hitter(self, found: Mapping[int, float]) -> int | None:
+        """The recovered value of the largest estimate, and None where nothing is recovered."""
+        return max(found, key=lambda x: (found[x], -x), default=None)
+
+
+def _histogram(data: Data) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    if isinstance(data, Mapping):
+        return np.array([*data], dtype=np.int64), np.array([*data.values()], dtype=np.float64)
+    values, counts = np.unique(np.asarray(data, dtype=np.int64), return_counts=True)
+    return values, counts.astype(np.float64)
+
+
+def _users(data: Data) -> int:
+    return sum(data.values()) if isinstance(data, Mapping) else len(np.asarray(data))
+
+
+def _chunks(users: int, measurements: int) -> Iterator[int]:
+    step = max(1, _CHUNK // measurements)
+    return (min(step, users - start) for start in range(0, users, step))
+
+
+def printed_sizes(epsilon: Number, delta: Number, beta: Number, users: int, domain: int) -> tuple[Fraction, Fraction]:
+    """The paper's s, and its ``s log(N/s)``, the logarithm natural; both rounded up to dyadic rationals.
+
+    Raises
+    ------
+    ValueError
+        Where s is not between 0 and N, or a parameter lies outside its domain.
+    """
+    spent, secret, miss = positive("epsilon", epsilon), exact(delta), exact(beta)
+    if not (0 < secret < 1 and 0 < miss < 1 and users >= 1 and domain >= 2):
+        given = f"delta={brief(delta)}, beta={brief(beta)}, users={brief(users)} and domain={brief(domain)}"
+        raise ValueError(f"GLPS-HH needs 0 < delta < 1, 0 < beta < 1, users >= 1 and domain >= 2, got {given}")
+    with working_precision(2 * SIGNIFICANT_BITS):
+        root = (users / (flint.arb(domain).log() * -ball(secret).log())).sqrt()
+        sparsity = (ball(spent) / -ball(miss).log() * root) ** (flint.arb(2) / 3)
+        if not sparsity < domain:
+            raise ValueError(f"GLPS-HH needs s < N for its s log(N/s) measurements, got s={float(sparsity):.6g} and N={domain}")
+        return _upper(sparsity), _upper(sparsity * (domain / sparsity).log())
+
+
+def printed_scale(epsilon: Number, delta: Number, measurements: Fraction) -> Fraction:
+    """The scale ``sqrt(8 m ln(1/delta)) / epsilon`` of the noise that the paper adds to m measurements, rounded up."""
+    with working_precision(2 * SIGNIFICANT_BITS):
+        return _upper((8 * ball(measurements) * -ball(exact(delta)).log()).sqrt() / ball(positive("epsilon", epsilon)))
+
+
+def _upper(value: flint.arb) -> Fraction:
+    """A dyadic rational of 128 bits at or above a positive ball."""
+    mantissa, exponent = value.upper().man_exp()
+    found = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    unit = Fraction(2) ** (found.numerator.bit_length() - found.denominator.bit_length() - SIGNIFICANT_BITS)
+    return -(-found // unit) * unit

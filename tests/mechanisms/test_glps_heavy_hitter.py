@@ -1,0 +1,395 @@
+"""GLPS-HH: the matrix by its definition, the cost by all pairs, the recovery by simulation, and what its paper prints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from ldpaudit import account, audit, judge
+from ldpaudit.accountants.claims import glps_heavy_hitter
+from ldpaudit.accountants.claims.glps_heavy_hitter import Setting, any_matrix, least_count, sufficient_scale
+from ldpaudit.accountants.claims.sentence import Standing
+from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
+from ldpaudit.accountants.glps_heavy_hitter import any_seed
+from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.enclosure import Rigour
+from ldpaudit.mechanisms import _shared_buckets
+from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.proofs.glps_heavy_hitter import prove
+from ldpaudit.verdict import Outcome
+
+F = Fraction
+USUAL = F(1), F(1, 10**6)
+LEVEL = 1e-6
+"""Of tests on samples with fixed seeds."""
+SMALL = [
+    GlpsHeavyHitter(32, 2, 3, 4, F(4)), GlpsHeavyHitter(20, 2, 2, 2, F(4), seed=3), GlpsHeavyHitter(17, 2, 1, 16, F(2), seed=1),
+    GlpsHeavyHitter(8, 1, 2, 8, F(3)), GlpsHeavyHitter(16, 1, 2, 1, F(3)), GlpsHeavyHitter(2, 1, 1, 2, F(1)),
+]  # fmt: skip
+LARGE = GlpsHeavyHitter(1 << 20, 16, 3, 256, F(66))
+
+
+def columns(m: GlpsHeavyHitter) -> NDArray[np.float64]:
+    return np.stack([m.column(x) for x in range(m.domain)])
+
+
+def shifts(m: GlpsHeavyHitter, x: int, y: int) -> tuple[int, int]:
+    differ = np.abs(m.column(x) - m.column(y))
+    return int(np.sum(differ == 1)), int(np.sum(differ == 2))
+
+
+@pytest.mark.parametrize("m", SMALL, ids=str)
+def test_a_column_has_in_one_bucket_of_each_row_a_sign_and_the_bits_that_turn_it(m: GlpsHeavyHitter) -> None:
+    for x in range(m.domain):
+        column = m.column(x).reshape(m.rows, m.buckets, m.bits + 1)
+        for row, vectors in enumerate(map(m.matrix.vectors, range(m.rows))):
+            answers = [bin(vector & x).count("1") % 2 for vector in vectors]
+            bucket = sum(bit << i for i, bit in enumerate(answers)) % m.buckets
+            sign = (-1) ** answers[-1]
+            assert column[row, bucket].tolist() == [sign, *(sign * (-1) ** (x >> i & 1) for i in range(m.bits))]
+        assert np.count_nonzero(column) == m.touched
+
+
+@pytest.mark.parametrize("m", SMALL, ids=str)
+def test_the_cost_is_that_of_the_worst_of_all_pairs_and_at_delta_0_of_the_furthest(m: GlpsHeavyHitter) -> None:
+    pairs = {shifts(m, x, y) for x, y in combinations(range(m.domain), 2)}
+    profiles = [LaplaceCoordinates(once, 1 / m.scale, "", doubled=twice) for once, twice in pairs]
+    found = account(m)
+    for epsilon in (F(0), F(1, 3), F(2)):
+        ours, all_pairs = found.delta(epsilon), [profile.delta(epsilon) for profile in profiles]
+        assert ours.rigour is Rigour.EXACT
+        assert max(each.low for each in all_pairs) <= ours.high
+        assert ours.low <= max(each.high for each in all_pairs)
+    assert found.epsilon(0).high == pytest.approx(max(once + 2 * twice for once, twice in pairs) / float(m.scale), rel=1e-15)
+    assert account(m, ADD_REMOVE).epsilon(0).high == pytest.approx(m.touched / float(m.scale), rel=1e-15)
+
+
+@pytest.mark.parametrize("m", [*SMALL, LARGE], ids=str)
+def test_a_pair_is_of_its_kind_and_no_seed_costs_more_than_the_bound(m: GlpsHeavyHitter) -> None:
+    for kind in m.apart()[0]:
+        x, y = m.pair(kind)
+        assert 0 <= min(x, y) <= max(x, y) < m.domain
+        assert shifts(m, x, y) == (kind.once, kind.twice)
+        assert kind.total <= 2 * m.touched
+    for delta in (0, F(1, 10**6)):
+        assert account(m).epsilon(delta).high <= any_seed(m).epsilon(delta).high
+
+
+def test_two_values_that_share_no_bucket_are_not_always_the_worst_pair() -> None:
+    kinds, known = LARGE.apart()
+    assert known
+    assert [(kind.once, kind.twice) for kind in kinds] == [(126, 0), (84, 18), (42, 30)]
+    plain, *shared = (LaplaceCoordinates(k.once, 1 / LARGE.scale, "", doubled=k.twice) for k in kinds)
+    assert max(profile.epsilon(1e-6).low for profile in shared) > plain.epsilon(1e-6).high
+    assert account(LARGE).epsilon(1e-6).high == max(profile.epsilon(1e-6).high for profile in (plain, *shared))
+
+
+def test_where_not_all_pairs_are_compared_the_cost_is_enclosed_by_a_pair_and_the_bound_for_any_seed() -> None:
+    m = GlpsHeavyHitter(1 << 40, 4, 3, 16, F(400))
+    profile = account(m)
+    assert isinstance(profile, Bracket)
+    found = profile.epsilon(1e-6)
+    kinds, known = m.apart()
+    assert not known
+    assert max(kind.twice for kind in kinds) > 60, "three rows shared, of 41 measurements each"
+    assert all(shifts(m, *m.pair(kind)) == (kind.once, kind.twice) for kind in kinds)
+    assert found.rigour is Rigour.INTERVAL
+    assert 0 < found.low < found.high == any_seed(m).epsilon(1e-6).high
+    assert found.high < 1.3 * found.low
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_search_for_a_bad_pair_comes_close_to_the_worst_where_all_are_known(seed: int) -> None:
+    matrix = GlpsHeavyHitter(1 << 16, 1, 2, 16, F(1), seed).matrix
+    all_kinds, _ = _shared_buckets.furthest(matrix)
+    searched = _shared_buckets._unbeaten(matrix, _shared_buckets._tried(matrix))
+    assert searched[0].total == all_kinds[0].total
+    assert max(kind.squares for kind in all_kinds) * 0.85 <= max(k.squares for k in searched)
+    assert max(k.squares for k in searched) <= max(kind.squares for kind in all_kinds)
+
+
+def test_the_worst_cost_of_the_printed_noise_and_the_least_noise_for_every_seed() -> None:
+    scale = printed_scale(*USUAL, F(16_128))
+    assert LARGE.measurements == 16_128
+    assert float(scale) == pytest.approx(1335.1151389415, rel=1e-12)
+    assert LaplaceCoordinates(126, 1 / scale, "").epsilon(1e-6).high == pytest.approx(0.0277578760618913, rel=1e-14)
+    seeds, matrices = any_seed(LARGE).delta(1), any_matrix(LARGE.touched, LARGE.scale).delta(1)
+    assert (seeds.low, seeds.high) == (matrices.low, matrices.high)
+    least = sufficient_scale(*USUAL, LARGE.touched)
+    assert F("65.206841414290429") in least
+    assert least.relative_width < 1e-12
+
+
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
+def test_the_least_noise_of_a_replaced_value_is_twice_that_of_an_absent_user(relation: Neighbours) -> None:
+    enough = sufficient_scale(*USUAL, 63, relation).high
+    assert enough == pytest.approx(65.206841414290429 / (1 if relation == REPLACE_ONE else 2), rel=1e-12)
+    kept = account(replace(LARGE, scale=F(enough)), relation).epsilon(USUAL[1]).high
+    assert kept == pytest.approx(1, rel=1e-12) if relation == ADD_REMOVE else 0.7 < kept < 0.9
+
+
+def test_the_printed_parameters_are_the_paper_s_rounded_up() -> None:
+    sparsity, measurements = printed_sizes(*USUAL, F(1, 20), 10**6, 1 << 20)
+    by_hand = ((1 / np.log(20)) * np.sqrt(1e6 / (np.log(2**20) * np.log(1e6)))) ** (2 / 3)
+    assert float(sparsity) == pytest.approx(by_hand, rel=1e-14) == pytest.approx(8.348, abs=1e-3)
+    assert float(measurements) == pytest.approx(by_hand * np.log(2**20 / by_hand), rel=1e-14) == pytest.approx(98.0, abs=0.05)
+    assert float(printed_scale(*USUAL, measurements)) == pytest.approx(104.08, abs=5e-3)
+    m = GlpsHeavyHitter.as_printed(*USUAL, F(1, 20), 10**6, 1 << 20)
+    assert (m.sparsity, m.rows, m.buckets, m.measurements) == (9, 1, 8, 168)
+    assert m.scale == printed_scale(*USUAL, F(168)) >= printed_scale(*USUAL, measurements)
+    few = GlpsHeavyHitter.as_printed(F(1), F(9, 10), F(1, 2), 10**3, 1 << 7)
+    assert few.buckets <= 1 << few.bits
+
+
+def test_for_epsilon_keeps_epsilon_whatever_the_seed_and_at_some_seeds_not_more() -> None:
+    for seed in range(20):
+        m = GlpsHeavyHitter.for_epsilon(F(1, 2), domain=64, sparsity=2, rows=2, buckets=8, seed=seed)
+        assert account(m).epsilon(0).high == 0.5
+
+
+def test_an_absent_user_sends_noise_alone_and_a_present_one_the_column_and_noise() -> None:
+    m = GlpsHeavyHitter(4, 1, 1, 2, F(1))
+    for x in (None, 3):
+        views = m.sample(x, 30_000, np.random.default_rng(1)) - m.column(x)
+        assert all(stats.kstest(column, stats.laplace().cdf).pvalue > LEVEL for column in views.T)
+    assert not m.column(None).any()
+    with pytest.raises(ValueError, match="needs an input"):
+        m.sample(4, 1, np.random.default_rng(1))
+
+
+def test_the_values_recovered_in_law_have_the_law_of_those_recovered() -> None:
+    m = GlpsHeavyHitter(8, 2, 1, 4, F(3, 2))
+    rng = np.random.default_rng(4)
+    data = [1] * 120 + [6] * 60
+    runs = [[run(data, rng) for _ in range(500)] for run in (m.run, m.run_in_law)]
+    for value in (1, 6):
+        one, other = ([found.get(value, 0.0) for found in several] for several in runs)
+        assert stats.ks_2samp(one, other).pvalue > LEVEL
+    sums = [m.estimate(m.sample(1, 120, rng)) for _ in range(400)]
+    assert np.mean(sums, axis=0) == pytest.approx(120 * m.column(1), abs=6 * 1.5 * np.sqrt(2 * 120 / 400))
+
+
+def test_the_noise_of_run_is_drawn_for_every_user_though_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ldpaudit.mechanisms import glps_heavy_hitter as module
+
+    monkeypatch.setattr(module, "_CHUNK", 32)
+    m = GlpsHeavyHitter(2, 2, 1, 1, F(1))
+    sums = np.array([m.run([1] * 101, np.random.default_rng(i)).get(1, np.nan) for i in range(600)])
+    # Two measurements of 101 noises each, of variance 2; their mean is the estimate where 1 is named.
+    assert np.nanvar(sums) == pytest.approx(101, rel=0.35)
+    assert np.isnan(sums).mean() < 0.01
+
+
+def test_users_are_given_one_by_one_or_counted() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.integers(0, LARGE.domain, 300)
+    held, times = np.unique(values, return_counts=True)
+    counted = dict(zip(held.tolist(), times.tolist(), strict=True))
+    assert np.array_equal(LARGE.truth(values), LARGE.truth(counted))
+    assert np.array_equal(LARGE.truth(values), sum(LARGE.column(x) for x in values.tolist()))
+    ours, theirs = (LARGE.run_in_law(data, np.random.default_rng(3)) for data in (values, counted))
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("data", [[3, 100], [-1, 5], {100: 2}])
+def test_a_value_outside_the_domain_is_refused(data: Any) -> None:
+    with pytest.raises(ValueError, match="needs values from 0 to 99, got"):
+        GlpsHeavyHitter(100, 1, 1, 4, F(1)).run(data, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("domain", [100, 1 << 20, 10**9, 1 << 62])
+def test_without_noise_a_few_values_are_recovered_exactly_by_falling_count(domain: int) -> None:
+    m = GlpsHeavyHitter(domain, 6, 3, 64, F(1))
+    rng = np.random.default_rng(5)
+    values = {100: [99, 7, 50, 31, 2]}.get(domain, rng.integers(0, domain, 5).tolist())
+    held = {x: 1000 - 7 * i for i, x in enumerate(values)}
+    found = m.decode(m.truth(held))
+    assert list(found)[:5] == values
+    assert list(found.values())[:5] == pytest.approx([float(n) for n in held.values()])
+    assert list(found.values())[5:] == pytest.approx([0.0] * (len(found) - 5), abs=1e-9), "an empty bucket spells 0"
+    assert m.heavy_hitter(found) == next(iter(held))
+    assert m.heavy_hitter({}) is None
+    assert m.heavy_hitter({7: 2.0, 3: 2.0}) == 3
+
+
+def test_no_more_values_are_recovered_than_sparsity_and_none_outside_the_domain() -> None:
+    m = GlpsHeavyHitter(33, 3, 1, 8, F(100))
+    for seed in range(200):
+        found = m.run_in_law([4] * 10, np.random.default_rng(seed))
+        assert len(found) <= 3
+        assert all(x < 33 for x in found)
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+def test_what_shares_a_bucket_with_a_frequent_value_is_found_once_that_is_taken_off() -> None:
+    m = GlpsHeavyHitter(1 << 10, 2, 1, 2, F(1))
+    bucket = [x for x in range(1 << 10) if m.matrix.places(0, np.array([x]))[0][0] == 0]
+    found = m.decode(m.truth({bucket[3]: 1000, bucket[200]: 100}))
+    assert set(found) == {bucket[3], bucket[200]}
+    assert found[bucket[200]] == pytest.approx(100, rel=0.5)
+
+
+def test_an_estimate_is_exact_where_fewer_than_half_of_the_rows_hold_another_value() -> None:
+    m = GlpsHeavyHitter(1 << 10, 2, 3, 4, F(1))
+    places = np.stack([m.matrix.places(row, np.arange(m.domain))[0] for row in range(3)])
+    shared = (places == places[:, :1]).sum(axis=0)
+    for other in np.flatnonzero(shared == 1)[:20].tolist():
+        measured = m.truth({0: 10, other: 1000}).reshape(m.matrix.shape)
+        assert m.matrix.estimates(measured, np.array([0, other])) == pytest.approx([10, 1000])
+
+
+def heavy_data(users: int, shares: tuple[float, ...], rng: np.random.Generator) -> tuple[list[int], dict[int, int]]:
+    """Values held by these shares of the users, and 2000 others that the rest hold evenly."""
+    values = rng.choice(LARGE.domain, 2000 + len(shares), replace=False).tolist()
+    held = {x: int(share * users) for x, share in zip(values, shares, strict=False)}
+    rest = (users - sum(held.values())) // 2000
+    return list(held), held | dict.fromkeys(values[len(shares) :], rest)
+
+
+def test_with_the_least_noise_what_65_of_1000_of_a_hundred_million_users_hold_is_found() -> None:
+    runs = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        values, data = heavy_data(10**8, (0.065,) * 5, rng)
+        runs += set(values) <= set(replace(LARGE, seed=seed).run_in_law(data, rng))
+    assert runs == 40
+
+
+def test_with_the_printed_noise_ten_thousand_million_users_are_needed_for_what_a_twentieth_holds() -> None:
+    found = np.zeros(3)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        values, data = heavy_data(10**10, (0.1, 0.05, 0.03), rng)
+        m = replace(LARGE, seed=seed, scale=printed_scale(*USUAL, F(LARGE.measurements)))
+        recovered = m.run_in_law(data, rng)
+        found += [x in recovered for x in values]
+    assert found[:2].tolist() == [10, 10]
+    assert 2 <= found[2] < 10
+
+
+def test_a_row_spells_a_value_of_the_stated_count_at_least_three_times_in_four() -> None:
+    m = replace(LARGE, rows=1, scale=F(22))
+    users = 10**8
+    count = int(least_count(m, users)) + 1
+    assert 16 * users / m.buckets < count < users / 10
+    missed = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        each = replace(m, seed=seed)
+        data = {5: count, **{int(x): (users - count) // 12 for x in 6 + rng.choice(10**6, 12, replace=False)}}
+        noise = rng.standard_gamma(users, (2, m.measurements))
+        measured = each.truth(data) + 22.0 * (noise[0] - noise[1])
+        missed += 5 not in each.matrix.named(measured.reshape(each.matrix.shape))
+    assert stats.binom.sf(missed - 1, 300, 0.25) > LEVEL
+    assert missed > 0
+
+
+def test_a_sum_of_noises_exceeds_its_bound_no_more_often() -> None:
+    rng, users = np.random.default_rng(6), 50
+    m = replace(LARGE, scale=F(2))
+    largest = 2 * np.abs(rng.standard_gamma(users, (20_000, 21)) - rng.standard_gamma(users, (20_000, 21))).max(axis=1)
+    for reach in (50.0, 70.0):
+        bound = float(glps_heavy_hitter.misses(m, users, flint.arb(reach)))
+        assert stats.binom.sf(int(np.sum(largest > reach)) - 1, 20_000, min(bound, 1)) > LEVEL
+
+
+def test_theorem_4_1_holds_for_a_usual_delta_with_room_and_fails_for_one_near_1() -> None:
+    usual, *_, extreme = glps_heavy_hitter.examples()
+    literal, dense, whole, absent, ours, worst, away = glps_heavy_hitter.theorem_4_1(usual)
+    assert literal.found.high == 0, "no two users' histograms are neighbours, read literally"
+    assert [each.standing for each in (dense, whole, ours, worst)] == [Standing.HOLDS] * 4
+    assert {each.standing for each in (absent, away)} == {Standing.VARIANT}
+    assert 1.3 < dense.looseness < whole.looseness < 1.4
+    assert 2.7 < absent.looseness < 2.9
+    assert 3 < ours.looseness < 3.1
+    failing = {each.reading for each in glps_heavy_hitter.theorem_4_1(extreme) if each.standing is Standing.FAILS}
+    assert failing == {dense.reading, whole.reading, ours.reading}
+    outside = glps_heavy_hitter.theorem_4_1(replace(usual, epsilon=F(1)))
+    assert all(each.standing in (Standing.OUTSIDE, Standing.VARIANT) for each in outside)
+
+
+def test_the_judge_bounds_theorem_4_1_for_both_relations() -> None:
+    for claim in glps_heavy_hitter.claims(glps_heavy_hitter.examples()[0]):
+        enclosure = account(claim.plan, claim.neighbours).epsilon(claim.delta)
+        assert judge(claim, [enclosure], [], []).outcome is Outcome.BOUNDED
+
+
+@pytest.mark.parametrize(("users", "says"), [(10**6, False), (10**8, True)])
+def test_theorem_4_2_says_nothing_among_a_million_users(users: int, says: bool) -> None:
+    setting = Setting(F(9, 10), F(1, 10**6), F(1, 20), 1 << 20, users)
+    _, both, *_ = glps_heavy_hitter.theorem_4_2(setting)
+    assert both.holds is says
+    assert both.standing is Standing.VARIANT
+    sparsity, measurements = map(float, setting.sizes)
+    noise = np.sqrt(sparsity * measurements) * np.log(measurements * 20) * np.sqrt(users * np.log(1e6)) / 0.9
+    assert both.found.high == pytest.approx(2 * users / np.sqrt(sparsity) + noise, rel=1e-12)
+
+
+def test_the_success_that_theorem_4_2_promises_is_read_in_two_ways() -> None:
+    *_, success, failure = glps_heavy_hitter.theorem_4_2(glps_heavy_hitter.examples()[0])
+    assert success.claimed == pytest.approx(0.3)
+    assert failure.claimed == pytest.approx(0.7)
+    assert success.found == failure.found
+    assert not success.attained
+
+
+@pytest.mark.parametrize("s", glps_heavy_hitter.simulated(), ids=str)
+def test_in_a_simulation_s_data_only_the_most_frequent_value_is_no_error(s: Setting) -> None:
+    (claim,) = glps_heavy_hitter.accuracy(s)
+    data = claim.data(np.random.default_rng(3))
+    assert sum(data.values()) == s.users
+    first, *others = sorted(data, key=lambda x: -data[x])
+    assert claim.beta == pytest.approx(0.3)
+    assert claim.error(data, {first: 2.0, others[0]: 1.0}) == 0
+    for wrong in ({others[0]: 1.0, first: 0.5}, {}, {next(x for x in range(s.domain) if x not in data): 1.0}):
+        assert claim.alpha < claim.error(data, wrong) <= data[first]
+    assert claim.alpha < s.users / 4
+
+
+def test_no_simulation_is_held_against_an_error_of_all_users() -> None:
+    assert glps_heavy_hitter.accuracy(glps_heavy_hitter.examples()[0]) == ()
+
+
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
+def test_the_audit_reaches_epsilon_at_a_delta(relation: Neighbours) -> None:
+    m = GlpsHeavyHitter(16, 1, 1, 4, F(4))
+    exact = account(m, relation).epsilon(1e-3)
+    found = audit(m, delta=1e-3, neighbours=relation, seed=1, trials=200_000)
+    assert 0.9 * exact.low <= found.epsilon_lower <= exact.high
+
+
+def test_the_proofs_bound_both_relations_by_all_measurements_that_a_value_touches() -> None:
+    replaced, present, *lemmas = prove()
+    m = GlpsHeavyHitter(64, 2, 3, 4, F(7, 3))
+    assert replaced.at(m) == [(F(42), F(3, 7), True)]
+    assert present.at(m) == [(F(21), F(3, 7), True)]
+    assert (replaced.relation, present.relation) == ("replace-one", "add-remove")
+    assert all(lemma.at(m) is None and lemma.steps for lemma in lemmas)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"domain": 1}, {"domain": 2**62 + 1}, {"sparsity": 0}, {"rows": 0}, {"buckets": 3}, {"buckets": 16}, {"buckets": 0},
+     {"scale": 0}, {"seed": -1}],
+)  # fmt: skip
+def test_parameters_outside_the_domain_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="need"):
+        replace(GlpsHeavyHitter(8, 2, 2, 8, F(1)), **change)
+
+
+@pytest.mark.parametrize(
+    "change", [{"delta": 0}, {"delta": 1}, {"beta": 0}, {"beta": 1}, {"users": 0}, {"domain": 1}, {"epsilon": 0}, {"users": 10**12}]
+)
+def test_the_printed_parameters_need_a_sparsity_below_the_domain(change: dict[str, Any]) -> None:
+    usual: dict[str, Any] = {"epsilon": 1, "delta": F(1, 10), "beta": F(1, 10), "users": 100, "domain": 1024}
+    with pytest.raises(ValueError, match="need"):
+        GlpsHeavyHitter.as_printed(**(usual | change))
