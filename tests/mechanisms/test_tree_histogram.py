@@ -237,6 +237,21 @@ def test_a_term_of_local_hashing_is_no_larger_than_stated() -> None:
     assert (signs.most, signs.held, signs.absent) == (chance.most, chance.held, chance.absent), "a sign supports half of all cells"
 
 
+@pytest.mark.parametrize("held", [0, 300])
+def test_counts_over_local_hashing_vary_as_their_terms_moments_say(held: int) -> None:
+    n, rng = 400, np.random.default_rng(12)
+    m = HashedTreeHistogram.for_epsilon(3, users=1 << 40, domain=16, width=2)
+    data = rng.permutation(np.repeat([9, 2], [held, n - held]))
+    found = [m.answers(m.collect(data, rng))[0].counts_of([2])[0] for _ in range(500)]
+    level = m.chances[0]
+    variance = held * (level.held - 1) + (n - held) * level.absent
+    assert np.var(found, ddof=1) == pytest.approx(float(variance), rel=0.2)
+    with flint.ctx.workprec(100):
+        nats = flint.arb(40).log()
+        t = bernstein(variance + held, level.most + 1, nats)
+        assert largest_deviation(level, n, 1, Fraction(1, 20), held) == pytest.approx(float(t), rel=1e-12)
+
+
 def test_over_local_hashing_rarer_values_are_named_where_epsilon_is_large() -> None:
     n, rng = 100_000, np.random.default_rng(11)
     m = HashedTreeHistogram.for_epsilon(4, users=n, domain=1 << 24)
