@@ -2,67 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import binom
-
 from ldpaudit.attacks.attack import Attack
-from ldpaudit.mechanism import Views
+from ldpaudit.attacks.shared.binomial_counts import score_of
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-
-_LONG = 1 << 20
-"""Coins of a count up to which its losses are tabulated: 8 MB."""
-
-Floats = NDArray[np.float64]
-Column = tuple[int, int]
-"""Coins and messages of a count."""
 
 
 def attack(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Two sets of values whose cells differ most, or one set and an absent user; the losses of the counts add."""
     first, second = m.apart.pair
     pair = (first, None if neighbours == ADD_REMOVE else second)
-    columns = zip(m.columns(pair[0]), m.columns(pair[1]), strict=True)
-    differ = [(i, _loss(there, back, float(m.gamma))) for i, (there, back) in enumerate(columns) if there != back]
-
-    def score(views: Views) -> Floats:
-        counts, found = np.asarray(views), np.zeros(len(views))
-        with np.errstate(invalid="ignore"):
-            for i, loss in differ:
-                found += loss(counts[:, i])
-        # Rounded, so that equal sums in another order stay equal; inf - inf is a view that neither input shows.
-        return np.nan_to_num(np.round(found, 9), nan=0.0, posinf=np.inf, neginf=-np.inf)
-
-    return Attack(pair, score, f"{{the {len(differ)} counts that differ are those of the first}}")
-
-
-def _loss(first: Column, second: Column, gamma: float) -> Callable[[NDArray[Any]], Floats]:
-    """Counts to the log-ratio of Bin(coins, gamma) + messages under the first and under the second."""
-    most = max(coins + own for coins, own in (first, second))
-    if most > _LONG:
-        return lambda y: _long(y.astype(np.float64), first, second, gamma)
-    support = np.arange(most + 1)
-    there, back = (binom.logpmf(support - own, coins, gamma) for coins, own in (first, second))
-    with np.errstate(invalid="ignore"):
-        table = np.append(np.where(there == back, 0.0, there - back), 0.0)  # the last for what neither shows
-    return lambda y: table[np.where((y >= 0) & (y <= most), y, most + 1)]
-
-
-def _long(y: Floats, first: Column, second: Column, gamma: float) -> Floats:
-    (coins, own), (fewer, other) = first, second
-    missing, odds = coins - fewer, gamma / (1 - gamma)
-    found = np.zeros_like(y)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # C(n, y - own) / C(n, y - other), factor by factor
-        for i in range(min(own, other), max(own, other)):
-            factor = np.log((y - i) / (coins - y + 1 + i) / odds)
-            found += factor if own > other else -factor
-        if missing:
-            # (1 - gamma)^r C(n, x) / C(n - r, x): r factors (n - j)/(n - j - x), all about those in the middle
-            middle = coins - (missing - 1) / 2
-            found -= missing * np.log1p(-((y - other) / middle - gamma) / (1 - gamma))
-    return found
+    score, differ = score_of(m.columns(pair[0]), m.columns(pair[1]), float(m.gamma))
+    return Attack(pair, score, f"{{the {differ} counts that differ are those of the first}}")

@@ -223,7 +223,7 @@ def test_the_score_is_the_log_likelihood_ratio(relation: Neighbours) -> None:
 
 
 def test_the_score_of_many_coins_is_that_of_few() -> None:
-    from ldpaudit.attacks.shuffled_count_min import _long, _loss
+    from ldpaudit.attacks.shared.binomial_counts import _long, _loss
 
     y = np.arange(40, 160)
     for first, second in (
