@@ -7,11 +7,12 @@ from fractions import Fraction
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
-from ldpaudit.accountants.shuffling.calibrate import least_noise, likely_hits
+from ldpaudit.accountants.shuffling.calibrate import enough_noise, likely_hits
 from ldpaudit.accountants.shuffling.frequencies import Frequencies
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.plan import Shuffle
 from ldpaudit.profile import Number, PrivacyProfile
 
 
@@ -54,7 +55,7 @@ def shuffled(m: KaryRandomizedResponse, users: int) -> Bound:
 def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> KaryRandomizedResponse:
     """The most accurate one found whose shuffled reports are certified to be (epsilon, delta)-private.
 
-    The least share of uniform draws, to a relative 1e-6 (`shuffling.calibrate.least_noise`); it is about 1/4 of what
+    The least share of uniform draws, to a relative 1e-6 (`shuffling.calibrate.enough_noise`); it is about 1/4 of what
     `KaryRandomizedResponse.shuffled_as_printed` draws.
 
     Raises
@@ -63,10 +64,10 @@ def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> KaryRando
         Where no share below 1 keeps the goal, and where a parameter lies outside its domain.
     """
 
-    def bound(gamma: Fraction) -> Bound:
-        return shuffled(KaryRandomizedResponse.with_uniform_draw(gamma, k), users)
+    def plan(gamma: Fraction) -> Shuffle:
+        return Shuffle(KaryRandomizedResponse.with_uniform_draw(gamma, k), users)
 
-    gamma = least_noise(bound, epsilon, delta, likely_hits(epsilon, delta) * k / users, 1.0)
+    gamma = enough_noise(plan, epsilon, delta, likely_hits(epsilon, delta) * k / users, 1.0)
     return KaryRandomizedResponse.with_uniform_draw(gamma, k)
 
 

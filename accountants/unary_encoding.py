@@ -9,11 +9,12 @@ from ldpaudit.accountants.composition.product import product_profile
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.shuffling.bounds import Bound
-from ldpaudit.accountants.shuffling.calibrate import least_noise, likely_hits
+from ldpaudit.accountants.shuffling.calibrate import enough_noise, likely_hits
 from ldpaudit.accountants.shuffling.frequencies import Frequencies
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, independent
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.plan import Shuffle
 from ldpaudit.profile import Number, PrivacyProfile
 
 
@@ -56,7 +57,7 @@ def shuffled(m: UnaryEncoding, users: int) -> Bound:
 def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> UnaryEncoding:
     """The symmetric one with the fewest flips found whose shuffled reports are certified to be (epsilon, delta)-private.
 
-    To a relative 1e-6 (`shuffling.calibrate.least_noise`); q**2 / (1 - q) is about 1/11 to 1/19 of that of
+    To a relative 1e-6 (`shuffling.calibrate.enough_noise`); q**2 / (1 - q) is about 1/11 to 1/19 of that of
     `UnaryEncoding.shuffled_in_closed_form`.
 
     Raises
@@ -65,10 +66,10 @@ def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> UnaryEnco
         Where no q below 1/2 keeps the goal, and where a parameter lies outside its domain.
     """
 
-    def bound(q: Fraction) -> Bound:
-        return shuffled(UnaryEncoding.flips(q, k), users)
+    def plan(q: Fraction) -> Shuffle:
+        return Shuffle(UnaryEncoding.flips(q, k), users)
 
-    q = least_noise(bound, epsilon, delta, math.sqrt(likely_hits(epsilon, delta) / users), 0.5)
+    q = enough_noise(plan, epsilon, delta, math.sqrt(likely_hits(epsilon, delta) / users), 0.5)
     return UnaryEncoding.flips(q, k)
 
 

@@ -7,12 +7,12 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import close_in, depth
 from ldpaudit.accountants.numerics.search import crossing, first
-from ldpaudit.accountants.shuffling.bounds import Bound
-from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
-from ldpaudit.enclosure import round_down, round_up
+from ldpaudit.accountants.shuffling.clones import Clones
+from ldpaudit.enclosure import Enclosure, Rigour, round_down
 from ldpaudit.errors import Unsupported
 from ldpaudit.plan import Guarantee, Shuffle
 from ldpaudit.profile import Number, require_delta, require_epsilon
@@ -111,15 +111,15 @@ def users_needed(local_epsilon: Number, epsilon: Number, delta: Number) -> int:
     return first(lambda users: look(users)[0], good, bad + 1, good)
 
 
-def least_noise(
-    bound: Callable[[Fraction], Bound], epsilon: Number, delta: Number, guess: float, most: float
+def enough_noise(
+    plan: Callable[[Fraction], Shuffle], epsilon: Number, delta: Number, guess: float, most: float
 ) -> Fraction:
-    """About the least noise at which the upper bound of a shuffled randomizer keeps (epsilon, delta).
+    """About the least noise at which a shuffled plan is certified to be (epsilon, delta)-private.
 
     Parameters
     ----------
-    bound : callable
-        The noise, a number between 0 and `most`, to what bounds the shuffled plan.
+    plan : callable
+        The noise, a number between 0 and `most`, to what is deployed.
     epsilon, delta : number
         The goal, at least 0, in nats; and in (0, 1).
     guess, most : float
@@ -136,17 +136,38 @@ def least_noise(
     ValueError
         Where a parameter lies outside its domain, or no noise below `most` keeps the goal.
     """
-    goal, target = _goal(epsilon, delta)
-    if target == 0:
+    return Fraction(_crossed(plan, lambda delta_of: delta_of.high, (epsilon, delta), guess, most)[1])
+
+
+def needed_noise(
+    plan: Callable[[Fraction], Shuffle], epsilon: Number, delta: Number, guess: float, most: float
+) -> Enclosure:
+    """From a noise that is certified to be too little, for some data, to one that is certified to be enough.
+
+    Parameters and errors as for `enough_noise`; INTERVAL.
+    """
+    goal = (epsilon, delta)
+    enough = _crossed(plan, lambda delta_of: delta_of.high, goal, guess, most)[1]
+    needed = _crossed(plan, lambda delta_of: delta_of.low, goal, enough, most)[0]
+    return Enclosure(min(needed, enough), enough, Rigour.INTERVAL, "bisection of the shuffled plan's profile")
+
+
+def _crossed(
+    plan: Callable[[Fraction], Shuffle], end: Callable[[Enclosure], float], goal: tuple[Number, Number], guess: float, most: float
+) -> tuple[float, float]:
+    """Two neighbouring noises; this end of the enclosure of delta exceeds the goal's at the first, and not at the second."""
+    epsilon, delta = _goal(*goal)
+    if delta == 0:
         raise ValueError("a least noise needs delta > 0: at delta = 0 no number of users is more private than one")
 
     def cost(noise: float) -> float:
-        return 0.0 if noise >= most else round_up(bound(Fraction(noise)).high(goal, TOLERANCE))
+        return 0.0 if noise >= most else end(account(plan(Fraction(noise))).delta(epsilon))
 
-    found = crossing(cost, target, min(guess, most / 2), 1.1, _CLOSE)[1]
-    if found >= most:
-        raise ValueError(f"({float(goal):g}, {float(target):g}) is out of reach: no noise below {most:g} was found that keeps it")
-    return Fraction(found)
+    low, high = crossing(cost, delta, min(guess, most / 2), 1.1, _CLOSE)
+    if high >= most:
+        found = f"({float(epsilon):g}, {float(delta):g})"
+        raise ValueError(f"{found} is out of reach: no noise below {most:g} was found that keeps it")
+    return low, high
 
 
 def likely_hits(epsilon: Number, delta: Number) -> float:

@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.enclosure import round_up
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Views, counted
 from ldpaudit.mechanisms._parameters import ball, exact, integer, odds, promise
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, bernoulli, held
 from ldpaudit.number import brief
@@ -128,6 +128,10 @@ class KaryRandomizedResponse(Mechanism):
         drawn = rng.binomial(told, min(draws, 1.0))
         uniform = rng.multinomial(int(drawn.sum()), np.full(self.k, 1 / self.k))
         return self._estimate((told - drawn + uniform).astype(np.float64), sum(counts.values()))
+
+    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """As `run`, and of the same law, at the cost of `run_on_counts`."""
+        return self.run_on_counts(counted(data), rng)
 
     def _estimate(self, counts: NDArray[np.float64], users: int) -> NDArray[np.float64]:
         return (counts - users * float(self.lie)) / float(self.p - self.lie)

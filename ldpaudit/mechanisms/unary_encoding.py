@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.enclosure import round_up
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Views, counted
 from ldpaudit.mechanisms._bits import product_law
 from ldpaudit.mechanisms._parameters import ball, exact, integer, odds, probability, promise
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, bernoulli, held
@@ -135,6 +135,10 @@ class UnaryEncoding(Mechanism):
         present, users = held(self, counts, self.k), sum(counts.values())
         ones = rng.binomial(present, float(self.p)) + rng.binomial(users - present, float(self.q))
         return self._estimate(ones.astype(np.float64), users)
+
+    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """As `run`, and of the same law, at the cost of `run_on_counts`."""
+        return self.run_on_counts(counted(data), rng)
 
     def _estimate(self, ones: NDArray[np.float64], users: int) -> NDArray[np.float64]:
         return (ones - users * float(self.q)) / float(self.p - self.q)
