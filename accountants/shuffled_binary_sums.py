@@ -81,13 +81,13 @@ def for_privacy(epsilon: Number, delta: Number, users: int, values: int) -> Shuf
     def cost(gamma: float) -> float:
         return profile(ShuffledBinarySums(users, values, Fraction(min(gamma, 0.5)))).delta(epsilon).high
 
-    guess = _likely_gamma(epsilon, target, users)
+    guess = likely_gamma(epsilon, target, users)
     if guess > _THICK and cost(0.5) > target:
         raise ValueError(f"({float(epsilon):g}, {float(target):g}) is out of reach: gamma = 1/2 does not keep it")
     return ShuffledBinarySums(users, values, Fraction(crossing(cost, target, guess, 1.001, _CLOSE)[1]))
 
 
-def _likely_gamma(epsilon: Number, delta: Number, users: int) -> float:
+def likely_gamma(epsilon: Number, delta: Number, users: int) -> float:
     """About the gamma that is needed: where messages are rare, a label's are like a codeword's (`shuffling.hidden_message`)."""
 
     def cost(gamma: float) -> float:
