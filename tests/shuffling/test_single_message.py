@@ -42,6 +42,7 @@ EXACT = [
     (draws(HALF, 2), 3, F(2), F(9, 64)),
     (draws(HALF, 3), 3, F(2), F(41, 216)),
     (draws(HALF, 3), 4, F(2), F(7, 48)),
+    (flips(QUARTER, 3), 2, F(2), worst(laws(flips(QUARTER, 3)), 2, F(2))[0]),
     (draws(HALF, 3), 3, F(3, 2), F(29, 108)),
     (flips(QUARTER, 2), 2, F(2), F(89, 256)),
     (flips(QUARTER, 2), 3, F(2), F(1079, 4096)),
@@ -54,7 +55,17 @@ def test_the_exact_delta_of_few_users_over_all_data_is_in_the_enclosure(
 ) -> None:
     assert worst(laws(m), users, ratio) == [delta]
     found = account(Shuffle(m, users)).delta(math.log(ratio))
-    assert found.low * (1 - 1e-12) <= delta <= found.high * (1 + 1e-12)
+    for end in (found.low, found.high):
+        assert end == pytest.approx(float(delta), rel=1e-12), "every data set is listed"
+    assert "above: every" in found.source
+
+
+def test_with_more_than_three_values_not_every_data_set_is_listed() -> None:
+    m = draws(HALF, 4)
+    (truth,) = worst(laws(m), 3, F(2))
+    found = account(Shuffle(m, 3)).delta(math.log(2))
+    assert found.low * (1 - 1e-12) <= truth <= found.high * (1 + 1e-12)
+    assert "the blanket" in found.source
 
 
 def of_blanket(m: Mechanism, users: int) -> Fraction:
@@ -80,6 +91,7 @@ def of_blanket(m: Mechanism, users: int) -> Fraction:
 )
 def test_the_blanket_of_both_is_what_its_formula_says(m: Mechanism, users: int, delta: Fraction) -> None:
     assert of_blanket(m, users) == delta
+    assert worst(laws(m), users, F(2))[0] <= delta
     assert account(Shuffle(m, users)).delta(math.log(2)).high <= delta * (1 + 1e-12)
 
 
@@ -151,6 +163,15 @@ def test_rappor_s_error_is_no_more_than_with_the_coin_told_and_half_of_that_in_c
     share = paper.q**2 / (1 - paper.q) / (ours.q**2 / (1 - ours.q))
     assert 10 < share < 20
     assert account(Shuffle(paper, users)).delta(epsilon).high < delta
+
+
+def test_telling_the_coin_costs_randomized_response_twice_its_draws_where_values_are_many() -> None:
+    gamma, k, users = F("0.672"), 10**4, 10**6
+    cells = [(F(1), F(0), gamma / k), (F(0), F(1), gamma / k)]
+    with working_precision(precision(users)):
+        told = float((1 - ball(gamma)) * Blanket.of(cells).delta(ball(F(1)).exp(), users, 1e-9))
+    assert told == pytest.approx(1e-9, rel=0.02)
+    assert randomized_response.for_privacy(1, F(1, 10**9), users, k).lie * k == pytest.approx(0.31087, rel=1e-3)
 
 
 def test_randomized_response_needs_fewer_draws_than_where_the_coin_is_told_and_reaches_what_seemed_out_of_reach() -> None:
