@@ -7,10 +7,13 @@ from fractions import Fraction
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
+from ldpaudit.accountants.shuffling.calibrate import enough_noise, likely_hits
+from ldpaudit.accountants.shuffling.frequencies import Frequencies
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.profile import PrivacyProfile
+from ldpaudit.plan import Shuffle
+from ldpaudit.profile import Number, PrivacyProfile
 
 
 def profile(m: KaryRandomizedResponse, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -47,3 +50,27 @@ def shuffled(m: KaryRandomizedResponse, users: int) -> Bound:
     patterns = {tuple(int(i == j) for j in range(size)): Fraction(1, m.k) for i in range(size)}
     patterns[(0,) * size] = Fraction(m.k - size, m.k)
     return MatchedLaws.of(m.inputs, patterns, {1: m.k * m.p, 0: m.k * m.lie}).bound(users)
+
+
+def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> KaryRandomizedResponse:
+    """The most accurate one found whose shuffled reports are certified to be (epsilon, delta)-private.
+
+    The least share of uniform draws, to a relative 1e-6 (`shuffling.calibrate.enough_noise`); it is about 1/4 of what
+    `KaryRandomizedResponse.shuffled_as_printed` draws.
+
+    Raises
+    ------
+    ValueError
+        Where no share below 1 keeps the goal, and where a parameter lies outside its domain.
+    """
+
+    def plan(gamma: Fraction) -> Shuffle:
+        return Shuffle(KaryRandomizedResponse.with_uniform_draw(gamma, k), users)
+
+    gamma = enough_noise(plan, epsilon, delta, likely_hits(epsilon, delta) * k / users, 1.0)
+    return KaryRandomizedResponse.with_uniform_draw(gamma, k)
+
+
+def errors(m: KaryRandomizedResponse, users: int) -> Frequencies:
+    """Errors of the estimates from the reports of so many users."""
+    return Frequencies(users, m.k, m.p, m.lie)

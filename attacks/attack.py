@@ -5,14 +5,14 @@ Each stem makes one of these; the games play it. Nothing here samples, counts or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Views
+from ldpaudit.mechanism import Mechanism, Views
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +62,27 @@ class Attack:
     event: str
     many: Many | None = None
     baits: tuple[Attack, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """All that a report tells of a few values, as the report of a mechanism with a smaller law.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Which makes such reports.
+    inputs : mapping
+        Each of the values to the mechanism's input in its place.
+    of : callable
+        Whole reports, one after the other, to this part of them.
+    """
+
+    mechanism: Mechanism
+    inputs: Mapping[Any, Any]
+    of: Callable[[Views], Views]
+
+    @classmethod
+    def whole(cls, m: Mechanism, values: Sequence[Any]) -> Part:
+        """The report itself."""
+        return cls(m, {x: x for x in values}, lambda views: views)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.attack import Attack, Part
 from ldpaudit.attacks.shared.memoized_bits import log_ratio
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
@@ -28,3 +30,12 @@ def attack(m: UnaryEncoding, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     if neighbours == ADD_REMOVE:
         return Attack((first, None), from_nobody, "{bit x}")
     return Attack((first, second), from_another, "{bit x = 1, bit x' = 0}")
+
+
+def part(m: UnaryEncoding, values: Sequence[int]) -> Part:
+    """The bits of a few values: all other bits have one law, whichever of these values a user holds."""
+    kept = list(values)
+    if len(kept) < 2:
+        return Part.whole(m, values)
+    place = {x: i for i, x in enumerate(kept)}
+    return Part(UnaryEncoding(len(kept), m.p, m.q), place, lambda views: np.asarray(views)[:, kept])

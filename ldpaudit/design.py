@@ -20,16 +20,18 @@ from ldpaudit.accountants.counting.count_min import worst_replaced
 from ldpaudit.accountants.counting.smoothness import smallest_gamma
 from ldpaudit.accountants.numerics.search import crossing, first
 from ldpaudit.accountants.sampling.trie import largest_batch
+from ldpaudit.accountants.shuffled_binary_sums import likely_gamma
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle, as_plan
 from ldpaudit.profile import PrivacyProfile
-from ldpaudit.registry import ParameterError, build, constructors, find, parameters_of
+from ldpaudit.registry import CONSTRUCTOR, ParameterError, build, constructors, find, parameters_of
 
 GUARANTEE, NOISE = "guarantee", "binomial_noise"
 """What may be designed besides mechanisms: any randomizer of which the epsilon is known; binomial noise on a count."""
@@ -276,7 +278,7 @@ def _left_out(owner: type[Mechanism], parameters: Mapping[str, Any]) -> str | No
     ParameterError
         Where no constructor lacks just one of those that can be searched for.
     """
-    given, asked = set(parameters) - {"constructor"}, []
+    given, asked = set(parameters) - {CONSTRUCTOR}, []
     for name, make in constructors(owner).items():
         every = parameters_of(make)
         if "delta" in every and name != owner.__name__:
@@ -288,9 +290,12 @@ def _left_out(owner: type[Mechanism], parameters: Mapping[str, Any]) -> str | No
             return None
         missing = needed - given
         if len(missing) == 1 and (found := missing.pop()) in SEARCHED and (found == "epsilon") == (name != owner.__name__):
-            asked.append(found)
+            asked.append((found, name))
     if asked:
-        return asked[0]
+        makers = [name for found, name in asked if found == asked[0][0]]
+        if len(makers) > 1 and CONSTRUCTOR not in parameters:
+            raise ParameterError(f"needs {CONSTRUCTOR} = one of {', '.join(makers)}: ({', '.join(parameters)}) fit them all")
+        return asked[0][0]
     wanted = " or ".join(f"({', '.join(parameters_of(make))})" for make in constructors(owner).values())
     raise ParameterError(
         f"needs {wanted} without one of {', '.join(SEARCHED)}, or all of them, got ({', '.join(parameters)})"
@@ -344,12 +349,16 @@ def _scale(made: Callable[[Any], Mechanism], goal: Goal) -> Answer:
 
 
 def _gamma(made: Callable[[Any], Mechanism], goal: Goal) -> Answer:
-    """The smallest share of noise of the shuffled count-min sketch, whatever the hash functions."""
-    half = made(Fraction(1, 2))
-    if not isinstance(half, ShuffledCountMin):
-        raise Unsupported(half, "its gamma is no noise that a goal could ask for")
-    guess = float(sufficient_gamma(half, goal.epsilon, goal.delta))
-    return _Question(goal, "gamma", "smallest", made, guess, most=0.5, profile=_of_any_hashes).real()
+    """The smallest share of noise: of the shuffled count-min sketch, whatever the hash functions; of labelled binary sums."""
+    profile: Callable[[Any], PrivacyProfile]
+    match half := made(Fraction(1, 2)):
+        case ShuffledCountMin():
+            guess, profile = float(sufficient_gamma(half, goal.epsilon, goal.delta)), _of_any_hashes
+        case ShuffledBinarySums():
+            guess, profile = likely_gamma(goal.epsilon, goal.delta, half.users), account
+        case _:
+            raise Unsupported(half, "its gamma is no noise that a goal could ask for")
+    return _Question(goal, "gamma", "smallest", made, guess, most=0.5, profile=profile).real()
 
 
 def _of_any_hashes(m: Mechanism) -> PrivacyProfile:

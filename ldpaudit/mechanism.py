@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
@@ -106,11 +106,25 @@ class Mechanism(ABC):
         ndarray
             What `estimate` returns. Its order does not depend on the users' order.
         """
-        values, counts = np.unique(np.asarray(data), return_counts=True)
-        if not len(values):
+        return self.estimate(self._views_of(counted(data), rng))
+
+    def run_on_counts(self, counts: Mapping[Any, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        """As `run`, and of the same law, from how many users hold each input; where only sums of views matter, these are drawn.
+
+        Parameters
+        ----------
+        counts : mapping of input to int
+            At least one user in all.
+        rng : numpy.random.Generator
+            Source of all randomness.
+        """
+        return self.estimate(self._views_of(counts, rng))
+
+    def _views_of(self, counts: Mapping[Any, int], rng: np.random.Generator) -> Views:
+        parts = [self.sample(x, count, rng) for x, count in counts.items() if count]
+        if not parts:
             raise ValueError(f"{type(self).__name__}.run needs at least one user, got none")
-        parts = [self.sample(x, int(c), rng) for x, c in zip(values.tolist(), counts, strict=True)]
-        return self.estimate(np.concatenate(parts))
+        return np.concatenate(parts)
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """What `run` estimates: by default each input's count, in the order of `inputs`."""
@@ -132,6 +146,12 @@ class Mechanism(ABC):
     def __str__(self) -> str:
         fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(f'{name}={show(value)}' for name, value in fields)})"
+
+
+def counted(data: ArrayLike) -> dict[Any, int]:
+    """How many users hold each input, in the inputs' order."""
+    values, counts = np.unique(np.asarray(data), return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 def describe(inputs: Sequence[Any]) -> str:

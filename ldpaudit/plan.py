@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanism import Mechanism, counted
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.number import brief, exact, show, whole
 
 MOST = 1 << 128
 """Most runs, and most users: no larger number is counted anywhere, and none slips in by a typing error in an exponent."""
+
+_DRAWN = 1 << 63
+"""Users from which on their number is no machine integer."""
 
 
 class Plan:
@@ -151,6 +158,55 @@ class Shuffle(Plan):
 
     def __str__(self) -> str:
         return f"Shuffle({self.plan}, users={self.users})"
+
+    def run(self, data: ArrayLike | Mapping[Any, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        """The whole shuffled system: what all users hold to the estimates that are made of the multiset of their views.
+
+        Parameters
+        ----------
+        data : array_like, shape (users,), or mapping of input to int
+            One input per user; or how many users hold each, so that millions of users cost what their counts cost.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        ndarray
+            What the mechanism's `estimate` returns.
+
+        Raises
+        ------
+        ValueError
+            For another number of users, and for what is no input.
+        Unsupported
+            Where the plan is not a single mechanism's.
+
+        Examples
+        --------
+        >>> from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+        >>> plan = Shuffle(KaryRandomizedResponse.with_uniform_draw(Fraction(1, 100), k=4), users=10**6)
+        >>> found = plan.run({0: 900_000, 3: 100_000}, np.random.default_rng(0))
+        >>> bool(np.abs(found - [900_000, 0, 0, 100_000]).max() < 500)
+        True
+        """
+        if not isinstance(self.plan, Run):
+            raise Unsupported(self, "estimates are made of one mechanism's views, not of a composition's")
+        m = self.plan.mechanism
+        counts = {x: _users(x, count) for x, count in data.items()} if isinstance(data, Mapping) else counted(data)
+        if (found := sum(counts.values())) != self.users:
+            raise ValueError(f"Shuffle.run needs {self.users} users, got {found}")
+        if found >= _DRAWN:
+            raise Unsupported(self, "the views of 2**63 users or more cannot be drawn")
+        for x in counts:
+            m.require_input(x)
+        return m.run_on_counts(counts, rng)
+
+
+def _users(x: object, given: object) -> int:
+    """How many users hold an input."""
+    if (count := whole(given)) is None or count < 0:
+        raise ValueError(f"Shuffle.run needs a number of users >= 0 for each input, got {brief(given)} for {brief(x)}")
+    return count
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,8 @@ class BlanketBound:
     @property
     def sources(self) -> tuple[str, str]:
         """See `Bound`."""
+        if self.few is not None and self.few.complete:
+            return "every data set", "the worst data set"
         sets = "every data set on three values" if self.few else "the best data set on which all others hold one value"
         return "the blanket (Balle, Bell, Gascon, Nissim 2019), computed", sets
 
@@ -177,6 +179,8 @@ class BlanketBound:
         """See `Bound`."""
         with working_precision(precision(self.users)):
             e = ball(epsilon).exp()
+            if self.few is not None and self.few.complete:
+                return self.few.largest(e)
             rough = [blanket.delta(e, self.users, ROUGH) for blanket in self.blankets]
             least = max(round_down(value) for value in rough)
             found, fine = flint.arb(0), max(tolerance, self.finest)

@@ -1,14 +1,18 @@
-"""Inverse problems: the number of users, or the local epsilon, that reaches a goal, for any local randomizer."""
+"""Inverse problems: the number of users, or the local epsilon, that reaches a goal, for any local randomizer; and the least
+noise of one whose shuffled bound is known."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
 
+from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import close_in, depth
-from ldpaudit.accountants.numerics.search import first
+from ldpaudit.accountants.numerics.search import crossing, first
 from ldpaudit.accountants.shuffling.clones import Clones
-from ldpaudit.enclosure import round_down
+from ldpaudit.enclosure import Enclosure, Rigour, round_down
 from ldpaudit.errors import Unsupported
 from ldpaudit.plan import Guarantee, Shuffle
 from ldpaudit.profile import Number, require_delta, require_epsilon
@@ -16,6 +20,10 @@ from ldpaudit.profile import Number, require_delta, require_epsilon
 _LARGEST = 1024.0
 """Nats. Larger local epsilons are not considered: a clone of probability e**-1024 is none."""
 _MOST_USERS = 1 << 50
+_CLOSE = 1e-6
+"""Relative width of the search for a least noise."""
+_LEAST_EPSILON = 1e-6
+"""Where a search starts for a goal whose epsilon is smaller."""
 
 
 def largest_local_epsilon(users: int, epsilon: Number, delta: Number) -> float:
@@ -101,6 +109,71 @@ def users_needed(local_epsilon: Number, epsilon: Number, delta: Number) -> int:
             )
     good, bad = (int(x) for x in close_in(look, good, bad))
     return first(lambda users: look(users)[0], good, bad + 1, good)
+
+
+def enough_noise(
+    plan: Callable[[Fraction], Shuffle], epsilon: Number, delta: Number, guess: float, most: float
+) -> Fraction:
+    """About the least noise at which a shuffled plan is certified to be (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    plan : callable
+        The noise, a number between 0 and `most`, to what is deployed.
+    epsilon, delta : number
+        The goal, at least 0, in nats; and in (0, 1).
+    guess, most : float
+        Where to look first, and where the noise hides everything.
+
+    Returns
+    -------
+    Fraction
+        A float. Certified: the upper bound at it is at most delta. One smaller by a relative 1e-6 was not shown to do; that no
+        smaller one does is not claimed where privacy is not monotone in the noise.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain, or no noise below `most` keeps the goal.
+    """
+    return Fraction(_crossed(plan, lambda delta_of: delta_of.high, (epsilon, delta), guess, most)[1])
+
+
+def needed_noise(
+    plan: Callable[[Fraction], Shuffle], epsilon: Number, delta: Number, guess: float, most: float
+) -> Enclosure:
+    """From a noise that is certified to be too little, for some data, to one that is certified to be enough.
+
+    Parameters and errors as for `enough_noise`; INTERVAL.
+    """
+    goal = (epsilon, delta)
+    enough = _crossed(plan, lambda delta_of: delta_of.high, goal, guess, most)[1]
+    needed = _crossed(plan, lambda delta_of: delta_of.low, goal, enough, most)[0]
+    return Enclosure(min(needed, enough), enough, Rigour.INTERVAL, "bisection of the shuffled plan's profile")
+
+
+def _crossed(
+    plan: Callable[[Fraction], Shuffle], end: Callable[[Enclosure], float], goal: tuple[Number, Number], guess: float, most: float
+) -> tuple[float, float]:
+    """Two neighbouring noises; this end of the enclosure of delta exceeds the goal's at the first, and not at the second."""
+    epsilon, delta = _goal(*goal)
+    if delta == 0:
+        raise ValueError("a least noise needs delta > 0: at delta = 0 no number of users is more private than one")
+
+    def cost(noise: float) -> float:
+        return 0.0 if noise >= most else end(account(plan(Fraction(noise))).delta(epsilon))
+
+    low, high = crossing(cost, delta, min(guess, most / 2), 1.1, _CLOSE)
+    if high >= most:
+        found = f"({float(epsilon):g}, {float(delta):g})"
+        raise ValueError(f"{found} is out of reach: no noise below {most:g} was found that keeps it")
+    return low, high
+
+
+def likely_hits(epsilon: Number, delta: Number) -> float:
+    """About how many reports of other users have to look like user 1's: a float estimate, where to look first."""
+    goal, target = _goal(epsilon, delta)
+    return 4 * (1 - math.log(target)) / max(float(goal), _LEAST_EPSILON) ** 2 if target else math.inf
 
 
 def _goal(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:

@@ -9,7 +9,7 @@ likelihoods under these values are proportional are one view: which of them it w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -72,13 +72,16 @@ class FewUsers:
         One for every choice of user 1's two values and the others', up to symmetry.
     users : int
         n, at least 2.
+    complete : bool
+        Whether these are all data sets that there are, up to symmetry: then the largest divergence is delta itself.
     """
 
     reports: tuple[Reports, ...]
     users: int
+    complete: bool = False
 
     @classmethod
-    def of(cls, reports: Iterable[Reports], users: int) -> Self | None:
+    def of(cls, reports: Iterable[Reports], users: int, complete: bool = False) -> Self | None:
         """None where the tables would be too large."""
         found, entries = {}, 0
         for each in reports:
@@ -87,20 +90,31 @@ class FewUsers:
                 entries += each.entries(users)
                 if entries > _MOST_ENTRIES:
                     return None
-        return cls(tuple(found.values()), users)
+        return cls(tuple(found.values()), users, complete)
 
     def worst(self, exp_epsilon: flint.arb) -> tuple[flint.arb, tuple[Any, Any], dict[Any, int]]:
         """The largest divergence, user 1's two values, and how many of the others then hold each value."""
         best, pair, others = flint.arb(-1), (None, None), {}
         with working_precision(_PRECISION):
-            for each, tables in zip(self.reports, self._tables, strict=True):
-                for held, views in tables.items():
-                    gains = (p - exp_epsilon * q for p, q in views)
-                    found = sum((gain.max(flint.arb(0)) for gain in gains), flint.arb(0))
-                    if float(found) > float(best):
-                        best, pair = found, (each.values[0], each.values[1])
-                        others = dict(zip(each.values, held, strict=True))
+            for each, held, found in self._divergences(exp_epsilon):
+                if float(found) > float(best):
+                    best, pair = found, (each.values[0], each.values[1])
+                    others = dict(zip(each.values, held, strict=True))
         return best, pair, others
+
+    def largest(self, exp_epsilon: flint.arb) -> flint.arb:
+        """The largest divergence alone, as a ball that no divergence exceeds."""
+        with working_precision(_PRECISION):
+            best = flint.arb(0)
+            for _, _, found in self._divergences(exp_epsilon):
+                best = best.max(found)
+            return best
+
+    def _divergences(self, exp_epsilon: flint.arb) -> Iterator[tuple[Reports, Counts, flint.arb]]:
+        for each, tables in zip(self.reports, self._tables, strict=True):
+            for held, views in tables.items():
+                gains = (p - exp_epsilon * q for p, q in views)
+                yield each, held, sum((gain.max(flint.arb(0)) for gain in gains), flint.arb(0))
 
     @cached
     def _tables(self) -> list[dict[Counts, list[tuple[flint.arb, flint.arb]]]]:

@@ -37,6 +37,8 @@ _MOST_CELLS = 1 << 16
 """Views times inputs up to which a law is tabulated; some seconds."""
 _MOST_PAIRS = 12
 """Pairs of inputs, up to symmetry, up to which all of them are evaluated: 4 ms each at four kinds of views, 0.1 s at thirty."""
+_ALL = 3
+"""Inputs up to which `_choices` leaves out no data set."""
 _MOST_LISTED = 8
 """Inputs up to which all choices of three are considered for few users: 336 choices, listed in less than a second."""
 
@@ -78,8 +80,14 @@ class MatchedLaws:
             for i, other in enumerate(self.inputs)
         )
         columns = [[w * self.ratio[match] for match in y] for y, w in self.patterns.items()]
-        few = FewUsers.of([Reports.of(self.inputs, columns)], users)
+        few = FewUsers.of([Reports.of(self.inputs, columns)], users, self.complete and self._exchangeable)
         return BlanketBound((self._blanket(below),), alike, users, few)
+
+    @property
+    def _exchangeable(self) -> bool:
+        """Whether the inputs may be exchanged, so that one choice of user 1's two values stands for all."""
+        orders = list(permutations(range(len(self.inputs))))
+        return all(self.patterns.get(tuple(y[i] for i in order), 0) == w for y, w in self.patterns.items() for order in orders)
 
     @property
     def _pair(self) -> tuple[Any, Any]:
@@ -153,7 +161,7 @@ def of_law(laws: Laws, users: int) -> Bound | None:
         for other, law in laws.items():
             found = blanket(pair, law.values())
             alike.setdefault(found, OthersAlike(found, pair, other))
-    few = FewUsers.of(_choices(laws), users) if len(laws) <= _MOST_LISTED else None
+    few = FewUsers.of(_choices(laws), users, len(laws) <= _ALL) if len(laws) <= _MOST_LISTED else None
     return BlanketBound(tuple(pairs), tuple(alike.values()), users, few)
 
 

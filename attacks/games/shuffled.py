@@ -27,7 +27,7 @@ from ldpaudit.adapters.callables import as_sampler, in_order, one_by_one, stack
 from ldpaudit.attacks.games import plans, two_inputs
 from ldpaudit.attacks.games.game import CHUNK_BYTES, Target, TwoInputs
 from ldpaudit.attacks.games.plans import Implementation
-from ldpaudit.attacks.games.stems import attack_on
+from ldpaudit.attacks.games.stems import attack_on, part_on
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.mechanism import ENUMERABLE, Mechanism
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -85,12 +85,13 @@ def games(
 
 
 def _tabulated(plan: Shuffle) -> Mechanism | None:
-    """The mechanism, where its law can be tabulated."""
+    """The mechanism, where the law of what its reports tell of three values can be tabulated."""
     if not isinstance(plan.plan, Run):
         return None
     m = plan.plan.mechanism
     try:
-        return m if m.law(m.inputs[0]).size <= ENUMERABLE else None
+        seen = part_on(m, m.inputs[:3])
+        return m if seen.mechanism.law(seen.inputs[m.inputs[0]]).size <= ENUMERABLE else None
     except Unsupported:
         return None
 
@@ -154,16 +155,21 @@ class Kinds:
     laws : mapping
         For each value, the probability of each kind.
     kind_of : mapping
-        Report to kind; reports that the declared mechanism never makes are of a further kind, which tells nothing.
+        Report, or the part of it that tells the values apart, to kind; reports that the declared mechanism never makes are of
+        a further kind, which tells nothing.
+    part_of : callable
+        Reports to those parts.
     """
 
     laws: Mapping[Any, Floats]
     kind_of: Mapping[Any, int]
+    part_of: Callable[[Any], Any]
 
     @classmethod
     def of(cls, m: Mechanism, values: list[Any]) -> Kinds:
         """Of a mechanism's law; exact until probabilities become floats."""
-        tables = [dict(m.law(x).items()) for x in values]
+        seen = part_on(m, values)
+        tables = [dict(seen.mechanism.law(seen.inputs[x]).items()) for x in values]
         merged: dict[tuple[Fraction, ...], list[Fraction]] = defaultdict(lambda: [Fraction(0)] * len(values))
         keys = {}
         for y in tables[0]:
@@ -173,7 +179,7 @@ class Kinds:
                 merged[key] = [a + b for a, b in zip(merged[key], column, strict=True)]
         places = {key: place for place, key in enumerate(merged)}
         laws = {x: np.array([float(p[i]) for p in merged.values()]) for i, x in enumerate(values)}
-        return cls(laws, {y: places[key] for y, key in keys.items()})
+        return cls(laws, {y: places[key] for y, key in keys.items()}, seen.of)
 
     @property
     def number(self) -> int:
@@ -189,9 +195,9 @@ class Kinds:
             Where these are no reports of the declared mechanism's shape.
         """
         try:
-            distinct, places = np.unique(np.asarray(reports), axis=0, return_inverse=True)
+            distinct, places = np.unique(np.asarray(self.part_of(reports)), axis=0, return_inverse=True)
             kinds = [self.kind_of.get(tuple(y) if isinstance(y, list) else y, self.number) for y in distinct.tolist()]
-        except TypeError as error:
+        except (TypeError, IndexError) as error:
             wanted = "needs views of the declared mechanism"
             raise ImplementationError(f"{wanted}, got {reports!r:.80}: {error}", x) from error
         return np.array(kinds, dtype=np.int64)[places.ravel()]

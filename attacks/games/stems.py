@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import signature
+from types import ModuleType
+from typing import Any
 
-from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.attack import Attack, Part
 from ldpaudit.attacks.games import own_law
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -31,8 +33,19 @@ def attack_on(m: Mechanism, neighbours: Neighbours | None = None, delta: float =
     return found
 
 
+def part_on(m: Mechanism, values: Sequence[Any]) -> Part:
+    """What a report tells of a few values: the mechanism's stem says it in ``part(m, values)``, or it is the whole report."""
+    found: Part = getattr(_module(m), "part", Part.whole)(m, values)
+    return found
+
+
 def _attacker(m: Mechanism) -> Callable[..., Attack]:
-    if has_own_law(m) or find_spec(f"ldpaudit.attacks.{stem(m)}") is None:
-        return own_law.attack
-    made: Callable[..., Attack] = import_module(f"ldpaudit.attacks.{stem(m)}").attack
+    made: Callable[..., Attack] = _module(m).attack
     return made
+
+
+def _module(m: Mechanism) -> ModuleType:
+    """The attack of the mechanism's stem; of one that states its own law, or has no attack, that of laws."""
+    if has_own_law(m) or find_spec(f"ldpaudit.attacks.{stem(m)}") is None:
+        return own_law
+    return import_module(f"ldpaudit.attacks.{stem(m)}")

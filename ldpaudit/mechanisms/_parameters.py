@@ -11,7 +11,7 @@ from ldpaudit.number import brief, exact, whole
 from ldpaudit.profile import Number
 from ldpaudit.working_precision import working_precision
 
-__all__ = ["LARGEST_EPSILON", "ball", "exact", "integer", "odds", "positive", "probability", "spendable"]
+__all__ = ["LARGEST_EPSILON", "ball", "exact", "integer", "odds", "positive", "probability", "promise", "spendable"]
 
 _GUARD_BITS = 64
 LARGEST_INTEGER = 1 << 128
@@ -55,6 +55,14 @@ def spendable(epsilon: Number) -> Fraction:
     if (number := positive("epsilon", epsilon)) > LARGEST_EPSILON:
         raise ValueError(f"epsilon <= {LARGEST_EPSILON} is needed, got epsilon={brief(epsilon)}")
     return number
+
+
+def promise(owner: str, epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
+    """A promise for which a closed form holds, as exact numbers: ``0 < epsilon <= 1`` and ``0 < delta < 1``."""
+    nats, small = exact(epsilon, "epsilon"), exact(delta, "delta")
+    if not (0 < nats <= 1 and 0 < small < 1):
+        raise ValueError(f"{owner} needs 0 < epsilon <= 1 and 0 < delta < 1, got {brief(epsilon)} and {brief(delta)}")
+    return nats, small
 
 
 def odds(epsilon: Number, weight: Fraction | int = 1, scale: Fraction = Fraction(1)) -> Fraction:

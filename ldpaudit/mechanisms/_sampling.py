@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.errors import Unsupported
+
 SIGNIFICANT_BITS = 128
 """Bits to which a transcendental probability is rounded; then a probability is a dyadic rational."""
+
+MOST_COUNTED = 1 << 26
+"""Largest domain all of whose counts are made."""
 
 
 def bernoulli(p: Fraction, shape: int | tuple[int, ...], rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -56,3 +63,20 @@ def uniform_subset(k: int, d: int, size: int, rng: np.random.Generator) -> NDArr
         drawn = rows + rng.integers(0, last + 1, size)
         flat[np.where(flat[drawn], rows + last, drawn)] = True
     return chosen
+
+
+def held(owner: object, counts: Mapping[Any, int], k: int) -> NDArray[np.int64]:
+    """How many users hold each of ``range(k)``; those who hold None are left out.
+
+    Raises
+    ------
+    Unsupported
+        Where k exceeds 2**26.
+    """
+    if k > MOST_COUNTED:
+        raise Unsupported(owner, f"the counts of all of {k} values are too many")
+    table = np.zeros(k, dtype=np.int64)
+    for x, count in counts.items():
+        if x is not None:
+            table[x] += count
+    return table

@@ -22,6 +22,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.plan import Plan, Repeat, Run, Shuffle
@@ -69,6 +70,7 @@ def test_a_witness_s_data_sets_differ_in_one_user() -> None:
         (KaryRandomizedResponse(4, F(1, 2)), ({0: 4}, {0: 3, 1: 1})),
         (HadamardResponse(3, F(3, 4)), ({0: 1, 1: 2}, {1: 3})),
         (UnaryEncoding(2, F(2, 3), F(1, 5)), ({0: 3}, {0: 2, 1: 1})),
+        (UnaryEncoding(4, F(2, 3), F(1, 5)), ({0: 1, 3: 2}, {1: 1, 3: 2})),
     ],
     ids=str,
 )
@@ -102,6 +104,7 @@ def test_where_all_others_are_alike_scores_are_the_log_likelihood_ratios_of_mult
         (Shuffle(KaryRandomizedResponse.for_epsilon(2, 3), 6), 1e-2, 0.9),
         (Shuffle(KaryRandomizedResponse.for_epsilon(12, 4096), 10**6), 1e-2, 0.8),
         (Shuffle(HadamardResponse.for_epsilon(3, 5), 20), 1e-2, 0.8),
+        (Shuffle(UnaryEncoding.symmetric(11, 10**4), 10**6), 1e-2, 0.8),
     ],
     ids=str,
 )
@@ -117,6 +120,7 @@ def test_a_witness_is_measured_and_never_above_what_is_certified(plan: Shuffle, 
     [
         (Shuffle(KaryRandomizedResponse.for_epsilon(9, 4096), 10**4), 1e-2, 0.85),
         (Shuffle(UnaryEncoding.symmetric(4, 100), 8), 1e-2, 0.5),
+        (Shuffle(SubsetSelection.for_epsilon(4, 100, 20), 8), 1e-2, 0.4),
         (Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(1, 2), 2), 5), 1e-2, 0.3),
         (Shuffle(KaryRandomizedResponse.for_epsilon(1, 2), 1), 0.0, 0.9),
     ],
@@ -157,11 +161,12 @@ def test_reports_that_the_declared_mechanism_never_makes_tell_nothing() -> None:
 
 
 def test_as_many_views_are_drawn_as_their_reports_allow() -> None:
-    plan = Shuffle(UnaryEncoding.symmetric(4, 100), 10**6)
-    assert shuffled.views_within(plan, None, 10**6) == shuffled.REPORTS // 10**6
-    assert shuffled.views_within(Shuffle(UnaryEncoding.symmetric(4, 3), 10**6), None, 10**6) == 10**6
+    m = SubsetSelection.for_epsilon(4, 100, 20)
+    assert shuffled.views_within(Shuffle(m, 10**6), None, 10**6) == shuffled.REPORTS // 10**6
+    for k in (3, 10**6):
+        assert shuffled.views_within(Shuffle(UnaryEncoding.symmetric(4, k), 10**6), None, 10**6) == 10**6
     with pytest.raises(Unsupported, match="16 views"):
-        ldp.audit(Shuffle(UnaryEncoding.symmetric(4, 100), 10**8), epsilon=1.0)
+        ldp.audit(Shuffle(m, 10**8), epsilon=1.0)
     with pytest.raises(Unsupported, match="replace-one"):
         ldp.audit(Shuffle(UnaryEncoding.symmetric(4, 3), 5), epsilon=1.0, neighbours=ADD_REMOVE)
 

@@ -269,7 +269,7 @@ def test_a_simulated_error_that_fails_ends_with_1_unless_it_is_named(monkeypatch
     [
         (("claims", "nothing"), "needs one of"),
         (("claims", "thresh", "users=3"), "needs"),
-        (("accuracy", "randomized_response"), "needs one of"),
+        (("accuracy", "geometric"), "needs one of"),
         (("accuracy", "thresh", *TOO_FEW), "nothing to"),
         (("accuracy", "sign_oracle", "--confidence", "2"), "0 < confidence < 1"),
     ],

@@ -38,6 +38,8 @@ ONE = Goal(Fraction(1), Fraction(1, 10**6))
         ("trie_heavy_hitter", {"users": 10**6, "threshold": 15, "levels": 2}, ONE, {}, "batch", "largest"),
         ("shuffled_hadamard", {"users": 2**12, "domain": 64, "tau": 8}, ONE, {}, "rho", "smallest"),
         ("shuffled_count_min", {"users": 10**4, "domain": 8, "rows": 2, "buckets": 100}, ONE, {}, "gamma", "smallest"),
+        ("shuffled_binary_sums", {"users": 10**4, "values": 8}, ONE, {}, "gamma", "smallest"),
+        ("unary_encoding", {"k": 10**4, "constructor": "symmetric"}, ONE, {"users": 10**6}, "epsilon", "largest"),
         ("bucket_heavy_hitter", BUCKET, ONE, {}, "scale", "smallest"),
         ("binomial_noise", {"n": 10**4, "k": 2}, ONE, {}, "gamma", "smallest"),
     ],
@@ -109,6 +111,7 @@ def test_the_largest_parameter_may_be_where_the_mechanism_ends() -> None:
         ("guarantee", {"k": 2}, {"users": 10}, "needs no parameter but epsilon"),
         ("binomial_noise", {"n": 2}, {}, r"needs \(n, k\), got \(n\)"),
         ("laplace", {"low": 0, "high": 1}, {"users": 10}, "needs no --shuffle"),
+        ("unary_encoding", {"k": 3}, {"users": 10}, "needs constructor = one of optimized, symmetric"),
     ],
 )  # fmt: skip
 def test_what_leaves_no_single_question_is_refused(name: str, parameters: dict[str, Any], more: dict[str, int], says: str) -> None:

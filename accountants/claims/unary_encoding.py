@@ -1,0 +1,129 @@
+r"""What Ghazi, Golowich, Kumar, Pagh and Velingker 2019 print of shuffled RAPPOR, a vector of k bits with noise, and what is found.
+
+Theorem 3.4 (15): an expected error of :math:`O(\sqrt{\ln B}\, \ln(1/\delta)^{1/4}\, n^{1/4}/\sqrt\varepsilon)` users, which it
+prints divided by n. Neither the flips nor the error has a printed constant. The flips are those of
+`UnaryEncoding.shuffled_in_closed_form`; the proof's step (90) bounds the error by Lambert's function at v = n q.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.single_message import ALIKE, Promise, simulated_error
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.deviations import expected_largest, expected_largest_binomial
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.shuffling.calibrate import needed_noise
+from ldpaudit.accountants.shuffling.frequencies import Frequencies
+from ldpaudit.claim import Hypothesis
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.plan import Shuffle
+
+PAPER = "GGKPV"
+"""Whose claims these are."""
+
+_WHERE = "GGKPV Theorem 3.4 (15)"
+_CONSTANT = 8
+"""How the constant of (15) is read: 2 sqrt(3) is 3.5 for the constant 36 of the flips, and 1 - 2 q is at least 1/2."""
+_FLIPS = "q^2/(1-q) = 36 ln(e/(eps delta))/(n eps^2), as Lemma 4.4 asks of a message among others; the theorem prints no constant"
+
+
+@dataclass(frozen=True)
+class Setting(Promise):
+    """A promise for shuffled vectors of bits, with enough users for the flips of the closed form."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.mechanism  # refuses the rest
+
+    @property
+    def mechanism(self) -> UnaryEncoding:
+        """With the flips of the closed form."""
+        return UnaryEncoding.shuffled_in_closed_form(self.epsilon, self.delta, self.users, self.values)
+
+    @property
+    def errors(self) -> Frequencies:
+        """Of the estimates."""
+        return Frequencies(self.users, self.values, self.mechanism.p, self.mechanism.q)
+
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
+        """Of the theorem's second case; and what its proof needs for a factor 1/(1 - 2 q) of 2 at most."""
+        return (
+            Hypothesis("n <= B^2", self.users <= self.values**2),
+            Hypothesis("epsilon <= 1", self.epsilon <= 1),
+            Hypothesis("q <= 1/4", self.mechanism.q <= Fraction(1, 4), stated=False),
+        )
+
+
+def privacy(s: Setting) -> tuple[Printed, ...]:
+    """The shuffled vectors are (epsilon, delta)-private; and the flips that suffice for that."""
+    q = s.mechanism.q
+    found = account(Shuffle(s.mechanism, s.users)).epsilon(s.delta)
+    needed = needed_noise(lambda flips: _plan(flips, s), s.epsilon, s.delta, float(q) / 4, 0.5)
+    return (
+        Printed(_WHERE, f"epsilon at delta={float(s.delta):g} of shuffled RAPPOR", float(s.epsilon), found, s.hypotheses,
+                provenance=Provenance.DERIVED, reading=_FLIPS),
+        Printed(_WHERE, "probability of a flip for that", float(q), needed, s.hypotheses,
+                provenance=Provenance.DERIVED, reading=_FLIPS),
+    )  # fmt: skip
+
+
+def _plan(flips: Fraction, s: Setting) -> Shuffle:
+    return Shuffle(UnaryEncoding.flips(flips, s.values), s.users)
+
+
+def error(s: Setting) -> tuple[Printed, ...]:
+    """(90) and (15): the expected largest error, exactly where all users hold one value; in users.
+
+    All counts are then binomial laws of one variance, independent of each other; and for no data is a variance larger.
+    """
+    q, errors = s.mechanism.q, s.errors
+    alike = narrow(lambda: expected_largest_binomial(s.users, q, s.values) / ball(1 - 2 * q), "binomial noise on every count")
+    poisson = narrow(lambda: expected_largest(s.users * q, s.values) / ball(1 - 2 * q), "(90)")
+    order = narrow(lambda: _order(s), "(15)")
+    return (
+        Printed(f"{_WHERE}, proof", f"expected largest error where {ALIKE} is at most Lambert's bound at v = n q", poisson.low,
+                alike, s.hypotheses[1:2], provenance=Provenance.DERIVED, reading=_FLIPS),
+        Printed(_WHERE, f"expected largest error is at most {_CONSTANT} sqrt(ln B) ln(1/delta)^(1/4) n^(1/4)/sqrt(eps)", order.low,
+                Enclosure(alike.low, errors.expected_error().high, errors.expected_error().rigour, "from data all alike to any"),
+                s.hypotheses, provenance=Provenance.DERIVED,
+                reading=f"the O's constant, which is not printed, is {_CONSTANT}; {_FLIPS}"),
+    )  # fmt: skip
+
+
+def _order(s: Setting) -> flint.arb:
+    log, nats = ball(Fraction(s.values)).log(), ball(1 / s.delta).log()
+    return _CONSTANT * (log / ball(s.epsilon) * (nats * s.users).sqrt()).sqrt()
+
+
+def printed(s: Setting) -> tuple[Printed, ...]:
+    """Theorem 3.4, its second case."""
+    return *privacy(s), *error(s)
+
+
+def examples() -> tuple[Setting, ...]:
+    """Usual promises, where many values are held by fewer users than their number's square."""
+    return (
+        Setting(Fraction(1), Fraction(1, 10**9), 10**6, 10**4),
+        Setting(Fraction(1), Fraction(1, 10**10), 10**8, 10**6),
+        Setting(Fraction(1, 2), Fraction(1, 10**8), 10**5, 10**3),
+    )
+
+
+def simulated() -> tuple[Setting, ...]:
+    """The examples but the second, of which a run takes seconds."""
+    first, _, third = examples()
+    return first, third
+
+
+def accuracy(s: Setting) -> tuple[Accuracy, ...]:
+    """The largest error where all users hold one value: for no data is a variance larger."""
+    return simulated_error(s, s.errors, _WHERE)

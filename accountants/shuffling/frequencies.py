@@ -1,0 +1,91 @@
+r"""Errors of frequency estimates from one shuffled report per user: what privacy leaves, in users.
+
+A report of a user who holds value j counts for j with probability `on`, any other report with probability `off`. So the
+number that count for j is a sum of n independent coins whose law the number of holders x decides,
+
+.. math:: Var = x\,\mathrm{on}(1 - \mathrm{on}) + (n - x)\,\mathrm{off}(1 - \mathrm{off}), \qquad
+          \hat x_j = \frac{c_j - n\,\mathrm{off}}{\mathrm{on} - \mathrm{off}}
+
+Largest where everybody or nobody holds the value. So for k-ary response with uniform draws the error of a value that all
+users hold, whose own reports are drawn anew, grows with k; values that few hold are off by much less: a test on uniform
+data alone does not see it. Source: GGKPV, Appendix A, without constants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.deviations import bernstein, expected_largest
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.enclosure import Enclosure, Rigour
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """Estimated counts of all values.
+
+    Parameters
+    ----------
+    users, values : int
+        n and k, at least 1.
+    on, off : Fraction
+        Probabilities with which a report counts for a value that its user holds, and for one that the user does not;
+        ``0 < off < on < 1``.
+    """
+
+    users: int
+    values: int
+    on: Fraction
+    off: Fraction
+
+    def __post_init__(self) -> None:
+        if not (self.users >= 1 and self.values >= 1 and 0 < self.off < self.on < 1):
+            found = f"{self.users}, {self.values}, {float(self.off):g}, {float(self.on):g}"
+            raise ValueError(f"Frequencies needs users >= 1, values >= 1 and 0 < off < on < 1, got {found}")
+
+    def variance(self, holders: int) -> Fraction:
+        """Of the number of reports that count for a value with so many holders; exact."""
+        return holders * self.on * (1 - self.on) + (self.users - holders) * self.off * (1 - self.off)
+
+    @property
+    def worst_variance(self) -> Fraction:
+        """The largest over all numbers of holders."""
+        return max(self.variance(0), self.variance(self.users))
+
+    def deviation(self, holders: int) -> Enclosure:
+        """Standard deviation of the estimate of a value with so many holders; in users, EXACT."""
+        return narrow(lambda: (ball(self.variance(holders)) / ball(self._scale) ** 2).sqrt(), "a sum of coins")
+
+    def expected_error(self) -> Enclosure:
+        """From 0 to a bound of the expected largest error over all values, for any data; in users, INTERVAL.
+
+        By `numerics.deviations.expected_largest`, with the worst variance.
+        """
+        bound = narrow(lambda: expected_largest(self.worst_variance, self.values) / ball(self._scale), "")
+        return Enclosure(0.0, bound.high, Rigour.INTERVAL, "Bennett's bound of the exponential moments, and Jensen's inequality")
+
+    def error(self, beta: Fraction) -> Enclosure:
+        """From 0 to what the largest error exceeds with probability at most `beta`, for any data; in users, INTERVAL.
+
+        By Bernstein's inequality at beta / (2 k) on either side of each value.
+
+        Raises
+        ------
+        ValueError
+            Where beta lies outside (0, 1).
+        """
+        if not 0 < beta < 1:
+            raise ValueError(f"an error needs 0 < beta < 1, got beta={beta}")
+
+        def bound() -> flint.arb:
+            return bernstein(ball(self.worst_variance), ball(2 * self.values / Fraction(beta)).log()) / ball(self._scale)
+
+        return Enclosure(0.0, narrow(bound, "").high, Rigour.INTERVAL, "Bernstein's inequality for each value and side")
+
+    @property
+    def _scale(self) -> Fraction:
+        return self.on - self.off

@@ -1,0 +1,172 @@
+r"""Binary sums for all values at once, shuffled: users send the label of their value, and each label with a small probability.
+
+The one-message binary sum of Cheu, Smith, Ullman, Zeber, Zhilyaev 2019, as Balcer and Cheu 2020 run it, once for each value.
+GGKPV 2019 (section 1.3) names the reduction and dismisses it, because a user who sends the zeros as well sends k messages.
+Here only ones are sent, with the value's label: a user sends :math:`1 + k \gamma` messages on average.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Law, Mechanism, Views, counted
+from ldpaudit.mechanisms._parameters import integer, probability
+from ldpaudit.mechanisms._sampling import held
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+
+WATCHED = 16
+"""A view shows the count of every label, where there are no more; else of labels 0 and 1, and the others' total."""
+_DRAWN = 1 << 63
+"""Coins from which on their number is no machine integer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffledBinarySums(Mechanism):
+    r"""Every user sends the label of the value that she holds, and every label, her own included, with probability gamma.
+
+    The shuffler hides who sent what, so that all that is seen is how often each label was sent. An input is what one user
+    holds; what the others hold is known to the adversary, who takes it off, so that nothing depends on it: only their part of
+    the blanket is noise. An absent user, the input None, sends no blanket either, and there are ``users - 1`` of them.
+
+    A view is a row of counts: of every label, where there are at most 16, else of labels 0 and 1, and the total of all
+    others. For the inputs 0, 1 and None these are sufficient, and any two values are alike.
+
+    Parameters
+    ----------
+    users : int
+        n, at least 1.
+    values : int
+        k, at least 2; inputs are ``range(values)``.
+    gamma : Fraction
+        Probability of each label in each user's blanket, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> m = ShuffledBinarySums(users=10**8, values=4, gamma=Fraction(1, 10**6))
+    >>> m.expected_messages, m.message_bits
+    (Fraction(250001, 250000), 2)
+    >>> found = m.run_on_counts({0: 99_999_000, 3: 1000}, np.random.default_rng(0))
+    >>> bool(np.abs(found - [99_999_000, 0, 0, 1000]).max() < 50)
+    True
+    """
+
+    title = "labelled binary sums, shuffled"
+    model = "shuffled"
+    relations = (REPLACE_ONE, ADD_REMOVE)
+
+    users: int
+    values: int
+    gamma: Fraction
+
+    def __post_init__(self) -> None:
+        integer(self, "users", 1, 1 << 62)
+        integer(self, "values", 2)
+        probability(self, "gamma")
+
+    @property
+    def inputs(self) -> range:
+        """The values."""
+        return range(self.values)
+
+    @property
+    def expected_messages(self) -> Fraction:
+        """That a user sends, on average."""
+        return 1 + self.values * self.gamma
+
+    @property
+    def message_bits(self) -> int:
+        """Length of a message, a label, in bits."""
+        return (self.values - 1).bit_length()
+
+    @property
+    def shown(self) -> int:
+        """How many labels' counts a view shows one by one."""
+        return self.values if self.values <= WATCHED else 2
+
+    def columns(self, x: int | None) -> list[tuple[int, int]]:
+        """(coins, messages) of every count of a view: its blanket is Bin(coins, gamma), the messages are the input's."""
+        present, rest = self.users - (x is None), self.values - self.shown
+        watched = [(present, int(x == label)) for label in range(self.shown)]
+        return [*watched, (present * rest, int(x is not None and x >= self.shown))] if rest else watched
+
+    def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, counts)``; blankets are drawn as binomial counts, with gamma as a float.
+
+        Raises
+        ------
+        Unsupported
+            Where the labels that are not shown have 2**63 coins or more in all.
+        """
+        self.require_input(x)
+        columns = self.columns(x)
+        if max(coins for coins, _ in columns) >= _DRAWN:
+            raise Unsupported(self, "2**63 coins or more cannot be drawn at a time")
+        coins, messages = np.array(columns).T
+        return np.asarray(rng.binomial(coins, float(self.gamma), (size, len(columns))) + messages, dtype=np.int64)
+
+    def law(self, x: int | None) -> Law:
+        """Law on rows of counts: products of shifted binomial probabilities."""
+        self.require_input(x)
+        columns = self.columns(x)
+        ranges = [range(coins + 2) for coins, _ in self.columns(0)]
+
+        def probability(view: tuple[int, ...]) -> Fraction:
+            each = (_binomial(coins, self.gamma, y - own) for y, (coins, own) in zip(view, columns, strict=True))
+            return math.prod(each, start=Fraction(1))
+
+        return Law(probability, lambda: product(*ranges), math.prod(map(len, ranges)))
+
+    @property
+    def expected_noise(self) -> Fraction:
+        """Mean of a label's blanket, gamma n: what an estimate takes off."""
+        return self.gamma * self.users
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased counts of labels 0 and 1, or of all where all are shown, among one user, from each view."""
+        return np.asarray(views, dtype=np.float64)[:, : self.shown] - float(self.expected_noise)
+
+    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The whole system: one value per user to the estimated count of every value, shape ``(values,)``.
+
+        Whoever is there sends a blanket, so that `users` is only what privacy counts on.
+
+        Raises
+        ------
+        ValueError
+            For what is no value, and where nobody is there.
+        Unsupported
+            Where there are more than 2**26 values.
+        """
+        return self.run_on_counts(counted(data), rng)
+
+    def run_on_counts(self, counts: Mapping[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        """As `run`, from how many users hold each value: every label's blanket is drawn at once, whoever sent it."""
+        for x in counts:
+            self.require_input(x)
+        if (users := sum(counts.values())) < 1:
+            raise ValueError(f"{type(self).__name__}.run needs at least one user, got none")
+        noise = rng.binomial(users, float(self.gamma), self.values)
+        return (held(self, counts, self.values) + noise).astype(np.float64) - float(self.gamma * users)
+
+    def truth(self, data: ArrayLike) -> NDArray[np.float64]:
+        """Count of the users who hold each value, shape ``(values,)``."""
+        return held(self, counted(data), self.values).astype(np.float64)
+
+
+def _binomial(coins: int, p: Fraction, heads: int) -> Fraction:
+    if not 0 <= heads <= coins:
+        return Fraction(0)
+    return math.comb(coins, heads) * p**heads * (1 - p) ** (coins - heads)

@@ -1,0 +1,274 @@
+"""Shuffled k-ary response and shuffled RAPPOR, one message per user: their exact privacy, their parameters, their errors."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ldpaudit import account
+from ldpaudit.accountants import randomized_response, unary_encoding
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.accountants.shuffling.bounds import BlanketBound
+from ldpaudit.accountants.shuffling.frequencies import Frequencies
+from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, independent
+from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.plan import Repeat, Shuffle
+from ldpaudit.working_precision import working_precision
+from tests.oracles.shuffle import laws, worst
+
+F = Fraction
+
+
+def draws(gamma: Fraction, k: int) -> KaryRandomizedResponse:
+    return KaryRandomizedResponse.with_uniform_draw(gamma, k)
+
+
+def flips(q: Fraction, k: int) -> UnaryEncoding:
+    return UnaryEncoding.flips(q, k)
+
+
+HALF, QUARTER = F(1, 2), F(1, 4)
+EXACT = [
+    (draws(HALF, 2), 2, F(2), F(3, 16)),
+    (draws(HALF, 2), 3, F(2), F(9, 64)),
+    (draws(HALF, 3), 3, F(2), F(41, 216)),
+    (draws(HALF, 3), 4, F(2), F(7, 48)),
+    (flips(QUARTER, 3), 2, F(2), worst(laws(flips(QUARTER, 3)), 2, F(2))[0]),
+    (draws(HALF, 3), 3, F(3, 2), F(29, 108)),
+    (flips(QUARTER, 2), 2, F(2), F(89, 256)),
+    (flips(QUARTER, 2), 3, F(2), F(1079, 4096)),
+]
+
+
+@pytest.mark.parametrize(("m", "users", "ratio", "delta"), EXACT, ids=str)
+def test_the_exact_delta_of_few_users_over_all_data_is_in_the_enclosure(
+    m: Mechanism, users: int, ratio: Fraction, delta: Fraction
+) -> None:
+    assert worst(laws(m), users, ratio) == [delta]
+    found = account(Shuffle(m, users)).delta(math.log(ratio))
+    for end in (found.low, found.high):
+        assert end == pytest.approx(float(delta), rel=1e-12), "every data set is listed"
+    assert "above: every" in found.source
+
+
+def test_with_more_than_three_values_not_every_data_set_is_listed() -> None:
+    m = draws(HALF, 4)
+    (truth,) = worst(laws(m), 3, F(2))
+    found = account(Shuffle(m, 3)).delta(math.log(2))
+    assert found.low * (1 - 1e-12) <= truth <= found.high * (1 + 1e-12)
+    assert "the blanket" in found.source
+
+
+def of_blanket(m: Mechanism, users: int) -> Fraction:
+    """delta at e**epsilon = 2 where the blanket is the part of R(x) that does not depend on x, R(x) = g R0 + (1 - g) T(x)."""
+    match m:
+        case KaryRandomizedResponse():
+            matched = randomized_response.shuffled(m, users)
+            assert isinstance(matched, BlanketBound)
+            (blanket,) = matched.blankets
+        case UnaryEncoding():
+            patterns = independent((1 - m.q, m.q), 2)
+            bound = MatchedLaws((0, 1), patterns, {1: m.p / m.q, 0: (1 - m.p) / (1 - m.q)}, complete=False).bound(users)
+            (blanket,) = bound.blankets
+    with working_precision(precision(users)):
+        value = blanket.delta(ball(F(2)), users, 1e-15)
+        return F(float(value)).limit_denominator(10**5)
+
+
+@pytest.mark.parametrize(
+    ("m", "users", "delta"),
+    [(draws(HALF, 3), 4, F(95, 648)), (flips(QUARTER, 2), 2, F(299, 768)), (flips(QUARTER, 2), 3, F(6401, 18432))],
+    ids=str,
+)
+def test_the_blanket_of_both_is_what_its_formula_says(m: Mechanism, users: int, delta: Fraction) -> None:
+    assert of_blanket(m, users) == delta
+    assert worst(laws(m), users, F(2))[0] <= delta
+    assert account(Shuffle(m, users)).delta(math.log(2)).high <= delta * (1 + 1e-12)
+
+
+def coin_told(q: Fraction, users: int, epsilon: Fraction) -> float:
+    """delta of RAPPOR where user 1 tells whether the report is blanket: (1 - g) of T(1), T(2) among blankets."""
+    g, cells = q / (1 - q), []
+    for first in (0, 1):
+        for second in (0, 1):
+            base = (q if first else 1 - q) * (q if second else 1 - q)
+            there = (q if second else 1 - q) * first
+            back = (q if first else 1 - q) * second
+            cells.append((there, back, g * base))
+    with working_precision(precision(users)):
+        return float((1 - ball(g)) * Blanket.of(cells).delta(ball(epsilon).exp(), users, 1e-9))
+
+
+def test_telling_the_coin_costs_rappor_a_hundredth_of_its_flips() -> None:
+    told = F("0.0084235")
+    assert coin_told(told, 10**6, F(1)) == pytest.approx(1e-9, rel=5e-3)
+    found = unary_encoding.for_privacy(1, F(1, 10**9), 10**6, 10**4)
+    assert 0.985 * told < found.q < 0.995 * told
+    assert account(Shuffle(found, 10**6)).delta(1).high <= 1e-9
+    assert account(Shuffle(flips(found.q * F(99999, 100000), 10**4), 10**6)).delta(1).high > 1e-9
+
+
+TABLE = [
+    (10**6, 64, 1, F(1, 10**9), 0.019189, 0.0046102, 434.0, 212.0, 17.65, 8.53),
+    (10**6, 16, 1, F(1, 10**6), 0.0032499, 0.00068242, 146.7, 67.8, None, None),
+]
+"""users, values, epsilon, delta; gamma printed and with the coin told, which is at most 1 % above the least; expected errors,
+and standard deviations of the estimate of a value that nobody holds, of both."""
+
+
+@pytest.mark.parametrize(("users", "k", "epsilon", "delta", *("printed", "told", "most", "least", "wide", "small")), TABLE)
+def test_the_printed_draws_of_randomized_response_are_four_times_what_is_needed(
+    users: int, k: int, epsilon: int, delta: Fraction, printed: float, told: float, most: float, least: float,
+    wide: float | None, small: float | None,
+) -> None:  # fmt: skip
+    paper = KaryRandomizedResponse.shuffled_as_printed(epsilon, delta, users, k)
+    ours = randomized_response.for_privacy(epsilon, delta, users, k)
+    gammas = [float(k * m.lie) for m in (paper, ours)]
+    assert gammas[0] == pytest.approx(printed, rel=1e-4)
+    assert gammas[0] == pytest.approx(bbgn19_gamma(k, users, epsilon, delta).high, rel=1e-12)
+    assert 0.99 * told < gammas[1] <= told * 1.0001
+    errors = [randomized_response.errors(m, users) for m in (paper, ours)]
+    for each, value, deviation in zip(errors, (most, least), (wide, small), strict=True):
+        assert 0.99 * value < each.expected_error().high < 1.0005 * value
+        assert deviation is None or each.deviation(0).high == pytest.approx(deviation, rel=6e-3)
+    assert account(Shuffle(paper, users)).delta(epsilon).high < float(delta) / 1e6
+
+
+@pytest.mark.parametrize(
+    ("users", "k", "epsilon", "delta", "told", "error", "closed_error"),
+    [
+        (10**6, 10**4, F(1), F(1, 10**9), 0.0084235, 418.8, 785.7),
+        (10**8, 10**6, F(1), F(1, 10**10), 0.00090553, 1628.8, 2941),
+        (10**5, 10**3, F(1, 2), F(1, 10**8), 0.043196, 283.2, 712.9),
+    ],
+)
+def test_rappor_s_error_is_no_more_than_with_the_coin_told_and_half_of_that_in_closed_form(
+    users: int, k: int, epsilon: Fraction, delta: Fraction, told: float, error: float, closed_error: float
+) -> None:
+    ours = unary_encoding.for_privacy(epsilon, delta, users, k)
+    paper = UnaryEncoding.shuffled_in_closed_form(epsilon, delta, users, k)
+    assert 0.95 * told < ours.q < told
+    # A centred Poisson law of mean n q has larger moments than n coins, so its bound is the larger one.
+    assert 0.95 * error < unary_encoding.errors(ours, users).expected_error().high < error
+    assert 0.9 * closed_error < unary_encoding.errors(paper, users).expected_error().high < closed_error
+    share = paper.q**2 / (1 - paper.q) / (ours.q**2 / (1 - ours.q))
+    assert 10 < share < 20
+    assert account(Shuffle(paper, users)).delta(epsilon).high < delta
+
+
+def test_telling_the_coin_costs_randomized_response_twice_its_draws_where_values_are_many() -> None:
+    gamma, k, users = F("0.672"), 10**4, 10**6
+    cells = [(F(1), F(0), gamma / k), (F(0), F(1), gamma / k)]
+    with working_precision(precision(users)):
+        told = float((1 - ball(gamma)) * Blanket.of(cells).delta(ball(F(1)).exp(), users, 1e-9))
+    assert told == pytest.approx(1e-9, rel=0.02)
+    assert randomized_response.for_privacy(1, F(1, 10**9), users, k).lie * k == pytest.approx(0.31087, rel=1e-3)
+
+
+def test_randomized_response_needs_fewer_draws_than_where_the_coin_is_told_and_reaches_what_seemed_out_of_reach() -> None:
+    for users, k, epsilon, delta, told in ((10**6, 10**4, F(1), F(1, 10**9), 0.672), (10**5, 10**3, F(1, 2), F(1, 10**8), 1)):
+        with pytest.raises(ValueError, match="needs gamma < 1, hence about"):
+            KaryRandomizedResponse.shuffled_as_printed(epsilon, delta, users, k)
+        m = randomized_response.for_privacy(epsilon, delta, users, k)
+        assert m.k * m.lie < told / 1.9
+        found = account(Shuffle(m, users)).delta(epsilon)
+        assert 0.999 * delta < found.low <= found.high <= delta, "data attain it"
+
+
+def test_the_worst_data_for_the_error_are_all_alike() -> None:
+    m = randomized_response.errors(draws(F(1, 100), 64), 10**6)
+    assert m.worst_variance == m.variance(10**6) > 60 * m.variance(10**6 // 64) / 2
+    assert m.variance(10) > m.variance(0)
+    symmetric = unary_encoding.errors(flips(F(1, 100), 64), 10**6)
+    assert symmetric.worst_variance == symmetric.variance(0) == symmetric.variance(7)
+
+
+@pytest.mark.parametrize("m", [draws(F(1, 10), 20), flips(F(1, 20), 20)], ids=str)
+@pytest.mark.parametrize("alike", [True, False])
+def test_simulated_errors_are_below_their_bounds_and_not_far_where_data_are_all_alike(m: Mechanism, alike: bool) -> None:
+    users = 20_000
+    data = {0: users} if alike else dict.fromkeys(range(20), users // 20)
+    truth = np.array([data.get(x, 0) for x in range(20)])
+    module = randomized_response if isinstance(m, KaryRandomizedResponse) else unary_encoding
+    bounds: Frequencies = module.errors(m, users)
+    rng = np.random.default_rng(4)
+    off = np.array([np.abs(Shuffle(m, users).run(data, rng) - truth).max() for _ in range(400)])
+    assert off.mean() < bounds.expected_error().high
+    assert np.mean(off > bounds.error(F(1, 20)).high) <= 0.05
+    if alike:
+        assert off.mean() > 0.3 * bounds.expected_error().high
+
+
+@pytest.mark.parametrize("m", [draws(F(1, 3), 3), flips(F(1, 5), 3), UnaryEncoding(2, F(3, 4), F(1, 3))], ids=str)
+def test_a_run_on_counts_has_the_law_of_the_sum_of_all_reports(m: Mechanism) -> None:
+    counts = {0: 300, m.inputs[-1]: 100}
+    plan, rng = Shuffle(m, 400), np.random.default_rng(1)
+    data = np.repeat(list(counts), list(counts.values()))
+    one = np.array([plan.run(counts, rng) for _ in range(800)])
+    other = np.array([m.run(data, rng) for _ in range(800)])
+    for a, b in zip(one.T, other.T, strict=True):
+        assert stats.ks_2samp(a, b).pvalue > 1e-6
+    assert np.cov(one.T) == pytest.approx(np.cov(other.T), rel=0.35, abs=0.2 * np.cov(other.T).max())
+
+
+def test_a_plan_runs_on_a_list_or_on_counts_of_a_million_users() -> None:
+    plan, rng = Shuffle(flips(F(1, 100), 1000), 10**6), np.random.default_rng(2)
+    data = np.zeros(10**6, dtype=np.int64)
+    data[:1000] = 7
+    bound = unary_encoding.errors(flips(F(1, 100), 1000), 10**6).error(F(1, 10**6)).high
+    for given in (data, {0: 10**6 - 1000, 7: 1000}):
+        found = plan.run(given, rng)
+        assert np.abs(found - np.bincount(data, minlength=1000)).max() < bound
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([0, 1], "needs 3 users, got 2"),
+        ({0: 4}, "needs 3 users, got 4"),
+        ([0, 1, 9], "needs an input among"),
+        ({0: 4, 1: -1}, "a number of users >= 0 for each input, got -1 for 1"),
+        ({0: 3.0}, "got 3.0 for 0"),
+    ],
+)
+def test_what_is_no_data_of_the_users_is_refused_in_a_line(data: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Shuffle(draws(HALF, 4), 3).run(data, np.random.default_rng(0))  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_run_says_why() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(Unsupported, match="one mechanism's views"):
+        Shuffle(Repeat(draws(HALF, 4), 2), 3).run([0, 1, 2], rng)
+    with pytest.raises(Unsupported, match=r"2\*\*63 users"):
+        Shuffle(draws(HALF, 4), 1 << 63).run({0: 1 << 63}, rng)
+    with pytest.raises(Unsupported, match="values are too many"):
+        Shuffle(draws(HALF, 1 << 40), 1).run({0: 1}, rng)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "users", "message"),
+    [(2, F(1, 100), 10**6, "0 < epsilon <= 1"), (1, 0, 10**6, "0 < delta < 1"),
+     (1, F(1, 10**6), 10, "users or more, got users=10")],
+)  # fmt: skip
+def test_closed_forms_refuse_what_they_are_not_about(epsilon: int, delta: Fraction, users: int, message: str) -> None:
+    for make in (KaryRandomizedResponse.shuffled_as_printed, UnaryEncoding.shuffled_in_closed_form):
+        with pytest.raises(ValueError, match=message):
+            make(epsilon, delta, users, 4)
+
+
+def test_a_goal_that_only_noise_without_an_answer_keeps_is_refused() -> None:
+    for find in (randomized_response.for_privacy, unary_encoding.for_privacy):
+        with pytest.raises(ValueError, match="out of reach"):
+            find(0, F(1, 10**12), 10, 4)
+        with pytest.raises(ValueError, match="delta > 0"):
+            find(1, 0, 10, 4)
