@@ -12,17 +12,15 @@ from typing import TypeAlias
 import flint
 import numpy as np
 
-from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.exact import Atom, ExactPLD, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.profile import Number, PrivacyProfile
+from ldpaudit.profile import PrivacyProfile
 
 _MOST_WORK = 1 << 17
 """Choices of the public draws, up to their order and to what both inputs answer alike, times the squared number of draws, for
@@ -191,33 +189,6 @@ def box(low: Fraction, high: Fraction, slots: int) -> Fraction:
     ratio, silent = high / low, (1 - low) ** (slots - 1)
     loud = (1 - high) ** (slots - 1)
     return (silent + (1 - silent) * ratio) / (loud + (1 - loud) / ratio)
-
-
-def box_of_any(epsilon: Number, slots: int) -> Enclosure:
-    """Epsilon of GenProt on any base: `box` at the ends ``e**(-2 epsilon) / 2`` and ``e**(2 epsilon) / 2`` of the clip interval."""
-    e = Fraction(epsilon)
-
-    def value() -> flint.arb:
-        low, high = ((sign * 2 * ball(e)).exp() / 2 for sign in (-1, 1))
-        silent, loud = (1 - low) ** (slots - 1), (1 - high) ** (slots - 1)
-        ratio = (4 * ball(e)).exp()
-        return ((silent + (1 - silent) * ratio) / (loud + (1 - loud) / ratio)).log()
-
-    return narrow(value, "GenProt, any base: all probabilities in the clip interval", Rigour.INTERVAL)
-
-
-def bit_of_any(epsilon: Number) -> Enclosure:
-    """Epsilon of the one-bit form on any base: of a refusal, ``(1 - low) / (1 - high)`` at the ends of the clip interval.
-
-    Their sum is ``cosh(2 epsilon)``, above 1, so that an acceptance costs less.
-    """
-    e = Fraction(epsilon)
-
-    def value() -> flint.arb:
-        low, high = ((sign * 2 * ball(e)).exp() / 2 for sign in (-1, 1))
-        return ((1 - low) / (1 - high)).log()
-
-    return narrow(value, "GenProt, one bit, any base: all probabilities in the clip interval", Rigour.INTERVAL)
 
 
 def _between(m: GenProt, pairs: Sequence[Kinds]) -> Bracket:

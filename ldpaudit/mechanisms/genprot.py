@@ -64,7 +64,7 @@ class _Protected(Mechanism):
     def _require(self) -> None:
         name = type(self).__name__
         if not isinstance(self.base, Mechanism) or not isinstance(self.base, Hashable):
-            raise TypeError(f"{name} needs a Mechanism as its base, got {brief(self.base)}")
+            raise ValueError(f"{name} needs a Mechanism as its base, got {brief(self.base)}")
         if self.base.model != "local":
             raise ValueError(f"{name} needs a local mechanism as its base, got the {self.base.model} {self.base}")
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
@@ -200,9 +200,7 @@ class GenProt(_Protected):
     Raises
     ------
     ValueError
-        Where a parameter lies outside its domain.
-    TypeError
-        Where the base is no mechanism.
+        Where a parameter lies outside its domain, or the base is no mechanism.
 
     Examples
     --------
@@ -320,9 +318,7 @@ class GenProtBit(_Protected):
     Raises
     ------
     ValueError
-        Where a parameter lies outside its domain.
-    TypeError
-        Where the base is no mechanism.
+        Where a parameter lies outside its domain, or the base is no mechanism.
 
     Examples
     --------
