@@ -1,0 +1,85 @@
+"""Rows about range queries: their numbers at the paper's parameters, and nothing that fails by a rounding."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ldpaudit.accountants.claims.range_queries import (
+    Setting,
+    accuracy,
+    binary_logarithm,
+    box_error,
+    largest_column,
+    node_error,
+)
+from ldpaudit.accountants.claims.sentence import Standing
+from ldpaudit.mechanisms._ranges import Grid
+from ldpaudit.mechanisms.range_queries import HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
+from tests.claims.test_literature import claims_of
+
+LEVEL = 1e-6
+F = Fraction
+
+
+@pytest.mark.parametrize(
+    ("m", "node", "box"),
+    [
+        (HadamardRangeQueries(10**6, 1024, 20, 74982), 1194.9, 22704),
+        (HadamardRangeQueries(10**6, 1024, 20, 3768), 270.8, 5145.7),
+        (RangeQueries(10**6, 1024, 20, 377), 87.97, 1671.5),
+    ],
+    ids=str,
+)
+def test_errors_at_a_thousand_values_are_those_of_bernstein(
+    m: HadamardRangeQueries | RangeQueries, node: float, box: float
+) -> None:
+    assert node_error(m, F(1, 10)).high == pytest.approx(node, rel=1e-4)
+    assert box_error(m, F(1, 10)).high == pytest.approx(box, rel=1e-4)
+    assert box_error(m, F(1, 10)).high == pytest.approx(19 * node_error(m, F(1, 10)).high, rel=1e-12)
+
+
+def test_dividing_epsilon_and_delta_among_ten_widths_asks_for_two_hundred_times_the_noise() -> None:
+    assert printed_rho(F(1, 10), F(1, 10**7), 1) == 69915
+
+
+def test_the_error_of_a_node_covers_the_exact_binomial() -> None:
+    m = RangeQueries(4096, 64, 12, 300)
+    found, hits = node_error(m, F(1, 10)).high, (m.rho + 1) * m.users
+    p = float(m.hit)
+    beyond = stats.binom.sf(hits * p + found * (1 - p), hits, p) + stats.binom.cdf(hits * p - found * (1 - p), hits, p)
+    assert 0.1 / 64 / 50 < beyond <= 0.1 / 64
+
+
+@pytest.mark.parametrize("grid", [Grid(8), Grid(100), Grid(5, 2)], ids=str)
+def test_the_largest_column_is_counted(grid: Grid) -> None:
+    assert largest_column(grid) == max(len(grid.column(value)) for value in range(grid.cells)) == grid.most_nodes
+
+
+def test_a_logarithm_of_a_power_of_two_is_exact_and_of_another_number_no_less() -> None:
+    assert [binary_logarithm(1 << i) for i in (1, 10, 20)] == [1, 10, 20]
+    assert 6.6438561897747 < binary_logarithm(100) < 6.6438561897748
+
+
+def test_every_row_holds_or_lies_outside_of_its_hypotheses() -> None:
+    rows = [*claims_of("range_queries"), *claims_of("shuffled_quantiles")]
+    assert {row.standing for row in rows} == {Standing.HOLDS, Standing.OUTSIDE}
+    outside = {row.where for row in rows if row.standing is Standing.OUTSIDE}
+    assert "GGKPV Theorem 5.9" in outside
+    assert {row.where for row in rows} >= {"GGKPV Lemma 5.6", "GGKPV Theorem 5.10", "GGKPV Theorem E.1"}
+
+
+def test_a_simulation_keeps_what_theorem_5_9_promises_and_is_not_far_below_it() -> None:
+    s = Setting(F(1), F(1, 10**6), 1 << 12, 1 << 5)
+    rng, (promise,) = np.random.default_rng(5), accuracy(s)
+    errors = []
+    for _ in range(20):
+        data = promise.data(rng)
+        errors.append(promise.error(data, s.mechanism.run(data, rng)))
+    missed = sum(error > promise.alpha for error in errors)
+    assert stats.binom.sf(missed - 1, len(errors), promise.beta) > LEVEL
+    assert max(errors) > promise.alpha / 40
