@@ -394,9 +394,11 @@ def whole_system(m: HeavyThresh, data: np.ndarray[Any, Any], rng: np.random.Gene
     return published
 
 
-@pytest.mark.parametrize(("start", "rows"), [(-1, 4), (0, 4), (0, 40), (-1, 1)])
-def test_a_run_is_distributed_as_the_pseudocode_says(start: int, rows: int) -> None:
-    levels = Levels(F(2), F(1), F(1, 20), TENTH)
+@pytest.mark.parametrize(
+    ("start", "rows", "noise"), [(-1, 4, (2, 1)), (0, 40, (2, 1)), (-1, 1, (2, 1)), (0, 4, (1, 4))]
+)
+def test_a_run_is_distributed_as_the_pseudocode_says(start: int, rows: int, noise: tuple[int, int]) -> None:
+    levels = Levels(F(noise[0]), F(noise[1]), F(1, 20), TENTH)
     m = Toy(20, 4, 3, F(16), HALF, 20, 3, 1, start, rows, 1, levels)
     rng = np.random.default_rng(3)
     kinds = [[3, 0, 0], [0, 3, 0], [1, 1, 1], [0, 1, 2]]
@@ -429,8 +431,8 @@ def test_the_centre_makes_of_transcripts_what_a_run_publishes() -> None:
 
 def test_distances_of_histograms_are_those_of_all_rows() -> None:
     rng = np.random.default_rng(0)
-    m = HeavyThresh(1_000, 4, 500, F(1), F(1, 20), 1_000, domain=40, rows=3_000)
-    table = m.public.signs(np.arange(3_000)[:, None], np.arange(40)).astype(int)
+    m = HeavyThresh(1_000, 4, 500, F(1), F(1, 20), 1_000, domain=40, rows=150_000)
+    table = m.public.signs(np.arange(150_000)[:, None], np.arange(40)).astype(int)
     for size in (1, 2, 12, 40):
         counts = rng.multinomial(500, np.ones(size) / size) * rng.choice([-1, 1], size)
         sums = table[:, :size] @ counts
