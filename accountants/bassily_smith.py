@@ -50,9 +50,10 @@ def profile(m: RowSign, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
         words that are far apart to h = 1.
     """
     if neighbours == ADD_REMOVE:
-        return of_pair(m, m.inputs[0], None)
+        half = Fraction(1, 2)
+        return FiniteProfile(both_directions([(m.p, half), (1 - m.p, half)]), "Bassily-Smith randomizer: log(1/(2(1-p))), absent")
     if not isinstance(m, ProjectedBassilySmith):
-        return of_pair(m, *m.inputs)
+        return _seen(m.p, Fraction(1))
     share, compared = largest_share(m.public)
     low = _seen(m.p, share)
     return low if compared else Bracket(low, _seen(m.p, Fraction(1)))

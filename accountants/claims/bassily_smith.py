@@ -65,7 +65,7 @@ def own_variance(m: ProjectedBassilySmith) -> Enclosure:
 
 
 def simultaneous_error(m: ProjectedBassilySmith, users: int, beta: Fraction) -> Enclosure:
-    r"""Error that no word's estimate exceeds, in shares of the users, but with probability at most beta.
+    r"""Error that all words' estimates keep within, in shares of the users, except with probability beta.
 
     .. math:: c \sqrt{\frac{2 \ln(4d/\beta)}{n}} + \sqrt{\frac{2 \ln(4d/\beta)}{w}}
 

@@ -58,7 +58,7 @@ class BassilySmith(RowSign):
     p: Fraction
 
     def __post_init__(self) -> None:
-        integer(self, "rows", 1, 1 << 31)
+        integer(self, "rows", 1, 1 << 24)
         probability(self, "p", low=Fraction(1, 2))
 
     @classmethod

@@ -37,7 +37,6 @@ from ldpaudit.mechanisms._heavy import (
     Sizes,
     histogram,
     least_estimate_noise,
-    least_rows,
     least_vote_noise,
     levels,
     sentinel_needs,
@@ -136,9 +135,7 @@ class HeavyThresh(Evolving):
     @property
     def sizes(self) -> Sizes:
         """What noise levels and thresholds depend on."""
-        return Sizes(
-            self.users, self.epochs, self.rounds, self.delta, self.smallest, self.subgroups, self.domain, self.rows
-        )  # fmt: skip
+        return Sizes(self.users, self.epochs, self.rounds, self.delta, self.smallest, self.subgroups, self.domain, self.rows)
 
     @property
     def levels(self) -> Levels:
@@ -154,11 +151,6 @@ class HeavyThresh(Evolving):
     def least_b(self) -> Fraction:
         """Smallest noise level of estimates with the printed error bound; derived, and used nowhere."""
         return least_estimate_noise(self.sizes)
-
-    @property
-    def least_rows(self) -> float:
-        """Fewest rows with the printed error bound; derived, and used nowhere."""
-        return least_rows(self.sizes)
 
     @property
     def highest_level(self) -> int:
@@ -304,10 +296,8 @@ class HeavyThresh(Evolving):
     def aggregate(self, reports: NDArray[Any]) -> NDArray[np.float64]:
         """Estimated frequency of each word, from the rows and signs of an update."""
         rows, signs = np.asarray(reports, dtype=np.int64).T
-        sums = np.zeros(self.domain)
-        for word in range(self.domain):
-            sums[word] = signs @ self.public.signs(rows, word).astype(np.int64)
-        return np.asarray(sums / (len(rows) * float(2 * self.estimate_coin - 1)), dtype=np.float64)
+        sums = [signs @ self.public.signs(rows, word).astype(np.int64) for word in range(self.domain)]
+        return np.asarray(np.array(sums) / (len(rows) * float(2 * self.estimate_coin - 1)), dtype=np.float64)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """What the centre publishes, frequencies of all words an epoch, from one view a user: -1 before the first update."""

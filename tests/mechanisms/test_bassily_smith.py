@@ -175,6 +175,26 @@ def test_the_sign_of_an_entry_between_the_ends_is_exact() -> None:
         assert abs(counts[view] - 40_000 * p) < 5 * math.sqrt(40_000 * p)
 
 
+def test_the_claims_see_a_bias_and_a_variance_that_are_not_as_they_should_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = claims.examples()[0].mechanism
+    assert claims.largest_bias(m).high == 0
+    monkeypatch.setattr(RowSign, "scale", property(lambda m: 1 / m.theta + F(1, 100)))
+    assert claims.largest_bias(m).low == pytest.approx(float(m.theta) / 100)
+    assert claims.own_variance(m).low > 3.69
+
+
+def test_no_word_s_estimate_is_off_by_more_than_is_derived() -> None:
+    (setting, _), rng = claims.simulated(), np.random.default_rng(1)
+    (claim,) = claims.accuracy(setting)
+    c, log = 1 / math.tanh(0.5), math.log(4 * 20 * 20)
+    assert claim.alpha == pytest.approx(2_000 * (c * math.sqrt(2 * log / 2_000) + math.sqrt(2 * log / 40_000)))
+    errors = []
+    for _ in range(30):
+        data = claim.data(rng)
+        errors.append(claim.error(data, setting.mechanism.run(data, rng)))
+    assert claim.alpha / 5 < max(errors) < claim.alpha
+
+
 def test_a_million_rows_are_never_listed() -> None:
     m = ProjectedBassilySmith.for_epsilon(F(1, 2), rows=2 * 10**7, domain=1000)
     assert account(m).epsilon(0).high == pytest.approx(0.5)
