@@ -16,14 +16,18 @@ an answer is accurate where the value that it names has at least as many holders
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
+from typing import TypeAlias
 
 import flint
 from scipy import optimize
 
 from ldpaudit.accountants.limits.posterior import best_windows, response, risks
-from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.limits.windows import best_windows_of_many
+from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -36,6 +40,15 @@ SHEVTSOVA = Fraction(56, 100)
 """The constant of the Berry-Esseen theorem for summands of different laws (Shevtsova 2010)."""
 _ENUMERATED = 1500
 """Most users for whom `frequency_failure` enumerates, quadratic work."""
+_FEW = 64
+"""The same for each number of revealed bits."""
+_PER_DEVIATION = 3
+"""Ranges of numbers of revealed bits per standard deviation; with 6 the enclosure at n = 1e4, delta = 0.1 is half as wide."""
+_RANGES = range(-8 * _PER_DEVIATION, 8 * _PER_DEVIATION + 1)
+"""Ends of these ranges; numbers of revealed bits beyond are one range each."""
+
+Failure: TypeAlias = Callable[[int], flint.arb]
+"""Number of users to a failure probability."""
 _SUMMED = 1 << 20
 """Most users over whom heavy hitters' risks are summed, some seconds."""
 _MOST_USERS = 1 << 100
@@ -123,35 +136,51 @@ def frequency_failure(users: int, error: Number, epsilon: Number, delta: Number 
     .. math:: \beta(\alpha) = 1 - \sum_s P[S = s] \max_w P[n_1 \in w \mid S = s], \qquad
               n_1 \mid S = s \;\sim\; Bin(s, p) + Bin(n-s, q)
 
-    over windows w of floor(2 alpha) + 1 integers: an estimate may lie halfway between two. For delta > 0, times
-    :math:`(1-\delta)^n`, the probability that nothing is revealed. Source: as for `heavy_hitter_failure`.
+    over windows w of floor(2 alpha) + 1 integers: an estimate may lie halfway between two. For delta > 0, the average of
+    :math:`\beta` of n - R users over the number :math:`R \sim Bin(n, \delta)` of revealed bits, which an estimate adds. Source: as
+    for `heavy_hitter_failure`.
 
     Parameters
     ----------
     users : int
-        n, from 1 to 1500; time is quadratic in it. `berry_esseen_failure` has no such limit.
+        n. Up to 1500 users are enumerated, in quadratic time; beyond, the bound is known to about 1/n (`windows`).
     error, epsilon, delta : number
         As for `heavy_hitter_failure`.
 
     Returns
     -------
     Enclosure
-        Of beta(alpha), a probability. EXACT for delta = 0, else INTERVAL.
-
-    Raises
-    ------
-    Unsupported
-        For more than 1500 users.
+        Of beta(alpha), a probability. EXACT for delta = 0 and up to 1500 users, else INTERVAL.
     """
     _require(users, error, epsilon, delta)
-    if users > _ENUMERATED:
-        raise Unsupported("frequency_failure", f"it enumerates up to {_ENUMERATED} users, not {users}")
-    window = math.floor(2 * Fraction(error)) + 1
-    return narrow(
-        lambda: (1 - best_windows(users, Fraction(epsilon), window)) * ball(1 - Fraction(delta)) ** users,
-        "Bayes risk of a uniform prior",
-        Rigour.INTERVAL if delta else Rigour.EXACT,
-    ).clamp(0.0, 1.0)
+    window, source = math.floor(2 * Fraction(error)) + 1, "Bayes risk of a uniform prior"
+    alone = partial(_missed_window, window, Fraction(epsilon), _ENUMERATED)
+    if delta:
+        few = partial(_missed_window, window, Fraction(epsilon), _FEW)
+        found = narrow(lambda: _unrevealed(alone, few, users, Fraction(delta)), source, Rigour.INTERVAL, _BITS, most=_BITS)
+    elif users > _ENUMERATED:
+        found = narrow(lambda: alone(users), source, Rigour.INTERVAL, _BITS, most=_BITS)
+    else:
+        found = narrow(lambda: alone(users), source)
+    return found.clamp(0.0, 1.0)
+
+
+def _missed_window(window: int, epsilon: Fraction, enumerated: int, users: int) -> flint.arb:
+    """The failure probability where no bit is revealed; it grows with the number of users."""
+    if users <= enumerated:
+        return 1 - best_windows(users, epsilon, window)
+    return 1 - best_windows_of_many(users, *response(epsilon), window)
+
+
+def _unrevealed(alone: Failure, few: Failure, users: int, delta: Fraction) -> flint.arb:
+    """Average over the number of revealed bits: none, by the first function, and ranges of more, each by its ends."""
+    spread = math.sqrt(users * delta * (1 - delta))
+    ends = {min(max(1, math.ceil(users * delta + x * spread / _PER_DEVIATION)), users + 1) for x in _RANGES}
+    total = ball(1 - delta) ** users * alone(users)
+    for start, end in pairwise(sorted({1, *ends, users + 1})):
+        mass = binomial_upper(users, delta, start) - binomial_upper(users, delta, end)
+        total += mass * between(few(users - end + 1), few(users - start))
+    return total
 
 
 def berry_esseen_failure(users: int, error: Number, epsilon: Number, delta: Number = 0) -> Enclosure:

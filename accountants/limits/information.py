@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import count
@@ -120,7 +121,8 @@ def largest_value(function: Callable[[flint.arb_series], flint.arb_series]) -> f
         middle = (low + high) / 2
         for ends in ((low, middle), (middle, high)):
             heapq.heappush(cells, bounded(*ends))
-    return ball(Fraction(-cells[0][0]))
+    most = -cells[0][0]
+    return ball(Fraction(most)) if math.isfinite(most) else flint.arb.pos_inf()
 
 
 def log2(value: int) -> flint.arb:

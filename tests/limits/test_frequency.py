@@ -241,6 +241,14 @@ def test_subset_selection_tells_most_of_all_private_messages(values: int, epsilo
             assert told(p, float(w)) <= float(largest_of_private(len(p), F(spread), w)) + ROUNDING
 
 
+@pytest.mark.parametrize("epsilon", [F(0), F(1, 10**300), F(100)])
+def test_nobody_tells_more_than_a_value_s_bits(epsilon: Fraction) -> None:
+    with working_precision(96):
+        found = largest_of_private(2**20, epsilon, F(1))
+        assert 0 <= float(found) <= 20 + ROUNDING
+        assert (found > 19) is (epsilon > 1)
+
+
 Error = Callable[..., Any]
 
 
