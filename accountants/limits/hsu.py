@@ -28,8 +28,9 @@ from scipy import optimize
 from ldpaudit.accountants.limits.posterior import best_windows, response, risks
 from ldpaudit.accountants.limits.windows import best_windows_of_many
 from ldpaudit.accountants.numerics.balls import ball, between
-from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
+from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.search import halved
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.number import brief
@@ -46,6 +47,9 @@ _PER_DEVIATION = 3
 """Ranges of numbers of revealed bits per standard deviation; with 6 the enclosure at n = 1e4, delta = 0.1 is half as wide."""
 _RANGES = range(-8 * _PER_DEVIATION, 8 * _PER_DEVIATION + 1)
 """Ends of these ranges; numbers of revealed bits beyond are one range each."""
+_REVEALED = 5
+"""Roots of their number by which the ones among revealed bits may differ from half of them: ten standard deviations; what is
+left out only lowers the bound."""
 
 Failure: TypeAlias = Callable[[int], flint.arb]
 """Number of users to a failure probability."""
@@ -65,9 +69,14 @@ def heavy_hitter_failure(users: int, error: Number, epsilon: Number, delta: Numb
     .. math:: \beta(\alpha) = \sum_s \min\bigl(P[2 n_1 - n > \alpha,\, S = s],\; P[n - 2 n_1 > \alpha,\, S = s]\bigr)
 
     where the number of ones is :math:`n_1 \sim Bin(n, 1/2)` and that of reported ones is :math:`S \sim Bin(n_1, p) +
-    Bin(n - n_1, q)`: the Bayes risk, which is attained under the prior. For delta > 0, times :math:`(1-\delta)^n`, the
-    probability that nothing is revealed. The left minimum is the first one for s <= n/2, by monotone likelihood
-    ratios. Source: Hsu, Khanna, Roth 2012, Theorem 3.3, for Omega(1) at alpha = Omega(sqrt n).
+    Bin(n - n_1, q)`: the Bayes risk, which is attained under the prior.
+    The left minimum is the first one for s <= n/2, by monotone likelihood ratios. For delta > 0 at most that, and for
+    every r at least
+
+    .. math:: P[Bin(n, \delta) \le r]\; E\,\beta_{n-r}\bigl(\alpha + |2 Bin(r, \tfrac12) - r|\bigr)
+
+    because r bits or fewer are revealed, and telling r of them makes it easier; of none, and of two standard deviations
+    more than usual, the better is taken. Source: Hsu, Khanna, Roth 2012, Theorem 3.3, for Omega(1) at alpha = Omega(sqrt n).
 
     Parameters
     ----------
@@ -90,11 +99,29 @@ def heavy_hitter_failure(users: int, error: Number, epsilon: Number, delta: Numb
     last = _last(users, error)
     if last < 0:
         return Enclosure(0.0, 0.0, Rigour.EXACT, "no data set is that unequal")
-    return narrow(
-        lambda: risks(users, Fraction(epsilon), last)[last] * ball(1 - Fraction(delta)) ** users,
-        "Bayes risk of a uniform prior",
-        Rigour.INTERVAL if delta else Rigour.EXACT,
-    )
+    source = "Bayes risk of a uniform prior"
+    most = narrow(lambda: risks(users, Fraction(epsilon), last)[last], source)
+    if delta == 0:
+        return most
+    usual = math.ceil(users * delta + 2 * math.sqrt(users * delta * (1 - delta)))
+    told = partial(_told, users, Fraction(error), Fraction(epsilon), Fraction(delta))
+    found = [narrow(partial(told, r), source, Rigour.INTERVAL, _BITS, most=_BITS) for r in {0, usual} if r < users]
+    return Enclosure(max(0.0, *(each.low for each in found)), most.high, Rigour.INTERVAL, source)
+
+
+def _told(n: int, error: Fraction, epsilon: Fraction, delta: Fraction, r: int) -> flint.arb:
+    """Lower bound of the failure probability where r bits are told, and fewer may have been revealed."""
+    left, total = n - r, flint.arb(0)
+    table = risks(left, epsilon, max(0, _last(left, error)))
+    half, spread = r // 2, int(_REVEALED * math.sqrt(r)) + 1
+    chance = binomial_pmf(r, Fraction(1, 2), half)
+    for ones in range(half, min(r, half + spread) + 1):
+        last = _last(left, error + abs(2 * ones - r))
+        if last >= 0:
+            # As many zeros as ones of another case count the same; a half has no other case.
+            total += chance * table[last] * (1 if 2 * ones == r else 2 if 2 * ones > r else 0)
+        chance = chance * (r - ones) / (ones + 1)
+    return binomial_lower(n, delta, r) * total
 
 
 def heavy_hitter_error(users: int, beta: Number, epsilon: Number, delta: Number = 0) -> int:
@@ -117,10 +144,11 @@ def heavy_hitter_error(users: int, beta: Number, epsilon: Number, delta: Number 
     """
     _require(users, 0, epsilon, delta)
     _require_few("heavy_hitter_error", users)
+    if delta:
+        return halved(lambda error: not heavy_hitter_failure(users, error, epsilon, delta).low > beta, 0, users)
     with working_precision(_BITS):
-        unseen = ball(1 - Fraction(delta)) ** users
         for least, risk in enumerate(risks(users, Fraction(epsilon), _last(users, 0))):
-            if risk * unseen > ball(Fraction(beta)):
+            if risk > ball(Fraction(beta)):
                 return users - 2 * least
     return 0
 
