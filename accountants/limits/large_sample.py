@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from ldpaudit.accountants.limits.accurate import largest, told, told_as_printed
 from ldpaudit.accountants.limits.domain import Setting, answer
-from ldpaudit.accountants.limits.intermediate import largest, told, told_as_printed
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number
 

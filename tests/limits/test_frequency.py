@@ -13,11 +13,13 @@ import pytest
 from scipy.stats import binom
 
 from ldpaudit.accountants.limits import calculators, central, intermediate, large_sample, small_sample
+from ldpaudit.accountants.limits.accurate import Guarantee, _of_accurate
 from ldpaudit.accountants.limits.hard_prior import weight
 from ldpaudit.accountants.limits.information import largest_of_private
-from ldpaudit.accountants.limits.intermediate import Guarantee, _of_accurate
 from ldpaudit.accountants.limits.overlap import largest_shared
 from ldpaudit.enclosure import Rigour
+from ldpaudit.profile import Number
+from ldpaudit.registry import parameters_of
 from ldpaudit.working_precision import working_precision
 from tests.helpers import run
 
@@ -259,6 +261,11 @@ def test_more_privacy_and_certainty_and_values_are_harder(error: Error) -> None:
     assert error(300, 2**8, F(1, 2)).low > base
     assert error(300, 2**8, 1, beta=F(1, 10)).low > base
     assert error(300, 2**9, 1).low > base
+
+
+def test_every_calculator_takes_numbers_alone() -> None:
+    for name, calculator in calculators().items():
+        assert {each.annotation for each in parameters_of(calculator).values()} <= {int, Number}, name
 
 
 def test_a_limit_is_asked_for_and_refused_in_a_line() -> None:
