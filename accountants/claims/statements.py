@@ -14,8 +14,9 @@ from dataclasses import dataclass
 _NAMED = re.compile(r"(?:Theorem|Lemma|Corollary|Proposition|Claim|Fact|Assumption|Table|Figure) [A-Z\d.]*\d|\(\d+\)")
 _O = "asymptotic, without constants"
 _PROOF = "a step of a proof whose conclusion is asymptotic"
-_SMALL = "a lower bound whose calculator is not built yet: frequency estimation by few users"
-_MIDDLE = "a lower bound whose calculator is not built yet: frequency estimation by many users"
+_SMALL = "a lower bound: `ldpaudit limit small_sample.error`"
+_MIDDLE = "a lower bound: `ldpaudit limit intermediate.error`"
+_LARGE = "a lower bound: `ldpaudit limit large_sample.error`"
 _CASE = ("the text has lost its formula; its case, ln 2B > n q, needs domains of about e^60 at epsilon = 1 and delta = 1e-6, "
          "and the bounds that `GGKPV (15)` is judged by have no cases")
 _WORDS = "its system is not built yet: federated discovery on word data; the text gives no numbers either"
@@ -151,12 +152,12 @@ GGKPV = _of("GGKPV", {
     "(15)": "few users, by RAPPOR",
     "(16)": "many users, by k-ary randomized response",
     "Lemma 3.5": ("from shuffled to local privacy",
-                  "a tool whose proof is cited; `ldpaudit limit selection.selection_users` with shuffled=n uses it"),
+                  "a tool whose proof is cited: `ldpaudit limit shuffle.local_epsilon_as_printed`, beside `shuffle.local_epsilon`"),
     "Lemma 3.6": ("Fano's inequality", "a tool whose proof is cited"),
     "Fact 3.7": ("the hockey-stick divergence as a largest difference", "a tool whose proof is cited"),
     "Lemma 3.8": ("information of a private report", _SMALL),
     "Lemma 3.9": ("constant error needs many users", _SMALL),
-    "Lemma 3.10": ("fewer users, more error", _SMALL),
+    "Lemma 3.10": ("fewer users, more error", _LARGE),
     "Lemma 3.11": ("(6) and (9)", _SMALL),
     "Lemma 3.12": ("(10) and (11)", _MIDDLE),
     "Corollary 3.13": ("(7)", _MIDDLE),
@@ -164,8 +165,8 @@ GGKPV = _of("GGKPV", {
     "Lemma 3.15": ("an accurate protocol's reports are far from the average one", _MIDDLE),
     "Claim 3.16": ("Markov's inequality for a report's likelihood ratio", _PROOF),
     "Claim 3.17": ("an inequality about sums of products", _PROOF),
-    "Lemma 3.18": ("(12) and (13)", _MIDDLE),
-    "Lemma 3.19": ("(8)", _MIDDLE),
+    "Lemma 3.18": ("(12) and (13)", _LARGE),
+    "Lemma 3.19": "(8)",
     "Lemma 3.20": ("distance of histograms of mixtures", _PROOF),
     "Lemma 3.21": ("data processing inequality", "a tool whose proof is cited"),
     "Theorem 3.22": ("selection needs many users", "a lower bound: `ldpaudit limit selection.selection_users`"),

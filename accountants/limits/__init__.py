@@ -3,8 +3,12 @@
 Each function's docstring is the theorem. What it returns encloses the bound: no protocol does better than its lower end, or
 where the bound is one on a success probability, than its upper end.
 
-Reading order: `hsu` (counting one value in the local model, Hsu, Khanna, Roth 2012), `selection` (choosing one of many
-questions, Ghazi et al. 2019), `posterior` (the Bayesian computations behind `hsu`; no calculator).
+Reading order: `hsu` (counting one value in the local model, Hsu, Khanna, Roth 2012) with `posterior` and `windows` (its
+Bayesian computations). The others are those of Ghazi, Golowich, Kumar, Pagh, Velingker 2019, with constants: `shuffle` (what a
+shuffled guarantee says of the local one) with `local_view`; counting many values: `small_sample`, `intermediate`,
+`large_sample`, `central`, with `domain` (their settings), `accurate` (the bound of the second and third), `information` (of a
+message), `overlap` (of the laws of an accurate protocol's messages) and `hard_prior` (the data); `selection` (choosing one of
+many questions). What calculators share is listed below as such.
 """
 
 from __future__ import annotations
@@ -15,8 +19,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-_SHARED = ("posterior",)
-"""Files of functions of balls, which are no calculators."""
+_SHARED = ("accurate", "domain", "hard_prior", "information", "local_view", "overlap", "posterior", "windows")
+"""Files of what calculators share."""
 
 
 def calculators() -> dict[str, Callable[..., Any]]:

@@ -16,16 +16,21 @@ an answer is accurate where the value that it names has at least as many holders
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
+from typing import TypeAlias
 
 import flint
 from scipy import optimize
 
 from ldpaudit.accountants.limits.posterior import best_windows, response, risks
-from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
+from ldpaudit.accountants.limits.windows import best_windows_of_many
+from ldpaudit.accountants.numerics.balls import ball, between
+from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.search import halved
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.number import brief
@@ -36,6 +41,18 @@ SHEVTSOVA = Fraction(56, 100)
 """The constant of the Berry-Esseen theorem for summands of different laws (Shevtsova 2010)."""
 _ENUMERATED = 1500
 """Most users for whom `frequency_failure` enumerates, quadratic work."""
+_FEW = 64
+"""The same for each number of revealed bits."""
+_PER_DEVIATION = 3
+"""Ranges of numbers of revealed bits per standard deviation; with 6 the enclosure at n = 1e4, delta = 0.1 is half as wide."""
+_RANGES = range(-8 * _PER_DEVIATION, 8 * _PER_DEVIATION + 1)
+"""Ends of these ranges; numbers of revealed bits beyond are one range each."""
+_REVEALED = 5
+"""Roots of their number by which the ones among revealed bits may differ from half of them: ten standard deviations; what is
+left out only lowers the bound."""
+
+Failure: TypeAlias = Callable[[int], flint.arb]
+"""Number of users to a failure probability."""
 _SUMMED = 1 << 20
 """Most users over whom heavy hitters' risks are summed, some seconds."""
 _MOST_USERS = 1 << 100
@@ -52,9 +69,14 @@ def heavy_hitter_failure(users: int, error: Number, epsilon: Number, delta: Numb
     .. math:: \beta(\alpha) = \sum_s \min\bigl(P[2 n_1 - n > \alpha,\, S = s],\; P[n - 2 n_1 > \alpha,\, S = s]\bigr)
 
     where the number of ones is :math:`n_1 \sim Bin(n, 1/2)` and that of reported ones is :math:`S \sim Bin(n_1, p) +
-    Bin(n - n_1, q)`: the Bayes risk, which is attained under the prior. For delta > 0, times :math:`(1-\delta)^n`, the
-    probability that nothing is revealed. The left minimum is the first one for s <= n/2, by monotone likelihood
-    ratios. Source: Hsu, Khanna, Roth 2012, Theorem 3.3, for Omega(1) at alpha = Omega(sqrt n).
+    Bin(n - n_1, q)`: the Bayes risk, which is attained under the prior.
+    The left minimum is the first one for s <= n/2, by monotone likelihood ratios. For delta > 0 at most that, and for
+    every r at least
+
+    .. math:: P[Bin(n, \delta) \le r]\; E\,\beta_{n-r}\bigl(\alpha + |2 Bin(r, \tfrac12) - r|\bigr)
+
+    because r bits or fewer are revealed, and telling r of them makes it easier; of none, and of two standard deviations
+    more than usual, the better is taken. Source: Hsu, Khanna, Roth 2012, Theorem 3.3, for Omega(1) at alpha = Omega(sqrt n).
 
     Parameters
     ----------
@@ -77,11 +99,29 @@ def heavy_hitter_failure(users: int, error: Number, epsilon: Number, delta: Numb
     last = _last(users, error)
     if last < 0:
         return Enclosure(0.0, 0.0, Rigour.EXACT, "no data set is that unequal")
-    return narrow(
-        lambda: risks(users, Fraction(epsilon), last)[last] * ball(1 - Fraction(delta)) ** users,
-        "Bayes risk of a uniform prior",
-        Rigour.INTERVAL if delta else Rigour.EXACT,
-    )
+    source = "Bayes risk of a uniform prior"
+    most = narrow(lambda: risks(users, Fraction(epsilon), last)[last], source)
+    if delta == 0:
+        return most
+    usual = math.ceil(users * delta + 2 * math.sqrt(users * delta * (1 - delta)))
+    told = partial(_told, users, Fraction(error), Fraction(epsilon), Fraction(delta))
+    found = [narrow(partial(told, r), source, Rigour.INTERVAL, _BITS, most=_BITS) for r in {0, usual} if r < users]
+    return Enclosure(max(0.0, *(each.low for each in found)), most.high, Rigour.INTERVAL, source)
+
+
+def _told(n: int, error: Fraction, epsilon: Fraction, delta: Fraction, r: int) -> flint.arb:
+    """Lower bound of the failure probability where r bits are told, and fewer may have been revealed."""
+    left, total = n - r, flint.arb(0)
+    table = risks(left, epsilon, max(0, _last(left, error)))
+    half, spread = r // 2, int(_REVEALED * math.sqrt(r)) + 1
+    chance = binomial_pmf(r, Fraction(1, 2), half)
+    for ones in range(half, min(r, half + spread) + 1):
+        last = _last(left, error + abs(2 * ones - r))
+        if last >= 0:
+            # As many zeros as ones of another case count the same; a half has no other case.
+            total += chance * table[last] * (1 if 2 * ones == r else 2 if 2 * ones > r else 0)
+        chance = chance * (r - ones) / (ones + 1)
+    return binomial_lower(n, delta, r) * total
 
 
 def heavy_hitter_error(users: int, beta: Number, epsilon: Number, delta: Number = 0) -> int:
@@ -104,10 +144,11 @@ def heavy_hitter_error(users: int, beta: Number, epsilon: Number, delta: Number 
     """
     _require(users, 0, epsilon, delta)
     _require_few("heavy_hitter_error", users)
+    if delta:
+        return halved(lambda error: not heavy_hitter_failure(users, error, epsilon, delta).low > beta, 0, users)
     with working_precision(_BITS):
-        unseen = ball(1 - Fraction(delta)) ** users
         for least, risk in enumerate(risks(users, Fraction(epsilon), _last(users, 0))):
-            if risk * unseen > ball(Fraction(beta)):
+            if risk > ball(Fraction(beta)):
                 return users - 2 * least
     return 0
 
@@ -123,35 +164,51 @@ def frequency_failure(users: int, error: Number, epsilon: Number, delta: Number 
     .. math:: \beta(\alpha) = 1 - \sum_s P[S = s] \max_w P[n_1 \in w \mid S = s], \qquad
               n_1 \mid S = s \;\sim\; Bin(s, p) + Bin(n-s, q)
 
-    over windows w of floor(2 alpha) + 1 integers: an estimate may lie halfway between two. For delta > 0, times
-    :math:`(1-\delta)^n`, the probability that nothing is revealed. Source: as for `heavy_hitter_failure`.
+    over windows w of floor(2 alpha) + 1 integers: an estimate may lie halfway between two. For delta > 0, the average of
+    :math:`\beta` of n - R users over the number :math:`R \sim Bin(n, \delta)` of revealed bits, which an estimate adds. Source: as
+    for `heavy_hitter_failure`.
 
     Parameters
     ----------
     users : int
-        n, from 1 to 1500; time is quadratic in it. `berry_esseen_failure` has no such limit.
+        n. Up to 1500 users are enumerated, in quadratic time; beyond, the bound is known to about 1/n (`windows`).
     error, epsilon, delta : number
         As for `heavy_hitter_failure`.
 
     Returns
     -------
     Enclosure
-        Of beta(alpha), a probability. EXACT for delta = 0, else INTERVAL.
-
-    Raises
-    ------
-    Unsupported
-        For more than 1500 users.
+        Of beta(alpha), a probability. EXACT for delta = 0 and up to 1500 users, else INTERVAL.
     """
     _require(users, error, epsilon, delta)
-    if users > _ENUMERATED:
-        raise Unsupported("frequency_failure", f"it enumerates up to {_ENUMERATED} users, not {users}")
-    window = math.floor(2 * Fraction(error)) + 1
-    return narrow(
-        lambda: (1 - best_windows(users, Fraction(epsilon), window)) * ball(1 - Fraction(delta)) ** users,
-        "Bayes risk of a uniform prior",
-        Rigour.INTERVAL if delta else Rigour.EXACT,
-    ).clamp(0.0, 1.0)
+    window, source = math.floor(2 * Fraction(error)) + 1, "Bayes risk of a uniform prior"
+    alone = partial(_missed_window, window, Fraction(epsilon), _ENUMERATED)
+    if delta:
+        few = partial(_missed_window, window, Fraction(epsilon), _FEW)
+        found = narrow(lambda: _unrevealed(alone, few, users, Fraction(delta)), source, Rigour.INTERVAL, _BITS, most=_BITS)
+    elif users > _ENUMERATED:
+        found = narrow(lambda: alone(users), source, Rigour.INTERVAL, _BITS, most=_BITS)
+    else:
+        found = narrow(lambda: alone(users), source)
+    return found.clamp(0.0, 1.0)
+
+
+def _missed_window(window: int, epsilon: Fraction, enumerated: int, users: int) -> flint.arb:
+    """The failure probability where no bit is revealed; it grows with the number of users."""
+    if users <= enumerated:
+        return 1 - best_windows(users, epsilon, window)
+    return 1 - best_windows_of_many(users, *response(epsilon), window)
+
+
+def _unrevealed(alone: Failure, few: Failure, users: int, delta: Fraction) -> flint.arb:
+    """Average over the number of revealed bits: none, by the first function, and ranges of more, each by its ends."""
+    spread = math.sqrt(users * delta * (1 - delta))
+    ends = {min(max(1, math.ceil(users * delta + x * spread / _PER_DEVIATION)), users + 1) for x in _RANGES}
+    total = ball(1 - delta) ** users * alone(users)
+    for start, end in pairwise(sorted({1, *ends, users + 1})):
+        mass = binomial_upper(users, delta, start) - binomial_upper(users, delta, end)
+        total += mass * between(few(users - end + 1), few(users - start))
+    return total
 
 
 def berry_esseen_failure(users: int, error: Number, epsilon: Number, delta: Number = 0) -> Enclosure:

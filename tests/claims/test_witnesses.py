@@ -177,8 +177,29 @@ def one_prefix(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     return alone(holders + 1, n + 1), alone(holders, n)
 
 
+def fewer_users(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """All messages of fewer users of binary randomized response are 0; all of its users together have the claimed delta."""
+    n, left, truth = w["users"], w["active"], F(w["truth"])
+    ratio = exp_bounds(F(w["epsilon"]))[0]
+    for zeros in range(n):  # among the others; the user holds 0 or 1
+        first, second = _zeros(zeros + 1, n, truth), _zeros(zeros, n, truth)
+        for one, other in ((first, second), (second, first)):
+            assert sum(max(F(0), x - ratio * y) for x, y in zip(one, other, strict=True)) <= F(w["delta"])
+    return truth**left, truth ** (left - 1) * (1 - truth)
+
+
+def _zeros(holders: int, users: int, truth: Fraction) -> list[Fraction]:
+    """The law of the number of messages that are 0, by adding one user after the other."""
+    law = [F(1)]
+    for user in range(users):
+        p = truth if user < holders else 1 - truth
+        law = [(1 - p) * x + p * y for x, y in zip([*law, F(0)], [F(0), *law], strict=True)]
+    return law
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], tuple[Fraction, Fraction]]] = {
-    each.__name__: each for each in (composition, bucket, glps, constant, thresh, heavy_thresh, empty_trie, one_prefix)
+    each.__name__: each
+    for each in (composition, bucket, glps, constant, thresh, heavy_thresh, empty_trie, one_prefix, fewer_users)
 }
 
 

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ldpaudit.accountants.limits.selection import selection_success, selection_users
+from ldpaudit.accountants.limits.selection import selection_success, selection_users, sharpened_users
 from ldpaudit.enclosure import Rigour
 
 F = Fraction
@@ -38,6 +38,21 @@ def test_the_local_model_needs_more(candidates: int, users: int) -> None:
 def test_a_million_candidates_need_hundreds_of_thousands_of_users() -> None:
     assert selection_users(1 << 20, F(1, 3), 1, F(1, 10**12), shuffled=1) == pytest.approx(3.05e5, rel=0.01)
     assert selection_users(1 << 20, F(9, 20), 1) == pytest.approx(6.1e6, rel=0.01)
+
+
+@pytest.mark.parametrize(("candidates", "named", "delta", "printed", "needed"), [
+    (64, F(1, 3), F(1, 10**12), 14, 55), (10**4, F(1, 3), F(1, 10**9), 2717, 4926),
+])  # fmt: skip
+def test_the_sharper_local_guarantee_needs_about_twice_as_many_users(
+    candidates: int, named: Fraction, delta: Fraction, printed: int, needed: int
+) -> None:
+    assert selection_users(candidates, named, 1, delta, shuffled=1) == printed
+    assert needed <= sharpened_users(candidates, named, 1, delta) <= needed * 1.08
+
+
+def test_four_users_by_hand() -> None:
+    assert selection_users(4, F(2, 3), math.nextafter(math.log(2), 1)) == 4
+    assert sharpened_users(4, F(1, 3), 1, F(1, 10)) == 1
 
 
 @pytest.mark.parametrize("epsilon", [F(1, 2), F(1), F(3)])
@@ -87,6 +102,8 @@ def test_more_privacy_more_candidates_and_fewer_users_are_harder() -> None:
         (lambda: selection_users(8, F(1), 1), "named < 1"),
         (lambda: selection_users(1 << 12, F(1, 2), 0), "without information"),
         (lambda: selection_users(8, F(1, 2), 1, 0, 2), "shuffled"),
+        (lambda: sharpened_users(8, F(1), 1, F(1, 9)), "named < 1"),
+        (lambda: sharpened_users(8, F(1, 2), 1, 0), "delta > 0"),
         (lambda: selection_success(0, 8, 1), "users >= 1"),
         (lambda: selection_success(5, 8, 1, error=F(1, 2)), "error"),
         (lambda: selection_success(5, 8, -1), "epsilon"),

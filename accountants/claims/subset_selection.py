@@ -1,0 +1,79 @@
+"""What Ghazi, Golowich, Kumar, Pagh and Velingker 2019 say of fewer users of a shuffled protocol, and what is found.
+
+Subset selection of one of two values is binary randomized response, the least randomizer for which it matters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.plan import Shuffle
+
+PAPER = "GGKPV"
+"""Whose claims these are."""
+
+READING = (
+    "the protocol for fewer users is the one of Lemma 3.10: the same randomizer, and an analyzer that adds messages of a fixed"
+    " item; that the error is large (8) may be true all the same"
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A shuffled protocol, and how many of its users are left.
+
+    Parameters
+    ----------
+    users, active : int
+        n, and how many of them are left, from 1 to n.
+    k, d : int
+        Number of values, and of those in a report.
+    p : Fraction
+        Probability that a report contains the user's value.
+    epsilon : Fraction
+        At which the two deltas are compared, in nats, at least 0.
+    """
+
+    users: int
+    active: int
+    k: int = 2
+    d: int = 1
+    p: Fraction = Fraction(3, 4)
+    epsilon: Fraction = Fraction(math.log(2))
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.active <= self.users and self.epsilon >= 0):
+            found = f"active={self.active}, users={self.users} and epsilon={self.epsilon}"
+            raise ValueError(f"Setting needs 1 <= active <= users and epsilon >= 0, got {found}")
+        _ = self.mechanism  # refuses the rest
+
+    @property
+    def mechanism(self) -> SubsetSelection:
+        """One user's randomizer."""
+        return SubsetSelection(k=self.k, d=self.d, p=self.p)
+
+
+def lemma_3_19(s: Setting) -> Printed:
+    """A step of the proof: with fewer users of the same shuffled protocol its guarantee is still met.
+
+    It is what Lemma 3.10 says in the local model, where a user does not hide among others. Here the messages that the
+    analyzer adds are known, and hide nobody.
+    """
+    whole, rest = (account(Shuffle(s.mechanism, n)).delta(s.epsilon) for n in (s.users, s.active))
+    sentence = f"delta at epsilon={float(s.epsilon):g} of {s.active} users, which {s.users} users have"
+    return Printed("GGKPV Lemma 3.19, proof", sentence, whole.high, rest, reading=READING)
+
+
+def printed(s: Setting) -> tuple[Printed, ...]:
+    """The one statement."""
+    return (lemma_3_19(s),)
+
+
+def examples() -> tuple[Setting, ...]:
+    """The least example, three users of binary randomized response; half of 1,000; and all users, where nothing is lost."""
+    return Setting(3, 2), Setting(1000, 500, epsilon=Fraction(1, 4)), Setting(3, 3)

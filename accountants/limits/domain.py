@@ -1,0 +1,63 @@
+"""What the calculators of the error of frequency estimation are asked, and how they answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.number import brief
+from ldpaudit.profile import Number
+
+_MOST_USERS = 1 << 40
+"""Beyond, the floats that guide the searches have no digits left."""
+_LARGEST_EPSILON = 100
+"""Nats: beyond, no message is private in any sense, and float estimates overflow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Users who hold one of B values each, and what a protocol promises them.
+
+    Parameters
+    ----------
+    users, values : int
+        n and B.
+    epsilon, delta : Fraction
+        The guarantee.
+    beta : Fraction
+        Probability with which the error may be exceeded.
+    shuffled : int
+        1 for the single-message shuffled model, 0 for the local one.
+    """
+
+    users: int
+    values: int
+    epsilon: Fraction
+    delta: Fraction
+    beta: Fraction
+    shuffled: int
+
+    @classmethod
+    def of(cls, users: int, values: int, epsilon: Number, delta: Number, beta: Number, shuffled: int) -> Self:
+        """From numbers of any type.
+
+        Raises
+        ------
+        ValueError
+            Where one lies outside its domain.
+        """
+        inside = 1 <= users <= _MOST_USERS and values >= 2 and shuffled in (0, 1)
+        if not (inside and 0 <= epsilon <= _LARGEST_EPSILON and 0 <= delta < 1 and 0 <= beta < Fraction(1, 2)):
+            given = {"users": users, "values": values, "epsilon": epsilon, "delta": delta, "beta": beta, "shuffled": shuffled}
+            found = ", ".join(f"{name}={brief(value)}" for name, value in given.items())
+            wanted = "1 <= users <= 2**40, values >= 2, 0 <= epsilon <= 100, 0 <= delta < 1, 0 <= beta < 1/2, shuffled 0 or 1"
+            raise ValueError(f"a limit of frequencies needs {wanted}, got {found}")
+        return cls(users, values, Fraction(epsilon), Fraction(delta), Fraction(beta), shuffled)
+
+
+def answer(error: Fraction, source: str) -> Enclosure:
+    """An error that no protocol beats, in users; of 0, that it says nothing."""
+    said = source if error else f"vacuous: {source}, excludes no error"
+    return Enclosure(float(error), float(error), Rigour.INTERVAL, said)

@@ -1,0 +1,61 @@
+"""Error of frequency estimation where users are many, but values are held by few: the fourth root of n in the shuffled model.
+
+The bound is that of `accurate`. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemma 3.12 and Corollary 3.13, (7), (10) and
+(11), whose constants are not printed.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ldpaudit.accountants.limits.accurate import largest, told, told_as_printed
+from ldpaudit.accountants.limits.domain import Setting, answer
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.profile import Number
+
+
+def error(
+    users: int, values: int, epsilon: Number, delta: Number = 0, beta: Number = Fraction(1, 4), shuffled: int = 0
+) -> Enclosure:
+    r"""Largest error, in half users, within which no protocol keeps all B counts with probability 1 - beta.
+
+    .. math:: (1 - \beta - \tau) \log_2 B > n I + 1
+
+    For delta = 0 every message is epsilon-LDP, and I is the largest information of any such message. Else I is the bound
+    of `accurate`, in the shuffled model with the (epsilon', delta') that a single message certainly has, for the best delta'
+    of a few. Source: as for this file; the local guarantee is sharper than their Lemma 3.5.
+
+    Parameters
+    ----------
+    users : int
+        n, from 1 to 2**40.
+    values : int
+        B, from 2.
+    epsilon : number
+        In nats, from 0 to 100.
+    delta : number
+        In [0, 1).
+    beta : number
+        In [0, 1/2).
+    shuffled : int
+        1 for the single-message shuffled model, 0 for the local one.
+
+    Returns
+    -------
+    Enclosure
+        The error in users; 0 where nothing is excluded, which its source then says. INTERVAL.
+    """
+    s = Setting.of(users, values, epsilon, delta, beta, shuffled)
+    return answer(largest(s, s.users, told(s)), "Fano's inequality, many users")
+
+
+def error_as_printed(
+    users: int, values: int, epsilon: Number, delta: Number, beta: Number = Fraction(1, 4), shuffled: int = 1
+) -> Enclosure:
+    r"""The same with the printed local guarantee: :math:`\varepsilon' = \varepsilon + \ln n` in the shuffled model, and delta.
+
+    Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemmas 3.5 and 3.12 and Corollary 3.13. Parameters and value as
+    for `error`.
+    """
+    s = Setting.of(users, values, epsilon, delta, beta, shuffled)
+    return answer(largest(s, s.users, told_as_printed(s)), "Fano's inequality, many users, Lemma 3.5 as printed")
