@@ -18,6 +18,7 @@ from ldpaudit import literature
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.mechanisms._thresh_pair import Play
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
 from ldpaudit.mechanisms.thresh import Thresh
 from tests.claims.test_literature import claims_of
 from tests.helpers import ROOT
@@ -81,6 +82,19 @@ def bucket(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     return inside**differing, outside**differing
 
 
+def projection(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """Of all noisy entries in which two columns differ, at least `least` have the first one's sign."""
+    m = JLHeavyHitter.as_printed(F(w["epsilon"]), F(w["delta"]), F(w["beta"]), w["domain"], w["users"])
+    entry, n = F(w["entry"]), w["copies"] * w["differing"]
+    assert entry**2 * m.rows <= 1, "entries are no closer to 0 than 1/sqrt(rows)"
+    one, other = (m.columns(w[side]) for side in ("first", "second"))
+    assert int((one != other).sum()) == w["differing"]
+    wrong = (exp_bounds(-entry / m.scale)[1] / 2).limit_denominator(10**30) + F(1, 10**29)
+    return tuple(  # type: ignore[return-value]
+        sum((comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(w["least"], n + 1)), F(0)) for p in (1 - wrong, wrong)
+    )
+
+
 def constant(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     """C_k = 2 sqrt(pi k) e**(sign (1/(6k) - k/2)), from below; there is no second input."""
     k, sign = w["k"], {"proof": 1, "printed": -1}[w["exponent"]]
@@ -138,7 +152,7 @@ def one_prefix(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
 
 
 CHECKS: dict[str, Callable[[dict[str, Any]], tuple[Fraction, Fraction]]] = {
-    each.__name__: each for each in (composition, bucket, constant, thresh, empty_trie, one_prefix)
+    each.__name__: each for each in (composition, bucket, projection, constant, thresh, empty_trie, one_prefix)
 }
 
 
