@@ -163,8 +163,8 @@ def sufficient_scale(s: Setting, neighbours: Neighbours) -> Enclosure:
 def theorem_2_9(s: Setting) -> Printed:
     r"""With :math:`m = \ln(q) \ln(2/\beta)/\gamma^2` rows, as Algorithm 1 sets it, no two columns' product exceeds 2 gamma.
 
-    The theorem has :math:`|\langle Ax, Ay \rangle - \langle x, y \rangle| \le O(\gamma(\|x\|^2 + \|y\|^2))`; here for the unit vectors
-    and the constant 1. A column's product with itself is 1. Hoeffding: a product of two is a mean of m fair signs, so that it
+    The theorem has :math:`|\langle Ax, Ay \rangle - \langle x, y \rangle| \le O(\gamma(\|x\|^2 + \|y\|^2))`; here for unit
+    vectors and the constant 1. A column's product with itself is 1. Hoeffding: a product of two is a mean of m fair signs and
     exceeds 2 gamma with probability at most :math:`2 e^{-2 m \gamma^2}`; and there are fewer than N**2/2 pairs.
     """
     n_pairs = Fraction(s.domain * (s.domain - 1), 2)

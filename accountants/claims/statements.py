@@ -116,7 +116,8 @@ HKR12 = _of("HKR12", {
     "Lemma 4.6": "the heavy hitter is in the larger halves",
     "Lemma 4.7": "no other value agrees with it",
     "Theorem 4.8": "Bucket returns the heavy hitter",
-}) + (Statement("HKR12, naive histogram", "the simpler algorithm that Section 3.1 compares JL-HH with is private"),)  # fmt: skip
+})  # fmt: skip
+NAIVE = Statement("HKR12, naive histogram", "the simpler algorithm that Section 3.1 compares JL-HH with is private")
 
 STEMMER = tuple(Statement(f"STEMMER, {name}", says, without) for name, says, without in (
     ("local differential privacy", "the slide 'What is Local Differential Privacy?'", "a definition"),
@@ -238,5 +239,5 @@ TRIEHH = _of("TRIEHH", {
     "Lemma 2": "a prefix that few hold",
 })  # fmt: skip
 
-STATEMENTS = HKR12 + STEMMER + GGKPV + JRUW18 + TRIEHH
+STATEMENTS = (*HKR12, NAIVE, *STEMMER, *GGKPV, *JRUW18, *TRIEHH)
 """The register, in the order of `literature.PAPERS`."""

@@ -87,8 +87,11 @@ def delta(groups: Groups, epsilon: Fraction) -> flint.arb:
 
 
 def estimate(groups: Groups, epsilon: Fraction) -> flint.arb:
-    """About delta(epsilon), without the echoes: for a search."""
-    found = _Contour(groups, epsilon).near()
+    """About delta(epsilon), without the echoes: for a search; 0 where it is below every float."""
+    contour = _Contour(groups, epsilon)
+    if contour.ceiling() < INVISIBLE:
+        return flint.arb(0)
+    found = contour.near()
     return found + coins(*groups[0], epsilon) if len(groups) == 1 else found
 
 
@@ -103,9 +106,12 @@ def coins(count: int, step: Fraction, epsilon: Fraction) -> flint.arb:
     least = math.floor((epsilon / step + count) / 2) + 1
     if least > count:
         return flint.arb(0)
+    share = ((1 + (-ball(step)).exp()) / 2) ** count
+    if share < INVISIBLE:
+        return between(0, share)
     lie = (-ball(step)).exp() / (1 + (-ball(step)).exp())
     tails = [binomial_upper(count, p, least, q) for p, q in ((1 - lie, lie), (lie, 1 - lie))]
-    return ((1 + (-ball(step)).exp()) / 2) ** count * (tails[0] - ball(epsilon).exp() * tails[1])
+    return share * (tails[0] - ball(epsilon).exp() * tails[1])
 
 
 @dataclass(frozen=True)

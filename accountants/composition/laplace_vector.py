@@ -189,7 +189,7 @@ def _root(profile: LaplaceCoordinates | LaplaceGroups, target: float, most: floa
 def _log(profile: LaplaceCoordinates | LaplaceGroups, epsilon: float) -> float:
     if epsilon >= profile.pure:
         return _FAR
-    with working_precision(128):
+    with working_precision(_INTEGRAL_BITS):
         value = profile.estimate(Fraction(epsilon))
         return max(_FAR, float(value.log())) if value > 0 else _FAR
 

@@ -89,10 +89,12 @@ def projection(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     assert entry**2 * m.rows <= 1, "entries are no closer to 0 than 1/sqrt(rows)"
     one, other = (m.columns(w[side]) for side in ("first", "second"))
     assert int((one != other).sum()) == w["differing"]
-    wrong = (exp_bounds(-entry / m.scale)[1] / 2).limit_denominator(10**30) + F(1, 10**29)
-    return tuple(  # type: ignore[return-value]
-        sum((comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(w["least"], n + 1)), F(0)) for p in (1 - wrong, wrong)
+    wrong = -(-exp_bounds(-entry / m.scale)[1] * 10**20 // 2)  # rounded up, in units of 1e-20
+    first, second = (
+        F(sum(comb(n, k) * p**k * (10**20 - p) ** (n - k) for k in range(w["least"], n + 1)), 10 ** (20 * n))
+        for p in (10**20 - wrong, wrong)
     )
+    return first, second
 
 
 def constant(w: dict[str, Any]) -> tuple[Fraction, Fraction]:

@@ -42,7 +42,7 @@ def test_one_two_and_unlike_noises_are_the_closed_forms(reach: Fraction) -> None
 def beyond(terms: int, y: float) -> float:
     """P[G - G' > y], G ~ Gamma(m): G' of another rate is a negative binomial number of steps ahead."""
     chances = [math.comb(terms - 1 + j, j) * 2.0 ** -(terms + j) for j in range(terms)]
-    return sum(p * special.gammaincc(terms - j, y) for j, p in enumerate(chances))
+    return float(sum(p * special.gammaincc(terms - j, y) for j, p in enumerate(chances)))
 
 
 @pytest.mark.parametrize("terms", [3, 10, 40])
