@@ -56,6 +56,8 @@ _MOST_ECHOES = 128
 """Pairs of echoes that are summed, at some 30 nodes each: a fifth of a second; beyond, the result is wider."""
 _SLACK = 1e-6
 """Relative allowance for the rounding of a window's ends."""
+_NEARLY_ALL = 1 - 1e-5
+"""Squared sine from which on a window is half a period: those that leave no gaps are told apart by more than rounding."""
 _RANGE = (-12.0, 60.0)
 """Logarithms of sigma between which the saddle point is searched."""
 
@@ -163,7 +165,7 @@ class _Contour:
         fall = -math.expm1(-(_NATS + _MARGIN + 2 * math.log1p(self.sigma)) / count) * (1 + rest)
         # 1 - sin**2/cosh**2 is the square of 1 - fall
         square = fall * (2 - fall) * math.cosh(c * s) ** 2 if fall < 1 else 1.0
-        return math.asin(math.sqrt(min(1.0, square))) / s
+        return math.asin(math.sqrt(square)) / s if square < _NEARLY_ALL else math.pi / 2 / s
 
     @property
     def _is_covered(self) -> bool:
@@ -209,7 +211,9 @@ class _Contour:
     def _indices(self, echo: int) -> range:
         """Nodes of one echo's window, beyond those of the window before."""
         after = self._ends(echo - 1)[1] if echo else 0
-        return range(max(after, self._ends(echo)[0] - 1) + 1, self._ends(echo)[1] + 1)
+        first, last = self._ends(echo)
+        # Where windows leave no gaps, no node may fall between the rounded ends of two.
+        return range(after + 1 if self._is_covered else max(after + 1, first), last + 1)
 
     def _ends(self, echo: int) -> tuple[int, int]:
         h, place = self._strip[0], math.pi * echo / float(self._leading[1])

@@ -116,7 +116,7 @@ def test_products_of_two_values_cost_what_their_densities_say() -> None:
 
 
 def test_few_products_are_bounded_within_a_factor_of_the_root_of_two_where_rows_are_many() -> None:
-    m = FreshProducts(8, 10**8, B1)
+    m = FreshProducts(8, 10**6, B1)
     found = account(m, ADD_REMOVE).epsilon(MILLIONTH)
     assert found.low == pytest.approx(0.2543, abs=2e-3)
     assert found.high == pytest.approx(0.3762, abs=2e-3)
