@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims import bucket_heavy_hitter, glps_heavy_hitter, shuffled_hadamard
+from ldpaudit.accountants.claims import bucket_heavy_hitter, glps_heavy_hitter, jl_heavy_hitter, shuffled_hadamard
 from ldpaudit.accountants.claims.trie_heavy_hitter import claimed_epsilon, room
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -103,6 +103,17 @@ def glps() -> Iterator[Row]:
             yield Row("glps_heavy_hitter", promise(epsilon, delta), f"b, {name}", float(m.scale), enough, *both(m, delta))
 
 
+def jl() -> Iterator[Row]:
+    """Scale of the Laplace noise on one projection, whatever the public matrix: for replaced users, and for absent ones."""
+    million = F(1, 10**6)
+    for epsilon, delta in ((F(1, 2), million), (F(9, 10), million / 1000), (F(1, 10), million)):
+        s = jl_heavy_hitter.Setting(epsilon, delta, F(1, 20), 1000, 10**6)
+        costs = [f"{jl_heavy_hitter.whatever_the_matrix(s, s.scale, relation).epsilon(delta).high:.4g}"
+                 for relation in (REPLACE_ONE, ADD_REMOVE)]  # fmt: skip
+        for enough, of in zip(s.sufficient, ("replaced", "absent"), strict=True):
+            yield Row("jl_heavy_hitter", promise(epsilon, delta), f"scale b, {of}", float(s.scale), enough.high, *costs)
+
+
 def stemmer() -> Iterator[Row]:
     """Probability of a lie."""
     for epsilon in (F(1, 10), F(1, 4), F(2, 5)):
@@ -156,7 +167,7 @@ def promise(epsilon: Fraction, delta: Fraction = NONE) -> str:
     return f"({float(epsilon):.3g}, {float(delta):.1g})" if delta else f"{float(epsilon):.3g}"
 
 
-SYSTEMS = (bucket, glps, stemmer, hadamard, count_min, thresh, trie)
+SYSTEMS = (bucket, jl, glps, stemmer, hadamard, count_min, thresh, trie)
 
 
 def main() -> None:

@@ -1,22 +1,32 @@
-"""What Hsu, Khanna and Roth 2012 print of Laplace noise in general, and what is found: one answer, and a sum of noises."""
+"""What Hsu, Khanna and Roth 2012 print of Laplace noise in general, and what is found: one answer, a sum of noises, a histogram.
+
+The histogram is the simpler algorithm that they compare JL-HH with (Section 3.1): every user adds noise of scale 1/epsilon to
+each entry of her histogram, which "is differentially private, as any neighboring histogram will change exactly one entry". So
+it is where a user's histogram may become empty. Where her value is replaced, two entries change.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
+from scipy import optimize
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.enclosure import Rigour, round_up
-from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.enclosure import Enclosure, Rigour, round_up
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 
 PAPER = "HKR12"
 """Whose claims these are."""
+NAIVE = "HKR12, naive histogram"
+"""An unnumbered comparison in Section 3.1."""
 
 _NATS = 20
 """The tail is judged where the sentence's bound is about e**-20, or half-way to the end of its regime, and at its end."""
@@ -38,22 +48,30 @@ class Setting:
         n, how many noises are added up, at least 1.
     beta : Fraction
         Probability with which the sum may be far away, in (0, 1).
+    domain : int
+        N, values of the histogram, at least 2.
     """
 
     epsilon: Fraction
     sensitivity: Fraction
     users: int
     beta: Fraction
+    domain: int = 1024
 
     def __post_init__(self) -> None:
         if not (self.users >= 1 and 0 < self.beta < 1):
             raise ValueError(f"Setting needs users >= 1 and 0 < beta < 1, got users={self.users} and beta={self.beta}")
-        _ = self.mechanism  # refuses the rest
+        _ = self.mechanism, self.histogram  # refuse the rest
 
     @property
     def mechanism(self) -> Laplace:
         """The answer, any number of a range of length c, plus noise of scale c/epsilon."""
         return Laplace.for_epsilon(self.epsilon, 0, self.sensitivity)
+
+    @property
+    def histogram(self) -> LaplaceHistogram:
+        """Noise of scale 1/epsilon on each entry of a user's histogram."""
+        return LaplaceHistogram.as_printed(self.epsilon, self.domain)
 
 
 def noise_tail(users: int, reach: flint.arb) -> flint.arb:
@@ -65,6 +83,36 @@ def noise_tail(users: int, reach: flint.arb) -> flint.arb:
         return flint.arb(1)
     s = ((users * users + reach * reach).sqrt() - users) / reach
     return (2 * (-s * reach - users * (1 - s * s).log()).exp()).min(flint.arb(1))
+
+
+def noise_reach(users: int, nats: flint.arb) -> flint.arb:
+    r"""How far, in scales, a sum z of n Laplace noises is exceeded with probability at most e**-nats; Chernoff.
+
+    .. math:: t = \min_{0 < u < 1} \frac{\Lambda - n \ln(1 - u^2)}u, \qquad P[z > t b] \le e^{-\Lambda}
+
+    Valid at every u; the float search only finds a good one. About :math:`2 \sqrt{n \Lambda}` for many noises.
+
+    Parameters
+    ----------
+    users : int
+        n, at least 1.
+    nats : flint.arb
+        :math:`\Lambda`, above 0.
+
+    Returns
+    -------
+    flint.arb
+        An upper bound of that distance, in scales.
+    """
+    wanted = float(nats)
+
+    def reach(log: float) -> float:
+        u = 1 / (1 + math.exp(-log))
+        return (wanted - users * math.log1p(-u * u)) / u
+
+    best = optimize.minimize_scalar(reach, bounds=(-60.0, 30.0), method="bounded")
+    u = flint.arb(1 / (1 + math.exp(-float(best.x))))
+    return (nats - users * (1 - u * u).log()) / u
 
 
 def theorem_2_4(s: Setting) -> Printed:
@@ -106,9 +154,39 @@ def _both_sides(s: Setting) -> Printed:
     return Printed("HKR12 Theorem 2.10", sentence, float(s.beta), bound, attained=False)
 
 
+def naive_histogram(s: Setting) -> tuple[Printed, ...]:
+    """Each user adds noise of scale 1/epsilon to each entry: private where one entry changes, and exactly so.
+
+    "Any neighboring histogram will change exactly one entry" is said of histograms at distance 1. Two users who hold different
+    values have histograms at distance 2, and of these nothing is said; what they cost is a row of ours.
+    """
+    m, claimed = s.histogram, round_up(s.epsilon)
+    variant = "the text has one entry changed; where a user's value is replaced, two are"
+    sentence = f"epsilon at delta=0 of noise of scale {m.scale} on each entry"
+    return (
+        Printed(NAIVE, f"{sentence}, one entry changes", claimed, account(m, ADD_REMOVE).epsilon(0)),
+        Printed(NAIVE, f"{sentence}, a value is replaced", claimed, account(m, REPLACE_ONE).epsilon(0), variant=variant),
+        Printed(NAIVE, f"delta at epsilon={float(s.epsilon):g} of noise of scale {m.scale} on each entry, a value is replaced", 0,
+                account(m, REPLACE_ONE).delta(s.epsilon), variant=variant),
+    )  # fmt: skip
+
+
+def histogram_error(s: Setting) -> Enclosure:
+    r"""What no estimated count of the naive histogram is off by, except with probability beta; derived, by Chernoff.
+
+    .. math:: \min_{0 < \theta < \varepsilon} \frac{\ln(2N/\beta) - n \ln(1 - \theta^2/\varepsilon^2)}\theta
+              \approx \frac2\varepsilon \sqrt{n \ln(2N/\beta)}
+    """
+
+    def reach() -> flint.arb:
+        return noise_reach(s.users, ball(2 * s.domain / s.beta).log()) * ball(s.histogram.scale)
+
+    return narrow(reach, "Chernoff", Rigour.INTERVAL)
+
+
 def printed(s: Setting) -> tuple[Printed, ...]:
-    """Theorems 2.4 and 2.10."""
-    return theorem_2_4(s), *theorem_2_10(s)
+    """Theorems 2.4 and 2.10, and the histogram of Section 3.1."""
+    return theorem_2_4(s), *theorem_2_10(s), *naive_histogram(s)
 
 
 def examples() -> tuple[Setting, ...]:

@@ -34,10 +34,16 @@ def heaviest(rows: tuple[int, ...], bits: int, below: int) -> tuple[int, int, bo
         `exact` is False where there are too many vectors to try: then it is the heaviest found by local search.
     """
     if bits <= ENUMERATED:
-        sums = transform(np.bincount(np.array(rows, dtype=np.int64), minlength=1 << bits))
-        vector = 1 + int(np.argmin(sums[1:below]))
-        return vector, (len(rows) - int(sums[vector])) // 2, True
+        found = weights(np.array(rows, dtype=np.int64), bits)
+        vector = 1 + int(np.argmax(found[1:below]))
+        return vector, int(found[vector]), True
     return *_searched(rows, bits, below), False
+
+
+def weights(rows: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
+    """On how many rows each vector of `bits` bits has the product 1; one transform."""
+    sums = transform(np.bincount(rows, minlength=1 << bits))
+    return (len(rows) - sums.astype(np.int64)) // 2
 
 
 def _searched(rows: tuple[int, ...], bits: int, below: int) -> tuple[int, int]:

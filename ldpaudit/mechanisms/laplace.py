@@ -132,6 +132,14 @@ class LaplaceHistogram(Mechanism):
         """The most accurate one that is epsilon-LDP for replace-one: ``scale = 2 / epsilon``, exactly."""
         return cls(k, 2 / positive("epsilon", epsilon))
 
+    @classmethod
+    def as_printed(cls, epsilon: Number, k: int) -> Self:
+        """The naive histogram of Hsu, Khanna, Roth 2012, Section 3.1: ``scale = 1 / epsilon``, exactly.
+
+        Epsilon-LDP where one entry changes, as an absent user's; where a value is replaced, 2 epsilon.
+        """
+        return cls(k, 1 / positive("epsilon", epsilon))
+
     @property
     def inputs(self) -> Sequence[int]:
         """The values."""

@@ -7,15 +7,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import integrate
 
 from ldpaudit.accountants.claims import laplace
 from ldpaudit.accountants.claims.laplace import Setting
 from ldpaudit.accountants.claims.sentence import Standing
+from ldpaudit.mechanisms.laplace import LaplaceHistogram
 
 
 @pytest.mark.parametrize("s", laplace.examples(), ids=str)
 def test_theorem_2_4_is_attained_and_every_sentence_about_laplace_noise_holds(s: Setting) -> None:
-    one, *tails = laplace.printed(s)
+    one, *tails = laplace.theorem_2_4(s), *laplace.theorem_2_10(s)
     assert (s.mechanism.sensitivity, s.mechanism.scale) == (s.sensitivity, s.sensitivity / s.epsilon)
     assert one.found.low <= s.epsilon <= one.found.high
     assert one.looseness == pytest.approx(1, abs=1e-12)
@@ -54,3 +56,26 @@ def test_a_setting_out_of_range_is_refused(given: dict[str, Fraction]) -> None:
     usual = {"epsilon": Fraction(1), "sensitivity": Fraction(1), "users": 3, "beta": Fraction(1, 2)}
     with pytest.raises(ValueError, match=r"needs|epsilon"):
         Setting(**{**usual, **given})  # type: ignore[arg-type]
+
+
+def test_the_naive_histogram_is_private_where_one_entry_changes_and_costs_twice_as_much_where_a_value_is_replaced() -> None:
+    s = laplace.Setting(Fraction(1), Fraction(1), 1000, Fraction(1, 20), 50)
+    one, pure, at_one = laplace.naive_histogram(s)
+    assert s.histogram == LaplaceHistogram(50, Fraction(1))
+    assert one.standing is Standing.HOLDS
+    assert one.found.low == one.found.high == 1
+    assert pure.standing is at_one.standing is Standing.VARIANT
+    assert pure.found.low == pure.found.high == 2
+    assert at_one.found.high == pytest.approx(0.24183667535920822, rel=1e-15)
+    # By hand: two coordinates; given one's loss, the other's delta is known.
+    inside = integrate.quad(lambda loss: math.exp(-(1 - loss) / 2) / 4 * -math.expm1((1 - loss - 1) / 2), 0, 1)[0]
+    assert at_one.found.high == pytest.approx(inside - math.expm1(-0.5) / 2, rel=1e-9)
+
+
+def test_no_count_of_the_naive_histogram_is_off_by_more_than_its_error_bound_except_with_probability_beta() -> None:
+    s = laplace.Setting(Fraction(1), Fraction(1), 1000, Fraction(1, 20), 50)
+    bound, rng = laplace.histogram_error(s).high, np.random.default_rng(1)
+    off = np.abs(rng.laplace(0, 1, (400, 50, 1000)).sum(axis=2)).max(axis=1)
+    assert np.mean(off > bound) <= 0.05
+    assert np.median(off) > bound / 2
+    assert bound == pytest.approx(2 * math.sqrt(1000 * math.log(2000)), rel=0.01)

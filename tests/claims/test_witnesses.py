@@ -22,6 +22,7 @@ from ldpaudit.mechanisms._thresh_pair import Play
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_sizes
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
+from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
 from ldpaudit.mechanisms.thresh import Thresh
 from tests.claims.test_literature import claims_of
 from tests.helpers import ROOT
@@ -103,6 +104,21 @@ def glps(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     first, second = (
         sum((comb(w["differing"], k) * p**k * (1 - p) ** (w["differing"] - k) for k in range(w["least"], w["differing"] + 1)), F(0))
         for p in (1 - high / 2, high / 2)
+    )
+    return first, second
+
+
+def projection(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """Of all noisy entries in which two columns differ, at least `least` have the first one's sign."""
+    m = JLHeavyHitter.as_printed(F(w["epsilon"]), F(w["delta"]), F(w["beta"]), w["domain"], w["users"])
+    entry, n = F(w["entry"]), w["copies"] * w["differing"]
+    assert entry**2 * m.rows <= 1, "entries are no closer to 0 than 1/sqrt(rows)"
+    one, other = (m.columns(w[side]) for side in ("first", "second"))
+    assert int((one != other).sum()) == w["differing"]
+    wrong = -(-exp_bounds(-entry / m.scale)[1] * 10**20 // 2)  # rounded up, in units of 1e-20
+    first, second = (
+        F(sum(comb(n, k) * p**k * (10**20 - p) ** (n - k) for k in range(w["least"], n + 1)), 10 ** (20 * n))
+        for p in (10**20 - wrong, wrong)
     )
     return first, second
 
@@ -199,7 +215,7 @@ def _zeros(holders: int, users: int, truth: Fraction) -> list[Fraction]:
 
 CHECKS: dict[str, Callable[[dict[str, Any]], tuple[Fraction, Fraction]]] = {
     each.__name__: each
-    for each in (composition, bucket, glps, constant, thresh, heavy_thresh, empty_trie, one_prefix, fewer_users)
+    for each in (composition, bucket, glps, projection, constant, thresh, heavy_thresh, empty_trie, one_prefix, fewer_users)
 }
 
 

@@ -1,0 +1,266 @@
+r"""What Hsu, Khanna and Roth 2012 print of random projections and of JL-HH, as formulas, and what is found.
+
+Neighbours. Definition 2.2 has histograms at distance 1, so for two users, whose histograms have size 1, every mechanism is
+private read literally. The lemma's proof says that a query has sensitivity :math:`1/\sqrt m`: so much an entry changes when a user
+leaves. What a user of the local model hides is her value; where it is replaced, an entry changes by :math:`2/\sqrt m`, or not.
+
+Noise. The pseudocode draws :math:`z^i` within the loop over the values p, the proofs know one :math:`z^i` a user. Three readings
+are judged: one noisy projection a user; a fresh one for each p, all of which are sent; and only their products are sent.
+
+Accuracy. Theorem 3.2 hides its constants. With probability at least :math:`1 - \beta/2` each, all noises are at most
+:math:`t_z` and all that the projection adds is at most :math:`t_s`,
+
+.. math:: t_z = \min_\theta \frac{\ln(4N/\beta) - mn \ln(1 - \theta^2 b^2/m)}\theta, \qquad
+          t_s = n \sqrt{\frac{2 \ln(4N/\beta)}m},
+
+by Chernoff's bound over all noises and Hoeffding's over the rows; so :math:`\alpha = 2(t_z + t_s)`, of the order that is printed.
+The paper's own tail bound in the form :math:`T_\beta` has a logarithm where the theorem has the root of one, and does not give it;
+the first branch of its Theorem 2.10 does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
+from ldpaudit.accountants.claims.laplace import noise_reach, noise_tail
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.jl_heavy_hitter import coordinates
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.claim import Hypothesis
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms._projected import noise_for, printed_rows
+from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.profile import PrivacyProfile, bracket
+
+PAPER = "HKR12"
+"""Whose claims these are."""
+
+ONE = "one noisy projection a user"
+FRESH = "fresh noise for each value, and all noisy projections are sent"
+PRODUCTS = "fresh noise for each value, and only the products are sent"
+"""Readings of Algorithm 1."""
+
+_ABSENT = "histograms of size 1 leave no room for an absent user"
+_DRAWN = 1 << 20
+"""Rows up to which the printed matrix is drawn."""
+_COMPARED = 16
+"""Values up to which the third reading is judged: its bound takes time in the square of their number."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Parameters of Algorithm 1.
+
+    Parameters
+    ----------
+    epsilon, delta, beta : Fraction
+        Promise and failure probability; epsilon above 0, the others in (0, 1).
+    domain : int
+        N, at least 2.
+    users : int
+        n, at least 1.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    beta: Fraction
+    domain: int
+    users: int
+
+    @property
+    def rows(self) -> int:
+        """m, as printed."""
+        return printed_rows(self.domain, self.beta, self.users)
+
+    @property
+    def scale(self) -> Fraction:
+        """b, as printed."""
+        return noise_for(self.epsilon, self.delta)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the printed matrix is small enough to be drawn."""
+        return self.rows <= _DRAWN
+
+    @property
+    def mechanism(self) -> JLHeavyHitter:
+        """Algorithm 1 with these parameters, or with as many rows as suffice where those that are printed are too many."""
+        if self.is_drawn:
+            return JLHeavyHitter(self.domain, self.rows, self.scale)
+        return JLHeavyHitter.for_users(self.epsilon, self.delta, self.domain, self.users)
+
+    @cached_property
+    def sufficient(self) -> tuple[Enclosure, Enclosure]:
+        """Least scales with which one noisy projection keeps the promise: where a value is replaced, and for an absent user."""
+        return sufficient_scale(self, REPLACE_ONE), sufficient_scale(self, ADD_REMOVE)
+
+
+def whatever_the_matrix(s: Setting, scale: Fraction, neighbours: Neighbours) -> PrivacyProfile:
+    """Of one noisy projection with the printed number of rows; for replace-one, for matrices in which all rows differ."""
+    return coordinates(s.rows, 1 if neighbours == ADD_REMOVE else 2, s.rows, scale, "every row differs")
+
+
+def lemma_3_1(s: Setting) -> Iterator[Printed]:
+    """JL-HH is (epsilon, delta)-private: read literally, in three readings of the noise, replaced and absent users."""
+    vacuous = Enclosure.of(0, source="no two histograms of size 1 are at distance 1")
+    literal = "neighbours are histograms at distance 1, and a user's histogram has size 1"
+    yield _private(s, "read literally", vacuous, literal)
+    most = whatever_the_matrix(s, s.scale, REPLACE_ONE).delta(s.epsilon)
+    yield replace(_private(s, "two values, any public matrix", most, ONE), attained=False)
+    absent = whatever_the_matrix(s, s.scale, ADD_REMOVE).delta(s.epsilon)
+    yield _private(s, "a value and an absent user", absent, ONE, _ABSENT)
+    if s.is_drawn:
+        for m, reading in _readings(s):
+            yield _private(s, "two values, this public matrix", account(m).delta(s.epsilon), reading)
+            if reading != ONE:
+                found = account(m, ADD_REMOVE).delta(s.epsilon)
+                yield _private(s, "a value and an absent user", found, reading, _ABSENT)
+
+
+def _readings(s: Setting) -> Iterator[tuple[Mechanism, str]]:
+    parameters = s.domain, s.rows, s.scale
+    yield JLHeavyHitter(*parameters), ONE
+    yield FreshProjections(*parameters), FRESH
+    if s.domain <= _COMPARED:
+        yield FreshProducts(*parameters), PRODUCTS
+
+
+def _private(s: Setting, which: str, found: Enclosure, reading: str, variant: str = "") -> Printed:
+    inside = Hypothesis(
+        "0 < epsilon, delta < 1 (Theorem 2.5, by which it is proved)", s.epsilon < 1 and s.delta < 1, stated=False
+    )
+    sentence = f"delta at epsilon={float(s.epsilon):g}, {which}"
+    return Printed("HKR12 Lemma 3.1", sentence, float(s.delta), found, (inside,), reading=reading, variant=variant)
+
+
+def sufficient_scale(s: Setting, neighbours: Neighbours) -> Enclosure:
+    """Least scale of the noise with which one noisy projection keeps the promise, whatever the public matrix is.
+
+    Returns
+    -------
+    Enclosure
+        Relative width 2**-46: the promise is certified at the upper end; it was not at the lower one.
+    """
+
+    def keeps(scale: float) -> bool:
+        return whatever_the_matrix(s, Fraction(scale), neighbours).delta(s.epsilon).high <= s.delta
+
+    return Enclosure(*bracket(keeps), Rigour.INTERVAL, "bisection of the exact profile")
+
+
+def theorem_2_9(s: Setting) -> Printed:
+    r"""With :math:`m = \ln(q) \ln(2/\beta)/\gamma^2` rows, as Algorithm 1 sets it, no two columns' product exceeds 2 gamma.
+
+    The theorem has :math:`|\langle Ax, Ay \rangle - \langle x, y \rangle| \le O(\gamma(\|x\|^2 + \|y\|^2))`; here for unit
+    vectors and the constant 1. A column's product with itself is 1. Hoeffding: a product of two is a mean of m fair signs and
+    exceeds 2 gamma with probability at most :math:`2 e^{-2 m \gamma^2}`; and there are fewer than N**2/2 pairs.
+    """
+    n_pairs = Fraction(s.domain * (s.domain - 1), 2)
+
+    def found() -> flint.arb:
+        nats = 2 * flint.arb(s.domain + 1).log() * ball(2 / s.beta).log()
+        return (2 * ball(n_pairs) * (-nats).exp()).min(flint.arb(1))
+
+    bound = narrow(found, "Hoeffding, union bound", Rigour.INTERVAL)
+    sentence = f"probability that the product of two of N={s.domain} columns is above 2 gamma"
+    return Printed("HKR12 Theorem 2.9", sentence, float(s.beta), bound, attained=False, provenance=Provenance.DERIVED)
+
+
+def noise_error(s: Setting, rows: int) -> Enclosure:
+    """The t_z of the module docstring: what no noise of an estimated count exceeds, except with probability beta/2."""
+
+    def found() -> flint.arb:
+        reach = noise_reach(s.users * rows, ball(4 * s.domain / s.beta).log())
+        return reach * ball(s.scale) / flint.arb(rows).sqrt()
+
+    return narrow(found, "Chernoff", Rigour.INTERVAL)
+
+
+def projection_error(s: Setting, rows: int) -> Enclosure:
+    """The t_s of the module docstring: what the projection adds to no count, except with probability beta/2."""
+
+    def found() -> flint.arb:
+        return s.users * (2 * ball(4 * s.domain / s.beta).log() / rows).sqrt()
+
+    return narrow(found, "Hoeffding", Rigour.INTERVAL)
+
+
+def theorem_3_2(s: Setting) -> Iterator[Printed]:
+    """The two steps of its proof, for all values together, with the printed number of rows."""
+    where, rows = "HKR12 Theorem 3.2", s.rows
+
+    def noise() -> flint.arb:
+        # In scales b/sqrt(m) of the sum of n m noises.
+        reach = (6 * s.users * rows * ball(4 * s.domain / s.beta).log()).sqrt()
+        return (s.domain * noise_tail(s.users * rows, reach)).min(flint.arb(1))
+
+    def projection() -> flint.arb:
+        return (2 * s.domain * (-flint.arb(rows) / (2 * s.users**2)).exp()).min(flint.arb(1))
+
+    for found, what in (
+        (noise, "some count's noise is above b sqrt(6 n log(4N/beta))"),
+        (projection, "the projection adds more than 1 to some count"),
+    ):
+        bound = narrow(found, "union bound", Rigour.INTERVAL)
+        sentence = f"probability that {what}, n={s.users}"
+        yield Printed(where, sentence, float(s.beta / 2), bound, attained=False, provenance=Provenance.DERIVED)
+
+
+def printed(s: Setting) -> tuple[Printed, ...]:
+    """Every statement about Algorithm 1."""
+    return theorem_2_9(s), *lemma_3_1(s), *theorem_3_2(s)
+
+
+def examples() -> tuple[Setting, ...]:
+    """Within Theorem 2.5's range, few users and many; at its edge; and beyond it, where the lemma as printed still speaks."""
+    million, twentieth = Fraction(1, 10**6), Fraction(1, 20)
+    return (
+        Setting(Fraction(9, 10), million, twentieth, 10, 10),
+        Setting(Fraction(1, 2), million, twentieth, 1 << 20, 10**6),
+        Setting(Fraction(1), million, twentieth, 10, 2),
+        Setting(Fraction(8), Fraction(1, 10), twentieth, 1000, 10),
+        Setting(Fraction(8), Fraction(1, 2), twentieth, 1000, 10),
+        Setting(Fraction(8), Fraction(1, 2), twentieth, 10, 2),
+    )
+
+
+def simulated() -> tuple[Setting, ...]:
+    """A setting with the printed number of rows, and one with as many as suffice."""
+    return (
+        Setting(Fraction(1), Fraction(1, 10**6), Fraction(1, 20), 1000, 10),
+        Setting(Fraction(1), Fraction(1, 10**6), Fraction(1, 20), 1 << 10, 10**5),
+    )
+
+
+def accuracy(s: Setting) -> tuple[Accuracy, ...]:
+    """Theorem 3.2 with the constants of the module docstring, for skewed and for even data."""
+    rows = s.mechanism.rows
+    alpha = 2 * (noise_error(s, rows).high + projection_error(s, rows).high)
+
+    def skewed(rng: np.random.Generator) -> NDArray[np.int64]:
+        return zipf(s.users, s.domain, rng)
+
+    def even(rng: np.random.Generator) -> NDArray[np.int64]:
+        return rng.integers(0, s.domain, s.users)
+
+    def error(data: NDArray[np.int64], counts: NDArray[np.float64]) -> float:
+        truth = np.bincount(data, minlength=s.domain)
+        return float(truth.max() - truth[s.mechanism.heavy_hitter(counts)])
+
+    return tuple(
+        Accuracy("HKR12 Theorem 3.2", f"what the returned value falls short of the heavy hitter, {kind} data; {rows} rows",
+                 alpha, float(s.beta), data, error)
+        for kind, data in (("skewed", skewed), ("even", even))
+    )  # fmt: skip
