@@ -7,27 +7,18 @@ scales each (`composition.laplace_vector`), and H the number of rows in which th
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from functools import singledispatch
 
-import flint
-
 from ldpaudit.accountants.composition.laplace_products import ProductsProfile, Shifts, sorted_shifts
-from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
-from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.composition.laplace_vector import coordinates
 from ldpaudit.accountants.pld.profiles import Bracket
-from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms._projected import Projected
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
-from ldpaudit.working_precision import working_precision
 
-_BITS = 192
-"""To which a step that is irrational is enclosed."""
 _ALL_PAIRS = 10
 """Bits of a value up to which the products of all pairs of values are compared."""
 
@@ -131,24 +122,6 @@ def _replicated(m: Projected, copies: int, neighbours: Neighbours) -> PrivacyPro
     found = coordinates(copies * weight, 2, m.rows, m.scale, f"{weight} of {m.rows} rows differ")
     worst = coordinates(copies * m.rows, 2, m.rows, m.scale, "all rows differ")
     return found if known else Bracket(found, worst)
-
-
-def coordinates(count: int, apart: int, rows: int, scale: Fraction, source: str) -> PrivacyProfile:
-    r"""Profile of `count` coordinates shifted by :math:`apart/(b \sqrt m)` scales each; enclosed where the root is irrational."""
-    root = math.isqrt(rows)
-    if root * root == rows:
-        return LaplaceCoordinates(count, Fraction(apart, root) / scale, source)
-    low, high = _around(apart / scale, rows)
-    return Bracket(*(LaplaceCoordinates(count, step, source, Rigour.INTERVAL) for step in (low, high)))
-
-
-def _around(value: Fraction, rows: int) -> tuple[Fraction, Fraction]:
-    """Rationals on either side of a value divided by the root of m."""
-    with working_precision(_BITS):
-        step = ball(value) / flint.arb(rows).sqrt()
-        ends = [end.man_exp() for end in (step.lower(), step.upper())]
-    low, high = (Fraction(int(mantissa)) * Fraction(2) ** int(exponent) for mantissa, exponent in ends)
-    return low, high
 
 
 def _shifts(m: FreshProducts, neighbours: Neighbours) -> tuple[Shifts, Shifts]:

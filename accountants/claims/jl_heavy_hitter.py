@@ -33,7 +33,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
 from ldpaudit.accountants.claims.laplace import noise_reach, noise_tail
 from ldpaudit.accountants.claims.sentence import Printed, Provenance
-from ldpaudit.accountants.jl_heavy_hitter import coordinates
+from ldpaudit.accountants.composition.laplace_vector import coordinates
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis

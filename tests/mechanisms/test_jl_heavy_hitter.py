@@ -16,7 +16,7 @@ from ldpaudit import account, audit, judge
 from ldpaudit.accountants.claims import jl_heavy_hitter as claims
 from ldpaudit.accountants.claims.jl_heavy_hitter import FRESH, ONE, PRODUCTS, Setting
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.accountants.jl_heavy_hitter import coordinates
+from ldpaudit.accountants.composition.laplace_vector import coordinates
 from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
