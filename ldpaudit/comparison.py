@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from inspect import Parameter
 from typing import Any
@@ -22,16 +22,19 @@ from ldpaudit.accountants import account
 from ldpaudit.errors import Unsupported
 from ldpaudit.held import BITS, Held
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.plan import Shuffle
 from ldpaudit.registry import constructors, parameters_of
 
 USUAL: Mapping[str, Any] = {
-    "width": 1024, "hashes": 64, "beta": Fraction(1, 20), "rows": 16, "trials": 8,
+    "width": 1024, "hashes": 64, "beta": Fraction(1, 20),
 }  # fmt: skip
 """Sizes of sketches, where a constructor asks for them."""
 DICTIONARY = 1_000
 """Values that oracles are asked about, and one that stands for all others."""
 TOP = 100
 """Values that ought to be recovered."""
+_SUMMED = 100
+"""Numbers drawn for the sum of a coordinate's noises count as so many."""
 _WORK = 4 * 10**9
 """Numbers that all users' reports may have together: a contender that sends more is left out, and it is said."""
 
@@ -89,7 +92,12 @@ class Contender:
     @property
     def names_values(self) -> bool:
         """Whether it names values by itself, rather than answering for some."""
-        return hasattr(self.owner, "named") or hasattr(self.owner, "heavy_hitter")
+        return self.owner.names_values
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether it is made for reports that a shuffler mixes."""
+        return self.constructor.startswith("shuffled")
 
     def made(self, contest: Contest, users: int, values: int) -> Mechanism:
         """For so many users and values."""
@@ -186,7 +194,7 @@ def score(contender: Contender, contest: Contest, held: Held) -> Score:
     off = np.abs(counts - truth)[:top]
     recall = len(found & set(range(top))) / top
     missed = next((int(truth[i]) for i in range(values) if i not in found), 0)
-    return _scored(m, contest, held.users, off, recall, recall, missed, seconds)
+    return _scored(m, contest, contender.shuffled * held.users, off, recall, recall, missed, seconds)
 
 
 def _for_dictionary(contender: Contender, contest: Contest, users: int, values: int) -> Mechanism:
@@ -230,7 +238,9 @@ def _named(contender: Contender, contest: Contest, held: Held) -> Score:
     off = np.array([abs(f - truth.get(x, 0)) for x, f in named.items()])
     missed = next((truth[x] for x in order if x not in named), 0)
     precision = len(first & set(named)) / len(named) if named else math.nan
-    return _scored(m, contest, held.users, off, len(wanted & set(named)) / len(wanted), precision, missed, seconds)
+    found = _scored(m, contest, 0, off, len(wanted & set(named)) / len(wanted), precision, missed, seconds)
+    level = getattr(m, "found_from", None)
+    return found if level is None else replace(found, found_from=float(level(held.users)))
 
 
 def _single(m: Any, result: Any, users: int) -> dict[int, float]:
@@ -243,7 +253,7 @@ def _single(m: Any, result: Any, users: int) -> dict[int, float]:
 def _scored(
     m: Mechanism,
     contest: Contest,
-    users: int,
+    shuffled: int,
     off: NDArray[np.float64],
     recall: float,
     precision: float,
@@ -251,16 +261,16 @@ def _scored(
     seconds: float,
 ) -> Score:
     error, largest = (math.sqrt(float(np.mean(off**2))), float(off.max())) if len(off) else (math.nan, math.nan)
-    level = getattr(m, "found_from", None)
-    finds = float(level(users)) if level is not None else math.nan
-    return Score(
-        str(m), _certified(m, contest), bits(m), error, largest, recall, precision, missed, finds, seconds, _megabytes()
-    )
+    cost = _certified(m, contest, shuffled)
+    return Score(str(m), cost, bits(m), error, largest, recall, precision, missed, math.nan, seconds, _megabytes())
 
 
-def _certified(m: Mechanism, contest: Contest) -> float:
-    """The upper end of epsilon, at delta 0 or, where that is infinite or more than asked, at the contest's delta."""
-    profile = account(m)
+def _certified(m: Mechanism, contest: Contest, shuffled: int) -> float:
+    """The upper end of epsilon, at delta 0 or, where that is infinite or more than asked, at the contest's delta.
+
+    With a number of users, of all their reports shuffled.
+    """
+    profile = account(Shuffle(m, shuffled) if shuffled else m)
     pure = profile.epsilon(0).high
     return pure if pure <= contest.epsilon else profile.epsilon(contest.delta).high
 
@@ -272,7 +282,8 @@ def bits(m: Mechanism) -> float:
     try:
         return math.log2(m.law(m.inputs[0]).size)
     except Unsupported:
-        return 64.0 * np.size(np.asarray(m.sample(m.inputs[0], 1, np.random.default_rng(0))))
+        floats = getattr(m, "coordinates", None) or getattr(m, "measurements", None)
+        return 64.0 * (floats or np.size(np.asarray(m.sample(m.inputs[0], 1, np.random.default_rng(0)))))
 
 
 def _run(m: Mechanism, data: NDArray[np.int64], rng: np.random.Generator) -> Any:
@@ -282,9 +293,10 @@ def _run(m: Mechanism, data: NDArray[np.int64], rng: np.random.Generator) -> Any
 
 def _require_few(m: Mechanism, users: int) -> None:
     """Refuse what draws more numbers than can be drawn: not what draws the sums of all reports, or the counts of messages."""
-    if hasattr(m, "run_in_law") or hasattr(m, "bits_a_user"):
+    if hasattr(m, "bits_a_user"):
         return
-    if (numbers := users * bits(m) / 64) > _WORK / 8:
+    drawn = _SUMMED if hasattr(m, "run_in_law") else users
+    if (numbers := drawn * bits(m) / 64) > _WORK / 8:
         raise Unsupported(m, f"its reports are {numbers:.2g} words of 64 bits, and {_WORK / 8:.2g} are drawn at most")
 
 

@@ -71,6 +71,8 @@ class Mechanism(ABC):
     """Whose data a view holds: ``local``, one user's; ``shuffled``, ``interactive`` or ``sampled``, several users' or rounds."""
     relations: ClassVar[tuple[Neighbours, ...]] = (REPLACE_ONE,)
     """Neighbouring relations that its inputs have, the usual one first."""
+    names_values: ClassVar[bool] = False
+    """Whether the system itself names the values that many hold, of a domain that is never listed."""
     unbiased: ClassVar[bool] = True
     """Whether `run` estimates `truth` without bias; else it is accurate in another sense, which `estimate` states."""
 

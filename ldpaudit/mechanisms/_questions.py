@@ -121,6 +121,7 @@ class Answers(Counted):
 class Asked(Mechanism):
     """Users who are asked public questions; `run` names the values that many hold, with estimated counts."""
 
+    names_values = True
     unbiased = False
 
     users: int

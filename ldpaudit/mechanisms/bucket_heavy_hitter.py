@@ -70,6 +70,7 @@ class BucketHeavyHitter(Mechanism):
     """
 
     title = "Bucket mechanism"
+    names_values = True
     relations = (REPLACE_ONE, ADD_REMOVE)
 
     domain: int

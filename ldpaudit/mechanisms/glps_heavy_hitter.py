@@ -78,6 +78,7 @@ class GlpsHeavyHitter(Mechanism):
 
     title = "GLPS-HH"
     relations = (REPLACE_ONE, ADD_REMOVE)
+    names_values = True
     unbiased = False
 
     domain: int
