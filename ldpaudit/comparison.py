@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from importlib import import_module
 from inspect import Parameter
 from typing import Any
 
@@ -239,8 +240,18 @@ def _named(contender: Contender, contest: Contest, held: Held) -> Score:
     missed = next((truth[x] for x in order if x not in named), 0)
     precision = len(first & set(named)) / len(named) if named else math.nan
     found = _scored(m, contest, 0, off, len(wanted & set(named)) / len(wanted), precision, missed, seconds)
-    level = getattr(m, "found_from", None)
-    return found if level is None else replace(found, found_from=float(level(held.users)))
+    return replace(found, found_from=_found_from(contender.stem, m, held.users))
+
+
+def _found_from(stem: str, m: Any, users: int) -> float:
+    """The count from which on it names values, where the mechanism or its claims know it."""
+    if hasattr(m, "found_from"):
+        return float(m.found_from(users))
+    try:
+        claims = import_module(f"ldpaudit.accountants.claims.{stem}")
+    except ModuleNotFoundError:
+        return math.nan
+    return float(claims.found_from(m, users)) if hasattr(claims, "found_from") else math.nan
 
 
 def _single(m: Any, result: Any, users: int) -> dict[int, float]:

@@ -81,6 +81,11 @@ def detection_level(m: Bitstogram | SplitBitstogram, users: int) -> Enclosure:
     return narrow(bound, "Bernstein, all rows and the last question", Rigour.INTERVAL)
 
 
+def found_from(m: Bitstogram | SplitBitstogram, users: int) -> float:
+    """The detection level, rounded up."""
+    return detection_level(m, users).high
+
+
 def rate(s: Setting) -> float:
     r"""The error of Bitstogram with the constant 1, :math:`\sqrt{n \ln(|X|/\beta) \ln(1/\beta)} / \varepsilon`, from memory."""
     return math.sqrt(s.users * math.log(s.domain / BETA) * math.log(1 / BETA)) / float(s.epsilon)

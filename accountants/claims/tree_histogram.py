@@ -125,6 +125,11 @@ def hashed_detection_level(m: HashedTreeHistogram, users: int) -> int:
     return bisect_left(range(users + 1), True, key=named)
 
 
+def found_from(m: TreeHistogram | SplitTreeHistogram | HashedTreeHistogram, users: int) -> float:
+    """The detection level of any of the three."""
+    return hashed_detection_level(m, users) if isinstance(m, HashedTreeHistogram) else detection_level(m, users).high
+
+
 def rate(s: Setting) -> float:
     r"""The error of TreeHist with the constant 1, :math:`\sqrt{n \ln(n/\beta) \ln|X|} / \varepsilon`, from memory of the paper."""
     return math.sqrt(s.users * math.log(s.users / BETA) * math.log(s.domain)) / float(s.epsilon)

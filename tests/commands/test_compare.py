@@ -88,6 +88,7 @@ def test_a_system_that_names_values_is_scored_by_what_it_names() -> None:
     assert (found.recall, found.precision, found.missed) == (1.0, 1.0, 1)
     assert 0 < found.error <= found.largest_error < 5_000
     assert found.bits == 1.0
+    assert 10_000 < found.found_from < 30_000
     assert 4 - 1e-9 < found.epsilon <= 4
 
 

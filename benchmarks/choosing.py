@@ -1,0 +1,95 @@
+"""Which system to choose, on real words: prints docs/systems.md, and draws docs/pictures/systems.svg.
+
+    python -m benchmarks.choosing [--users 1000000] [--words FILE] [--epsilons 1 2 4] [--picture FILE] > docs/systems.md
+
+Needs the extra `examples` (the package wordfreq, with 300,000 English words and their frequencies), or a file with a word and
+its frequency a line. Every user holds one word, drawn by frequency. Half an hour on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from ldpaudit import comparison, held
+from ldpaudit.accountants.limits.hsu import frequency_failure, le_cam_failure
+from ldpaudit.apart import Crew, Task
+from ldpaudit.errors import LdpauditError
+from ldpaudit.held import Held
+from ldpaudit.report.claims import TableFormat
+from ldpaudit.report.comparison import Leaderboard, draw, write
+
+DELTA = Fraction(1, 10**9)
+HEAD = """\
+# Which system to choose
+
+Printed by `python -m benchmarks.choosing`: every frequency oracle and every heavy-hitter system that an epsilon, users, values and
+usual sizes suffice to make, on the same English words. `ldpaudit compare --data FILE --epsilon 1` prints the same table of your
+own data, and `--plot` draws it.
+
+Oracles are asked about a dictionary of the most frequent words; their *recall* is the share of the top 100 that are among their
+100 largest counts. Systems that name values (*finds from*: the count from which on they are proved or built to name one) know no
+dictionary: a word is its first 12 letters, five bits each. *Epsilon* is certified, at delta = 1e-9 where more than the asked one
+would be needed at delta 0. *Bits* are those of a report, of which seeds of hash functions are a part; *seconds* and *MB* are those
+of all users and the server together in one process, on a machine that did other work too: compare orders of magnitude.
+"""
+
+
+def corpus(users: int, file: Path | None, rng: np.random.Generator) -> Held:
+    """The words of a file, or of wordfreq."""
+    if file is None:
+        return held.english(users, rng)
+    lines = [line.rsplit(" ", 1) for line in file.read_text(encoding="utf-8").splitlines()]
+    shares = np.array([float(share) for _, share in lines])
+    return Held.of([lines[i][0] for i in rng.choice(len(lines), users, p=shares / shares.sum()).tolist()])
+
+
+def board(contest: comparison.Contest, values: Held) -> tuple[Leaderboard, list[str]]:
+    """How all do at one epsilon, and who was left out."""
+    rows, left = [], []
+    with Crew() as crew:
+        for each in comparison.contenders():
+            try:
+                rows.append((each, crew.do(Task(str(each), comparison.score, (each, contest, values), 7200.0))))
+            except LdpauditError as error:
+                left.append(f"{each}: {str(error).rpartition('): ')[2]}")
+            print(each, file=sys.stderr, flush=True)
+    return Leaderboard(contest, values.users, len(values.values), tuple(rows)), left
+
+
+def limits(users: int, epsilon: Fraction) -> Iterator[str]:
+    """What no local protocol can beat."""
+    root = users**0.5
+    for error in (round(root / 4), round(root / 2), round(root)):
+        hitter, count = le_cam_failure(users, error, epsilon).low, frequency_failure(users, error, epsilon).low
+        yield (f"No {float(epsilon):g}-LDP protocol counts one bit to within {error:,} users on all data with probability above "
+               f"{1 - count:.3f}, nor finds the heavier of two values to within {error:,} with probability above {1 - hitter:.3f}.")  # fmt: skip
+
+
+def main() -> None:
+    """Print the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--users", type=int, default=10**6)
+    parser.add_argument("--words", type=Path)
+    parser.add_argument("--epsilons", type=Fraction, nargs="*", default=[Fraction(1), Fraction(2), Fraction(4)])
+    parser.add_argument("--picture", type=Path)
+    arguments = parser.parse_args()
+    values = corpus(arguments.users, arguments.words, np.random.default_rng(1))
+    print(HEAD)
+    for epsilon in arguments.epsilons:
+        table, left = board(comparison.Contest(epsilon, DELTA), values)
+        print(f"## Epsilon {float(epsilon):g}\n\n{write(table, TableFormat.markdown)}\n")
+        print("\n".join(limits(values.users, epsilon)), end="\n\n")
+        if left:
+            print("Left out:\n\n" + "\n".join(f"- {line}" for line in left), end="\n\n", flush=True)
+        if arguments.picture and epsilon == arguments.epsilons[len(arguments.epsilons) // 2]:
+            draw(table, arguments.picture)
+
+
+if __name__ == "__main__":
+    main()
