@@ -57,18 +57,18 @@ def board(contest: comparison.Contest, values: Held) -> tuple[Leaderboard, list[
             try:
                 rows.append((each, crew.do(Task(str(each), comparison.score, (each, contest, values), 7200.0))))
             except LdpauditError as error:
-                left.append(f"{each}: {str(error).rpartition('): ')[2]}")
+                left.append(str(error))
             print(each, file=sys.stderr, flush=True)
     return Leaderboard(contest, values.users, len(values.values), tuple(rows)), left
 
 
 def limits(users: int, epsilon: Fraction) -> Iterator[str]:
     """What no local protocol can beat."""
-    root = users**0.5
-    for error in (round(root / 4), round(root / 2), round(root)):
-        hitter, count = le_cam_failure(users, error, epsilon).low, frequency_failure(users, error, epsilon).low
-        yield (f"No {float(epsilon):g}-LDP protocol counts one bit to within {error:,} users on all data with probability above "
-               f"{1 - count:.3f}, nor finds the heavier of two values to within {error:,} with probability above {1 - hitter:.3f}.")  # fmt: skip
+    for error in (round(users**0.5 / part) for part in (16, 8, 4)):
+        count = 1 - frequency_failure(users, error, epsilon).low
+        hitter = 1 - le_cam_failure(users, error, epsilon).low
+        yield f"- No {float(epsilon):g}-LDP protocol counts one bit to within {error:,} users with probability above {count:.3f}"
+        yield f"  on all data, nor finds the heavier of two values to within {error:,} users with probability above {hitter:.3f}."
 
 
 def main() -> None:
