@@ -2,72 +2,47 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ldpaudit.accountants.composition import signs
 from ldpaudit.accountants.pld.own_law import table
-from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
+from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.randomizers import of_law
+from ldpaudit.accountants.shuffling.signs import one_sign as shuffled_sign
 from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 
 
 def profile(m: Bitstogram | SplitBitstogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
-    """Profile of one sign a user, or of two: see `one_sign` and `two_signs`."""
-    return two_signs(m) if isinstance(m, SplitBitstogram) else one_sign(m)
+    r"""Exact profile of one user's sign, or two signs, to Bitstogram; what the user is asked, and vectors, are known.
 
-
-def one_sign(m: Bitstogram) -> PrivacyProfile:
-    r"""Exact profile of one user's report to Bitstogram; what the user is asked, and the user's vector, are known.
-
-    .. math:: \delta(\varepsilon) = \bigl(p - e^\varepsilon (1-p)\bigr)_+, \qquad
-              \varepsilon(0) = \log \frac{p}{1-p}
+    .. math:: \varepsilon(0) = \log \frac{p}{1-p} \quad\text{(one sign)}, \qquad
+              \varepsilon(0) = \log \frac{p}{1-p} + \log \frac{q}{1-q} \quad\text{(two)}
 
     The same for every user and every question: what is asked are independent bits of the value, and the user's vector is not 0,
     so that the sign is that of :math:`\langle s, x \rangle` with s not 0, and one of the values 1, 2, 4, ... has the
-    opposite sign of 0. Tight: attained on {y is the sign of x} by these two. Source: Bassily, Nissim, Stemmer, Thakurta
-    2017, whose users answer several questions. Proof: proofs/bitstogram.py.
+    opposite sign of 0; two vectors s that are not 0 have a pair of values with opposite signs in both. Tight: attained where
+    what is told are the signs of x. See `composition.signs`. Source: Bassily, Nissim, Stemmer, Thakurta 2017.
+    Proof: proofs/bitstogram.py.
 
     Parameters
     ----------
-    m : Bitstogram
-        ``1/2 < p < 1``, as its constructor ensures.
+    m : Bitstogram or SplitBitstogram
+        ``1/2 < p < 1``, and so q, as its constructor ensures.
+    neighbours : Neighbours
+        Replace-one.
 
     Returns
     -------
     PrivacyProfile
         In nats. Rigour EXACT at every epsilon.
     """
+    if isinstance(m, SplitBitstogram):
+        return signs.two_signs(m.p, m.q, "Bitstogram: log(p/(1-p)) + log(q/(1-q)), attained at the signs of x")
     return signs.one_sign(m.p, "Bitstogram: log(p/(1-p)), attained at y = the sign of x")
-
-
-def two_signs(m: SplitBitstogram) -> PrivacyProfile:
-    r"""Exact profile of one user's two signs, of cell and whole value: the composition of two coins.
-
-    .. math:: \varepsilon(0) = \log \frac{p}{1-p} + \log \frac{q}{1-q}
-
-    Two values whose signs differ in both columns are the worst pair: one that agrees in a sign shows the other one only.
-    Every two columns that are not 0 have such a pair. Tight: attained where both signs are those of x. Source: Bassily,
-    Nissim, Stemmer, Thakurta 2017. Proof: proofs/bitstogram.py.
-
-    Parameters
-    ----------
-    m : SplitBitstogram
-        ``1/2 < p < 1`` and ``1/2 < q < 1``, as its constructor ensures.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
-    """
-    return signs.two_signs(m.p, m.q, "Bitstogram: log(p/(1-p)) + log(q/(1-q)), attained at the signs of x")
 
 
 def shuffled(m: Bitstogram | SplitBitstogram, users: int) -> Bound | None:
     """Binary randomized response of one sign, in one public column; of two, the laws of the four pairs of signs."""
     if isinstance(m, SplitBitstogram):
         return of_law(table(m, m.typical), users)
-    first, second = m.apart
-    sign = int(m.signs(first, np.array([m.index]))[0])
-    return BinaryBound(m.p, users, (first, second), str((m.index, sign)))
+    return shuffled_sign(m, users)

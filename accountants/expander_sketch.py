@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ldpaudit.accountants.composition.signs import one_sign, two_signs
 from ldpaudit.accountants.pld.own_law import table
-from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
+from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.randomizers import of_law
+from ldpaudit.accountants.shuffling.signs import one_sign as shuffled_sign
 from ldpaudit.mechanisms.expander_sketch import ExpanderSketch, SplitExpanderSketch
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -46,6 +45,4 @@ def shuffled(m: ExpanderSketch | SplitExpanderSketch, users: int) -> Bound | Non
     """Binary randomized response of one sign, in one public column; of two, the laws of the four pairs of signs."""
     if isinstance(m, SplitExpanderSketch):
         return of_law(table(m, m.typical), users)
-    first, second = m.apart
-    sign = int(m.signs(first, np.array([m.index]))[0])
-    return BinaryBound(m.p, users, (first, second), str((m.index, sign)))
+    return shuffled_sign(m, users)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ldpaudit.accountants.composition.signs import one_sign
-from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
+from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.signs import one_sign as shuffled_sign
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -38,6 +37,4 @@ def profile(m: Hashtogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
 
 def shuffled(m: Hashtogram, users: int) -> Bound:
     """Binary randomized response of the sign, in one public column: every value has one of the two signs."""
-    first, second = m.apart
-    sign = int(m.signs(first, np.array([m.index]))[0])
-    return BinaryBound(m.p, users, (first, second), str((m.index, sign)))
+    return shuffled_sign(m, users)

@@ -2,71 +2,47 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition import signs
 from ldpaudit.accountants.pld.own_law import table
-from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
+from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.randomizers import of_law
+from ldpaudit.accountants.shuffling.signs import one_sign as shuffled_sign
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 
 
-def profile(
-    m: TreeHistogram | SplitTreeHistogram | HashedTreeHistogram, neighbours: Neighbours = REPLACE_ONE
-) -> PrivacyProfile:
-    """Profile of one sign a user, of two, or of a hash: see `one_sign`, `two_signs` and `one_hash`."""
-    if isinstance(m, HashedTreeHistogram):
-        return one_hash(m)
-    return two_signs(m) if isinstance(m, SplitTreeHistogram) else one_sign(m)
+def profile(m: TreeHistogram | SplitTreeHistogram | HashedTreeHistogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    """Profile of one sign a user or two, or of a hash: see `of_signs` and `one_hash`."""
+    return one_hash(m) if isinstance(m, HashedTreeHistogram) else of_signs(m)
 
 
-def one_sign(m: TreeHistogram) -> PrivacyProfile:
-    r"""Exact profile of one user's report to TreeHist; what the user is asked, and the user's vector, are known.
+def of_signs(m: TreeHistogram | SplitTreeHistogram) -> PrivacyProfile:
+    r"""Exact profile of one user's sign, or two signs, to TreeHist; what the user is asked, and vectors, are known.
 
-    .. math:: \delta(\varepsilon) = \bigl(p - e^\varepsilon (1-p)\bigr)_+, \qquad
-              \varepsilon(0) = \log \frac{p}{1-p}
+    .. math:: \varepsilon(0) = \log \frac{p}{1-p} \quad\text{(one sign)}, \qquad
+              \varepsilon(0) = \log \frac{p}{1-p} + \log \frac{q}{1-q} \quad\text{(two)}
 
     The same for every user and every question: what is asked are independent bits of the value, and the user's vector is not 0,
     so that the sign is that of :math:`\langle s, x \rangle` with s not 0, and one of the values 1, 2, 4, ... has the
-    opposite sign of 0. Tight: attained on {y is the sign of x} by these two. Source: Bassily, Nissim, Stemmer, Thakurta
-    2017, whose users answer several questions. Proof: proofs/tree_histogram.py.
+    opposite sign of 0; two vectors s that are not 0 have a pair of values with opposite signs in both. Tight: attained where
+    what is told are the signs of x. See `composition.signs`. Source: Bassily, Nissim, Stemmer, Thakurta 2017.
+    Proof: proofs/tree_histogram.py.
 
     Parameters
     ----------
-    m : TreeHistogram
-        ``1/2 < p < 1``, as its constructor ensures.
+    m : TreeHistogram or SplitTreeHistogram
+        ``1/2 < p < 1``, and so q, as its constructor ensures.
 
     Returns
     -------
     PrivacyProfile
         In nats. Rigour EXACT at every epsilon.
     """
+    if isinstance(m, SplitTreeHistogram):
+        return signs.two_signs(m.p, m.q, "TreeHist: log(p/(1-p)) + log(q/(1-q)), attained at the signs of x")
     return signs.one_sign(m.p, "TreeHist: log(p/(1-p)), attained at y = the sign of x")
-
-
-def two_signs(m: SplitTreeHistogram) -> PrivacyProfile:
-    r"""Exact profile of one user's two signs, of prefix and whole value: the composition of two coins.
-
-    .. math:: \varepsilon(0) = \log \frac{p}{1-p} + \log \frac{q}{1-q}
-
-    Two values whose signs differ in both columns are the worst pair: one that agrees in a sign shows the other one only.
-    Every two columns that are not 0 have such a pair. Tight: attained where both signs are those of x. Source: Bassily,
-    Nissim, Stemmer, Thakurta 2017. Proof: proofs/tree_histogram.py.
-
-    Parameters
-    ----------
-    m : SplitTreeHistogram
-        ``1/2 < p < 1`` and ``1/2 < q < 1``, as its constructor ensures.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
-    """
-    return signs.two_signs(m.p, m.q, "TreeHist: log(p/(1-p)) + log(q/(1-q)), attained at the signs of x")
 
 
 def one_hash(m: HashedTreeHistogram) -> PrivacyProfile:
@@ -95,6 +71,4 @@ def shuffled(m: TreeHistogram | SplitTreeHistogram | HashedTreeHistogram, users:
         return None
     if isinstance(m, SplitTreeHistogram):
         return of_law(table(m, m.typical), users)
-    first, second = m.apart
-    sign = int(m.signs(first, np.array([m.index]))[0])
-    return BinaryBound(m.p, users, (first, second), str((m.index, sign)))
+    return shuffled_sign(m, users)

@@ -6,7 +6,8 @@ hashing costs accuracy, never privacy.
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Lemma, Theorem
+from ldpaudit.proofs._kernel import Lemma
+from ldpaudit.proofs._signs import one_sign
 
 
 def prove() -> tuple[Lemma, ...]:
@@ -17,22 +18,7 @@ def prove() -> tuple[Lemma, ...]:
     ProofError
         Naming the step, were one false.
     """
-    return _privacy(), _estimate()
-
-
-def _privacy() -> Theorem:
-    t = Theorem(mechanism="Hashtogram", sentence="the hashtogram")
-    t.assume("A has full rank and r is not 0, so A^T r is not 0; with its bit j set, 0 and 2^j have opposite signs")
-    (excess,), p_field = t.positive("excess"), t.parameter("p")
-    p = (1 + excess) / (2 + excess)
-    t.parametrize({"p": p}, {excess: p_field / (1 - p_field) - 1})
-    t.costs(
-        p_field / (1 - p_field),
-        {"y = H[h(x), r], and x' has the opposite sign": (p, 1 - p), "y = H[h(x'), r], and x has the opposite sign": (1 - p, p)},
-        {"y = H[h(x), r] = H[h(x'), r]": (p, p), "y is the sign of neither": (1 - p, 1 - p)},
-    )
-    t.attained("by 0 and 2^j")
-    return t
+    return one_sign("Hashtogram", "the hashtogram", "A has full rank and r is not 0, so A^T r is not 0"), _estimate()
 
 
 def _estimate() -> Lemma:

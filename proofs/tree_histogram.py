@@ -10,6 +10,7 @@ from __future__ import annotations
 from sympy import Expr
 
 from ldpaudit.proofs._kernel import Lemma, Theorem
+from ldpaudit.proofs._signs import one_sign, two_signs
 
 _COLUMN = "the rows of every question are independent and r is not 0, so the sign is (-1)^<s, x> with s not 0"
 
@@ -22,41 +23,9 @@ def prove() -> tuple[Lemma, ...]:
     ProofError
         Naming the step, were one false.
     """
-    return _one_sign(), _two_signs(), _one_hash(), _terms(), _levels()
-
-
-def _one_sign() -> Theorem:
-    t = Theorem(mechanism="TreeHistogram", sentence="TreeHist, one sign a user,")
-    t.assume(f"{_COLUMN}; with its bit j set, 0 and 2^j have opposite signs")
-    (excess,), p_field = t.positive("excess"), t.parameter("p")
-    p = (1 + excess) / (2 + excess)
-    t.parametrize({"p": p}, {excess: p_field / (1 - p_field) - 1})
-    t.costs(
-        p_field / (1 - p_field),
-        {"y is the sign of x, and x' has the opposite one": (p, 1 - p), "y is that of x', and x has the opposite one": (1 - p, p)},
-        {"y is the sign of x and of x'": (p, p), "y is the sign of neither": (1 - p, 1 - p)},
-    )
-    t.attained("by 0 and 2^j")
-    return t
-
-
-def _two_signs() -> Theorem:
-    t = Theorem(mechanism="SplitTreeHistogram", sentence="TreeHist, two signs a user,")
-    t.assume(f"{_COLUMN}; the same holds of the second sign, of all of x, and the two coins are independent")
-    t.assume("two vectors that are not 0 have a common bit j, or a bit each that the other has not: some d is odd in both")
-    (excess, surplus), fields = t.positive("excess", "surplus"), (t.parameter("p"), t.parameter("q"))
-    p, q = ((1 + more) / (2 + more) for more in (excess, surplus))
-    t.parametrize(dict(zip("pq", (p, q), strict=True)), {
-        more: field / (1 - field) - 1 for more, field in zip((excess, surplus), fields, strict=True)
-    })
-    for name, chance, field in zip(("the first sign", "the second sign"), (p, q), fields, strict=True):
-        t.costs(
-            field / (1 - field),
-            {f"{name} is that of x, not of x'": (chance, 1 - chance), f"{name} is that of x', not of x": (1 - chance, chance)},
-            {f"{name} is that of x and of x'": (chance, chance), f"{name} is that of neither": (1 - chance, 1 - chance)},
-        )
-    t.attained("by two values that differ by d, where both signs are those of x")
-    return t
+    one = one_sign("TreeHistogram", "TreeHist, one sign a user,", _COLUMN)
+    two = two_signs("SplitTreeHistogram", "TreeHist, two signs a user,", _COLUMN)
+    return one, two, _one_hash(), _terms(), _levels()
 
 
 def _one_hash() -> Theorem:
