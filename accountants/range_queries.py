@@ -12,6 +12,7 @@ from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
 from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms._hadamard_views import OneElement
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shuffled_count_min import Shifts
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -29,8 +30,8 @@ def profile(m: Ranges, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     A user who is replaced changes at most D of the k elements that they send: as many as there are combinations of widths,
     but for the node that holds all values. Every other message has the same law and may be given away.
 
-    - One oracle for each combination of widths (`per_width`): in each at most one element is replaced by another, so that the
-      loss is that of D independent messages, each hidden among its own blanket. Tight up to what others' messages hide.
+    - One oracle for each combination of widths (`one_element_each`): in each at most one element is replaced by another, so
+      that the loss is that of D independent messages, each hidden among its own blanket. Tight up to what others' messages hide.
     - One Hadamard oracle (`hadamard`): D elements are replaced one by one, at most
       :math:`\frac{e^\varepsilon - 1}{e^{\varepsilon/D} - 1}\, \delta_1(\varepsilon/D)`.
     - One sketch (`count_min`): counters that go up and down, as two values' cells differ.
@@ -53,7 +54,7 @@ def profile(m: Ranges, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     """
     match m:
         case RangeQueries():
-            return per_width(m)
+            return one_element_each(m)
         case HadamardRangeQueries():
             return hadamard(m)
         case CountMinRangeQueries():
@@ -61,8 +62,11 @@ def profile(m: Ranges, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     raise Unsupported(m, "it is no layout of range queries that is known")
 
 
-def per_width(m: RangeQueries) -> PrivacyProfile:
-    """From above, all oracles with all other messages known; from below, where all others hold the second value."""
+def one_element_each(m: OneElement) -> PrivacyProfile:
+    """One element replaced in each of several oracles, as two of the inputs do: all widths of nodes, all lengths of prefixes.
+
+    From above, all oracles with all other messages known; from below, where all others hold the second input.
+    """
     messages = m.users * m.rho
     if m.oracles > 1:
         known = ComposedHits(messages, m.hit, m.oracles)
