@@ -12,7 +12,7 @@ from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._hadamard_views import OneElement
+from ldpaudit.mechanisms._hadamard_views import HadamardViews, OneElement
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shuffled_count_min import Shifts
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -77,20 +77,30 @@ def one_element_each(m: OneElement) -> PrivacyProfile:
 
 def hadamard(m: HadamardRangeQueries) -> PrivacyProfile:
     """From above, the chain of D replaced elements; from below, elements of two values that all others are independent of."""
-    messages, replaced_elements = m.users * m.rho, m.grid.most_replaced
-    source = f"{messages} blanket messages, 2**-{m.tau} of them like the user's"
-    single = HiddenTuple(messages, m.hit, Seen.ALL, source)
-    if replaced_elements == 1:
-        high: PrivacyProfile = single
-    else:
-        high = Chain(single, replaced_elements, f"{replaced_elements} messages replaced one by one among {source}")
+    high = one_by_one(m, m.grid.most_replaced)
     (like, _), *_ = m.groups(m.inputs[0])
     if m.others_are_seen:
-        return Bracket(HiddenTuple(like, m.hit, Seen.SECOND, source), high)
-    one = HiddenTuple(like + m.compared - 1, m.hit, Seen.ALL, source)
-    if m.compared == 1:
-        return Bracket(one, high)
-    return Bracket(LargestProfile((one, SeveralTuples(like, m.hit, m.compared))), high)
+        return Bracket(HiddenTuple(like, m.hit, Seen.SECOND, _source(m)), high)
+    return Bracket(independent_elements(m), high)
+
+
+def one_by_one(m: HadamardViews, replaced_elements: int) -> PrivacyProfile:
+    """Upper bound of so many elements replaced in one oracle, where the adversary knows all other messages."""
+    single = HiddenTuple(m.users * m.rho, m.hit, Seen.ALL, _source(m))
+    if replaced_elements == 1:
+        return single
+    return Chain(single, replaced_elements, f"{replaced_elements} messages replaced one by one among {_source(m)}")
+
+
+def independent_elements(m: HadamardViews) -> PrivacyProfile:
+    """Lower bound: `compared` elements of either of two inputs, all of them independent of each other and of all other ones."""
+    (like, _), *_ = m.groups(m.inputs[0])
+    one = HiddenTuple(like + m.compared - 1, m.hit, Seen.ALL, _source(m))
+    return one if m.compared == 1 else LargestProfile((one, SeveralTuples(like, m.hit, m.compared)))
+
+
+def _source(m: HadamardViews) -> str:
+    return f"{m.users * m.rho} blanket messages, 2**-{m.tau} of them like the user's"
 
 
 def count_min(m: CountMinRangeQueries) -> PrivacyProfile:

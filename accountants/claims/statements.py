@@ -200,7 +200,7 @@ GGKPV = _of("GGKPV", {
     "Theorem 5.10": "range queries by Algorithm 2",
     "Theorem A.1": ("amplification by shuffling",
                     f"{_O}; `ldpaudit account --compare` has the cited paper's bounds with constants"),
-    "Corollary B.1": ("sparse statistical queries", f"its system is not built yet: sparse statistical queries; {_O}"),
+    "Corollary B.1": "sparse statistical queries",
     "Appendix D": "heavy hitters by prefixes",
     "Theorem E.1": "the median",
     "Figure 1": ("the shuffled model", "a picture, without numbers"),

@@ -13,9 +13,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._deviation import bernstein
 from ldpaudit.mechanisms._multinomial import Shares, View, compositions, convolved, multinomial
+from ldpaudit.mechanisms._parameters import ball
+from ldpaudit.working_precision import working_precision
 
+_BITS = 128
+"""Of precision."""
 KINDS = 4
 """Kinds of message that a view counts."""
 
@@ -105,6 +111,21 @@ class HadamardViews(Mechanism):
         blanket, own, _ = self.shares
         seen, more = float(blanket[0] + blanket[2]), float(own[0] + own[2] - blanket[0] - blanket[2])
         return np.asarray((table[..., 0] + table[..., 2] - seen * table.sum(axis=2)) / more, dtype=np.float64)
+
+    def error(self, sent: int, estimates: int, beta: Fraction) -> float:
+        r"""The error that none of so many estimates of counts exceeds, except with probability `beta`, rounded up; in users.
+
+        .. math:: \frac{1}{1 - p} \Bigl(\frac{l}{3} + \sqrt{\frac{l^2}{9} + 2 v l}\Bigr), \qquad v = s n p,
+                  \quad l = \ln \frac{2 m}{\beta}
+
+        for m estimates and s messages of a user in an oracle. Messages that speak for an element and are not its holders' are
+        at most :math:`Bin(s n, p)`: they have less variance. Not tight. Source: Bernstein's inequality.
+        """
+        if not 0 < beta < 1:
+            raise ValueError(f"{type(self).__name__} needs 0 < beta < 1, got {float(beta):g}")
+        with working_precision(_BITS):
+            nats = ball(2 * estimates / beta).log()
+            return round_up(bernstein(sent * self.users * self.hit, Fraction(1), nats) / (1 - ball(self.hit)))
 
 
 class OneElement(HadamardViews):

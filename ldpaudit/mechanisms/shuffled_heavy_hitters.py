@@ -16,17 +16,13 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._deviation import bernstein
 from ldpaudit.mechanisms._few_kernels import random_members_of_few
 from ldpaudit.mechanisms._hadamard_views import OneElement
-from ldpaudit.mechanisms._parameters import ball, exact, integer
+from ldpaudit.mechanisms._parameters import exact, integer
 from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN, ShuffledHadamard, printed_rho
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
-_BITS = 128
 Integers: TypeAlias = NDArray[np.int64]
 Ask: TypeAlias = Callable[[int, Integers], NDArray[np.float64]]
 """Estimated numbers of holders of prefixes of a length."""
@@ -95,8 +91,8 @@ class ShuffledHeavyHitters(OneElement):
         """
         start = cls(users, domain, max(1, (users - 1).bit_length()), 1, 1)
         rho = printed_rho(exact(epsilon) / start.bits, exact(delta) / start.bits, 1)
-        error = cls(users, domain, start.tau, rho, 1).error(exact(beta))
-        return cls(users, domain, start.tau, rho, -int(-2 * error // 1))
+        off = cls(users, domain, start.tau, rho, 1).error_of_all(beta)
+        return cls(users, domain, start.tau, rho, -int(-2 * off // 1))
 
     @classmethod
     def with_few_kept(cls, users: int, domain: int, tau: int, rho: int, beta: Number = Fraction(1, 10)) -> Self:
@@ -104,7 +100,7 @@ class ShuffledHeavyHitters(OneElement):
         failure = exact(beta)
 
         def is_enough(threshold: int) -> bool:
-            return 4 * cls(users, domain, tau, rho, threshold).asked_error(failure) <= threshold
+            return 4 * cls(users, domain, tau, rho, threshold).error_of_asked(failure) <= threshold
 
         found = 1 + bisect_left(range(1, users), True, key=is_enough)
         if found == users and not is_enough(users):
@@ -135,30 +131,18 @@ class ShuffledHeavyHitters(OneElement):
         """The oracle for prefixes of this length."""
         return ShuffledHadamard(self.users, 1 << length, self.tau, self.rho)
 
-    def error(self, beta: Number) -> float:
+    def error_of_all(self, beta: Number) -> float:
         """The error that no estimate of any prefix exceeds, except with probability `beta`, rounded up; in users."""
-        return self._error((2 << self.bits) - 2, exact(beta))
+        return self.error(self.rho + 1, (2 << self.bits) - 2, exact(beta))
 
-    def asked_error(self, beta: Number) -> float:
+    def error_of_asked(self, beta: Number) -> float:
         """The same of the prefixes that are asked for, at most 8 n/T of each length.
 
         Which these are is decided by shorter prefixes' oracles, of which the noise is independent. As long as it is at most
         T/4, no more are asked for.
         """
         asked = sum(min(1 << length, 2 * self.most_kept) for length in range(1, self.bits + 1))
-        return self._error(asked, exact(beta))
-
-    def _error(self, prefixes: int, beta: Fraction) -> float:
-        r"""Bernstein's inequality for :math:`Bin((\rho + 1) n, p)`, and the union of so many prefixes.
-
-        The messages that speak for a prefix and are not its holders' are fewer, so that their deviation is less.
-        """
-        if not 0 < beta < 1:
-            raise ValueError(f"{type(self).__name__} needs 0 < beta < 1, got {float(beta):g}")
-        with working_precision(_BITS):
-            nats = ball(2 * prefixes / beta).log()
-            found = bernstein((self.rho + 1) * self.users * self.hit, Fraction(1), nats)
-            return round_up(found / (1 - ball(self.hit)))
+        return self.error(self.rho + 1, asked, exact(beta))
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> Any:
         """The whole system: users' values to a dict of the values that are named, with estimated counts, by falling count.

@@ -157,15 +157,15 @@ def test_estimates_of_what_is_asked_for_are_unbiased_and_as_exact_as_the_bound_s
     found = np.array([m.asked_of(values, numbers, 8, asked, rng) for _ in range(400)])
     assert np.all(np.abs(found.mean(axis=0) - truth) < 6 * found.std(axis=0) / 20)
     off = np.abs(found - truth).max(axis=1)
-    assert np.mean(off > m.asked_error(F(1, 2))) < 0.1
-    assert m.asked_error(F(1, 2)) < 3 * np.quantile(off, 0.9)
-    assert m.asked_error(F(1, 2)) < m.error(F(1, 2))
+    assert np.mean(off > m.error_of_asked(F(1, 2))) < 0.1
+    assert m.error_of_asked(F(1, 2)) < 3 * np.quantile(off, 0.9)
+    assert m.error_of_asked(F(1, 2)) < m.error_of_all(F(1, 2))
 
 
 @pytest.mark.parametrize("bits", [20, pytest.param(40, marks=pytest.mark.slow)])
 def test_a_million_users_have_all_their_heavy_hitters_named_and_few_others(bits: int) -> None:
     m, rng = ShuffledHeavyHitters.with_few_kept(10**6, 1 << bits, 20, 1500), np.random.default_rng(7)
-    assert m.threshold >= 4 * m.asked_error(F(1, 10)) > m.threshold - 5
+    assert m.threshold >= 4 * m.error_of_asked(F(1, 10)) > m.threshold - 5
     data = rng.integers(0, m.domain, m.users)
     data[: 2 * m.threshold] = np.repeat([m.domain - 1, m.domain // 3], m.threshold)
     found, truth = m.run(data, rng), m.truth(data)
@@ -198,7 +198,7 @@ def test_chances_that_prefixes_are_kept_or_lost_are_those_of_all_numbers_of_mess
 
 def test_the_sketch_of_the_appendix_holds_for_the_oracles_own_noise_and_not_for_any_noise_that_it_allows() -> None:
     s = claims.examples()[1]
-    assert s.mechanism.threshold >= 2 * s.mechanism.error(s.beta) > s.mechanism.threshold - 1
+    assert s.mechanism.threshold >= 2 * s.mechanism.error_of_all(s.beta) > s.mechanism.threshold - 1
     rows = claims.printed(s)
     own, any_noise = claims.survivors(s)
     assert (own.standing, any_noise.standing, any_noise.holds) == (Standing.HOLDS, Standing.VARIANT, False)
@@ -244,7 +244,7 @@ def test_the_audit_of_twenty_lengths_comes_near_what_is_certified() -> None:
         (lambda: ShuffledHeavyHitters(3, 4, 2, 2, 0), "1 <= threshold <= 3"),
         (lambda: ShuffledHeavyHitters(3, 4, 2, 2, 4), "1 <= threshold <= 3"),
         (lambda: ShuffledHeavyHitters.with_few_kept(10, 4, 2, 2), "less noise or more users"),
-        (lambda: ShuffledHeavyHitters(3, 4, 2, 2, 1).error(1), "0 < beta < 1"),
+        (lambda: ShuffledHeavyHitters(3, 4, 2, 2, 1).error_of_all(1), "0 < beta < 1"),
         (lambda: ShuffledHeavyHitters(3, 4, 2, 2, 1).run([0, 1], np.random.default_rng(0)), "3 users, got 2"),
         (lambda: ShuffledHeavyHitters(3, 4, 2, 2, 1).run([0, 1, 4], np.random.default_rng(0)), r"range\(4\)"),
         (lambda: ShuffledHeavyHitters(3, 4, 2, 2, 1).run([], np.random.default_rng(0)), "at least one user"),
