@@ -12,6 +12,7 @@ from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
 from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms._hadamard_views import HadamardViews, OneElement
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shuffled_count_min import Shifts
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -29,8 +30,8 @@ def profile(m: Ranges, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     A user who is replaced changes at most D of the k elements that they send: as many as there are combinations of widths,
     but for the node that holds all values. Every other message has the same law and may be given away.
 
-    - One oracle for each combination of widths (`per_width`): in each at most one element is replaced by another, so that the
-      loss is that of D independent messages, each hidden among its own blanket. Tight up to what others' messages hide.
+    - One oracle for each combination of widths (`one_element_each`): in each at most one element is replaced by another, so
+      that the loss is that of D independent messages, each hidden among its own blanket. Tight up to what others' messages hide.
     - One Hadamard oracle (`hadamard`): D elements are replaced one by one, at most
       :math:`\frac{e^\varepsilon - 1}{e^{\varepsilon/D} - 1}\, \delta_1(\varepsilon/D)`.
     - One sketch (`count_min`): counters that go up and down, as two values' cells differ.
@@ -53,7 +54,7 @@ def profile(m: Ranges, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     """
     match m:
         case RangeQueries():
-            return per_width(m)
+            return one_element_each(m)
         case HadamardRangeQueries():
             return hadamard(m)
         case CountMinRangeQueries():
@@ -61,8 +62,11 @@ def profile(m: Ranges, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     raise Unsupported(m, "it is no layout of range queries that is known")
 
 
-def per_width(m: RangeQueries) -> PrivacyProfile:
-    """From above, all oracles with all other messages known; from below, where all others hold the second value."""
+def one_element_each(m: OneElement) -> PrivacyProfile:
+    """One element replaced in each of several oracles, as two of the inputs do: all widths of nodes, all lengths of prefixes.
+
+    From above, all oracles with all other messages known; from below, where all others hold the second input.
+    """
     messages = m.users * m.rho
     if m.oracles > 1:
         known = ComposedHits(messages, m.hit, m.oracles)
@@ -73,20 +77,30 @@ def per_width(m: RangeQueries) -> PrivacyProfile:
 
 def hadamard(m: HadamardRangeQueries) -> PrivacyProfile:
     """From above, the chain of D replaced elements; from below, elements of two values that all others are independent of."""
-    messages, replaced_elements = m.users * m.rho, m.grid.most_replaced
-    source = f"{messages} blanket messages, 2**-{m.tau} of them like the user's"
-    single = HiddenTuple(messages, m.hit, Seen.ALL, source)
-    if replaced_elements == 1:
-        high: PrivacyProfile = single
-    else:
-        high = Chain(single, replaced_elements, f"{replaced_elements} messages replaced one by one among {source}")
+    high = one_by_one(m, m.grid.most_replaced)
     (like, _), *_ = m.groups(m.inputs[0])
     if m.others_are_seen:
-        return Bracket(HiddenTuple(like, m.hit, Seen.SECOND, source), high)
-    one = HiddenTuple(like + m.compared - 1, m.hit, Seen.ALL, source)
-    if m.compared == 1:
-        return Bracket(one, high)
-    return Bracket(LargestProfile((one, SeveralTuples(like, m.hit, m.compared))), high)
+        return Bracket(HiddenTuple(like, m.hit, Seen.SECOND, _source(m)), high)
+    return Bracket(independent_elements(m), high)
+
+
+def one_by_one(m: HadamardViews, replaced_elements: int) -> PrivacyProfile:
+    """Upper bound of so many elements replaced in one oracle, where the adversary knows all other messages."""
+    single = HiddenTuple(m.users * m.rho, m.hit, Seen.ALL, _source(m))
+    if replaced_elements == 1:
+        return single
+    return Chain(single, replaced_elements, f"{replaced_elements} messages replaced one by one among {_source(m)}")
+
+
+def independent_elements(m: HadamardViews) -> PrivacyProfile:
+    """Lower bound: `compared` elements of either of two inputs, all of them independent of each other and of all other ones."""
+    (like, _), *_ = m.groups(m.inputs[0])
+    one = HiddenTuple(like + m.compared - 1, m.hit, Seen.ALL, _source(m))
+    return one if m.compared == 1 else LargestProfile((one, SeveralTuples(like, m.hit, m.compared)))
+
+
+def _source(m: HadamardViews) -> str:
+    return f"{m.users * m.rho} blanket messages, 2**-{m.tau} of them like the user's"
 
 
 def count_min(m: CountMinRangeQueries) -> PrivacyProfile:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared.counters import total_loss
 from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms._hadamard_views import KINDS, HadamardViews
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-
-_KINDS = 4
-"""Kinds of message that a view counts in each oracle."""
 
 
 def attack(m: RangeQueries | HadamardRangeQueries | CountMinRangeQueries, neighbours: Neighbours = REPLACE_ONE) -> Attack:
@@ -20,14 +20,19 @@ def attack(m: RangeQueries | HadamardRangeQueries | CountMinRangeQueries, neighb
     if isinstance(m, CountMinRangeQueries):
         return _counters(m)
     known = m.users - 1 if isinstance(m, RangeQueries) or m.others_are_seen else 0
+    return Attack(m.inputs, total_loss_of(m, known), "{more messages speak for the nodes of the first value}")
+
+
+def total_loss_of(m: HadamardViews, known: int) -> Callable[[Views], NDArray[np.float64]]:
+    """Score of views: the losses of all oracles, where so many others are known to be for the second input's element."""
 
     def score(views: Views) -> NDArray[np.float64]:
-        table = np.asarray(views, dtype=np.float64).reshape(len(views), m.oracles, _KINDS)
+        table = np.asarray(views, dtype=np.float64).reshape(len(views), m.oracles, KINDS)
         with np.errstate(invalid="ignore"):
             found = m.compared * _losses(table, known).sum(axis=1)
         return np.where(np.isnan(found), 0.0, found)  # inf - inf is a view that neither input shows
 
-    return Attack(m.inputs, score, "{more messages speak for the nodes of the first value}")
+    return score
 
 
 def _losses(table: NDArray[np.float64], known: int) -> NDArray[np.float64]:

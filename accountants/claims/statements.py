@@ -1,8 +1,8 @@
 """Every numbered statement of the sources: what it says, and where no row of ours is about it, why not.
 
-A statement is a theorem, lemma, corollary, proposition, claim, fact, assumption, table or figure, or an equation that a row
-names; a slide of a talk; and what a talk says of the two papers that it is about. Definitions, algorithms and remarks are not
-in it. Statements that an appendix prints again are here once.
+A statement is a theorem, lemma, corollary, proposition, claim, fact, assumption, table or figure, or an equation or an appendix
+without numbered statements that a row names; a slide of a talk; and what a talk says of the two papers that it is about.
+Definitions, algorithms and remarks are not in it. Statements that an appendix prints again are here once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-_NAMED = re.compile(r"(?:Theorem|Lemma|Corollary|Proposition|Claim|Fact|Assumption|Table|Figure) [A-Z\d.]*\d|\(\d+\)")
+_KINDS = "Theorem|Lemma|Corollary|Proposition|Claim|Fact|Assumption|Table|Figure"
+_NAMED = re.compile(rf"(?:{_KINDS}) [A-Z\d.]*\d|Appendix [A-Z]|\(\d+\)")
 _O = "asymptotic, without constants"
 _PROOF = "a step of a proof whose conclusion is asymptotic"
 _SMALL = "a lower bound: `ldpaudit limit small_sample.error`"
@@ -205,7 +206,8 @@ GGKPV = _of("GGKPV", {
     "Theorem 5.10": "range queries by Algorithm 2",
     "Theorem A.1": ("amplification by shuffling",
                     f"{_O}; `ldpaudit account --compare` has the cited paper's bounds with constants"),
-    "Corollary B.1": ("sparse statistical queries", f"its system is not built yet: sparse statistical queries; {_O}"),
+    "Corollary B.1": "sparse statistical queries",
+    "Appendix D": "heavy hitters by prefixes",
     "Theorem E.1": "the median",
     "Figure 1": ("the shuffled model", "a picture, without numbers"),
     "Figure 2": ("the tree of range queries", "a picture, without numbers"),

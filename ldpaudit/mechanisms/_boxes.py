@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import combinations, product
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._hadamard_views import HadamardViews
 from ldpaudit.mechanisms._kernels import vectors_listed
-from ldpaudit.mechanisms._multinomial import Shares, View, compositions, convolved, multinomial
+from ldpaudit.mechanisms._multinomial import View
 from ldpaudit.mechanisms._parameters import integer
 from ldpaudit.mechanisms._ranges import Grid
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin, binomial_mass
@@ -31,11 +30,6 @@ _SEARCHED = 64
 """Of up to this number of values all pairs are compared."""
 _HASHED = 1 << 16
 """Of up to this number of values the cells of all are compared."""
-KINDS = 4
-"""Kinds of message that a view counts."""
-
-Group: TypeAlias = tuple[int, Shares]
-"""A number of messages, and what kind each of them is with which probability."""
 
 
 class Boxes(Mechanism):
@@ -109,87 +103,10 @@ class Boxes(Mechanism):
         return np.array([sum(sign * found[node] for node, sign in row.items()) for row in rows])
 
 
-class HadamardBoxes(Boxes):
-    """Layouts over Hadamard response: a view counts four kinds of message, in every oracle by itself.
-
-    They are: in the kernel of an element of the first value and of none of the second's, the other way round, of both, of
-    none. Where every message is seen, elements that are not looked at are like a blanket.
-    """
+class HadamardBoxes(HadamardViews, Boxes):
+    """Layouts over Hadamard response: a view tells the nodes of the first and the last value apart."""
 
     __slots__ = ()
-
-    tau: int
-    rho: int
-
-    @property
-    def hit(self) -> Fraction:
-        """Probability that a blanket message speaks for a given element, 2**-tau."""
-        return Fraction(1, 1 << self.tau)
-
-    @property
-    @abstractmethod
-    def oracles(self) -> int:
-        """Number of independent oracles."""
-
-    @property
-    @abstractmethod
-    def compared(self) -> int:
-        """Number of elements of either value that a view looks at, in each oracle."""
-
-    @abstractmethod
-    def groups(self, x: int) -> tuple[Group, ...]:
-        """The messages of an oracle by what they show, those of its blanket first."""
-
-    @property
-    def shares(self) -> tuple[Shares, Shares, Shares]:
-        """What is shown by a blanket message, by one of the first value's elements, and by one of the second's."""
-        none = (1 - self.hit) ** self.compared
-        zero = Fraction(0)
-        blanket = (none * (1 - none), none * (1 - none), (1 - none) ** 2, none**2)
-        return blanket, (none, zero, 1 - none, zero), (zero, none, 1 - none, zero)
-
-    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, 4 * oracles)``."""
-        self.require_input(x)
-        shape = (size, self.oracles)
-        parts = (rng.multinomial(number, [float(p) for p in shares], shape) for number, shares in self.groups(x))
-        return np.asarray(sum(parts, np.zeros((*shape, KINDS), dtype=np.int64)).reshape(size, -1))
-
-    def law(self, x: int) -> Law:
-        """Exact law of a view."""
-        self.require_input(x)
-        (blanket, shares), *rest = self.groups(x)
-        total = blanket + sum(number for number, _ in rest)
-
-        @cache
-        def known() -> dict[View, Fraction]:
-            law: dict[View, Fraction] = {(0,) * KINDS: Fraction(1)}
-            for number, each in rest:
-                for _ in range(number):
-                    law = convolved(law, each)
-            return law
-
-        @cache
-        def once(view: View) -> Fraction:
-            left = ((w, tuple(a - b for a, b in zip(view, part, strict=True))) for part, w in known().items())
-            return sum((w * multinomial(rest, blanket, shares) for w, rest in left), Fraction(0))
-
-        def probability(view: View) -> Fraction:
-            parts = (once(view[i : i + KINDS]) for i in range(0, len(view), KINDS))
-            return math.prod(parts, start=Fraction(1))
-
-        def views() -> Iterator[View]:
-            for parts in product(compositions(total, KINDS), repeat=self.oracles):
-                yield sum(parts, ())
-
-        return Law(probability, views, math.comb(total + KINDS - 1, KINDS - 1) ** self.oracles)
-
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """In each oracle the number of holders of the elements of the first value that are looked at, without bias."""
-        table = np.asarray(views).reshape(len(views), self.oracles, KINDS)
-        blanket, own, _ = self.shares
-        seen, more = float(blanket[0] + blanket[2]), float(own[0] + own[2] - blanket[0] - blanket[2])
-        return np.asarray((table[..., 0] + table[..., 2] - seen * table.sum(axis=2)) / more, dtype=np.float64)
 
     def _require_listable(self, number: int, bits: int) -> None:
         listed = vectors_listed(number, self.tau, bits)

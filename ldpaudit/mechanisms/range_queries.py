@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._boxes import CountMinBoxes, Group, HadamardBoxes
+from ldpaudit.mechanisms._boxes import CountMinBoxes, HadamardBoxes
+from ldpaudit.mechanisms._hadamard_views import Group, OneElement
 from ldpaudit.mechanisms._kernels import random_members_among
 from ldpaudit.mechanisms._parameters import integer, probability
 from ldpaudit.mechanisms._ranges import Grid, Level
@@ -27,7 +28,7 @@ from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class RangeQueries(HadamardBoxes):
+class RangeQueries(OneElement, HadamardBoxes):
     """A Hadamard oracle for each combination of widths: a user sends each the one node that holds the value, or the dummy.
 
     Every oracle is an instance of Algorithm 1 with one element and `rho` blanket messages per user, shuffled by itself. The
@@ -82,19 +83,9 @@ class RangeQueries(HadamardBoxes):
         """One for each combination of widths."""
         return self.grid.most_replaced
 
-    @property
-    def compared(self) -> int:
-        """The one element."""
-        return 1
-
     def oracle(self, level: Level) -> ShuffledHadamard:
         """The oracle for nodes of these widths."""
         return ShuffledHadamard(self.users, _power_of_two(max(2, self.grid.size_of(level))), self.tau, self.rho)
-
-    def groups(self, x: int) -> tuple[Group, ...]:
-        """The blanket's messages, user 1's own, and the others'."""
-        blanket, first, second = self.shares
-        return (self.users * self.rho, blanket), (1, second if x else first), (self.users - 1, second)
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Estimated count of every node, shape ``(side**dimensions,)``, with exactly the joint law of all users' messages.

@@ -1,0 +1,223 @@
+r"""What Ghazi, Golowich, Kumar, Pagh and Velingker 2019 say of heavy hitters, Appendix D, and what is found.
+
+The appendix is a sketch without numbered statements: b oracles, one for each length of prefix, each
+:math:`(\varepsilon/b, \delta/b)`-private; a threshold T so large that with high probability no estimate is off by more than
+T/2; prefixes estimated at T/2 or more are kept, among which is every prefix that T users hold, and which are O(n/T).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.counting.count_min import worst_replaced
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.claim import Hypothesis
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.shuffled_count_min import printed_gamma
+from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
+
+PAPER = "GGKPV"
+"""Whose claims these are."""
+
+WHERE = "GGKPV Appendix D"
+_ORDER = 4
+"""How the constant of O(n/T) is read."""
+_STEPS = 32
+"""Numbers of holders are rounded to multiples of a share 1/32 of themselves, where few are bounded."""
+_READ = "over Algorithm 1, with T twice the error of all estimates at beta"
+_OTHER = "the appendix has Algorithm 2 in place of Algorithm 1"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A promise, and the users and values for which it is made.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        Epsilon in nats, above 0; delta in (0, 1).
+    users, domain : int
+        n, B.
+    beta : Fraction
+        Probability with which an error may be exceeded, in (0, 1).
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    users: int
+    domain: int
+    beta: Fraction = Fraction(1, 10)
+
+    def __post_init__(self) -> None:
+        _ = self.mechanism  # refuses what does not fit
+
+    @property
+    def mechanism(self) -> ShuffledHeavyHitters:
+        """The search over Algorithm 1, with a threshold of twice the error."""
+        return ShuffledHeavyHitters.as_printed(self.epsilon, self.delta, self.users, self.domain, self.beta)
+
+    @property
+    def gamma(self) -> Fraction:
+        """Lemma 4.10's for each length, at its share of epsilon and delta; above 1/2 where there are too few users."""
+        bits = self.mechanism.bits
+        return printed_gamma(self.epsilon / bits, self.delta / bits, self.users, self.rows)
+
+    @property
+    def rows(self) -> int:
+        """Tau of Theorem 4.7 for one element, log2(2B/beta), rounded up."""
+        return (math.ceil(2 * self.domain / self.beta) - 1).bit_length()
+
+
+def privacy(s: Setting) -> tuple[Printed, ...]:
+    """All lengths together are (epsilon, delta)-private: over Algorithm 2, as the appendix has it, and over Algorithm 1."""
+    said = f"epsilon at delta={float(s.delta):g} of the oracles of all lengths, another value of one user"
+    share = Hypothesis("epsilon/b <= 1 (Lemmas 4.4 and 4.10)", s.epsilon <= s.mechanism.bits)
+    power = Hypothesis("n is a power of two above 1", s.users > 1 and not s.users & (s.users - 1))
+    ours = Printed(WHERE, said, float(s.epsilon), account(s.mechanism).epsilon(s.delta), (power, share), variant=_OTHER,
+                   provenance=Provenance.MEMORY, reading="over Algorithm 1 with Theorem 4.3's parameters")  # fmt: skip
+    if s.gamma > Fraction(1, 2):
+        return (ours,)
+    sketches = worst_replaced(s.users, s.gamma, 1, s.rows * s.mechanism.bits)
+    theirs = Printed(WHERE, said, float(s.epsilon), sketches.epsilon(s.delta), (share,), provenance=Provenance.MEMORY,
+                     reading="over Algorithm 2 with Theorem 4.7's parameters")  # fmt: skip
+    return theirs, ours
+
+
+def least_messages(m: ShuffledHeavyHitters) -> int:
+    """Messages that must speak for a prefix so that it is estimated at T/2 or more."""
+    least = Fraction(m.threshold, 2) * (1 - m.hit) + (m.rho + 1) * m.users * m.hit
+    return math.ceil(least)
+
+
+def kept(m: ShuffledHeavyHitters, holders: int) -> flint.arb:
+    """Probability that a prefix of so many holders is estimated at T/2 or more; it rises with them.
+
+    A holder's message speaks for it, every other one with probability p.
+    """
+    return binomial_upper((m.rho + 1) * m.users - holders, m.hit, least_messages(m) - holders)
+
+
+def lost(m: ShuffledHeavyHitters) -> flint.arb:
+    """Probability that some prefix of T holders or more is not: of each length there are at most n/T, and none is likelier lost
+    than one of T holders.
+    """
+    held = sum(min(1 << length, m.users // m.threshold) for length in range(1, m.bits + 1))
+    others = (m.rho + 1) * m.users - m.threshold
+    return held * binomial_lower(others, m.hit, least_messages(m) - 1 - m.threshold)
+
+
+def complete(s: Setting) -> Printed:
+    """All values that T users hold are named.
+
+    A threshold of twice the largest error is the text's own condition; the error is one that is certified at beta.
+    """
+    m = s.mechanism
+    found = narrow(lambda: lost(m), "each prefix alone", Rigour.INTERVAL)
+    return Printed(WHERE, f"probability that a value of T={m.threshold} users is not named", float(s.beta), found.clamp(0.0, 1.0),
+                   attained=False, provenance=Provenance.DERIVED, reading=_READ)  # fmt: skip
+
+
+def few_expected(m: ShuffledHeavyHitters) -> Enclosure:
+    r"""Expected number of prefixes of the longest length that are estimated at T/2 or more, for any data: an upper bound.
+
+    .. math:: 2^b f(0) + n \max_{c \ge 1} \frac{f(c)}{c}
+
+    with f(c) the probability that a prefix of c holders is (`kept`). From T/2 holders on f is taken for 1; below, numbers of
+    holders are rounded, up in f and down in c. Not tight. Source: linearity of the expectation.
+    """
+
+    def expected() -> flint.arb:
+        ratio, holders = 2 / ball(Fraction(m.threshold)), 1
+        while 2 * holders < m.threshold:
+            following = holders + max(1, holders // _STEPS)
+            ratio = ratio.max(kept(m, following - 1) / holders)
+            holders = following
+        return kept(m, 0) * (1 << m.bits) + ratio * m.users
+
+    high = narrow(expected, "each prefix alone").high
+    return Enclosure(0.0, high, Rigour.INTERVAL, "each prefix alone")
+
+
+def survivors(s: Setting) -> tuple[Printed, ...]:
+    """What is kept of one length is O(n/T): on average over the oracles' noise; and for any noise that the condition allows.
+
+    The text's condition alone, no estimate off by more than T/2, does not bound it: estimates of T/2 of prefixes that nobody
+    holds meet it, and all are kept. That is no claim of the text's, whose noise is the oracles' own.
+    """
+    m = s.mechanism
+    most, said = Fraction(_ORDER * m.users, m.threshold), f"at most {_ORDER} n/T={_ORDER * m.users / m.threshold:.6g}"
+    constant = f"the O's constant, which is not printed, is {_ORDER}"
+    every = Enclosure.of(1 << m.bits, source="every prefix is estimated at T/2 or more")
+    return (
+        Printed(WHERE, f"expected prefixes of one length that are kept, {said}", most, few_expected(m), attained=False,
+                provenance=Provenance.DERIVED, reading=f"{constant}; {_READ}"),
+        Printed(WHERE, f"prefixes of one length that are kept where each estimate is off by T/2, {said}", most, every,
+                provenance=Provenance.DERIVED, reading=constant,
+                variant="the noise is chosen within the text's condition; the text speaks of the oracles' own noise"),
+    )  # fmt: skip
+
+
+def repaired(s: Setting) -> Printed:
+    """With T four times the error of what is asked for, at most 4 n/T prefixes of a length are kept, but with probability beta."""
+    p = s.mechanism
+    m = ShuffledHeavyHitters.with_few_kept(p.users, p.domain, p.tau, p.rho, s.beta)
+    asked = sum(min(1 << length, 2 * m.most_kept) for length in range(1, m.bits + 1))
+    fewer = -(-m.threshold // 4) - 1  # most holders of a prefix that must not be kept
+    every = narrow(lambda: asked * kept(m, fewer) + lost(m), "each prefix that is asked for alone", Rigour.INTERVAL)
+    said = f"probability that more than {_ORDER} n/T={m.most_kept} prefixes of a length are kept, or one of T users is not"
+    return Printed(WHERE, said, float(s.beta), every.clamp(0.0, 1.0), attained=False, provenance=Provenance.DERIVED,
+                   variant="T is four times the error, for which the text does not ask")  # fmt: skip
+
+
+def printed(s: Setting) -> tuple[Printed, ...]:
+    """Every statement about heavy hitters."""
+    return *privacy(s), complete(s), *survivors(s), repaired(s)
+
+
+def examples() -> tuple[Setting, ...]:
+    """Promises over ten, fourteen and twenty lengths; and as many users as sketches for all lengths ask for."""
+    return (
+        Setting(Fraction(1), Fraction(1, 10**6), 1 << 20, 1 << 10),
+        Setting(Fraction(1), Fraction(1, 10**9), 1 << 20, 1 << 14),
+        Setting(Fraction(1), Fraction(1, 10**10), 1 << 20, 1 << 20),
+        Setting(Fraction(1), Fraction(1, 10**6), 1 << 27, 1 << 8),
+    )
+
+
+def simulated() -> tuple[Setting, ...]:
+    """Those of a million users."""
+    return examples()[:3]
+
+
+def accuracy(s: Setting) -> tuple[Accuracy, ...]:
+    """The largest count of a value that is not named, at a threshold of twice the error; and a named count's error."""
+    m = s.mechanism
+
+    def data(rng: np.random.Generator) -> NDArray[np.int64]:
+        return zipf(s.users, s.domain, rng)
+
+    def missing(values: NDArray[np.int64], found: dict[int, float]) -> float:
+        counts = np.bincount(values, minlength=s.domain)
+        counts[list(found)] = 0
+        return float(counts.max())
+
+    def error(values: NDArray[np.int64], found: dict[int, float]) -> float:
+        counts = np.bincount(values, minlength=s.domain)
+        return max((abs(estimate - counts[x]) for x, estimate in found.items()), default=0.0)
+
+    kind = f"n = {s.users}, {m.bits} lengths, Zipf; in users"
+    return (
+        Accuracy(WHERE, f"count of a value that is not named, {kind}", float(m.threshold), float(s.beta), data, missing),
+        Accuracy(WHERE, f"error of a named value's count, {kind}", m.threshold / 2, float(s.beta), data, error),
+    )

@@ -1,0 +1,142 @@
+r"""What Ghazi, Golowich, Kumar, Pagh and Velingker 2019 print of sparse statistical queries, Corollary B.1, and what is found.
+
+The corollary asks for a number of users n without constants. Its proof says what it is for: of l queries, each answer is within
+t/2 of the users' share by the oracle's error, and this within t/2 of the probability by Hoeffding's inequality. Here n is enough
+where both together fail with a probability of at most beta.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.claim import Hypothesis
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
+
+PAPER = "GGKPV"
+"""Whose claims these are."""
+
+_WHERE = "GGKPV Corollary B.1"
+_MOST_USERS = 1 << 50
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A promise, and the users and queries for which it is made.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        Epsilon in nats, above 0; delta in (0, 1).
+    users, queries, k : int
+        n, l and k.
+    tolerance : Fraction
+        Error of an answer, in (0, 1).
+    beta : Fraction
+        Probability with which it may be exceeded, in (0, 1).
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    users: int
+    queries: int
+    k: int
+    tolerance: Fraction = Fraction(1, 50)
+    beta: Fraction = Fraction(1, 10)
+
+    def __post_init__(self) -> None:
+        if not (0 < self.beta < 1 and 0 < self.tolerance < 1):
+            raise ValueError(f"Setting needs 0 < beta, tolerance < 1, got beta={self.beta}, tolerance={self.tolerance}")
+        _ = self.mechanism  # refuses the rest
+
+    @property
+    def mechanism(self) -> SparseStatisticalQueries:
+        """With the parameters of Theorem 4.3."""
+        return self.of(self.users)
+
+    def of(self, users: int) -> SparseStatisticalQueries:
+        """The same for so many users."""
+        return SparseStatisticalQueries.as_printed(self.epsilon, self.delta, users, self.queries, self.k)
+
+
+def failure(s: Setting, users: int) -> Enclosure:
+    r"""Bound of the probability that one of l answers is off by more than t: Hoeffding's and Bernstein's inequalities.
+
+    .. math:: 2 l e^{-n t^2/2} + 2 l \exp\Bigl(-\frac{x^2}{2 (v + x/3)}\Bigr), \qquad x = \frac{n t}{2} (1 - p), \quad
+              v = (\rho + k)\, n p
+
+    Not tight. Source: Hoeffding 1963; Bernstein's inequality.
+    """
+    m, half = s.of(users), s.tolerance / 2
+    hits, reach = (m.rho + m.k) * users * m.hit, users * half * (1 - m.hit)
+
+    def both() -> flint.arb:
+        sampling, noise = 2 * users * half**2, reach**2 / (2 * (hits + reach / 3))
+        return 2 * s.queries * ((-ball(sampling)).exp() + (-ball(noise)).exp())
+
+    return narrow(both, "Hoeffding and Bernstein", Rigour.INTERVAL)
+
+
+def sufficient_users(s: Setting) -> int:
+    """The least power of two of users for which `failure` is at most beta: n of Corollary B.1, with our constants."""
+    sizes = [1 << i for i in range(1, _MOST_USERS.bit_length())]
+    found = bisect_left(sizes, True, key=lambda users: failure(s, users).high <= s.beta)
+    return sizes[min(found, len(sizes) - 1)]
+
+
+def printed(s: Setting) -> tuple[Printed, ...]:
+    """Privacy, and the error of all answers to queries about a distribution."""
+    power = Hypothesis("n is a power of two above 1", s.users > 1 and not s.users & (s.users - 1))
+    small, off = Hypothesis("epsilon <= 1", s.epsilon <= 1), failure(s, s.users)
+    return (
+        Printed(_WHERE, f"epsilon at delta={float(s.delta):g}, another value of one user", float(s.epsilon),
+                account(s.mechanism).epsilon(s.delta), (power, small), provenance=Provenance.MEMORY),
+        Printed(_WHERE, f"probability that one of {s.queries} answers is off by more than {float(s.tolerance):g}", float(s.beta),
+                Enclosure(0.0, off.high, Rigour.INTERVAL, off.source).clamp(0.0, 1.0), attained=False,
+                provenance=Provenance.DERIVED, variant="the corollary asks for a number of users without constants"),
+    )  # fmt: skip
+
+
+def examples() -> tuple[Setting, ...]:
+    """Few true queries of many; a tenth of the tolerance, and users for it; and too few users."""
+    promise = Fraction(1), Fraction(1, 10**6)
+    return (
+        Setting(*promise, 1 << 16, 1 << 10, 2),
+        Setting(Fraction(1, 2), Fraction(1, 10**9), 1 << 22, 200, 4, Fraction(1, 500)),
+        Setting(*promise, 1 << 12, 1 << 10, 2),
+    )
+
+
+def simulated() -> tuple[Setting, ...]:
+    """The first: the second has millions of users, and for the third nothing is proved."""
+    return examples()[:1]
+
+
+def accuracy(s: Setting) -> tuple[Accuracy, ...]:
+    """The largest error of all answers, where users hold k queries in a row; against the probabilities, not the users' shares."""
+    m = s.mechanism
+    places = s.queries // s.k
+    chances = 1 / np.arange(1, places + 1)
+    chances /= chances.sum()
+
+    def data(rng: np.random.Generator) -> NDArray[np.int64]:
+        return rng.choice(places, s.users, p=chances)[:, None] * s.k + np.arange(s.k)
+
+    def error(_: NDArray[np.int64], found: NDArray[np.float64]) -> float:
+        truth = np.zeros(s.queries)
+        truth[: places * s.k] = np.repeat(chances, s.k)
+        return float(np.abs(np.clip(found / s.users, 0, 1) - truth).max())
+
+    sentence = f"all {s.queries} answers, n = {s.users}, k = {m.k}, Zipf; in shares"
+    return (Accuracy(_WHERE, sentence, float(s.tolerance), float(s.beta), data, error),)

@@ -1,0 +1,38 @@
+"""What sparse statistical queries cost in the shuffled model."""
+
+from __future__ import annotations
+
+from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.range_queries import independent_elements, one_by_one
+from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.profile import PrivacyProfile
+
+
+def profile(m: SparseStatisticalQueries, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    r"""Profile of the shuffled messages of all users, whatever they hold, for any queries within `k` and `changed`.
+
+    A replaced user changes at most D elements of k: those that the larger of two sets of queries does not share, with what
+    fills up the smaller one. From above they are replaced one by one,
+
+    .. math:: \delta_D(\varepsilon) \le \frac{e^\varepsilon - 1}{e^{\varepsilon/D} - 1}\, \delta_1(\varepsilon/D)
+
+    From below, two sets of queries whose elements are independent, and others of whom no query is true; not tight for D > 1.
+
+    Epsilon is infinite at delta = 0. Where users are added or removed, the number of messages reveals it, and delta is 1; the
+    paper's relation is replace-one. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Corollary B.1, with D in place of k.
+    Proof: proofs/sparse_statistical_queries.py.
+
+    Parameters
+    ----------
+    m : SparseStatisticalQueries
+        Any.
+    neighbours : Neighbours
+        Replace-one.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. INTERVAL; EXACT for one user who sends one element.
+    """
+    return Bracket(independent_elements(m), one_by_one(m, m.changed))

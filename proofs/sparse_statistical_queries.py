@@ -1,0 +1,45 @@
+"""Theorems on sparse statistical queries in the shuffled model: what replacing a user changes, and the error of an answer.
+
+What D replaced elements cost is proved in proofs/range_queries.py: they are replaced one by one. No epsilon is enough at
+delta = 0, so none of these is a bound there: what (epsilon, delta) are kept, the accountant says.
+"""
+
+from __future__ import annotations
+
+from ldpaudit.proofs._kernel import Lemma
+
+HOEFFDING = "P[|mean of n bits - its expectation| > t] <= 2 exp(-2 n t^2); Hoeffding 1963, Theorem 2"
+
+
+def prove() -> tuple[Lemma, ...]:
+    """Check the theorems.
+
+    Raises
+    ------
+    ProofError
+        Naming the step, were one false.
+    """
+    return _replaced(), _error()
+
+
+def _replaced() -> Lemma:
+    t = Lemma(sentence="a replaced user changes as many elements as the larger set has that are not common")
+    t.assume("who sends fewer than k fills up with the first elements that stand for no query, as many as are needed")
+    common, own, more, spare = t.nonnegative("common", "own", "more", "spare")
+    larger, smaller = common + own + more, common + own
+    k = larger + spare
+    filled, wider = k - larger, k - smaller
+    t.at_most(filled, wider, "what fills up the larger set fills up the smaller one as well")
+    t.equal(k - common - filled, larger - common, "of k elements the common ones and those stay, the others are replaced")
+    t.at_most(larger - common, k, "which are at most k, as Corollary B.1 counts")
+    return t
+
+
+def _error() -> Lemma:
+    t = Lemma(sentence="an answer is off by at most the sampling error and the oracle's error over n")
+    t.admit("the share of the users of whom a query is true is near its probability", HOEFFDING)
+    tolerance, less, lower, beyond = t.nonnegative("tolerance", "less", "lower", "beyond")
+    sampling, noise = tolerance / (2 * (1 + less)), tolerance / (2 * (1 + lower))
+    t.at_most(sampling + noise, tolerance, "at most half of the tolerance each: at most the tolerance, whatever their signs")
+    t.at_most(beyond * 0, beyond, "and an answer beyond 0 or 1, where no probability is, is off by less where it is cut off")
+    return t
