@@ -187,12 +187,23 @@ def test_the_attacker_plays_neighbours_and_scores_by_their_laws(relation: Neighb
 USERS: list[Words] = [("ab", "b"), ("ab",), ("ab", "b"), ("b",), ("ac",), ("ab",)]
 
 
-def test_samples_and_runs_of_several_words_a_user_match_the_law() -> None:
-    m = NoisyTrieHeavyHitter(users=6, batch=5, threshold=3, levels=2, alpha=HALF, bound=1, words=2)
+@pytest.mark.parametrize(("threshold", "levels"), [(1, 1), (3, 2)])
+def test_samples_and_runs_of_several_words_a_user_match_the_law(threshold: int, levels: int) -> None:
+    m = NoisyTrieHeavyHitter(users=6, batch=4, threshold=threshold, levels=levels, alpha=HALF, bound=1, words=2)
     expected, rng = law(m, alike(USERS)), np.random.default_rng(5)
     assert sum(expected.values()) == 1
     assert fits(Counter(m.sample(alike(USERS), 20_000, rng)), expected)
     assert fits(Counter(m.run(USERS, rng) for _ in range(3_000)), expected)
+
+
+@pytest.mark.parametrize(("alpha", "bound"), [(Fraction(2, 3), 3), (Fraction(9, 10), 12), (Fraction(1, 5), 2)])
+def test_noises_are_drawn_with_their_law(alpha: Fraction, bound: int) -> None:
+    noise = NoisyTrieHeavyHitter(10, 5, 1, 1, alpha, bound).noise
+    expected = {i: noise.probability(i) for i in range(-bound, bound + 1)}
+    assert sum(expected.values()) == 1
+    drawn = noise.sample((10_000, 2), np.random.default_rng(7))
+    assert drawn.shape == (10_000, 2)
+    assert fits(Counter(drawn.ravel().tolist()), expected)
 
 
 def test_shares_are_those_of_the_users_on_average() -> None:
