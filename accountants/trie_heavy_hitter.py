@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 
+from ldpaudit.accountants.composition.compose import compose
+from ldpaudit.accountants.pld.distribution import Groups
+from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
+from ldpaudit.accountants.sampling.noisy_votes import NoisyVotes
 from ldpaudit.accountants.sampling.other_prefixes_low import OtherPrefixes
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._trie import Data
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.mechanisms._trie_rounds import TrieRounds
+from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Run
 from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness, require_delta, require_epsilon
 
 
-def profile(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> PrivacyProfile:
+@singledispatch
+def profile(m: TrieRounds, neighbours: Neighbours = ADD_REMOVE) -> PrivacyProfile:
+    """Profile of any form of TrieHH; see `as_published` and `noisy`."""
+    raise Unsupported(m, "it is not one of the forms of TrieHH")
+
+
+@profile.register
+def as_published(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> PrivacyProfile:
     r"""Profile of what TrieHH releases of all its rounds.
 
     The trie alone: `ThresholdProfile`, enclosed. The trie with its votes:
@@ -50,8 +64,7 @@ def profile(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> PrivacyP
     Unsupported
         For a single user and replace-one neighbours.
     """
-    if neighbours == REPLACE_ONE and m.users < 2:
-        raise Unsupported(m, "replace-one neighbours need at least two users")
+    _require_two(m, neighbours)
     if not m.counts:
         sampling = FixedBatch(m.users, m.batch)
         return TrieProfile(m, ThresholdProfile(sampling, m.threshold, m.levels, neighbours, m.words))
@@ -59,6 +72,75 @@ def profile(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> PrivacyP
     chance = 1 - (1 - rate) ** m.levels if m.threshold <= m.batch else Fraction(0)
     source = f"votes of a fixed batch of {m.batch}, {m.levels} round(s), {neighbours}"
     return ConstantDelta(chance, source, _missing_vote(m, neighbours) if chance else None)
+
+
+def _require_two(m: TrieRounds, neighbours: Neighbours) -> None:
+    if neighbours == REPLACE_ONE and m.users < 2:
+        raise Unsupported(m, "replace-one neighbours need at least two users")
+
+
+@profile.register
+def noisy(m: NoisyTrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> PrivacyProfile:
+    r"""Profile of TrieHH with noisy votes: all rounds together.
+
+    With :math:`\varepsilon_0 = \ln(1/\alpha)`, :math:`\delta_0 = C \alpha^k` and the rate q of `NoisyVotes`, one round
+    is private with
+
+    .. math:: \varepsilon = \ln(1 + q (e^{2 \varepsilon_0} - 1)), \qquad \delta = q (2 \delta_0 - \delta_0^2)
+
+    Tight: no smaller delta does, at any epsilon, where theta is at most k + 1, so that a single vote may be released: it is
+    attained where all others hold one word and the user another. Below this epsilon, delta is enclosed between the data
+    sets of `NoisyVotes.one_apart` and the dominating pair of `NoisyVotes.dominating`. L rounds, of which each depends on
+    what the others released, are dominated by L independent runs of that pair, composed exactly. From below, all others
+    hold one word whose prefixes are always released, and the user's votes are missing there in every round.
+    Proof: proofs/trie_heavy_hitter.py, of single steps.
+
+    Parameters
+    ----------
+    m : NoisyTrieHeavyHitter
+        As its constructor ensures.
+    neighbours : Neighbours
+        Add-remove, where `users` are those of the smaller data set; or replace-one, where they are those of both.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. EXACT where its ends agree or nothing is ever released, else INTERVAL.
+
+    Raises
+    ------
+    Unsupported
+        For a single user and replace-one neighbours.
+    """
+    _require_two(m, neighbours)
+    source = f"noisy votes of a fixed batch of {m.batch}, {m.levels} round(s), {neighbours}"
+    if m.batch + m.bound < m.least:
+        return ConstantDelta(Fraction(0), source)
+    votes = NoisyVotes(m.users, m.batch, m.alpha, m.bound, m.least, neighbours)
+    above = LargestProfile(tuple(compose(((pair, m.levels),), source) for pair in votes.dominating()))
+    found = tuple(compose(groups, source) for groups in _that_occur(votes, m.levels))
+    return Bracket(LargestProfile(found), above) if found else Bracket(ConstantDelta(Fraction(0), source), above)
+
+
+_MOST_CELLS = 40_000
+"""Votes times pairs of noises that are listed for a data set, per 128 bits of a power of alpha: some tenths of a second."""
+
+
+def _that_occur(votes: NoisyVotes, levels: int) -> Iterator[Groups]:
+    """Losses of all rounds of pairs of data sets that occur."""
+    sure = votes.least + votes.bound
+    crossing, both_shown = votes.least - votes.bound - 1, sure + votes.users - votes.batch
+    cells = (2 * votes.bound + 1) ** 2 * votes.bound
+    for holders in sorted({0, crossing, both_shown, -(-sure * votes.users // votes.batch)}):
+        if holders >= votes.users or cells * (holders + 2) > _MOST_CELLS:
+            continue
+        always = votes.batch - holders - 1 - votes.bound >= votes.least and holders >= both_shown
+        for pair in votes.one_apart(holders):
+            yield ((pair, levels),) if always else ((pair, 1),)
+    if votes.always_shows_all:
+        apart, missing = votes.one_apart(0), votes.missing_vote()
+        for direction in (0, -1):  # a pair that equals its reversed pair is there once
+            yield ((apart[direction], 1), (missing[direction], levels - 1))
 
 
 def _missing_vote(m: TrieHeavyHitter, neighbours: Neighbours) -> Witness:

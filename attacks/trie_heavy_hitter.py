@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import singledispatch
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.shared.noisy_votes import Apart
+from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms._trie import Data, released
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.mechanisms._trie_rounds import TrieRounds
+from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 Atom: TypeAlias = tuple[float, float]
@@ -29,13 +33,39 @@ LARGEST_COUNT = 20_000
 compute, and samples hardly show the event."""
 VIEWS, ERRORS = 5e5, 2.5
 """A pair is chosen for this many views on either side: half of the default budget; less this many standard errors."""
+MOST_HOLDERS = 100
+"""Of the user's word, where votes are noisy: the law of two noisy numbers is listed for each number of their votes."""
 _SIZES = tuple(1.15**i for i in range(40))
 """Numbers of holders that are tried, as multiples of the threshold less 1: up to 232, in steps of 15 %."""
 _HELP = (0.5, 1.0, 1.5, 2.0, 3.0)
 """Expected votes of the prefixes that lead to a rare one, as multiples of the threshold."""
 
 
-def attack(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta: float = 0.0) -> Attack:
+@singledispatch
+def attack(m: TrieRounds, neighbours: Neighbours = ADD_REMOVE, delta: float = 0.0) -> Attack:
+    """The pair of data sets, among those tried, that some form of TrieHH tells apart best."""
+    raise Unsupported(m, "it is not one of the forms of TrieHH")
+
+
+@attack.register
+def noisy(m: NoisyTrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta: float = 0.0) -> Attack:
+    """All others hold one word, but for some who hold the user's; as many of these as show most at delta in one round.
+
+    The score is the log-likelihood ratio by the law of the noisy votes, added over rounds. Baits are data sets in which the
+    user is the one who is missing at the threshold, or at the least number that noise lifts above it.
+    """
+    replaced = neighbours == REPLACE_ONE
+    sure = m.least + m.bound
+    tried = {0, m.least - m.bound - 1, sure + m.users - m.batch, -(-sure * m.users // m.batch)}
+    few = {0, m.threshold - 1}
+    pairs = {w: Apart(m, w, replaced) for w in tried | few if 0 <= w < min(m.users, MOST_HOLDERS)}
+    best = max((w for w in pairs if w in tried), key=lambda w: _reach(pairs[w].atoms, delta))
+    baits = (pairs[w].bait() for w in sorted(few & set(pairs)))
+    return replace(pairs[best].attack(), baits=tuple(baits))
+
+
+@attack.register
+def as_published(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta: float = 0.0) -> Attack:
     """The pair of data sets, among those tried, whose laws are farthest apart at delta.
 
     The score is the log-likelihood ratio by the law that follows from the pseudocode. Baits are the pairs in which one

@@ -46,6 +46,7 @@ class Corpus:
 
     words: list[str]
     data: NDArray[np.int64]
+    shares: NDArray[np.float64]
 
     @property
     def asked(self) -> NDArray[np.int64]:
@@ -79,7 +80,8 @@ def corpus(users: int, file: Path | None, rng: np.random.Generator) -> Corpus:
         frequencies = {word: float(share) for word, share in (line.split() for line in file.read_text().splitlines())}
     words = sorted(frequencies, key=lambda word: (-frequencies[word], word))[:300_000]
     shares = np.array([frequencies[word] for word in words])
-    return Corpus(words, rng.choice(len(words), users, p=shares / shares.sum()))
+    shares /= shares.sum()
+    return Corpus(words, rng.choice(len(words), users, p=shares), shares)
 
 
 def sign_oracle(c: Corpus, rng: np.random.Generator) -> Line:

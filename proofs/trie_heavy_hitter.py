@@ -10,7 +10,10 @@ m, q = m/(n+1), and w users beside the new one on a prefix:
 - the prefix alone costs most at the w where (theta-1)(1-q) = (c-1+q)(w+2-theta);
 - Lemma 2 holds: of W <= n/m holders, and of one more;
 - what other prefixes tell is what the votes on the verge tell; how much that is, is admitted;
-- with the votes, 1 - (1-q)^L of delta stays at every epsilon.
+- with the votes, 1 - (1-q)^L of delta stays at every epsilon;
+- with noisy votes, a number that is one larger costs epsilon0 = log(1/alpha), except with probability delta0 = C alpha^k;
+  a user who is drawn moves two numbers by one, and who is drawn with probability q costs log(1 + q (e^(2 epsilon0) - 1))
+  a round, except with probability q (2 delta0 - delta0^2).
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ def prove() -> tuple[Lemma, ...]:
         Naming the step, were one false.
     """
     own = _leaving(), _votes(), _worst_holders(), _rare(), _rare_and_one_more()
-    return _nothing(ADD_REMOVE), _nothing(REPLACE_ONE), *own, _others(), _missing_vote()
+    noisy = _no_noise_is_enough(ADD_REMOVE), _no_noise_is_enough(REPLACE_ONE), _noise(), _two_numbers(), _drawn()
+    return _nothing(ADD_REMOVE), _nothing(REPLACE_ONE), *own, _others(), _missing_vote(), *noisy
 
 
 def _nothing(relation: str) -> Theorem:
@@ -135,4 +139,59 @@ def _missing_vote() -> Lemma:
     q, seen = m / (m + out), 1 / (1 + before)
     t.equal(1 - (1 - seen) * (1 - q), seen + (1 - seen) * q, "seen in this round or in one before: 1 - (1-q)^L")
     t.equal(q - 0, m / (m + out), "in one round, and without him never")
+    return t
+
+
+def _no_noise_is_enough(relation: str) -> Theorem:
+    sentence = "TrieHH with noisy votes and a threshold above its batch and its noise"
+    t = Theorem(mechanism="NoisyTrieHeavyHitter", sentence=sentence, relation=relation)
+    t.assume("a prefix has at most as many votes as users are drawn, and the noise adds at most its bound")
+    (drawn, noise), (more,) = t.positive("drawn", "noise"), t.nonnegative("more")
+    batch, bound, threshold = t.parameter("batch"), t.parameter("bound"), t.parameter("threshold")
+    fields = {"batch": drawn, "bound": noise, "threshold": drawn + noise + 1 + more}
+    t.parametrize(fields, {drawn: batch, noise: bound, more: threshold - batch - bound - 1})
+    t.at_most(drawn + noise + 1, drawn + noise + 1 + more, "all votes that there are, all noise, and one more are needed")
+    t.costs(1, {"nothing is released": (1, 1)})
+    t.attained("nothing costs less than nothing")
+    return t
+
+
+def _noise() -> Lemma:
+    t = Lemma(sentence="a noisy number that is one larger costs log(1/alpha), but with probability C alpha^k", relation=ADD_REMOVE)
+    t.assume("P[i] = C alpha^|i| from -k to k, with C = (1-alpha)/(1+alpha-2 alpha^(k+1)); far is alpha^k")
+    t.assume("sums of powers are geometric: alpha + ... + alpha^k = (alpha - alpha^(k+1))/(1-alpha)")
+    excess, beyond = t.positive("excess", "beyond")
+    alpha = 1 / (1 + excess)
+    far = alpha / (1 + beyond)  # alpha^k, at most alpha
+    most = (1 - alpha) / (1 + alpha - 2 * alpha * far)
+    rising = (alpha - alpha * far) / (1 - alpha)  # of 1, ..., k
+    t.equal(most * (1 + 2 * rising), 1, "the probabilities sum to 1")
+    up, never = most * (1 + rising - far), most * far  # -k+1, ..., 0 are 1/alpha times as likely as one less; -k alone has no less
+    t.equal(up + alpha * up + never, 1, "all other noises are alpha times as likely as one less: alpha times those")
+    t.equal(up, (1 - never) / (1 + alpha), "the dominating pair of every (log(1/alpha), C alpha^k) guarantee")
+    return t
+
+
+def _two_numbers() -> Lemma:
+    t = Lemma(sentence="a user who is drawn moves two numbers by one", relation=ADD_REMOVE)
+    t.assume("the batch is fixed: where the user is drawn another user is not, whose vote is missing")
+    t.assume("a number below k + 1 is never released, so that nobody needs to list the prefixes without votes")
+    (before,), (excess,) = t.nonnegative("before"), t.positive("excess")
+    delta, alpha = 1 / (1 + before), 1 / (1 + excess)
+    up = (1 - delta) / (1 + alpha)
+    t.equal(1 - (1 - delta) ** 2, 2 * delta - delta**2, "two independent noises: either leaves its range")
+    t.equal(up**2, (alpha * up) ** 2 / alpha**2, "the largest finite ratio is 1/alpha twice: e^(2 epsilon0)")
+    t.at_most(up * alpha * up, (up * alpha * up) / alpha**2, "and one up, one down is ratio 1")
+    return t
+
+
+def _drawn() -> Lemma:
+    t = Lemma(sentence="being drawn with probability q turns c into 1 + q (c - 1), and delta into q delta", relation=ADD_REMOVE)
+    t.assume("P' = (1-q) P + q R', where P is the law without the user, and R' that of batches with the user")
+    (m, out), (p, r, more) = t.positive("m", "out"), t.nonnegative("p", "r", "more")
+    q, c = m / (m + out), 1 + more
+    t.equal((1 - q) * p + q * r - (1 + q * (c - 1)) * p, q * (r - c * p), "P' - (1 + q (c-1)) P = q (R' - c P)")
+    t.at_most(p, ((1 - q) * p + q * r) / (1 - q), "one user less: P <= P'/(1-q), whatever R' is")
+    t.admit("divergences are jointly convex, and one user replaced costs q D_c too", "Balle, Barthe, Gaboardi 2018, Theorem 2")
+    t.admit("rounds compose as their dominating pairs do", "Zhu, Dong, Wang 2022, Theorem 10")
     return t

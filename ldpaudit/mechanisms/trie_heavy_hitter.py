@@ -6,29 +6,31 @@ Zhu, Kairouz, McMahan, Sun, Li 2019, "Federated heavy hitters discovery with dif
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Mechanism, View, Views
-from ldpaudit.mechanisms._parameters import integer, positive
-from ldpaudit.mechanisms._trie import Data, Round, Words, alike
+from ldpaudit.mechanisms._noisy_votes import Noise
+from ldpaudit.mechanisms._parameters import ball, exact, integer, positive, probability, spendable
+from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
+from ldpaudit.mechanisms._trie import Data, Round, Votes
+from ldpaudit.mechanisms._trie_rounds import TrieRounds
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.number import brief
 from ldpaudit.profile import Number
+from ldpaudit.working_precision import working_precision
 
-_MOST_SAMPLED = 10**9 - 1
-"""Where numpy's hypergeometric numbers end, for one user less than the neighbour has."""
+_LARGEST_NOISE = 1_000
+"""The powers of an alpha of 128 bits are rationals of that many times as many bits."""
 
 
 @dataclass(frozen=True, slots=True)
-class TrieHeavyHitter(Mechanism):
+class TrieHeavyHitter(TrieRounds):
     """TrieHH, of which the trie is released; or, which the paper does not do, the trie and its votes.
 
     In each round `batch` users are drawn without replacement, and each picks one of the words that it holds, as often as
@@ -108,176 +110,191 @@ class TrieHeavyHitter(Mechanism):
         return self.data(holders, "" if self.counts else self.word), self.data(holders, None)
 
     @property
-    def word(self) -> str:
-        """A word of as many units as there are rounds."""
-        return "a" * self.levels * self.unit
+    def with_counts(self) -> bool:
+        """As `counts` says."""
+        return bool(self.counts)
 
-    def data(self, holders: Sequence[int], word: str | None, replaced: bool = False) -> Data:
-        """A data set in which so many users share the prefixes of 1, 2, ... units of a word of one letter.
+    @property
+    def _least(self) -> int:
+        return self.threshold
 
-        Parameters
-        ----------
-        holders : sequence of int
-            Never growing, and at most `users`; `users` less one where one is replaced.
-        word : str or None
-            What one user more holds; the empty word for nothing that counts, None where he is not there.
-        replaced : bool
-            Whether he is one of the `users`.
-        """
-        longer = [*holders[1:], 0]
-        held = {"a" * i * self.unit: w - v for i, (w, v) in enumerate(zip(holders, longer, strict=True), 1)}
-        present: Counter[Words] = Counter({(w,): n for w, n in held.items() if n})
-        present[()] += self.users - replaced - holders[0]
-        if word is not None:
-            present[(word,) if word else ()] += 1
-        return tuple(sorted((words, n) for words, n in present.items() if n))
+    @property
+    def _largest(self) -> int:
+        return self.batch
 
-    def require_input(self, x: Any) -> None:
-        """Check that `x` is a data set of `users` users, or of one more."""
-        try:
-            users = sum(n for _, n in x)
-            valid = all(isinstance(w, str) for words, _ in x for w in words) and all(n >= 1 for _, n in x)
-            valid = valid and all(len(set(words)) <= self.words for words, _ in x)
-        except (TypeError, ValueError):
-            valid = False
-        if not (valid and isinstance(x, Hashable) and users in (self.users, self.users + 1)):
-            raise ValueError(
-                f"TrieHeavyHitter needs pairs of a tuple of at most {self.words} words and a number of users, "
-                f"{self.users} or {self.users + 1} in all, got {x!r:.80}"
-            )
+    def _law(self, each: Round) -> dict[Votes, Fraction]:
+        return each.law(self.with_counts)
 
-    def law(self, x: Data) -> Law:
-        """Law of what is released, by counting samples."""
-        self.require_input(x)
-        table = _table(self, x)
-        return Law(lambda trie: table.get(trie, Fraction(0)), lambda: table, len(table))
+    def _samples(self, each: Round, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        return each.sample(self.with_counts, size, rng)
 
-    def sample(self, x: Data, size: int, rng: np.random.Generator) -> NDArray[np.object_]:
-        """Views, shape ``(size,)``.
+    def _released(self, votes: Counter[str], rng: np.random.Generator) -> dict[str, int]:
+        return {prefix: n for prefix, n in votes.items() if n >= self.threshold}
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyTrieHeavyHitter(TrieRounds):
+    """TrieHH of which the trie and its votes are released, with a little noise on every number of votes.
+
+    As `TrieHeavyHitter`; but each round adds two-sided geometric noise, truncated to -k..k, to the votes of every prefix,
+    and releases, with the noisy number, those where it reaches the larger of `threshold` and k + 1. So the prefixes that
+    nobody votes for, to which the same noise is added, are never released, and need not be listed. At the budgets of the
+    paper's Table 1 the noise has a standard deviation of about one vote, and no larger threshold is needed.
+
+    A view is the frozenset of pairs of a prefix and its noisy number of votes. Inputs are those of `TrieHeavyHitter`.
+
+    Parameters
+    ----------
+    users : int
+        n, at least 1.
+    batch : int
+        m, from 1 to n.
+    threshold : int
+        Theta, at least 1: noisy votes that a prefix needs, if it is more than k.
+    levels : int
+        L, at least 1: the most rounds, and the most units of a prefix.
+    alpha : Fraction
+        ``e**-epsilon0``, in (0, 1): the ratio of the probabilities of i + 1 and of i >= 0 in the noise.
+    bound : int
+        k, from 1 to 1000: the largest noise.
+    unit : int
+        Letters a unit, at least 1.
+    words : int
+        Different words that a user may hold, at least 1.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> m = NoisyTrieHeavyHitter.for_budget(users=10**4, batch=100, threshold=10, levels=1, epsilon=0.105361, delta=3.149e-7)
+    >>> round(-math.log(m.alpha), 4), m.bound, m.least
+    (1.2471, 9, 10)
+    """
+
+    variant = "noisy"
+    title = "TrieHH with noisy votes"
+    model = "sampled"
+    relations = (ADD_REMOVE, REPLACE_ONE)
+    unbiased = False
+
+    users: int
+    batch: int
+    threshold: int
+    levels: int
+    alpha: Fraction
+    bound: int
+    unit: int = 1
+    words: int = 1
+
+    def __post_init__(self) -> None:
+        integer(self, "users", 1)
+        integer(self, "batch", 1, self.users)
+        for name in ("threshold", "levels", "unit", "words"):
+            integer(self, name, 1)
+        probability(self, "alpha")
+        integer(self, "bound", 1, _LARGEST_NOISE)
+
+    @classmethod
+    def for_budget(
+        cls, users: int, batch: int, threshold: int, levels: int, epsilon: Number, delta: Number, unit: int = 1, words: int = 1
+    ) -> Self:
+        r"""The least noise of which all rounds together are (epsilon, delta)-private, for one user more or less.
+
+        Each round gets an equal part of both, :math:`(\varepsilon_1, \delta_1)`, as basic composition allows:
+        :math:`\alpha^{-2} = 1 + (e^{\varepsilon_1} - 1)/q`, rounded toward privacy, and the least k with
+        :math:`q (2 \delta_0 - \delta_0^2) \le \delta_1`. Composed exactly, the rounds cost less.
 
         Raises
         ------
-        Unsupported
-            For 10**9 - 1 users or more.
+        ValueError
+            Where delta is not in (0, 1), or needs a k above 1000.
         """
-        self.require_input(x)
-        if self.users >= _MOST_SAMPLED:
-            raise Unsupported(self, f"its votes are drawn for fewer than {_MOST_SAMPLED} users")
-        views = np.empty(size, dtype=object)
-        rounds = [(frozenset[Any](), frozenset([""]), 1, np.arange(size))]
-        while rounds:
-            trie, last, level, rows = rounds.pop()
-            views[rows] = trie
-            if level > self.levels or not len(rows):
-                continue
-            each = self._round(x, last, level)
-            if not each.prefixes:
-                continue
-            kinds, which = alike(each.sample(bool(self.counts), len(rows), rng), self.batch)
-            order = np.split(rows[np.argsort(which, kind="stable")], np.cumsum(np.bincount(which))[:-1])
-            for votes, chosen in zip(kinds.tolist(), order, strict=True):
-                if any(votes):
-                    rounds.append((*self._grown(trie, each, votes), level + 1, chosen))
-        return views
+        plain = cls(users, batch, threshold, levels, Fraction(1, 2), 1, unit, words)  # checks what needs no budget
+        rate, share = Fraction(plain.batch, plain.users + 1), exact(delta, "delta") / plain.levels
+        if not 0 < share * plain.levels < 1:
+            raise ValueError(f"{cls.__name__} needs 0 < delta < 1, got delta={brief(delta)}")
+        alpha = _ratio(spendable(epsilon) / plain.levels, rate)
 
-    def _round(self, x: Data, last: frozenset[str], level: int) -> Round:
-        return Round.of(x, last, level, self.unit, self.batch, self.threshold)
+        def enough(bound: int) -> bool:
+            largest = Noise(alpha, bound).probability(bound)
+            return rate * (2 * largest - largest**2) <= share
 
-    def _grown(self, trie: frozenset[Any], each: Round, votes: Iterable[int]) -> tuple[frozenset[Any], frozenset[str]]:
-        """The trie after a round, and the prefixes that are new."""
-        new = {prefix: n for prefix, n in zip(each.prefixes, votes, strict=True) if n}
-        return trie | (frozenset(new.items()) if self.counts else frozenset(new)), frozenset(new)
+        bound = bisect_left(range(1, _LARGEST_NOISE + 1), True, key=enough) + 1
+        return replace(plain, alpha=alpha, bound=bound)
 
-    def laws(self, x: Data) -> Iterator[tuple[frozenset[Any], Fraction]]:
-        """Everything that may be released with its probability, one entry for each way there; see `law`."""
-        rounds = [(frozenset[Any](), frozenset([""]), 1, Fraction(1))]
-        while rounds:
-            trie, last, level, p = rounds.pop()
-            if level > self.levels:
-                yield trie, p
-                continue
-            each = self._round(x, last, level)
-            for votes, chance in each.law(bool(self.counts)).items():
-                if any(votes):
-                    rounds.append((*self._grown(trie, each, votes), level + 1, p * chance))
-                else:
-                    yield trie, p * chance
+    @property
+    def noise(self) -> Noise:
+        """Of each number of votes."""
+        return Noise(self.alpha, self.bound)
 
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """How many prefixes of 1, 2, ... units are released, on average over views: a lower estimate of `truth`."""
-        found = np.zeros(self.levels)
-        often: Counter[frozenset[Any]] = Counter(views)
-        for view, times in often.items():
-            for prefix in self.prefixes(view):
-                found[self._units(prefix) - 1] += times
-        return found / len(views)
+    @property
+    def least(self) -> int:
+        """The least number that is released: the larger of theta and k + 1."""
+        return max(self.threshold, self.bound + 1)
 
-    def prefixes(self, view: View) -> frozenset[str]:
-        """The trie of a view, without counts."""
-        return frozenset(prefix for prefix, _ in view) if self.counts else view
+    @property
+    def inputs(self) -> tuple[Data, Data]:
+        """Two data sets of which the first has one user more, who holds a word alone; all others hold another word."""
+        return self.one_apart(0)
 
-    def run(self, data: ArrayLike | Sequence[Sequence[str]], rng: np.random.Generator) -> View:
-        """The whole system: users' words to what is released.
+    def one_apart(self, holders: int, replaced: bool = False) -> tuple[Data, Data]:
+        """Data sets with and without a user who holds a word as so many others do; all the rest hold one other word.
 
         Parameters
         ----------
-        data : sequence
-            For each user a string, his word, or a sequence of strings, his words as often as he holds them.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        frozenset
-            A view.
+        holders : int
+            Others with the user's word; fewer than `users` where one is replaced.
+        replaced : bool
+            Whether without, the user holds the other word; else the user is not there.
         """
-        users = self._users(data)
-        trie, last = frozenset[Any](), frozenset([""])
-        for level in range(1, self.levels + 1):
-            drawn = rng.choice(len(users), self.batch, replace=False, shuffle=False)
-            votes = self._votes([users[i] for i in drawn.tolist()], last, level, rng)
-            new = {prefix: n for prefix, n in votes.items() if n >= self.threshold}
-            trie |= frozenset(new.items()) if self.counts else frozenset(new)
-            if not new:
-                break
-            last = frozenset(new)
-        return trie
+        common = "b" * self.levels * self.unit
 
-    def _votes(self, batch: list[Any], last: frozenset[str], level: int, rng: np.random.Generator) -> Counter[str]:
-        """Votes of sampled users, who pick a word each."""
-        before, after = (level - 1) * self.unit, level * self.unit
-        picks = rng.integers(0, [1 if isinstance(words, str) else max(1, len(words)) for words in batch]).tolist()
-        pairs = zip(batch, picks, strict=True)
-        picked = (words if isinstance(words, str) else words[pick] for words, pick in pairs if len(words))
-        return Counter(w[:after] for w in picked if len(w) > before and (level == 1 or w[:before] in last))
+        def held(user: int, others: int) -> Data:
+            return tuple((words, n) for words, n in (((self.word,), user), ((common,), others)) if n)
 
-    def _users(self, data: Any) -> Any:
-        users = data if isinstance(data, np.ndarray | Sequence) and not isinstance(data, str) else list(data)
-        if len(users) != self.users:
-            raise ValueError(f"TrieHeavyHitter.run needs the words of {self.users} users, got {len(users)}")
-        many = (words for words in users if not isinstance(words, str) and len(words) > self.words)
-        if (found := next((words for words in many if len(set(words)) > self.words), None)) is not None:
-            raise ValueError(f"TrieHeavyHitter.run needs at most {self.words} words a user, got {found!r:.80}")
-        return users
+        rest = self.users - holders
+        return held(holders + 1, rest - replaced), held(holders, rest)
 
-    def truth(self, data: ArrayLike | Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        """How many prefixes of 1, 2, ... units at least `threshold` users hold."""
-        holders: Counter[str] = Counter()
-        for words in self._users(data):
-            own = (words,) if isinstance(words, str) else words
-            holders.update({w[: i * self.unit] for w in own for i in range(1, self._units(w) + 1)})
-        found = np.zeros(self.levels)
-        for prefix, users in holders.items():
-            found[self._units(prefix) - 1] += users >= self.threshold
-        return found
+    def shares(self, view: frozenset[tuple[str, int]]) -> dict[str, float]:
+        """The share of the users who hold each released prefix, from its noisy votes; too large on average for rare ones.
 
-    def _units(self, word: str) -> int:
-        return min(self.levels, -(-len(word) // self.unit))
+        With one word a user. A prefix that is always released is estimated without bias; one that is not always released
+        is where luck or noise was on its side.
+        """
+        return {prefix: n / self.batch for prefix, n in view}
+
+    @property
+    def with_counts(self) -> bool:
+        """Numbers are released."""
+        return True
+
+    @property
+    def _least(self) -> int:
+        return self.least - self.bound
+
+    @property
+    def _largest(self) -> int:
+        return self.batch + self.bound
+
+    def _law(self, each: Round) -> dict[Votes, Fraction]:
+        return self.noise.law(each.law(counts=True), self.least)
+
+    def _samples(self, each: Round, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        votes = each.sample(True, size, rng)
+        noisy = votes + self.noise.sample(votes.shape, rng)
+        return np.where(noisy >= self.least, noisy, 0)
+
+    def _released(self, votes: Counter[str], rng: np.random.Generator) -> dict[str, int]:
+        noisy = zip(votes, (np.array([*votes.values()]) + self.noise.sample(len(votes), rng)).tolist(), strict=True)
+        return {prefix: n for prefix, n in noisy if n >= self.least}
 
 
-@lru_cache(maxsize=64)
-def _table(m: TrieHeavyHitter, x: Data) -> dict[frozenset[Any], Fraction]:
-    table: dict[frozenset[Any], Fraction] = {}
-    for trie, p in m.laws(x):
-        table[trie] = table.get(trie, Fraction(0)) + p
-    return table
+def _ratio(epsilon: Fraction, rate: Fraction) -> Fraction:
+    """``(1 + (e**epsilon - 1) / rate) ** (-1/2)``, rounded up to a dyadic rational."""
+    with working_precision(SIGNIFICANT_BITS):
+        alpha = 1 / (1 + ball(epsilon).expm1() / ball(rate)).sqrt()
+        mantissa, power = alpha.upper().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(power)

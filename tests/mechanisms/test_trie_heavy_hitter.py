@@ -20,11 +20,12 @@ from ldpaudit.accountants.claims.trie_heavy_hitter import (
     claimed_epsilon,
     printed,
 )
+from ldpaudit.accountants.sampling.thinned import thinned_release
 from ldpaudit.attacks.trie_heavy_hitter import TIE, attack
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._trie import Data, Words
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs._kernel import Theorem
 from ldpaudit.proofs.trie_heavy_hitter import prove
@@ -233,9 +234,12 @@ def test_votes_are_as_much_likelier_as_proved() -> None:
 def test_all_steps_are_checked_and_what_is_not_is_admitted() -> None:
     proofs = prove()
     assert all(p.steps for p in proofs)
-    assert sum(len(p.admissions) for p in proofs) == 2
-    nothing = [p.at(TrieHeavyHitter(10, 3, 4, 2)) for p in proofs if isinstance(p, Theorem)]
-    assert nothing == [[(Fraction(1), Fraction(1), False)]] * 2
+    assert sum(len(p.admissions) for p in proofs) == 4
+    theorems = [p for p in proofs if isinstance(p, Theorem)]
+    for declared in (TrieHeavyHitter(10, 3, 4, 2), NoisyTrieHeavyHitter(10, 3, 6, 2, Fraction(1, 2), 2)):
+        covering = [p.at(declared) for p in theorems if p.mechanism == type(declared).__name__]
+        assert covering == [[(Fraction(1), Fraction(1), False)]] * 2
+    assert all(p.at(NoisyTrieHeavyHitter(10, 3, 5, 2, Fraction(1, 2), 2)) is None for p in proofs)
     assert all(p.at(TrieHeavyHitter(10, 4, 4, 2)) is None for p in proofs)
 
 
@@ -297,3 +301,26 @@ def test_as_printed_takes_gamma_times_the_root_of_the_users() -> None:
     assert TrieHeavyHitter.as_printed(10**4, 1, 10, 1).batch == 100
     assert TrieHeavyHitter.as_printed(10**4, Fraction(3, 2), 10, 1).batch == 150
     assert TrieHeavyHitter.as_printed(20_000, 1, 10, 1).batch == 141
+
+
+def test_lost_users_vote_for_nothing_and_are_lost_whatever_they_hold() -> None:
+    # One round: of five who hold the word four are drawn, and two votes are needed, each of which arrives with 3/5.
+    m, rng = TrieHeavyHitter(users=8, batch=4, threshold=2, levels=1), np.random.default_rng(4)
+    data = ["a"] * 5 + ["b"] * 3
+    found = Counter("a" in m.run_with_dropouts(data, Fraction(2, 5), rng) for _ in range(4_000))
+    expected = thinned_release(8, 5, 4, 2, Fraction(3, 5)).low
+    assert stats.binomtest(found[True], found.total(), expected).pvalue > 1e-6
+    assert m.run_with_dropouts(data, 0, np.random.default_rng(1)) == m.run(data, np.random.default_rng(1))
+    with pytest.raises(ValueError, match="0 <= rate < 1, got rate=1"):
+        m.run_with_dropouts(data, 1, rng)
+
+
+def test_who_holds_too_many_words_keeps_a_uniform_choice_of_them_as_often_as_before() -> None:
+    m, rng = TrieHeavyHitter(users=3_000, batch=10, threshold=2, levels=2, words=2), np.random.default_rng(4)
+    data = [("a", "b", "a", "c")] * 2_999 + ["word"]
+    kept = m.cut(data, rng)
+    assert kept[-1] == "word"
+    often = Counter(kept[:-1])
+    assert set(often) == {("a", "b", "a"), ("a", "a", "c"), ("b", "c")}
+    assert all(abs(n - 1_000) < 150 for n in often.values())
+    m.run(kept, rng)

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms._trie import Data
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from tests.zoo import Broken, Mutant, Zoo
 
 DELTA = 0.024835367614167186
@@ -19,6 +20,11 @@ LOW_DELTA = 0.009
 TWO = TrieHeavyHitter(users=10_000, batch=3_000, threshold=4, levels=2)
 TWO_DELTA = 0.012
 """Here from 0.0081 on."""
+
+NOISY = NoisyTrieHeavyHitter(10_000, 6_000, 6, 1, Fraction("0.49647842805715"), 5)
+"""Epsilon is finite from 0.0131 on."""
+EVERYBODY = NoisyTrieHeavyHitter(10_000, 10_000, 8, 1, Fraction("0.59793074416666"), 7)
+"""All of the smaller data set is drawn: nothing but the noise hides who is there, so that epsilon is known."""
 
 Views = NDArray[np.object_]
 
@@ -72,8 +78,47 @@ def nobody_looks_whether_the_shorter_prefix_has_grown(x: Data, size: int, rng: n
     return views
 
 
+def numbers(votes: NDArray[np.int64], m: NoisyTrieHeavyHitter, shown: NDArray[np.bool_], noise: NDArray[np.int64]) -> Views:
+    """Views of one round, of votes for the words a and b in columns."""
+    noisy, views = votes + noise, np.empty(len(votes), dtype=object)
+    for i, (row, flags) in enumerate(zip(noisy.tolist(), shown.tolist(), strict=True)):
+        views[i] = frozenset((word, n) for word, n, flag in zip("ab", row, flags, strict=True) if flag)
+    return views
+
+
+def votes_of(m: NoisyTrieHeavyHitter, x: Data, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    held = [sum(n for words, n in x if words == (word,)) for word in "ab"]
+    return rng.multivariate_hypergeometric([*held, sum(n for _, n in x) - sum(held)], m.batch, size)[:, :2]
+
+
+def noise_is_added_to_what_has_theta_votes_without_it(x: Data, size: int, rng: np.random.Generator) -> Views:
+    votes = votes_of(NOISY, x, size, rng)
+    return numbers(votes, NOISY, votes >= NOISY.threshold, NOISY.noise.sample(votes.shape, rng))
+
+
+def nobody_adds_noise_to_prefixes_that_all_hold(x: Data, size: int, rng: np.random.Generator) -> Views:
+    votes = votes_of(EVERYBODY, x, size, rng)
+    noise = np.where(votes > EVERYBODY.batch // 2, 0, EVERYBODY.noise.sample(votes.shape, rng))
+    return numbers(votes, EVERYBODY, votes + noise >= EVERYBODY.least, noise)
+
+
+def a_prefix_without_votes_is_recognized_by_its_number_alone(x: Data, size: int, rng: np.random.Generator) -> Views:
+    # Prefixes that somebody votes for may show any noisy number above 0: whoever holds one alone is seen.
+    votes = votes_of(NOISY, x, size, rng)
+    noise = NOISY.noise.sample(votes.shape, rng)
+    return numbers(votes, NOISY, (votes > 0) & (votes + noise > 0), noise)
+
+
+def noise_beyond_half_of_its_range_is_drawn_again(x: Data, size: int, rng: np.random.Generator) -> Views:
+    votes = votes_of(EVERYBODY, x, size, rng)
+    noise = replace(EVERYBODY, bound=3).noise.sample(votes.shape, rng)
+    return numbers(votes, EVERYBODY, votes + noise >= EVERYBODY.least, noise)
+
+
 def mutants() -> Iterator[Mutant]:
     yield Mutant("the batch is a twentieth larger", ONE, replace(ONE, batch=6_300), delta=DELTA)
+    noisier = replace(EVERYBODY, alpha=EVERYBODY.alpha * Fraction(19, 20))
+    yield Mutant("alpha is a twentieth smaller", EVERYBODY, noisier, delta=DELTA)
 
 
 ZOO = Zoo(
@@ -85,8 +130,12 @@ ZOO = Zoo(
         TrieHeavyHitter(users=5, batch=3, threshold=4, levels=2),
         TrieHeavyHitter(users=5, batch=3, threshold=2, levels=3, counts=1),
         TrieHeavyHitter(users=5, batch=3, threshold=3, levels=2, unit=2, counts=1),
+        NoisyTrieHeavyHitter(users=5, batch=5, threshold=1, levels=1, alpha=Fraction(1, 2), bound=1),
+        NoisyTrieHeavyHitter(users=6, batch=5, threshold=2, levels=2, alpha=Fraction(2, 3), bound=1, unit=2),
+        NoisyTrieHeavyHitter(users=5, batch=4, threshold=3, levels=1, alpha=Fraction(1, 3), bound=2, words=2),
+        NoisyTrieHeavyHitter(users=5, batch=2, threshold=5, levels=2, alpha=Fraction(1, 3), bound=2),
     ),
-    at_one=(ONE,),
+    at_one=(ONE, EVERYBODY),
     broken=(
         Broken("who comes last is enrolled twice", ONE, who_comes_last_is_enrolled_twice, DELTA),
         Broken("who comes last is always in the batch", ONE, who_comes_last_is_always_in_the_batch, DELTA),
@@ -98,6 +147,20 @@ ZOO = Zoo(
             nobody_looks_whether_the_shorter_prefix_has_grown,
             TWO_DELTA,
         ),
+        Broken(
+            "noise is added to what has theta votes without it",
+            NOISY,
+            noise_is_added_to_what_has_theta_votes_without_it,
+            DELTA,
+        ),
+        Broken(
+            "a prefix without votes is recognized by its number alone",
+            NOISY,
+            a_prefix_without_votes_is_recognized_by_its_number_alone,
+            DELTA,
+        ),
+        Broken("no noise for prefixes that most hold", EVERYBODY, nobody_adds_noise_to_prefixes_that_all_hold, DELTA),
+        Broken("noise beyond half of its range is drawn again", EVERYBODY, noise_beyond_half_of_its_range_is_drawn_again, DELTA),
     ),
     delta=DELTA,
     mutants=tuple(mutants()),
