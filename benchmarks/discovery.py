@@ -275,8 +275,8 @@ def plot(path: Path, curves: Iterable[tuple[str, Any]]) -> None:
     for name, values in curves:
         system, _, epsilon = name.partition(", epsilon = ")
         panels[int(epsilon)].plot(TOPS, values, marker="o", markersize=3, label=system)
-    for epsilon, panel in panels.items():
-        panel.set(title=f"epsilon = {epsilon}", xlabel="K", ylim=(-0.02, 1.02))
+    for each, panel in panels.items():
+        panel.set(title=f"epsilon = {each}", xlabel="K", ylim=(-0.02, 1.02))
         panel.grid(alpha=0.3)
     panels[EPSILONS[0]].set_ylabel("recall of the K most frequent words")
     panels[EPSILONS[-1]].legend()
