@@ -11,5 +11,5 @@ guarantee (epsilon, delta) has a dominating pair (the same); dominating pairs co
 
 Reading order: `plan` (the fold over a plan), `compose` (chooses a formula, an enumeration or a lattice), `coins` and
 `enumerated`; `product` (independent parts of one view), `two_coins` and `laplace_vector` (closed forms); then the
-published bounds, `theorems` and `divergences`; `filters` for adaptive use.
+published bounds, `theorems` and `divergences`; `filters` for adaptive use, `users` for many users at once.
 """
