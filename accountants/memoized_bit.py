@@ -1,0 +1,155 @@
+"""What one bit of RAPPOR costs over a whole stream, memoized value by value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.composition.memoized_bits import MemoizedNoise, lifetime_epsilon
+from ldpaudit.accountants.composition.product import exact_reports, product_profile
+from ldpaudit.accountants.pld.exact import Atom, LawPair, both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile, channel_profile
+from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.mechanisms.memoized_bit import LISTED, MemoizedBit
+from ldpaudit.neighbours import USER_LEVEL, Neighbours
+from ldpaudit.plan import Guarantee
+from ldpaudit.profile import Number, PrivacyProfile
+
+
+def profile(m: MemoizedBit, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfile:
+    r"""Profile of `epochs` reports against any other stream: values may repeat in other epochs than here.
+
+    .. math:: \varepsilon(0) = \max\Bigl(\log\frac{(1-f/2)q^T+(f/2)p^T}{(q^*{}')^T},\;
+              \log\frac{(1-f/2)(1-p)^T+(f/2)(1-q)^T}{(1-q^*)^T}\Bigr)
+
+    with :math:`q^* = (1-f/2)q+(f/2)p` and :math:`q^*{}' = (f/2)q+(1-f/2)p`, where values that never repeat are the least likely
+    to give a transcript; see `composition.memoized_bits.lifetime_epsilon` for all other parameters. So memoization bounds no
+    lifetime: what it promises for "D values", `same_pattern`, holds only between streams that repeat in the same epochs.
+    Source: derived; the mechanism, Erlingsson, Pihur, Korolova 2014. Proof: proofs/memoized_bit.py, of an upper bound.
+
+    Parameters
+    ----------
+    m : MemoizedBit
+        As its constructor ensures.
+    neighbours : Neighbours
+        User-level.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. EXACT for at most 2 epochs, by enumeration; beyond, epsilon at delta = 0 is tight, and delta is between that
+        of one value against values that never repeat and that of every mechanism with this epsilon.
+    """
+    if m.epochs <= LISTED:
+        return _enumerated(m)
+    pure = lifetime_epsilon(MemoizedNoise(m.f / 2, m.p, m.q), m.epochs)
+    return Lifetime(pure, repeated(m), account(Guarantee(Fraction(pure.high), Fraction(0))))
+
+
+_enumerated = lru_cache(maxsize=64)(channel_profile)
+
+
+def repeated(m: MemoizedBit) -> FiniteProfile:
+    """Profile of two pairs: one value throughout against values that never repeat, of the other bit.
+
+    Of many epochs only the first are compared, which are a part of them: exact fractions would be too long.
+    """
+    epochs = min(m.epochs, exact_reports(m.f, m.p, m.q))
+    pairs = [pair for bit in (0, 1) for pair in both_directions(_counts(m, epochs, bit))]
+    return FiniteProfile(tuple(dict.fromkeys(pairs)), "one value throughout against values that never repeat")
+
+
+def _counts(m: MemoizedBit, epochs: int, bit: int) -> list[Atom]:
+    """Both laws of the number of ones, which is all that reports of these two streams tell."""
+    once = m.shown(1 - bit, 1, 0)
+    return [
+        (ways * m.shown(bit, ones, epochs - ones), ways * once**ones * (1 - once) ** (epochs - ones))
+        for ones, ways in ((ones, math.comb(epochs, ones)) for ones in range(epochs + 1))
+    ]
+
+
+@dataclass(frozen=True)
+class Lifetime(PrivacyProfile):
+    """A profile whose epsilon at delta = 0 is known, between those of pairs that occur and of all mechanisms with that epsilon.
+
+    Parameters
+    ----------
+    pure : Enclosure
+        Epsilon at delta = 0.
+    pairs, dominating : PrivacyProfile
+        The two others.
+    """
+
+    pure: Enclosure
+    pairs: PrivacyProfile
+    dominating: PrivacyProfile
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Between the two; 0 from `pure` on."""
+        return Bracket(self.pairs, self.dominating).delta(epsilon)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """`pure` at delta = 0, which no other delta exceeds."""
+        return Bracket(self.pairs, self.dominating).epsilon(delta) if delta else self.pure
+
+
+def same_pattern(m: MemoizedBit, reports: Sequence[int]) -> PrivacyProfile:
+    r"""Profile between streams that repeat values in the same epochs: each value is reported so many times.
+
+    .. math:: \varepsilon(0) \le \sum_i \max(g_i(p/q), g_i(\tfrac{1-q}{1-p})), \qquad
+              g_i(r) = \log\frac{(1-f/2)+(f/2)r^{T_i}}{(f/2)+(1-f/2)r^{T_i}} < \log\frac{2-f}{f}
+
+    Tight: attained where all values have the bit 1 in one stream and 0 in the other. Values whose bits agree tell nothing, so
+    that fewer values cost less. Source: Erlingsson, Pihur, Korolova 2014, Theorem 1, which is about the limit of one value.
+
+    Parameters
+    ----------
+    m : MemoizedBit
+        Its number of epochs does not matter.
+    reports : sequence of int
+        For each value that is held, in how many epochs: T_i, at least 1.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. EXACT for few reports.
+
+    Raises
+    ------
+    ValueError
+        Where a number of reports is below 1, or there is none.
+    """
+    if not reports or min(reports) < 1:
+        raise ValueError(f"same_pattern needs at least one value, each with at least 1 report, got {list(reports)}")
+    # A value may move from 0 to 1 while another moves from 1 to 0: parts of either direction, up to exchanging the streams.
+    sizes = {times: list(reports).count(times) for times in reports}
+    pairs = [
+        [(_value(m, times, bit), number) for times, n, up in moves for bit, number in ((1, up), (0, n - up)) if number]
+        for moves in _shares(list(sizes.items()))
+    ]
+    return product_profile(pairs, f"{len(reports)} memoized values, in the same epochs of both streams")
+
+
+def _shares(sizes: list[tuple[int, int]]) -> list[list[tuple[int, int, int]]]:
+    """Every choice of how many values, of those with equally many reports, move up."""
+    found: list[list[tuple[int, int, int]]] = [[]]
+    for times, n in sizes:
+        found = [[*each, (times, n, up)] for each in found for up in range(n + 1)]
+    return found
+
+
+def _value(m: MemoizedBit, times: int, bit: int) -> LawPair:
+    """Laws of the number of ones among the reports of one value, whose bit is as given, and the other one."""
+    ways = [math.comb(times, ones) for ones in range(times + 1)]
+    return [(way * m.shown(bit, i, times - i), way * m.shown(1 - bit, i, times - i)) for i, way in enumerate(ways)]
+
+
+def kept(m: MemoizedBit) -> Enclosure:
+    r"""Limit of `same_pattern` for one value and ever more reports: the kept copy itself, :math:`\log((2-f)/f)`."""
+    law = [(m.kept(1), m.kept(0)), (m.kept(0), m.kept(1))]
+    return FiniteProfile(both_directions(law), "the kept copy of one value").epsilon(0)

@@ -1,0 +1,188 @@
+"""Streams of data that evolve: what groups of users draw from, epoch after epoch, for measurements of accuracy.
+
+Joseph, Roth, Ullman, Waggoner 2018: users fall into subgroups, all users of a subgroup draw from one distribution in an epoch, and
+a *change* is an epoch in which some subgroup's distribution is not that of the epoch before, by however little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+WORDS = (0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05)
+"""Frequencies of eight words; reversed, those that a stream of words moves to."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stream:
+    """What each group of users draws from in each epoch.
+
+    Parameters
+    ----------
+    name : str
+        In words: "a mean that ...".
+    values : ndarray, shape (epochs, groups) or (epochs, groups, words)
+        Means in [0, 1], or distributions of words.
+    shares : tuple of float
+        Each group's share of the users; they sum to 1.
+
+    Raises
+    ------
+    ValueError
+        Where values are no means or distributions, or shares do not fit them.
+
+    Examples
+    --------
+    >>> stream = drift(epochs=5, start=0.25, end=0.75)
+    >>> stream.average.tolist(), stream.changes
+    ([0.25, 0.375, 0.5, 0.625, 0.75], 4)
+    """
+
+    name: str
+    values: NDArray[np.float64]
+    shares: tuple[float, ...] = (1.0,)
+
+    def __post_init__(self) -> None:
+        values = np.array(self.values, dtype=np.float64)
+        values.flags.writeable = False
+        object.__setattr__(self, "values", values)
+        if values.ndim not in (2, 3) or not values.size or not np.all((values >= 0) & (values <= 1)):
+            raise ValueError(f"Stream needs values in [0, 1] per epoch and group, got an array of shape {values.shape}")
+        if values.ndim == 3 and not np.allclose(values.sum(axis=2), 1, rtol=0, atol=1e-9):
+            raise ValueError("Stream needs distributions of words that sum to 1")
+        if len(self.shares) != values.shape[1] or min(self.shares) <= 0 or abs(sum(self.shares) - 1) > 1e-9:
+            raise ValueError(f"Stream needs a share above 0 for each of {values.shape[1]} groups, of sum 1, got {self.shares}")
+
+    @property
+    def epochs(self) -> int:
+        """T."""
+        return len(self.values)
+
+    @property
+    def changed(self) -> NDArray[np.bool_]:
+        """Which epochs are changes, shape ``(epochs,)``; the first is none."""
+        different = np.diff(self.values, axis=0) != 0
+        return np.concatenate([[False], different.reshape(self.epochs - 1, -1).any(axis=1)])
+
+    @property
+    def changes(self) -> int:
+        """Number of changes."""
+        return int(np.count_nonzero(self.changed))
+
+    @property
+    def average(self) -> NDArray[np.float64]:
+        """What all users together draw from, shape ``(epochs,)`` or ``(epochs, words)``."""
+        return np.asarray(np.tensordot(self.values, self.shares, axes=(1, 0)), dtype=np.float64)
+
+    def counts(self, users: int, rounds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Each user's number of ones, or of each word, among `rounds` draws in each epoch.
+
+        Groups hold their share of the users, rounded, one group after the other.
+
+        Returns
+        -------
+        ndarray, shape (users, epochs) or (users, epochs, words)
+        """
+        ends = np.rint(np.cumsum(self.shares) * users).astype(np.int64)
+        sizes = np.diff(ends, prepend=0)
+        return np.concatenate([self._drawn(group, int(size), rounds, rng) for group, size in enumerate(sizes)])
+
+    def _drawn(self, group: int, size: int, rounds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        values = self.values[:, group]
+        if values.ndim == 1:
+            return np.asarray(rng.binomial(rounds, values, (size, self.epochs)), dtype=np.int64)
+        return np.stack([rng.multinomial(rounds, each, size) for each in values], axis=1).astype(np.int64)
+
+    def mixtures(self, first: ArrayLike = WORDS, second: ArrayLike = WORDS[::-1]) -> Stream:
+        """Words instead of bits: where the mean is x, each user draws from ``(1 - x) first + x second``."""
+        weight = self.values[:, :, None]
+        words = (1 - weight) * np.asarray(first) + weight * np.asarray(second)
+        return Stream(f"words whose mixture follows {self.name}", words, self.shares)
+
+
+def constant(epochs: int, groups: int = 1, mean: float = 0.3) -> Stream:
+    """A mean that never changes."""
+    return _alike(f"a mean that stays {mean:g}", np.full(epochs, mean), groups)
+
+
+def piecewise(
+    epochs: int, changes: int, size: float, rng: np.random.Generator, groups: int = 1, gap: int = 1
+) -> Stream:
+    """Means that stay, and then one group's moves by `size`, back and forth around 1/2.
+
+    Epochs of changes are drawn without replacement, at least `gap` after the start and after each other.
+
+    Raises
+    ------
+    ValueError
+        Where so many changes do not fit.
+    """
+    free = epochs - 1 - (gap - 1) * changes
+    if not 0 <= changes <= free:
+        raise ValueError(f"a stream of {epochs} epochs has no room for {changes} changes at least {gap} apart")
+    places = np.sort(rng.choice(free, changes, replace=False)) + 1 + (gap - 1) * np.arange(1, changes + 1)
+    return _moved(f"{_means(groups)} by {size:g} {changes} times", epochs, places, size, groups)
+
+
+def at_the_bound(epochs: int, changes: int, size: float, groups: int = 1) -> Stream:
+    """The slowest detection at the highest cost: each change comes right after a multiple of 2**(K-1), or of a smaller power.
+
+    With K = floor(log T), users can vote for a change of few thresholds in multiples of 2**(K-1) only. Changes beyond those
+    multiples make all of them come after multiples of 2**(K-2), and so on.
+
+    Raises
+    ------
+    ValueError
+        Where so many changes do not fit.
+    """
+    step = max(1, 1 << (epochs.bit_length() - 1) >> 1)
+    while step > 1 and changes > (epochs - 1) // step:
+        step //= 2
+    # Epoch number t, from 1, stands at t - 1: right after a multiple s of `step` is the place s.
+    places = np.arange(step, epochs, step)[:changes]
+    if len(places) < changes:
+        raise ValueError(f"a stream of {epochs} epochs has no room for {changes} changes")
+    name = f"{_means(groups)} by {size:g} {changes} times, each time at the worst epoch"
+    return _moved(name, epochs, places, size, groups)
+
+
+def drift(epochs: int, start: float, end: float, groups: int = 1) -> Stream:
+    """A mean that moves by the same amount in every epoch: each is a change."""
+    return _alike(f"a mean that drifts from {start:g} to {end:g}", np.linspace(start, end, epochs), groups)
+
+
+def square_wave(epochs: int, period: int, amplitude: float, groups: int = 1) -> Stream:
+    """A mean that is high for half of a period and low for the other half, around 1/2: two changes a period."""
+    high = np.arange(epochs) % period * 2 < period
+    return _alike(f"a mean with seasons of {period} epochs", np.where(high, 0.5 + amplitude / 2, 0.5 - amplitude / 2), groups)
+
+
+def sine_wave(epochs: int, period: int, amplitude: float, groups: int = 1) -> Stream:
+    """A mean that follows a sine around 1/2: nearly every epoch is a change."""
+    wave = np.sin(np.arange(epochs) * (2 * np.pi / period))
+    return _alike(f"a mean that follows a sine of {period} epochs", 0.5 + amplitude / 2 * wave, groups)
+
+
+def split(epochs: int, changes: int, size: float, share: float, rng: np.random.Generator) -> Stream:
+    """One declared group of which only a share moves: the group model is violated, and accuracy is not promised."""
+    moving = piecewise(epochs, changes, size, rng).values[:, 0]
+    values = np.stack([moving, np.full(epochs, moving[0])], axis=1)
+    return Stream(f"a mean that moves {changes} times for {share:g} of its group", values, (share, 1 - share))
+
+
+def _means(groups: int) -> str:
+    return f"means of {groups} groups that move" if groups > 1 else "a mean that moves"
+
+
+def _alike(name: str, means: NDArray[np.float64], groups: int) -> Stream:
+    return Stream(name, np.repeat(means[:, None], groups, axis=1), (1 / groups,) * groups)
+
+
+def _moved(name: str, epochs: int, places: NDArray[np.int64], size: float, groups: int) -> Stream:
+    """Group number i moves at the changes i, i + groups, ...: up, then down."""
+    values = np.full((epochs, groups), 0.5 - size / 2)
+    for number, place in enumerate(places.tolist()):
+        values[place:, number % groups] = 0.5 + size / 2 * (1 if number // groups % 2 == 0 else -1)
+    return Stream(name, values, (1 / groups,) * groups)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldpaudit import streams
+from ldpaudit.streams import Stream
+
+
+@given(st.integers(2, 80), st.integers(0, 9), st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32))
+def test_a_piecewise_stream_changes_as_often_as_it_says_and_leaves_the_gap(
+    epochs: int, changes: int, gap: int, groups: int, seed: int
+) -> None:
+    if changes * gap > epochs - 1:
+        with pytest.raises(ValueError, match=f"has no room for {changes} changes at least {gap} apart"):
+            streams.piecewise(epochs, changes, 0.5, np.random.default_rng(seed), groups, gap)
+        return
+    stream = streams.piecewise(epochs, changes, 0.5, np.random.default_rng(seed), groups, gap)
+    assert stream.values.shape == (epochs, groups)
+    assert stream.changes == changes
+    assert np.all(np.diff(np.flatnonzero(stream.changed), prepend=0) >= gap)
+    assert np.all(np.abs(np.diff(stream.values, axis=0)).max(axis=1)[stream.changed[1:]] == 0.5)
+
+
+def test_every_place_of_a_change_is_drawn() -> None:
+    found = {int(np.flatnonzero(streams.piecewise(6, 1, 0.5, np.random.default_rng(s), gap=2).changed)[0]) for s in range(60)}
+    assert found == {2, 3, 4, 5}
+
+
+def test_a_change_at_the_bound_comes_right_after_the_vote_for_it() -> None:
+    # T = 64: K = 6, users who see a small change vote at multiples of 32; epoch 33 stands at 32.
+    assert np.flatnonzero(streams.at_the_bound(64, 1, 0.4).changed).tolist() == [32]
+    assert np.flatnonzero(streams.at_the_bound(64, 3, 0.4).changed).tolist() == [16, 32, 48]
+    with pytest.raises(ValueError, match="no room for 64 changes"):
+        streams.at_the_bound(64, 64, 0.4)
+
+
+def test_seasons_change_twice_a_period_and_drift_in_every_epoch() -> None:
+    assert streams.square_wave(64, 16, 0.4).changes == 7
+    assert streams.drift(64, 0.3, 0.7).changes == 63
+    assert streams.sine_wave(64, 17, 0.4).changes == 63
+    assert streams.constant(64, groups=3).changes == 0
+
+
+def test_users_draw_from_their_own_group() -> None:
+    stream = Stream("two groups", np.array([[0.0, 1.0], [1.0, 0.0]]), (0.25, 0.75))
+    counts = stream.counts(8, 10, np.random.default_rng(0))
+    assert counts.tolist() == [[0, 10]] * 2 + [[10, 0]] * 6
+    assert stream.average.tolist() == [0.75, 0.25]
+
+
+def test_words_follow_the_mixture() -> None:
+    stream = streams.drift(3, 0, 1).mixtures((1, 0), (0, 1))
+    assert stream.average.tolist() == [[1, 0], [0.5, 0.5], [0, 1]]
+    counts = stream.counts(4, 100, np.random.default_rng(0))
+    assert counts.shape == (4, 3, 2)
+    assert counts.sum(axis=2).tolist() == [[100] * 3] * 4
+    assert counts[:, 0].tolist() == [[100, 0]] * 4
+
+
+def test_a_split_stream_moves_a_share_of_its_users_only() -> None:
+    stream = streams.split(10, 1, 0.5, 0.2, np.random.default_rng(0))
+    assert stream.shares == (0.2, 0.8)
+    assert np.ptp(stream.values, axis=0).tolist() == [0.5, 0]
+    assert np.ptp(stream.average) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("values", "shares", "message"), [
+    ([[0.5, 1.5]], (0.5, 0.5), "values in \\[0, 1\\]"), ([[0.5, 0.5]], (1.0,), "a share above 0 for each of 2 groups"),
+    ([[[0.5, 0.4]]], (1.0,), "sum to 1"), ([0.5], (1.0,), "got an array of shape \\(1,\\)"),
+])  # fmt: skip
+def test_what_is_no_stream_is_refused(values: object, shares: tuple[float, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Stream("none", np.array(values), shares)
+
+
+def test_no_user_is_lost_where_shares_are_rounded() -> None:
+    stream = Stream("three groups", np.array([[0.0, 0.0, 1.0]]), (0.7, 0.2, 0.1))
+    assert np.ravel(stream.counts(10, 1, np.random.default_rng(0))).tolist() == [0] * 9 + [1]

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms.memoized_bit import MemoizedBit, Stream
+from tests.zoo import Broken, Mutant, Zoo, tenth
+
+HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
+LONGER = MemoizedBit(3, QUARTER, Fraction(107940829, 273870523), Fraction(165929694, 273870523))
+NOISY = MemoizedBit(2, Fraction(9, 10), Fraction(65282739, 539069137), Fraction(473786398, 539069137))
+"""What its two reports show is nearly only whether the value is still the same."""
+SHORT = MemoizedBit(2, QUARTER, Fraction(21434851, 62826449), Fraction(41391598, 62826449))
+
+
+def copies(m: MemoizedBit, x: Stream, size: int, lost: Fraction, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """The copy that belongs to the value held in each epoch."""
+    values, places = np.unique(x, return_inverse=True)
+    kept = (values % 2 == 1) ^ bernoulli(lost, (size, len(values)), rng)
+    return np.asarray(kept[:, places])
+
+
+def reports(m: MemoizedBit, kept: NDArray[np.bool_], coin: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return coin < np.where(kept, float(m.q), float(m.p))
+
+
+def the_permanent_step_is_left_out(x: Stream, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    return reports(SHORT, copies(SHORT, x, size, Fraction(0), rng), rng.random((size, 2)))
+
+
+def the_copy_itself_is_reported(x: Stream, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    return copies(LONGER, x, size, LONGER.f / 2, rng)
+
+
+def the_report_of_a_value_is_kept_too(x: Stream, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    values, places = np.unique(x, return_inverse=True)
+    coin = rng.random((size, len(values)))[:, places]
+    return reports(NOISY, copies(NOISY, x, size, NOISY.f / 2, rng), coin)
+
+
+def f_is_halved_twice(x: Stream, size: int, rng: np.random.Generator) -> Views:
+    return replace(SHORT, f=SHORT.f / 2).sample(x, size, rng)
+
+
+def mutants() -> Iterator[Mutant]:
+    yield Mutant("the permanent step is left out", SHORT, replace(SHORT, f=Fraction(0)))
+    yield Mutant("p and q are rounded to tenths", SHORT, replace(SHORT, p=tenth(SHORT.p), q=tenth(SHORT.q, up=True)))
+    yield Mutant("there is an epoch more than was counted", MemoizedBit(2, HALF, HALF, Fraction(3, 4)),
+                 MemoizedBit(3, HALF, HALF, Fraction(3, 4)))  # fmt: skip
+
+
+@st.composite
+def anywhere(draw: st.DrawFn) -> MemoizedBit:
+    """Mostly one epoch, of which the proof is tight."""
+    p, q = sorted(draw(st.sets(st.fractions(Fraction(1, 16), Fraction(15, 16), max_denominator=16), min_size=2, max_size=2)))
+    return MemoizedBit(draw(st.sampled_from((1, 1, 2, 3, 6))), draw(st.fractions(0, Fraction(15, 16), max_denominator=16)), p, q)
+
+
+ZOO = Zoo(
+    small=(
+        MemoizedBit(1, HALF, QUARTER, 1 - QUARTER),
+        MemoizedBit(2, HALF, HALF, Fraction(3, 4)),
+        MemoizedBit(2, Fraction(9, 10), Fraction(1, 20), Fraction(19, 20)),
+        MemoizedBit(3, Fraction(0), Fraction(1, 5), Fraction(1, 3)),
+        MemoizedBit(5, Fraction(4, 5), Fraction(1, 3), Fraction(2, 3)),
+    ),
+    at_one=(SHORT, NOISY, LONGER),
+    broken=(
+        Broken("the permanent step is left out", SHORT, the_permanent_step_is_left_out),
+        Broken("the copy itself is reported", LONGER, the_copy_itself_is_reported),
+        Broken("the report of a value is kept too", NOISY, the_report_of_a_value_is_kept_too),
+        Broken("f is halved twice", SHORT, f_is_halved_twice),
+    ),
+    mutants=tuple(mutants()),
+    loose=(MemoizedBit,),
+    anywhere=anywhere(),
+)
