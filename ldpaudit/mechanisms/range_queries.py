@@ -39,7 +39,7 @@ class RangeQueries(HadamardBoxes):
     Parameters
     ----------
     users : int
-        n, from 1 to 2**50.
+        Number n of users, from 1 to 2**50.
     side : int
         B, values of a coordinate, from 2 to 2**32; any number.
     tau : int
@@ -171,7 +171,7 @@ class HadamardRangeQueries(HadamardBoxes):
     Parameters
     ----------
     users : int
-        n, from 1 to 2**50.
+        Number n of users, from 1 to 2**50.
     side : int
         B0, values of a coordinate, from 2 to 2**32; any number.
     tau : int
@@ -300,11 +300,13 @@ class CountMinRangeQueries(CountMinBoxes):
     Parameters
     ----------
     users : int
-        n, from 1 to 2**50.
+        Number n of users, from 1 to 2**50.
     side : int
         B0, values of a coordinate, from 2 to 2**32; any number.
-    rows, buckets : int
-        tau and s, hash functions and the cells of each.
+    rows : int
+        Number tau of hash functions, from 1 to 4096.
+    buckets : int
+        Number s of cells of each, from 2 to 2**63.
     gamma : Fraction
         Probability of each cell in each user's blanket, in (0, 1).
     dimensions : int

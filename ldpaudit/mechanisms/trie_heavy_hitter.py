@@ -43,9 +43,9 @@ class TrieHeavyHitter(Mechanism):
     Parameters
     ----------
     users : int
-        n, at least 1.
+        Number n of users, at least 1.
     batch : int
-        m, from 1 to n.
+        Number m of users in a round, from 1 to n.
     threshold : int
         Theta, at least 1: votes that a prefix needs.
     levels : int
@@ -92,7 +92,13 @@ class TrieHeavyHitter(Mechanism):
 
     @classmethod
     def as_printed(cls, users: int, gamma: Number, threshold: int, levels: int) -> Self:
-        """Algorithm 1 with a batch of ``gamma * sqrt(users)``, rounded down."""
+        """Algorithm 1 with a batch of ``gamma * sqrt(users)``, rounded down.
+
+        Parameters
+        ----------
+        gamma : Number
+            The batch in units of the root of users, above 0.
+        """
         factor = positive("gamma", gamma)
         return cls(users, math.isqrt(math.floor(factor**2 * users)), threshold, levels)
 
