@@ -66,7 +66,7 @@ class Parameter:
     def range(self) -> str:
         """Which values it may have, as far as the first sentence of its meaning says so in clauses of their own."""
         clauses = _CLAUSES.split(self.meaning.split(". ")[0].rstrip("."))
-        return ", ".join(plain(each).removeprefix("of ") for each in clauses if _RANGE.fullmatch(each))
+        return ", ".join(each.replace("`", "").removeprefix("of ") for each in clauses if _RANGE.fullmatch(each))
 
     @property
     def words(self) -> str:
@@ -75,8 +75,8 @@ class Parameter:
 
 
 def plain(text: str) -> str:
-    """A docstring's words without its marks."""
-    return re.sub(r":math:`([^`]*)`", r"\1", text).replace("`", "")
+    """A docstring's words without its marks, but for those of names."""
+    return re.sub(r":math:`([^`]*)`", r"\1", text).replace("``", "")
 
 
 def of(owner: type) -> dict[str, tuple[Parameter, ...]]:

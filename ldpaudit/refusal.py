@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from inspect import isclass
 from typing import Any, get_args
 
@@ -19,14 +19,20 @@ def refusal(error: ValidationError, model: type[BaseModel]) -> tuple[str, list[s
     return _sentence(first, keys(model, key[:-1])), key
 
 
-def keys(model: type[BaseModel], path: list[str | int]) -> tuple[str, ...]:
+def keys(model: type[BaseModel], path: Sequence[str | int]) -> tuple[str, ...]:
     """The keys that the table at a path may have."""
+    table = table_at(model, path)
+    return () if table is None else tuple(f.alias or name for name, f in table.model_fields.items())
+
+
+def table_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel] | None:
+    """The model of the table at a path; None where there is no table."""
     table: type[BaseModel] | None = model
     for part in path:
         if isinstance(part, str) and table is not None:
             field = next((f for name, f in table.model_fields.items() if part in (name, f.alias)), None)
             table = None if field is None else _model_in(field.annotation)
-    return () if table is None else tuple(f.alias or name for name, f in table.model_fields.items())
+    return table
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -24,6 +24,7 @@ from ldpaudit.commands import (
     compare,
     deployments,
     design,
+    init,
     limit,
     mechanisms,
     prove,
@@ -46,6 +47,7 @@ from ldpaudit.nearest import or_rather
 from ldpaudit.version import __version__
 
 VERBS = (
+    init.init,
     certify.certify,
     account.account,
     design.design,

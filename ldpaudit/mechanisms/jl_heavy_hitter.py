@@ -116,6 +116,8 @@ class JLHeavyHitter(_Reading):
 
     Examples
     --------
+    >>> JLHeavyHitter.for_epsilon(1, domain=2**10, rows=64).scale
+    Fraction(16, 1)
     >>> JLHeavyHitter.as_printed(epsilon=1, delta=1e-6, beta=Fraction(1, 20), domain=1000, users=10).rows
     254856
     >>> m = JLHeavyHitter.for_users(epsilon=1, delta=1e-6, domain=2**10, users=10**5)

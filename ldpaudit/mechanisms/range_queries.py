@@ -318,6 +318,11 @@ class CountMinRangeQueries(CountMinBoxes):
     ------
     ValueError
         Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> CountMinRangeQueries(users=2**12, side=16, rows=4, buckets=2**15, gamma=Fraction(1, 50)).sketch.held
+    5
     """
 
     variant = "count-min"

@@ -355,6 +355,8 @@ class OneSidedShuffledCountMin(ShuffledCountMin):
 
     Examples
     --------
+    >>> OneSidedShuffledCountMin.as_printed(epsilon=1, delta=1e-6, users=10**7, domain=2**20).rows
+    21
     >>> m = OneSidedShuffledCountMin(users=1000, domain=8, rows=4, buckets=2000, gamma=Fraction(1, 100))
     >>> data = np.arange(1000) % 8
     >>> bool(np.all(m.run(data, np.random.default_rng(0)) >= m.truth(data)))

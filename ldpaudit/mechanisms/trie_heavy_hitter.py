@@ -64,6 +64,8 @@ class TrieHeavyHitter(Mechanism):
 
     Examples
     --------
+    >>> TrieHeavyHitter.as_printed(users=10**6, gamma=10, threshold=15, levels=10).batch
+    10000
     >>> m = TrieHeavyHitter(users=20, batch=12, threshold=2, levels=6)
     >>> data = ["star$"] * 3 + ["sun$"] * 4 + ["moon$"] * 4 + [f"{letter}$" for letter in "abcdefghi"]
     >>> sorted(m.run(data, np.random.default_rng(2)))
