@@ -96,9 +96,8 @@ class _Chatty(Mechanism):
 
 
 def test_an_example_is_read_without_being_run_and_written_as_expressions() -> None:
-    assert example(_Chatty) == (  # type: ignore[type-abstract]
-        "fair", {"users": "2**20", "share": "1/3", "loss": "1e-6"},
-    )
+    found = example(_Chatty)  # type: ignore[type-abstract]
+    assert found == ("fair", {"users": "2**20", "share": "1/3", "loss": "1e-6"})
 
 
 def test_it_is_written_to_a_file_once_and_again_only_where_it_is_told(tmp_path: Path) -> None:
