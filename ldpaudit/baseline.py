@@ -8,19 +8,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from ldpaudit import strict_json
 from ldpaudit.claim import SLACK
-from ldpaudit.deployment import sentence_of
 from ldpaudit.enclosure import show_up
 from ldpaudit.errors import DeploymentError
 from ldpaudit.findings import Gate, TargetRow
+from ldpaudit.refusal import refusal
 from ldpaudit.toml import read_text
 from ldpaudit.verdict import Outcome
 
 SCHEMA: Literal["ldpaudit.baseline/1"] = "ldpaudit.baseline/1"
 _DECIMAL = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?|inf")
+BOUND = {"anyOf": [{"type": "string", "pattern": f"^({_DECIMAL.pattern})$"}, {"type": "number", "minimum": 0}, {"type": "null"}]}
+"""A bound in a JSON Schema."""
 
 
 class _Strict(BaseModel):
@@ -45,14 +47,20 @@ def _outcome(value: Any) -> Any:
 class ClaimRow(_Strict):
     """A claim: its verdict, and the upper bound that was certified."""
 
-    verdict: Annotated[Outcome, BeforeValidator(_outcome)]
-    high: Annotated[Annotated[float, Field(ge=0)] | None, BeforeValidator(_bound)]
+    verdict: Annotated[Outcome, BeforeValidator(_outcome)] = Field(description="What it came out as.")
+    high: Annotated[Annotated[float, Field(ge=0)] | None, BeforeValidator(_bound), WithJsonSchema(BOUND)] = Field(
+        description="Certified upper bound, as text so that no digit is lost; null where there is none."
+    )
 
 
 class _File(_Strict):
-    schema_: Literal["ldpaudit.baseline/1"] = Field(alias="schema")
-    claims: dict[str, ClaimRow]
-    targets: dict[str, TargetRow] = {}
+    schema_: Literal["ldpaudit.baseline/1"] = Field(alias="schema", description="What kind of file this is.")
+    claims: dict[str, ClaimRow] = Field(description="By `deployment/claim`.")
+    targets: dict[str, TargetRow] = Field({}, description="By the target's id.")
+
+
+MODEL = _File
+"""What a baseline may say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +85,8 @@ def read_baseline(path: Path) -> Baseline:
     try:
         file = _File.model_validate(strict_json.parse(read_text(path)))
     except ValidationError as error:
-        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        key = ".".join("schema" if part == "schema_" else str(part) for part in first["loc"])
-        raise DeploymentError(f"{needs}: {sentence_of(first)}", str(path), None, key) from None
+        sentence, key = refusal(error, _File)
+        raise DeploymentError(f"{needs}: {sentence}", str(path), None, ".".join(map(str, key))) from None
     except ValueError as error:
         raise DeploymentError(f"{needs}: {error}", str(path)) from None
     return Baseline(file.claims, file.targets)

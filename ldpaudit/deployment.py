@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
-from ldpaudit import registry
+from ldpaudit import bundled, registry
 from ldpaudit.claim import Claim
 from ldpaudit.errors import DeploymentError
-from ldpaudit.expression import parse
+from ldpaudit.expression import LONGEST, parse
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.names import Id
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.number import brief, exact
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle
+from ldpaudit.refusal import refusal
 from ldpaudit.toml import line_of, read_text
 from ldpaudit.toml import parse as parse_toml
 
@@ -48,14 +49,23 @@ def _relation(value: object) -> Neighbours:
     return Neighbours.named(value)
 
 
+EXPRESSION = {"type": "string", "minLength": 1, "maxLength": LONGEST}
+NUMBER = {"anyOf": [{"type": "number"}, EXPRESSION]}
+"""A number, or an exact expression in quotes, in a JSON Schema."""
+RELATION = {"type": "string", "pattern": "^(replace-one|add-remove|user-level|group-of-[0-9]{1,39})$"}
+ExactNumber = Annotated[Fraction, BeforeValidator(exact_number), WithJsonSchema(NUMBER)]
+
+
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
 
 class _MechanismTable(_Table):
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-    kind: str
-    variant: str = ""
+    kind: str = Field(
+        description="Stem of a mechanism, as `ldpaudit mechanisms` lists them; or `guarantee`, where only an epsilon is known."
+    )
+    variant: str = Field("", description="Where the stem has several mechanisms, which one.")
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -63,41 +73,58 @@ class _MechanismTable(_Table):
 
 
 class _Contribution(_Table):
-    reports: int = Field(1, ge=1)
-    memoized: bool = False
+    reports: int = Field(1, ge=1, description="Reports of one user on one day.")
+    memoized: bool = Field(
+        False, description="Whether reports of one value share what the client keeps; for mechanisms that memoize."
+    )
 
 
 class _Shuffle(_Table):
-    users: int = Field(ge=1)
+    users: int = Field(ge=1, description="Number of users among whom a shuffler hides each one's views.")
 
 
 class _Implementation(_Table):
-    callable: str = Field(pattern=r"^[\w.]+:[\w.]+$")
+    callable: str = Field(
+        pattern=r"^[\w.]+:[\w.]+$", description="`module:callable` of the code that is sampled in place of the mechanism."
+    )
 
 
 class _ClaimTable(_Table):
-    id: Id
-    epsilon: Annotated[Fraction | None, BeforeValidator(_exact_or_question)]
-    delta: Annotated[Fraction, BeforeValidator(exact_number)] = Fraction(0)
-    neighbours: Annotated[Neighbours | None, BeforeValidator(_relation)] = None
-    """By default the mechanism's usual relation."""
-    unit: Literal["report", "event", "source", "round", "user-day", "lifetime"] = "report"
-    view: Literal["local", "shuffled"] | None = None
-    source: str = ""
-    expect: Literal["holds", "refuted", "undecided"] | None = None
+    id: Id = Field(description="Of the claim, within the file.")
+    epsilon: Annotated[Fraction | None, BeforeValidator(_exact_or_question), WithJsonSchema(NUMBER)] = Field(
+        description='In nats; or "?", where nothing is claimed, and the certificate answers.'
+    )
+    delta: ExactNumber = Field(Fraction(0), description="In [0, 1).")
+    neighbours: Annotated[Neighbours | None, BeforeValidator(_relation), WithJsonSchema(RELATION)] = Field(
+        None, description="`replace-one`, `add-remove`, `user-level` or `group-of-K`; by default the mechanism's usual relation."
+    )
+    unit: Literal["report", "event", "source", "round", "user-day", "lifetime"] = Field(
+        "report", description="What the claim is about: one run of the mechanism, one user's day, or all that she ever sends."
+    )
+    view: Literal["local", "shuffled"] | None = Field(
+        None, description="`local` for what a user sends, where the file has a shuffler; by default what the shuffler shows."
+    )
+    source: str = Field("", description="Who claims it, and where.")
+    expect: Literal["holds", "refuted", "undecided"] | None = Field(
+        None, description="The outcome on record: as recorded does not fail the run, otherwise does, either way round."
+    )
 
 
 class _File(_Table):
-    schema_: Literal["ldpaudit.deployment/1"] = Field(alias="schema")
-    id: Id
-    title: str = ""
-    sources: list[str] = []
-    note: str = ""
-    mechanism: _MechanismTable
-    contribution: _Contribution = _Contribution(reports=1)
-    shuffle: _Shuffle | None = None
-    implementation: _Implementation | None = None
-    claims: list[_ClaimTable] = Field(min_length=1)
+    schema_: Literal["ldpaudit.deployment/1"] = Field(alias="schema", description="What kind of file this is.")
+    id: Id = Field(description="Names the certificate's files.")
+    title: str = Field("", description="For people; by default the id.")
+    sources: list[str] = Field([], description="Where the parameters are published.")
+    note: str = Field("", description="Printed on the certificate.")
+    mechanism: _MechanismTable = Field(description="What is run, and the parameters of one of its constructors.")
+    contribution: _Contribution = Field(_Contribution(reports=1, memoized=False), description="How often a user contributes.")
+    shuffle: _Shuffle | None = Field(None, description="The shuffler, where there is one.")
+    implementation: _Implementation | None = Field(None, description="The code that is deployed, where it is to be audited.")
+    claims: list[_ClaimTable] = Field(min_length=1, description="What is claimed; each is judged.")
+
+
+MODEL = _File
+"""What a deployment file may say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,19 +158,20 @@ class Deployment:
 
 
 def load(path: str | Path) -> Deployment:
-    """Read a deployment file.
+    """Read a deployment file, or a bundled one by its id.
 
     Parameters
     ----------
     path : str or Path
-        A TOML file of at most 1 MiB.
+        A TOML file of at most 1 MiB; where there is none of this name, a bundled id, as `ldpaudit deployments` lists them.
 
     Raises
     ------
     DeploymentError
         Where it cannot be read, or says anything that a deployment file may not: with file, line and key.
     """
-    return loads(read_text(path), str(path))
+    file = bundled.found(path)
+    return loads(read_text(file), str(file))
 
 
 def loads(text: str, name: str = "deployment") -> Deployment:
@@ -156,10 +184,7 @@ def loads(text: str, name: str = "deployment") -> Deployment:
     try:
         file = _File.model_validate(tree)
     except ValidationError as error:
-        # A misspelt key is both unknown and missing: the unknown one is where to look.
-        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        key = [part for part in first["loc"] if part != "schema_"]
-        raise fail(sentence_of(first), key) from None
+        raise fail(*refusal(error, _File)) from None
     try:
         plan = _plan(file.mechanism)
     except registry.ParameterError as error:
@@ -174,19 +199,6 @@ def loads(text: str, name: str = "deployment") -> Deployment:
         implementation=file.implementation.callable if file.implementation else None,
         text=text,
     )
-
-
-def sentence_of(error: Mapping[str, Any]) -> str:
-    """A pydantic error in our words: what was required, what was found."""
-    found = f", got {error['input']!r:.60}"
-    match error["type"]:
-        case "missing":
-            return "is required"
-        case "extra_forbidden":
-            return f"is not a key that is known here{found}"
-        case "value_error":
-            return str(error["ctx"]["error"])
-    return f"needs {error['msg'].removeprefix('Input should be ')}{found}"
 
 
 def _plan(table: _MechanismTable) -> Plan:

@@ -28,6 +28,16 @@ _GRAMMAR = "a number, or numbers with + - * / ** ( ) and exp, log, sqrt"
 _DECIMAL = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?")
 _STUCK = re.compile(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+[A-Za-z]|(?![eE][+-]?\d)[A-Za-z])")
 """A number and a name that nothing stands between."""
+_NOT_FINITE = re.compile(r"\s*[+-]?(?:inf|infinity|nan)\s*", re.IGNORECASE)
+_UNIT = re.compile(r"\s*([\d._]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]{2,}|%)\s*")
+"""A number with a unit behind it."""
+_WITHOUT = {
+    "nats": "needs a number without a unit, such as {}: an epsilon is in nats",
+    "bits": "needs nats, such as '{}*log(2)'",
+    "%": "needs a share, such as '{}/100'",
+    "percent": "needs a share, such as '{}/100'",
+}
+_WITHOUT_OTHER = "needs a number without a unit, such as {}"
 _FUNCTIONS = {"exp": flint.arb.exp, "log": flint.arb.log, "ln": flint.arb.log, "sqrt": flint.arb.sqrt}
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -67,6 +77,10 @@ def parse(text: str) -> Fraction:
     """
     if len(text) > LONGEST:
         raise ValueError(f"needs an expression of at most {LONGEST} characters, got {len(text)}")
+    if _NOT_FINITE.fullmatch(text):
+        raise ValueError(f"needs a finite number, got {text!r}")
+    if found := _UNIT.fullmatch(text):
+        raise ValueError(f"{_WITHOUT.get(found[2], _WITHOUT_OTHER).format(found[1])}, got {text!r}")
     if _STUCK.search(text):  # of which Python's parser would warn on standard error
         raise ValueError(f"needs {_GRAMMAR}, got {text!r}")
     try:

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 import ldpaudit
 from ldpaudit.apart import PATIENCE, Crew, Task
@@ -19,7 +19,7 @@ from ldpaudit.baseline import Baseline, claim_regression, read_baseline, target_
 from ldpaudit.baseline import baseline_of as baseline_of
 from ldpaudit.certificate import Certificate, ClaimRecord
 from ldpaudit.certify import CONFIDENCE, TRIALS, claim_seed
-from ldpaudit.deployment import exact_number, sentence_of
+from ldpaudit.deployment import NUMBER, exact_number
 from ldpaudit.enclosure import round_up, show_down
 from ldpaudit.errors import DeploymentError, LdpauditError, in_a_line
 from ldpaudit.evidence import Evidence
@@ -28,6 +28,7 @@ from ldpaudit.findings import Gate as Gate
 from ldpaudit.findings import TargetRow
 from ldpaudit.names import Id, repeated
 from ldpaudit.parallel import Asked, ask, here, require_ids, require_no_code
+from ldpaudit.refusal import refusal
 from ldpaudit.toml import line_of, parse, read_text
 from ldpaudit.verdict import Outcome
 
@@ -46,18 +47,18 @@ def _float_size(number: Fraction) -> Fraction:
     return number
 
 
-_Number = Annotated[Fraction, BeforeValidator(exact_number), AfterValidator(_float_size)]
+_Number = Annotated[Fraction, BeforeValidator(exact_number), AfterValidator(_float_size), WithJsonSchema(NUMBER)]
 
 
 class TargetTable(_Table):
     """A callable that is audited as a black box."""
 
-    id: Id
-    callable: str = Field(pattern=r"^[\w.]+:[\w.]+$")
-    inputs: list[Any] = Field(min_length=2)
-    epsilon: _Number
-    delta: _Number = Fraction(0)
-    expect: Literal["refuted"] | None = None
+    id: Id = Field(description="Of the target, in findings and in the baseline.")
+    callable: str = Field(pattern=r"^[\w.]+:[\w.]+$", description="`module:callable`, from an input to a report.")
+    inputs: list[Any] = Field(min_length=2, description="What it is called with; each must be hard to tell from the others.")
+    epsilon: _Number = Field(description="The claim, in nats.")
+    delta: _Number = Field(Fraction(0), description="The claim's delta.")
+    expect: Literal["refuted"] | None = Field(None, description="On record, where it is known to be refuted.")
 
 
 def _inside(path: str) -> str:
@@ -70,15 +71,17 @@ def _inside(path: str) -> str:
 class Config(_Table):
     """What ``[tool.ldpaudit]`` or ``ldpaudit.toml`` says."""
 
-    deployments: list[str] = []
-    targets: list[TargetTable] = []
-    seed: int = 0
-    trials: int = Field(TRIALS, ge=16, le=10**9)
-    confidence: float = Field(CONFIDENCE, gt=0, lt=1)
-    require_decision: bool = Field(False, alias="require-decision")
-    baseline: Annotated[str, AfterValidator(_inside)] | None = None
-    patience: float = Field(PATIENCE, gt=0)
-    no_import: bool = Field(False, alias="no-import")
+    deployments: list[str] = Field([], description="Patterns of deployment files, relative to the configuration's folder.")
+    targets: list[TargetTable] = Field([], description="Callables that are audited as black boxes.")
+    seed: int = Field(0, description="Seed of all samples.")
+    trials: int = Field(TRIALS, ge=16, le=10**9, description="Views per claim, and per target.")
+    confidence: float = Field(CONFIDENCE, gt=0, lt=1, description="Of the evidence on each claim and target.")
+    require_decision: bool = Field(False, alias="require-decision", description="Whether an undecided claim fails the build.")
+    baseline: Annotated[str, AfterValidator(_inside)] | None = Field(
+        None, description="File inside the configuration's folder with which findings are compared."
+    )
+    patience: float = Field(PATIENCE, gt=0, description="Seconds that code of the user's may take.")
+    no_import: bool = Field(False, alias="no-import", description="Whether code that a file names is refused.")
 
 
 def find_config(folder: Path) -> tuple[Path, Config]:
@@ -110,8 +113,8 @@ def _config(tree: Mapping[str, Any], text: str, path: Path, table: Sequence[str]
     try:
         config = Config.model_validate(tree)
     except ValidationError as error:
-        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        raise fail(sentence_of(first), [*table, *first["loc"]]) from None
+        sentence, key = refusal(error, Config)
+        raise fail(sentence, [*table, *key]) from None
     if not config.deployments and not config.targets:
         raise DeploymentError("needs deployments or targets, got neither", str(path), None, ".".join(table))
     if twice := repeated(target.id for target in config.targets):

@@ -61,7 +61,21 @@ class Law:
 
 
 class Mechanism(ABC):
-    """A randomized map; subclasses are frozen dataclasses whose fields are the parameters."""
+    """A randomized map; subclasses are frozen dataclasses whose fields are the parameters.
+
+    The other parameters are those of constructors, where these say nothing else.
+
+    Other Parameters
+    ----------------
+    epsilon : Number
+        The epsilon that the constructor aims at, in nats, above 0, at most 10000.
+    delta : Number
+        The delta that goes with it, in (0, 1).
+    beta : Number
+        Probability with which the guarantee of accuracy may fail, in (0, 1).
+    users : int
+        Number of users, at least 1.
+    """
 
     variant: ClassVar[str] = ""
     """Name within the stem, where a stem holds several mechanisms; the first class of a file has none."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ldpaudit import bundled
 from ldpaudit.apart import PATIENCE, Crew, Task
 from ldpaudit.certificate import Certificate
 from ldpaudit.certify import certify
@@ -42,9 +43,11 @@ def certify_text(text: str, name: str, seed: int, trials: int, confidence: float
     return certify(loads(text, name), seed=seed, trials=trials, confidence=confidence)
 
 
-def ask(file: Path) -> Asked | LdpauditError:
-    """The file as it says; or, as a value, why it is no deployment file."""
+def ask(path: Path) -> Asked | LdpauditError:
+    """What the file, or the bundled deployment of this id, says; or, as a value, why it is no deployment file."""
+    file = path
     try:
+        file = bundled.found(path)
         text = read_text(file)
         return Asked(str(file), loads(text, str(file)))
     except (LdpauditError, ValueError) as error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Self, TypeVar
 
 from ldpaudit import mechanisms
 from ldpaudit.expression import parse
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.nearest import or_rather
 from ldpaudit.number import brief, exact
 
 T = TypeVar("T")
@@ -34,11 +35,16 @@ def find(kind: str, variant: str = "") -> type[Mechanism]:
         Where there is none.
     """
     if kind not in mechanisms.stems():
-        raise ParameterError(f"needs one of {', '.join(mechanisms.stems())}, got {kind!r}", "kind")
+        raise ParameterError(_one_of(mechanisms.stems(), kind), "kind")
     variants = mechanisms.classes(kind)
     if variant not in variants:
-        raise ParameterError(f"needs one of {', '.join(map(repr, variants))}, got {variant!r}", "variant")
+        raise ParameterError(_one_of(variants, variant, repr), "variant")
     return variants[variant]
+
+
+def _one_of(known: Collection[str], given: object, shown: Callable[[str], str] = str) -> str:
+    """What a name that is none is refused with."""
+    return f"needs one of {', '.join(map(shown, known))}, got {given!r}{or_rather(given, known)}"
 
 
 def build(kind: str, variant: str, parameters: Mapping[str, Any]) -> Mechanism:
@@ -81,7 +87,7 @@ def construct(owner: type[T], parameters: Mapping[str, Any]) -> T:
     given = dict(parameters)
     if (named := given.pop(CONSTRUCTOR, None)) is not None:
         if named not in ways:
-            raise ParameterError(f"needs one of {', '.join(ways)}, got {named!r}", CONSTRUCTOR)
+            raise ParameterError(_one_of(ways, named), CONSTRUCTOR)
         ways = {named: ways[named]}
     wanted = {name: parameters_of(make) for name, make in ways.items()}
     fitting = [name for name, parts in wanted.items() if _required(parts) <= set(given) <= set(parts)]
@@ -96,7 +102,8 @@ def construct(owner: type[T], parameters: Mapping[str, Any]) -> T:
     known = {name for parts in wanted.values() for name in parts}
     choices = " or ".join(f"({', '.join(parts)})" for parts in wanted.values())
     stray = sorted(set(given) - known)
-    raise ParameterError(f"needs {choices}, got ({', '.join(given)})", *stray[:1])
+    meant = or_rather(stray[0], known) if stray else ""
+    raise ParameterError(f"needs {choices}, got ({', '.join(given)}){meant}", *stray[:1])
 
 
 def call(function: Callable[..., T], parameters: Mapping[str, Any]) -> T:

@@ -14,6 +14,9 @@ from ldpaudit.errors import DeploymentError
 LARGEST_FILE = 1 << 20
 """Bytes that a configuration file may have."""
 
+MARK = "\ufeff"
+"""The byte order mark with which some editors begin a file in UTF-8; it says nothing."""
+
 DEEPEST = 64
 """Tables and lists in one another that a configuration file may have."""
 
@@ -49,7 +52,7 @@ def parse(text: str, name: str) -> dict[str, Any]:
         Where it is not TOML, or nested more than 64 deep.
     """
     try:
-        tree = tomllib.loads(text)
+        tree = tomllib.loads(text.removeprefix(MARK))
     except TOMLDecodeError as error:
         raise DeploymentError(f"needs TOML: {error}", name, syntax_line(error)) from None
     except ValueError as error:  # an integer of thousands of digits
@@ -98,7 +101,7 @@ def _paths(text: str) -> list[tuple[int, list[str | int]]]:
     found: list[tuple[int, list[str | int]]] = []
     table: list[str | int] = []
     counts: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.removeprefix(MARK).splitlines(), 1):
         if opened := _TABLE.match(line):
             name = opened[2]
             table = list(name.split("."))

@@ -8,9 +8,10 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ldpaudit.commands import (
     account,
@@ -21,10 +22,13 @@ from ldpaudit.commands import (
     check,
     claims,
     compare,
+    deployments,
     design,
+    init,
     limit,
     mechanisms,
     prove,
+    schema,
     table,
     verify,
 )
@@ -37,10 +41,13 @@ from ldpaudit.commands.ending import (
     stopped_by_signals,
     supervised,
 )
-from ldpaudit.commands.output import note
+from ldpaudit.commands.output import note, say
 from ldpaudit.errors import Stopped, in_a_line, of_the_user
+from ldpaudit.nearest import or_rather
+from ldpaudit.version import __version__
 
 VERBS = (
+    init.init,
     certify.certify,
     account.account,
     design.design,
@@ -54,16 +61,29 @@ VERBS = (
     accuracy.accuracy,
     prove.prove,
     mechanisms.mechanisms,
+    deployments.deployments,
+    schema.schema,
     verify.verify,
 )
 """In the order of ``ldpaudit --help``."""
 
 
+class _Verbs(TyperGroup):
+    """Suggests a name that is like the one that was mistyped; older versions of typer do not."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if not (name in self.commands or name.startswith("-") or ctx.resilient_parsing):
+            ctx.fail(f"No such command {name!r}{or_rather(name, self.commands)}")
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name="ldpaudit",
+    cls=_Verbs,
     help="Is this deployment as private as it says, and how do we know?",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 SUPERVISED = "audit"
@@ -89,6 +109,21 @@ def _passing_on(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        say(f"ldpaudit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
 for _verb in VERBS:
     app.command()(_passing_on(_verb))
 
@@ -109,7 +144,7 @@ def run(arguments: list[str]) -> int:
     """Run a command in this process, and return its exit code."""
     try:
         with stopped_by_signals(), results_apart():
-            app(arguments)
+            app(arguments, prog_name="ldpaudit")  # and not "python -m ldpaudit", of which no shell completes a word
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else FAULT
     except OutputClosed:

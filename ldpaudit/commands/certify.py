@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def certify(
-    files: Annotated[list[Path], typer.Argument(help="Deployment files, or folders of them.", show_default=False)],
+    files: Annotated[
+        list[Path], typer.Argument(help="Deployment files, folders of them, or ids of bundled ones.", show_default=False)
+    ],
     output: Annotated[Path | None, typer.Option(help="Folder for the certificates, JSON and HTML.")] = None,
     seed: SeedOption = 0,
     trials: Annotated[int, typer.Option(help="Views per claim.")] = 200_000,

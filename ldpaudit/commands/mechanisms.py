@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
 from ldpaudit.commands.options import Format, FormatOption
 from ldpaudit.commands.output import say, say_json
 
+if TYPE_CHECKING:
+    from ldpaudit.mechanism import Mechanism
+    from ldpaudit.parameters import Parameter
 
-def mechanisms(format: FormatOption = Format.text) -> None:
-    """List what is known, with each one's parameters."""
+NameArgument = Annotated[
+    str | None, typer.Argument(help="STEM or STEM:VARIANT: only this, with what each parameter means.", show_default=False)
+]
+
+
+def mechanisms(name: NameArgument = None, format: FormatOption = Format.text) -> None:
+    """List what is known, with each one's parameters; of one stem, what each means, its unit and its range."""
+    if name is not None:
+        _explain(_asked(name), format)
+        return
     from ldpaudit import mechanisms as known
     from ldpaudit import registry
 
@@ -16,7 +31,7 @@ def mechanisms(format: FormatOption = Format.text) -> None:
         for variant, owner in known.classes(stem).items():
             made = registry.constructors(owner)
             ways = [f"{name}: {', '.join(registry.parameters_of(make))}" for name, make in made.items()]
-            rows.append((f"{stem}:{variant}" if variant else stem, owner.title, ways))
+            rows.append((_named(stem, variant), owner.title, ways))
     if format is Format.json:
         say_json([{"name": name, "title": title, "parameters": ways} for name, title, ways in rows])
         return
@@ -24,3 +39,68 @@ def mechanisms(format: FormatOption = Format.text) -> None:
         say(f"{name}  {title}")
         for way in ways:
             say(f"    {way}")
+
+
+def _named(stem: str, variant: str) -> str:
+    return f"{stem}:{variant}" if variant else stem
+
+
+def _asked(name: str) -> dict[str, type[Mechanism]]:
+    """The classes of a stem by their names; or the one that a variant names."""
+    from ldpaudit import mechanisms as known
+    from ldpaudit import registry
+
+    stem, colon, variant = name.partition(":")
+    try:
+        one = registry.find(stem, variant)
+    except registry.ParameterError as error:
+        raise ValueError(f"{name}: {error}") from None
+    found = {variant: one} if colon else known.classes(stem)
+    return {_named(stem, each): owner for each, owner in found.items()}
+
+
+def _explain(asked: dict[str, type[Mechanism]], format: Format) -> None:
+    from ldpaudit.parameters import of
+
+    if format is Format.json:
+        say_json([_data(name, owner) for name, owner in asked.items()])
+        return
+    for name, owner in asked.items():
+        say(f"{name}  {owner.title}")
+        say(f"    model {owner.model}; neighbours {', '.join(map(str, owner.relations))}")
+        for way, parameters in of(owner).items():
+            say()
+            say(f"  {way}({', '.join(each.name for each in parameters)})")
+            say(f"    {_summary(owner, way)}")
+            for each in parameters:
+                say(f"    {each.name} : {_kind(each)}")
+                say(f"        {each.words}")
+        say()
+
+
+def _summary(owner: type[Mechanism], way: str) -> str:
+    from ldpaudit.parameters import summary
+    from ldpaudit.registry import constructors
+
+    return summary(constructors(owner)[way])
+
+
+def _kind(parameter: Parameter) -> str:
+    default = "" if parameter.default is None else f"by default {parameter.default}"
+    return ", ".join(part for part in (parameter.type, parameter.unit, parameter.range, default) if part)
+
+
+def _data(name: str, owner: type[Mechanism]) -> dict[str, Any]:
+    from ldpaudit.parameters import of
+
+    ways = [
+        {"name": way, "summary": _summary(owner, way), "parameters": [_fields(each) for each in parameters]}
+        for way, parameters in of(owner).items()
+    ]
+    neighbours = [str(each) for each in owner.relations]
+    return {"name": name, "title": owner.title, "model": owner.model, "neighbours": neighbours, "constructors": ways}
+
+
+def _fields(parameter: Parameter) -> dict[str, Any]:
+    shown = ("name", "type", "unit", "range", "default")
+    return {**{field: getattr(parameter, field) for field in shown}, "meaning": parameter.words}

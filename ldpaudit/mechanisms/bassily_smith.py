@@ -136,6 +136,11 @@ class ProjectedBassilySmith(RowSign):
     ------
     ValueError
         Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> float(ProjectedBassilySmith.for_epsilon(1, rows=64, domain=1000).p)
+    0.7310585786300049
     """
 
     title = "Bassily-Smith oracle"

@@ -280,5 +280,11 @@ class SplitBitstogram(SplitSigns, _Spelled):
         beta: Number = Fraction(1, 20),
         seed: int = 0,
     ) -> Self:
-        """The most accurate signs that are epsilon-LDP together, the cell's at a share of epsilon; else as `Bitstogram`."""
+        """The most accurate signs that are epsilon-LDP together, the cell's at a share of epsilon; else as `Bitstogram`.
+
+        Parameters
+        ----------
+        share : Number
+            Share of epsilon that is spent on the cell, in (0, 1).
+        """
         return cls(users, domain, 1, 1, width, *divided(epsilon, share), exact(beta), seed)._sized()

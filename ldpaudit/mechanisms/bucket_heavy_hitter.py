@@ -47,7 +47,7 @@ class BucketHeavyHitter(Mechanism):
     rows : int
         Hash functions a trial, at least 1.
     trials : int
-        At least 1.
+        Number of repetitions, at least 1.
     scale : Fraction
         Of the noise on each bit, above 0.
     seed : int

@@ -294,5 +294,11 @@ class SplitExpanderSketch(SplitSigns, _Sketched):
         beta: Number = Fraction(1, 20),
         seed: int = 0,
     ) -> Self:
-        """The most accurate signs that are epsilon-LDP together, the coordinate's at a share of epsilon, the other at the rest."""
+        """The most accurate signs that are epsilon-LDP together, the coordinate's at a share of epsilon, the other at the rest.
+
+        Parameters
+        ----------
+        share : Number
+            Share of epsilon that is spent on the coordinate, in (0, 1).
+        """
         return cls(users, domain, POINTS, *divided(epsilon, share), name, exact(beta), seed)._sized()

@@ -191,11 +191,20 @@ class GenProt(_Protected):
     base : Mechanism
         A randomizer with a finite law; for whatever it is, the result is pure.
     epsilon : Fraction
-        Half of the largest log-likelihood ratio to P0 that is not clipped; below ``log(2)/2``.
+        Half of the largest log-likelihood ratio to P0 that is not clipped, in nats; below ``log(2)/2``.
     slots : int
         T, from 2 to 512.
     bottom : input or None
         P0 is the law of this input; of None, the average of all inputs' laws.
+
+    Other Parameters
+    ----------------
+    k : int
+        Number of values of the base, at least 2; inputs are ``range(k)``.
+    leak : Number
+        Probability that the base shows the value in the clear, ``0 <= leak < 1``.
+    trials : int
+        Number of coins of the base, from 1 to 1024.
 
     Raises
     ------
@@ -313,6 +322,11 @@ class GenProtBit(_Protected):
     Parameters
     ----------
     base, epsilon, bottom
+        As for `GenProt`.
+
+    Other Parameters
+    ----------------
+    k, leak, trials
         As for `GenProt`.
 
     Raises

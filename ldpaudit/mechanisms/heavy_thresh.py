@@ -67,13 +67,13 @@ class HeavyThresh(Evolving):
     Parameters
     ----------
     users : int
-        n, at least 1.
+        Number n of users, at least 1.
     epochs : int
-        T, at least 2.
+        Number T of epochs, at least 2.
     rounds : int
         Samples an epoch, at least 1.
     epsilon : Fraction
-        The claim; a user stops to vote, or to send estimates, when the counter of either has reached a quarter of it.
+        The claim, in nats; a user stops to vote, or to send estimates, when the counter of either has reached a quarter of it.
     delta : Fraction
         Failure probability of the accuracy guarantee, in (0, 1).
     smallest : int
@@ -81,7 +81,7 @@ class HeavyThresh(Evolving):
     domain : int
         d, the number of words, at least 2.
     subgroups : int
-        m; ``m * L <= n``.
+        Number m of subgroups, at least 1; ``m * L <= n``.
     start : int
         What a user compares with before the first global update, which the paper leaves open: -1 in every row, as THRESH
         initializes the global estimate, or 0.

@@ -79,6 +79,11 @@ class _Reading(Projected):
 
         With these the bound of the projection's error, :math:`n \sqrt{2 \ln(4N/\beta)/m}`, is kappa times that of the noise's,
         :math:`2b \sqrt{n \ln(4N/\beta)}` to leading order: m of order n, not of order :math:`n^4`.
+
+        Parameters
+        ----------
+        kappa : Number
+            The projection's error as a share of the noise's, above 0.
         """
         scale = noise_for(epsilon, delta)
         return cls(domain, sufficient_rows(scale, users, kappa), scale, seed)
@@ -111,6 +116,8 @@ class JLHeavyHitter(_Reading):
 
     Examples
     --------
+    >>> JLHeavyHitter.for_epsilon(1, domain=2**10, rows=64).scale
+    Fraction(16, 1)
     >>> JLHeavyHitter.as_printed(epsilon=1, delta=1e-6, beta=Fraction(1, 20), domain=1000, users=10).rows
     254856
     >>> m = JLHeavyHitter.for_users(epsilon=1, delta=1e-6, domain=2**10, users=10**5)
@@ -209,8 +216,10 @@ class FreshProducts(_Reading):
 
     Parameters
     ----------
-    domain, rows, scale, seed : int, int, Fraction, int
-        As for `JLHeavyHitter`; up to 2**28 values.
+    domain : int
+        Number N of values, from 2 to 2**28; inputs are ``range(domain)``, and None for an absent user.
+    rows, scale, seed : int, Fraction, int
+        As for `JLHeavyHitter`.
 
     Raises
     ------

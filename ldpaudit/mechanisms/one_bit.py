@@ -35,7 +35,7 @@ class OneBitMean(Mechanism):
     gamma : Fraction
         Probability of a flip at each collection, ``0 <= gamma < 1/2``.
     reports : int
-        How many collections are seen.
+        Number of collections that are seen, at least 1.
 
     Raises
     ------

@@ -66,7 +66,13 @@ class KaryRandomizedResponse(Mechanism):
 
     @classmethod
     def with_uniform_draw(cls, rho: Number, k: int) -> Self:
-        """Replace the value, with probability `rho`, by a uniform draw from all `k`, itself included."""
+        """Replace the value, with probability `rho`, by a uniform draw from all `k`, itself included.
+
+        Parameters
+        ----------
+        rho : Number
+            Probability of the draw, ``0 < rho <= 1``.
+        """
         if k < 2:
             raise ValueError(f"KaryRandomizedResponse needs k >= 2, got k={k}")
         return cls(k, 1 - exact(rho) + exact(rho) / k)

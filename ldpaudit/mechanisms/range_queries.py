@@ -40,7 +40,7 @@ class RangeQueries(OneElement, HadamardBoxes):
     Parameters
     ----------
     users : int
-        n, from 1 to 2**50.
+        Number n of users, from 1 to 2**50.
     side : int
         B, values of a coordinate, from 2 to 2**32; any number.
     tau : int
@@ -162,7 +162,7 @@ class HadamardRangeQueries(HadamardBoxes):
     Parameters
     ----------
     users : int
-        n, from 1 to 2**50.
+        Number n of users, from 1 to 2**50.
     side : int
         B0, values of a coordinate, from 2 to 2**32; any number.
     tau : int
@@ -291,11 +291,13 @@ class CountMinRangeQueries(CountMinBoxes):
     Parameters
     ----------
     users : int
-        n, from 1 to 2**50.
+        Number n of users, from 1 to 2**50.
     side : int
         B0, values of a coordinate, from 2 to 2**32; any number.
-    rows, buckets : int
-        tau and s, hash functions and the cells of each.
+    rows : int
+        Number tau of hash functions, from 1 to 4096.
+    buckets : int
+        Number s of cells of each, from 2 to 2**63.
     gamma : Fraction
         Probability of each cell in each user's blanket, in (0, 1).
     dimensions : int
@@ -307,6 +309,11 @@ class CountMinRangeQueries(CountMinBoxes):
     ------
     ValueError
         Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> CountMinRangeQueries(users=2**12, side=16, rows=4, buckets=2**15, gamma=Fraction(1, 50)).sketch.held
+    5
     """
 
     variant = "count-min"

@@ -97,7 +97,7 @@ class Rappor(_BloomFilter):
     p, q : Fraction
         P[report 1 | memoized 0] and P[report 1 | memoized 1], ``0 < p < q < 1``.
     reports : int
-        How many reports are seen.
+        Number of reports that are seen, at least 1.
     domain : int
         Number of values; inputs are ``range(domain)``.
 
@@ -173,8 +173,10 @@ class PermanentRappor(_BloomFilter):
 
     Parameters
     ----------
-    bits, hashes, f, domain
-        As for `Rappor`; with ``f = 0`` the filter itself is shown.
+    bits, hashes, domain
+        As for `Rappor`.
+    f : Fraction
+        Probability of noise in the permanent response, ``0 <= f < 1``; with ``f = 0`` the filter itself is shown.
 
     Raises
     ------

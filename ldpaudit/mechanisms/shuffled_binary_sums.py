@@ -42,7 +42,7 @@ class ShuffledBinarySums(Mechanism):
     Parameters
     ----------
     users : int
-        n, at least 1.
+        Number n of users, at least 1.
     values : int
         k, at least 2; inputs are ``range(values)``.
     gamma : Fraction

@@ -66,7 +66,7 @@ class ShuffledCountMin(Mechanism):
     Parameters
     ----------
     users : int
-        n, at least 1.
+        Number n of users, at least 1.
     domain : int
         B, from 2 to 2**62; values are ``range(domain)``.
     rows : int
@@ -76,7 +76,7 @@ class ShuffledCountMin(Mechanism):
     gamma : Fraction
         Probability of each cell in each user's blanket, in (0, 1).
     held : int
-        k, how many values a user may hold, at most; 1 to `domain`. An input is a value, or where k is above 1 a tuple
+        Number k of values that a user may hold at most, from 1 to `domain`. An input is a value, or where k is above 1 a tuple
         of at most k different values.
     seed : int
         Of the public hash functions.
@@ -355,6 +355,8 @@ class OneSidedShuffledCountMin(ShuffledCountMin):
 
     Examples
     --------
+    >>> OneSidedShuffledCountMin.as_printed(epsilon=1, delta=1e-6, users=10**7, domain=2**20).rows
+    21
     >>> m = OneSidedShuffledCountMin(users=1000, domain=8, rows=4, buckets=2000, gamma=Fraction(1, 100))
     >>> data = np.arange(1000) % 8
     >>> bool(np.all(m.run(data, np.random.default_rng(0)) >= m.truth(data)))

@@ -55,7 +55,7 @@ class ShuffledHadamard(Mechanism):
     Parameters
     ----------
     users : int
-        n, from 1 to 2**50.
+        Number n of users, from 1 to 2**50.
     domain : int
         Number B of values, a power of two from 2 to 2**40; inputs are ``range(domain)``, or tuples of up to k of these.
     tau : int

@@ -33,7 +33,7 @@ class ShuffledQuantiles(Mechanism):
     Parameters
     ----------
     users : int
-        n, from 1 to 2**50.
+        Number n of users, from 1 to 2**50.
     cells : int
         B, from 2 to 2**32.
     tau : int

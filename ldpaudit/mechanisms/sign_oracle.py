@@ -80,12 +80,24 @@ class SignOracle(PublicSign):
 
     @classmethod
     def with_bias(cls, eta: Number, users: int, domain: int, seed: int = 0) -> Self:
-        """The true sign with probability ``1/2 + eta``, as the talk has it."""
+        """The true sign with probability ``1/2 + eta``, as the talk has it.
+
+        Parameters
+        ----------
+        eta : Number
+            What the probability of the true sign exceeds 1/2 by, ``0 < eta < 1/2``.
+        """
         return cls(users, domain, Fraction(1, 2) + exact(eta), seed)
 
     @classmethod
     def warm_up(cls, eta: Number, users: int) -> Self:
-        """The talk's warm-up: one bit, told with probability ``1/2 + eta``."""
+        """The talk's warm-up: one bit, told with probability ``1/2 + eta``.
+
+        Parameters
+        ----------
+        eta : Number
+            What the probability of the true sign exceeds 1/2 by, ``0 < eta < 1/2``.
+        """
         return cls.with_bias(eta, users, 2)
 
     @property

@@ -46,19 +46,19 @@ class Thresh(Evolving):
     Parameters
     ----------
     users : int
-        n, at least 1.
+        Number n of users, at least 1.
     epochs : int
-        T, at least 1.
+        Number T of epochs, at least 1.
     rounds : int
         Rounds an epoch, at least 1.
     epsilon : Fraction
-        The claim; a user stops to vote, or to send estimates, when the counter of either has reached a quarter of it.
+        The claim, in nats; a user stops to vote, or to send estimates, when the counter of either has reached a quarter of it.
     delta : Fraction
         Failure probability of the accuracy guarantee, in (0, 1).
     smallest : int
         L, a lower bound on the size of the smallest subgroup.
     subgroups : int
-        m; ``m * L <= n``.
+        Number m of subgroups, at least 1; ``m * L <= n``.
     start : int
         What a user compares with before the first global update, which the paper leaves open: -1, as it initializes
         the global estimate, or 0.

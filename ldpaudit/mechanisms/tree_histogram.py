@@ -205,7 +205,13 @@ class SplitTreeHistogram(SplitSigns, _Tree):
         beta: Number = Fraction(1, 20),
         seed: int = 0,
     ) -> Self:
-        """The most accurate signs that are epsilon-LDP together, the prefix's at a share of epsilon, the other at the rest."""
+        """The most accurate signs that are epsilon-LDP together, the prefix's at a share of epsilon, the other at the rest.
+
+        Parameters
+        ----------
+        share : Number
+            Share of epsilon that is spent on the prefix, in (0, 1).
+        """
         return cls(users, domain, width, *divided(epsilon, share), exact(beta), seed)
 
 

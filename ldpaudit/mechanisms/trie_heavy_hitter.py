@@ -45,9 +45,9 @@ class TrieHeavyHitter(TrieRounds):
     Parameters
     ----------
     users : int
-        n, at least 1.
+        Number n of users, at least 1.
     batch : int
-        m, from 1 to n.
+        Number m of users in a round, from 1 to n.
     threshold : int
         Theta, at least 1: votes that a prefix needs.
     levels : int
@@ -66,6 +66,8 @@ class TrieHeavyHitter(TrieRounds):
 
     Examples
     --------
+    >>> TrieHeavyHitter.as_printed(users=10**6, gamma=10, threshold=15, levels=10).batch
+    10000
     >>> m = TrieHeavyHitter(users=20, batch=12, threshold=2, levels=6)
     >>> data = ["star$"] * 3 + ["sun$"] * 4 + ["moon$"] * 4 + [f"{letter}$" for letter in "abcdefghi"]
     >>> sorted(m.run(data, np.random.default_rng(2)))
@@ -94,7 +96,13 @@ class TrieHeavyHitter(TrieRounds):
 
     @classmethod
     def as_printed(cls, users: int, gamma: Number, threshold: int, levels: int) -> Self:
-        """Algorithm 1 with a batch of ``gamma * sqrt(users)``, rounded down."""
+        """Algorithm 1 with a batch of ``gamma * sqrt(users)``, rounded down.
+
+        Parameters
+        ----------
+        gamma : Number
+            The batch in units of the root of users, above 0.
+        """
         factor = positive("gamma", gamma)
         return cls(users, math.isqrt(math.floor(factor**2 * users)), threshold, levels)
 

@@ -36,7 +36,7 @@ class UnaryEncoding(Mechanism):
     k : int
         Number of values, at least 2; inputs are ``range(k)``.
     p : Fraction
-        P[report 1 | bit 1].
+        P[report 1 | bit 1], ``q < p < 1``.
     q : Fraction
         P[report 1 | bit 0], ``0 < q < p < 1``.
 
@@ -76,7 +76,13 @@ class UnaryEncoding(Mechanism):
 
     @classmethod
     def flips(cls, rho: Number, k: int) -> Self:
-        """Every bit is flipped with probability `rho`, below 1/2."""
+        """Every bit is flipped with the same probability.
+
+        Parameters
+        ----------
+        rho : Number
+            Probability of a flip, ``0 < rho < 1/2``.
+        """
         return cls(k, 1 - exact(rho), exact(rho))
 
     @classmethod

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+import ldpaudit
 from ldpaudit import commands
 from ldpaudit.commands import spread
 from tests.helpers import ROOT, fails_in_one_line, run
@@ -34,7 +38,12 @@ def test_prove_and_mechanisms_list_every_stem() -> None:
         (("certify", "nothing.toml"), "nothing.toml: needs a readable file"),
         (("certify", "README.md"), "needs TOML"),
         (("certify", "docs"), "needs deployment files"),
+        (("certify", "enpa-notificatoin"), "did you mean 'enpa-notification'?"),
         (("account", "randomised", "k=2"), "kind: needs one of"),
+        (("account", "rapor", "k=2"), "got 'rapor'; did you mean 'rappor'?"),
+        (("mechanisms", "rapor"), "did you mean 'rappor'?"),
+        (("mechanisms", "rappor:permanant"), "did you mean 'permanent'?"),
+        (("schema", "deploymnet"), "needs one of deployment, gate, baseline, certificate, got 'deploymnet'; did you mean"),
         (("account", "randomized_response", "k=2"), "needs (k, p) or (epsilon, k) or (rho, k), got (k)"),
         (("account", "randomized_response", "k=two", "p=1/2"), "k: needs a number"),
         (("account", "randomized_response", "k=2", "p=2"), "1/k <= p < 1, got p=2"),
@@ -76,7 +85,7 @@ def test_every_number_may_be_an_input() -> None:
 
 
 def test_a_fault_of_ours_does_not_end_as_a_refuted_claim(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    def fault(arguments: list[str]) -> None:
+    def fault(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("ours")
 
     monkeypatch.setattr(commands, "app", fault)
@@ -91,3 +100,36 @@ def test_the_readme_shows_every_command() -> None:
     listed = set(re.findall(r"^ldpaudit (\w+)", readme, re.MULTILINE))
     commands = set(re.findall(r"^│ (\w+) ", run("--help").stdout, re.MULTILINE))
     assert commands == listed
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert run("--version").stdout == f"ldpaudit {ldpaudit.__version__}\n"
+
+
+def test_every_verb_explains_itself_by_the_short_option_too() -> None:
+    assert run("-h").stdout == run("--help").stdout
+    for verb in commands.VERBS:
+        shown = CliRunner().invoke(commands.app, [verb.__name__, "-h"], prog_name="ldpaudit")
+        assert shown.exit_code == 0, shown.output
+        assert f"Usage: ldpaudit {verb.__name__}" in shown.output
+
+
+def test_a_verb_that_is_mistyped_is_answered_with_the_one_that_was_meant() -> None:
+    done = run("certifi", "enpa-notification")
+    assert done.returncode == 2
+    assert "did you mean 'certify'?" in done.stderr
+    assert "did you mean" not in run("qqq").stderr
+
+
+@pytest.mark.parametrize(("words", "last", "offered"), [("ldpaudit cert", 1, "certify"), ("ldpaudit certify --out", 2, "--output")])
+def test_a_shell_completes_verbs_and_options(words: str, last: int, offered: str) -> None:
+    asked = {"_LDPAUDIT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(last)}
+    command = [sys.executable, "-m", "ldpaudit"]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | asked, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [offered]
+
+
+def test_the_script_for_completion_asks_the_command_by_its_name() -> None:
+    done = run("--show-completion", "bash")
+    assert done.returncode == 0, done.stderr
+    assert "_LDPAUDIT_COMPLETE=complete_bash" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -97,6 +98,20 @@ def test_a_guarantee_may_stand_for_a_mechanism_that_nobody_published() -> None:
         ('unit = "user-day"', 'unit = "fortnight"', 25, "claims.1.unit", "got 'fortnight'"),
         ('id = "day"', 'id = "one"', 22, "claims.1.id", "'one' twice"),
         ("ldpaudit.deployment/1", "ldpaudit.deployment/2", 1, "schema", "needs 'ldpaudit.deployment/1'"),
+        ("users = 1_000", "user = 1_000", 13, "shuffle.user", "did you mean 'users'?"),
+        ("[shuffle]", "[shufle]", 12, "shufle", "did you mean 'shuffle'?"),
+        ('unit = "user-day"', 'unti = "user-day"', 25, "claims.1.unti", "did you mean 'unit'?"),
+        ("k = 4", "kk = 4", 6, "mechanism.kk", "got (kk, p); did you mean 'k'?"),
+        ('"randomized_response"', '"randomised_response"', 5, "mechanism.kind", "did you mean 'randomized_response'?"),
+        ('epsilon = "2.05"', "epsilon = inf", 17, "claims.0.epsilon", "needs a finite number, got inf"),
+        ('epsilon = "2.05"', "epsilon = nan", 17, "claims.0.epsilon", "needs a finite number, got nan"),
+        ('epsilon = "2.05"', 'epsilon = "-Infinity"', 17, "claims.0.epsilon", "needs a finite number, got '-Infinity'"),
+        ('epsilon = "2.05"', 'epsilon = "8 nats"', 17, "claims.0.epsilon", "without a unit, such as 8: an epsilon is in nats"),
+        ('epsilon = "2.05"', 'epsilon = "8bits"', 17, "claims.0.epsilon", "needs nats, such as '8*log(2)', got '8bits'"),
+        ('delta = "1e-6"', 'delta = "1e-6 nats"', 24, "claims.1.delta", "without a unit, such as 1e-6"),
+        ('p = "1/2"', 'p = "50 %"', 7, "mechanism.p", "needs a share, such as '50/100', got '50 %'"),
+        ("k = 4", 'k = "4 values"', 6, "mechanism.k", "needs a number without a unit, such as 4, got '4 values'"),
+        ("users = 1_000", "users = inf", 13, "shuffle.users", "needs a valid integer, got inf"),
     ],
 )
 def test_an_error_names_file_line_key_what_was_required_and_what_was_found(
@@ -127,6 +142,13 @@ def test_where_two_constructors_fit_the_file_must_name_one() -> None:
 def test_broken_toml_names_the_line() -> None:
     with pytest.raises(DeploymentError, match=r"file\.toml:2: needs TOML"):
         loads("a = 1\nb = \n", "file.toml")
+
+
+def test_a_byte_order_mark_changes_nothing_but_the_text() -> None:
+    marked = loads(f"\ufeff{GOOD}", "file.toml")
+    assert replace(marked, text=GOOD) == loads(GOOD)
+    with pytest.raises(DeploymentError, match=r"^file\.toml:1: schema: needs"):
+        loads(f"\ufeff{GOOD}".replace("deployment/1", "deployment/2"), "file.toml")
 
 
 def test_an_unreadable_file_is_an_error_of_the_users(tmp_path: Path) -> None:

@@ -15,11 +15,14 @@ import pytest
 from tests.helpers import ROOT
 
 OUTER = ("accountants", "attacks", "proofs")
+DATA = ("deployments", "schemas")
+"""Folders of data that stand at the top of the repository, and in the package."""
 PROBE = (
     "import ldpaudit as ldp, sys\n"
     "m = ldp.mechanisms.KaryRandomizedResponse.for_epsilon(1.0, k=4)\n"
     "assert ldp.account(m).epsilon(0).high == 1.0\n"
     "assert ldp.audit(m, trials=1000).epsilon_lower > 0\n"
+    "assert ldp.load('enpa-notification').id == 'enpa-notification'\n"
     "from ldpaudit.proofs.randomized_response import prove\n"
     "assert prove() and not {'accountants', 'attacks', 'proofs'} & set(sys.modules)\n"
     "print(ldp.__file__)"
@@ -48,10 +51,10 @@ def packages_on_disk() -> set[str]:
 
 def test_every_package_on_disk_is_declared() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    assert set(declared) == packages_on_disk()
+    assert set(declared) == packages_on_disk() | {f"ldpaudit.{name}" for name in DATA}
 
 
-@pytest.mark.parametrize("name", OUTER)
+@pytest.mark.parametrize("name", [*OUTER, *DATA])
 def test_the_links_are_relative(name: str) -> None:
     link = ROOT / "ldpaudit" / name
     assert link.is_symlink()
@@ -98,13 +101,18 @@ def test_the_wheel_holds_every_package_and_one_top_level_name(built: Path) -> No
     assert {n.split("/")[0] for n in code} == {"ldpaudit"}
     assert {".".join(n.split("/")[:-1]) for n in code if n.endswith("__init__.py")} == packages_on_disk()
     assert "ldpaudit/py.typed" in code
+    for name, ending in zip(DATA, ("toml", "json"), strict=True):
+        assert {n for n in code if n.startswith(f"ldpaudit/{name}/")} == {
+            f"ldpaudit/{name}/{file.name}" for file in (ROOT / name).glob(f"*.{ending}")
+        }
 
 
 def test_the_sdist_holds_the_tests_and_the_deployments(built: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {n.split("/", 1)[-1] for n in archive.getnames()}
-    assert {"tests/road/test_layout.py", "deployments/enpa-notification.toml", "accountants/pld/finite.py", "LICENSE"} <= names
+    assert {"tests/road/test_layout.py", "accountants/pld/finite.py", "LICENSE"} <= names
+    assert {"deployments/enpa-notification.toml", "schemas/deployment.json"} <= names
 
 
 def test_the_wheel_runs_where_it_is_installed(built: Path, tmp_path: Path) -> None:
@@ -121,7 +129,7 @@ def test_an_editable_install_runs(tmp_path: Path) -> None:
     place = tmp_path / "site"
     copy = tmp_path / "checkout"
     copy.mkdir()
-    for name in ("ldpaudit", *OUTER, "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("ldpaudit", *OUTER, *DATA, "pyproject.toml", "README.md", "LICENSE"):
         (copy / name).symlink_to(ROOT / name)
     command = (
         "-m",
@@ -138,7 +146,8 @@ def test_an_editable_install_runs(tmp_path: Path) -> None:
     where = python(
         "-S",
         "-c",
-        f"import site, sys; sys.path[:0] = {site()!r}; site.addsitedir({str(place)!r})\n{PROBE}",
+        # Before the dependencies: these may lie beside another checkout's finder, which has the same name.
+        f"import site, sys; sys.path[:0] = {[str(place), *site()]!r}; site.addsitedir({str(place)!r})\n{PROBE}",
         cwd=tmp_path,
     )
-    assert where.endswith("ldpaudit/__init__.py")
+    assert where == str(ROOT / "ldpaudit" / "__init__.py")

@@ -1,0 +1,70 @@
+"""``ldpaudit init``: a deployment file to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ldpaudit.commands.output import note, say
+
+NameArgument = Annotated[
+    str | None,
+    typer.Argument(help="STEM or STEM:VARIANT, as `ldpaudit mechanisms` lists them; without one, a few.", show_default=False),
+]
+
+
+def init(
+    name: NameArgument = None,
+    output: Annotated[Path | None, typer.Option(help="File to write; by default standard output.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write the file although there is one.")] = False,
+    schema: Annotated[str, typer.Option(help="Path or URL of the JSON Schema, for editors: it is named in the first line.")] = "",
+) -> None:
+    """Write a commented deployment file of a mechanism, which certifies as it stands."""
+    if name is None:
+        if output is not None:
+            raise ValueError("init needs a STEM where --output is given")
+        _show_choice()
+        return
+    text = _text(name, schema)
+    if output is None:
+        say(text.rstrip("\n"))
+        return
+    _write(output, text, overwrite)
+    note(f"wrote {output}; to have it judged: ldpaudit certify {output}")
+
+
+def _text(name: str, schema: str) -> str:
+    from ldpaudit.registry import ParameterError
+    from ldpaudit.starter import starter
+
+    stem, _, variant = name.partition(":")
+    try:
+        return starter(stem, variant, schema)
+    except ParameterError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _write(output: Path, text: str, overwrite: bool) -> None:
+    from ldpaudit.report.files import write_whole
+
+    if overwrite:
+        write_whole(output, text)
+        return
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with output.open("x", encoding="utf-8", newline="\n") as file:  # never in place of what came between a look and this
+            file.write(text)
+    except FileExistsError:
+        raise ValueError(f"{output}: needs a name that no file has yet, or --overwrite") from None
+
+
+def _show_choice() -> None:
+    from ldpaudit import registry
+    from ldpaudit.starter import CHOICE
+
+    widest = max(map(len, CHOICE))
+    for stem in CHOICE:
+        say(f"{stem:{widest}}  {registry.find(stem).title}")
+    note("init needs one of these, or of the others that `ldpaudit mechanisms` lists")

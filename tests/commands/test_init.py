@@ -1,0 +1,137 @@
+"""The deployment file to begin with: it explains itself, certifies as it stands, and takes no other file's place."""
+
+from __future__ import annotations
+
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import ldpaudit
+from ldpaudit import mechanisms, parameters
+from ldpaudit.deployment import MODEL, loads
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.plan import Run
+from ldpaudit.refusal import table_at
+from ldpaudit.schema import schema
+from ldpaudit.starter import CHOICE, example, starter
+from ldpaudit.verdict import Outcome
+from tests.helpers import fails_in_one_line, run
+
+ALL = [(stem, variant) for stem in mechanisms.stems() for variant in mechanisms.classes(stem)]
+NAMES = [f"{stem}:{variant}" if variant else stem for stem, variant in ALL]
+
+
+@pytest.fixture(scope="module")
+def checker() -> Any:
+    return jsonschema.Draft202012Validator(schema("deployment"))
+
+
+@pytest.mark.parametrize(("stem", "variant"), ALL, ids=NAMES)
+def test_every_mechanism_has_a_file_to_begin_with_that_reads_and_is_valid(stem: str, variant: str, checker: Any) -> None:
+    text = starter(stem, variant)
+    plan = loads(text).plan
+    assert isinstance(plan, Run)
+    assert type(plan.mechanism) is mechanisms.classes(stem)[variant]
+    checker.validate(tomllib.loads(text))
+
+
+@pytest.mark.parametrize(("stem", "variant"), ALL, ids=NAMES)
+def test_every_parameter_in_it_stands_below_what_it_means(stem: str, variant: str) -> None:
+    owner = mechanisms.classes(stem)[variant]
+    lines = starter(stem, variant).split("[mechanism]\n")[1].split("\n\n")[0].splitlines()
+    constructor, _ = example(owner)
+    for each in parameters.of(owner)[constructor]:
+        if each.default != parameters.NONE:
+            (at,) = (i for i, line in enumerate(lines) if line.removeprefix("# ").startswith(f"{each.name} = "))
+            assert lines[at - 1].startswith("# ")
+            assert each.words.split()[-1] in lines[at - 1]
+
+
+@pytest.mark.parametrize("marked", [["contribution", "reports"], ["shuffle", "users"], ["expect"]])
+def test_what_is_commented_out_works_without_its_marks(marked: list[str]) -> None:
+    names = {f"[{marked[0]}]", *(f"{key} =" for key in marked)}
+    lines = starter("randomized_response").splitlines()
+    freed = [line.removeprefix("# ") if any(line.startswith(f"# {name}") for name in names) else line for line in lines]
+    assert len(set(freed) - set(lines)) == len(marked)
+    assert loads("\n".join(freed)).claims
+
+
+def certified(stem: str, variant: str, trials: int) -> None:
+    (claim,) = ldpaudit.certify(loads(starter(stem, variant)), trials=trials).claims
+    assert claim.verdict in (Outcome.PROVED, Outcome.BOUNDED)
+    assert claim.enclosure is not None
+    assert 0 < claim.enclosure.high < float("inf")
+
+
+@pytest.mark.parametrize("stem", ["randomized_response", "rappor", "laplace", "hashtogram"])
+def test_it_certifies_as_it_stands(stem: str) -> None:
+    certified(stem, "", 1000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("stem", "variant"), ALL, ids=NAMES)
+def test_every_one_certifies_as_it_stands(stem: str, variant: str) -> None:
+    certified(stem, variant, 1000)
+
+
+class _Chatty(Mechanism):
+    """Shows what an example may look like.
+
+    >>> print(_Chatty.named("x")), _Chatty.fair(1 << 20, share=Fraction(1, 3), loss=1e-6)  # doctest: +SKIP
+    """
+
+    @classmethod
+    def named(cls, name: str) -> _Chatty:
+        """What no file can say."""
+        raise NotImplementedError
+
+    @classmethod
+    def fair(cls, users: int, share: Fraction, loss: Fraction) -> _Chatty:
+        """What a file can."""
+        raise NotImplementedError
+
+
+def test_an_example_is_read_without_being_run_and_written_as_expressions() -> None:
+    found = example(_Chatty)  # type: ignore[type-abstract]
+    assert found == ("fair", {"users": "2**20", "share": "1/3", "loss": "1e-6"})
+
+
+def test_it_is_written_to_a_file_once_and_again_only_where_it_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "mine" / "my.toml"
+    assert run("init", "rappor", "--output", str(file)).returncode == 0
+    assert file.read_text() == starter("rappor")
+    file.write_text("precious")
+    fails_in_one_line(run("init", "rappor", "--output", str(file)), "needs a name that no file has yet, or --overwrite")
+    assert file.read_text() == "precious"
+    assert run("init", "rappor", "--output", str(file), "--overwrite").returncode == 0
+    assert file.read_text() == starter("rappor")
+
+
+def test_it_is_printed_where_no_file_is_named() -> None:
+    done = run("init", "rappor:permanent", "--schema", "../d.json")
+    assert done.stdout == starter("rappor", "permanent", "../d.json")
+    assert done.stdout.startswith("#:schema ../d.json\n")
+
+
+def test_without_a_stem_it_shows_a_few_and_writes_nothing(tmp_path: Path) -> None:
+    done = run("init")
+    assert done.returncode == 0
+    assert tuple(line.split()[0] for line in done.stdout.splitlines()) == CHOICE
+    fails_in_one_line(run("init", "--output", str(tmp_path / "x.toml")), "needs a STEM")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_stem_that_is_mistyped_is_answered_with_the_one_that_was_meant() -> None:
+    fails_in_one_line(run("init", "rapor"), "did you mean 'rappor'?")
+
+
+def test_every_key_of_a_deployment_file_has_a_description() -> None:
+    inner = (("mechanism",), ("contribution",), ("shuffle",), ("implementation",), ("claims", 0))
+    for path in ((), *inner):
+        table = table_at(MODEL, path)
+        assert table is not None
+        assert all(field.description for field in table.model_fields.values()), path

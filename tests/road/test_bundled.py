@@ -1,0 +1,49 @@
+"""The deployment files that come with the package are found by their ids, wherever it is installed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ldpaudit
+from ldpaudit import bundled
+from ldpaudit.errors import DeploymentError
+from ldpaudit.parallel import Asked, ask
+from tests.helpers import ROOT, run
+
+
+def test_a_bundled_deployment_reads_by_its_id() -> None:
+    for each in bundled.ids():
+        assert ldpaudit.load(each) == ldpaudit.load(ROOT / "deployments" / f"{each}.toml")
+
+
+def test_a_file_of_that_name_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "deployments/windows-telemetry.toml").read_text()
+    Path("enpa-notification").write_text(text)
+    assert ldpaudit.load("enpa-notification").id == "windows-telemetry"
+    asked = ask(Path("enpa-notification"))
+    assert isinstance(asked, Asked)
+    assert asked.deployment.id == "windows-telemetry"
+
+
+def test_a_name_that_is_like_a_bundled_id_is_answered_with_it() -> None:
+    with pytest.raises(DeploymentError, match="did you mean 'rappor-client'"):
+        ldpaudit.load("rapor-client")
+    with pytest.raises(DeploymentError, match="needs a readable file: No such file"):
+        ldpaudit.load("nothing-of-the-kind.toml")
+
+
+def test_the_list_names_every_file_with_its_title() -> None:
+    rows = json.loads(run("deployments", "--format", "json").stdout)
+    assert [row["id"] for row in rows] == sorted(file.stem for file in (ROOT / "deployments").glob("*.toml"))
+    lines = run("deployments").stdout.splitlines()
+    assert all(line.split(None, 1) == [row["id"], row["title"]] for line, row in zip(lines, rows, strict=True))
+
+
+def test_certify_takes_a_bundled_id_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    by_id = ldpaudit.certify("enpa-notification", trials=1000)
+    assert by_id == ldpaudit.certify(ROOT / "deployments/enpa-notification.toml", trials=1000)
