@@ -10,10 +10,11 @@ from pathlib import Path
 from ldpaudit.apart import PATIENCE, Crew, Task
 from ldpaudit.certificate import Certificate
 from ldpaudit.certify import certify
-from ldpaudit.deployment import Deployment, loads
+from ldpaudit.deployment import Deployment, among, load, loads
 from ldpaudit.errors import DeploymentError, LdpauditError
+from ldpaudit.mechanisms._files import File
 from ldpaudit.names import repeated
-from ldpaudit.toml import line_of, read_text
+from ldpaudit.toml import line_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +34,21 @@ class Asked:
 
     def task(self, seed: int, trials: int, confidence: float, patience: float = PATIENCE) -> Task:
         """Its certificate, as work for another process; the code that it names is waited for with patience."""
-        arguments = (self.deployment.text, self.name, seed, trials, confidence)
+        arguments = (self.deployment.text, self.name, seed, trials, confidence, self.deployment.files)
         return Task(self.name, certify_text, arguments, patience if self.deployment.implementation else None)
 
 
-def certify_text(text: str, name: str, seed: int, trials: int, confidence: float) -> Certificate:
-    """The certificate of a deployment file's text."""
-    return certify(loads(text, name), seed=seed, trials=trials, confidence=confidence)
+def certify_text(
+    text: str, name: str, seed: int, trials: int, confidence: float, files: tuple[File, ...] = ()
+) -> Certificate:
+    """The certificate of a deployment file's text, and of the files that it names."""
+    return certify(loads(text, name, among(files)), seed=seed, trials=trials, confidence=confidence)
 
 
 def ask(file: Path) -> Asked | LdpauditError:
     """The file as it says; or, as a value, why it is no deployment file."""
     try:
-        text = read_text(file)
-        return Asked(str(file), loads(text, str(file)))
+        return Asked(str(file), load(file))
     except (LdpauditError, ValueError) as error:
         return error if isinstance(error, LdpauditError) else LdpauditError(f"{file}: {error}")
 

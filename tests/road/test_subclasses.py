@@ -135,8 +135,17 @@ def test_a_subclass_with_a_finite_law_of_its_own_is_accounted_and_attacked_by_it
     assert ldp.account(Repeat(m, 5)).epsilon(0).high == pytest.approx(5 * found.high)
     assert ldp.account(Shuffle(m, 1000)).epsilon(1e-6).high < found.low
     assert 1.2 < ldp.audit(m, trials=40_000, seed=1).epsilon_lower < found.high
-    with pytest.raises(Unsupported):
-        derive(Run(m), "replace-one")
+
+
+def test_a_finite_law_of_ones_own_is_proved_entry_by_entry() -> None:
+    found = derive(Run(Halves(3, Fraction(9, 10))), "replace-one")
+    assert found.epsilon.low <= float(np.log(4)) <= found.epsilon.high < 1.3863
+    assert found.tight
+    assert found.assumes == ("the views of Halves have the law that it states, and its inputs are those that it lists",)
+    with pytest.raises(Unsupported, match="not user-level"):
+        derive(Run(Halves(3, Fraction(9, 10))), "user-level")
+    with pytest.raises(Unsupported, match="the proof of its law fails: .* no law"):
+        derive(Run(HalfALaw(3, Fraction(9, 10))), "replace-one")
 
 
 def test_a_law_that_does_not_sum_to_1_is_an_error_that_names_the_input() -> None:
