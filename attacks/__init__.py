@@ -9,17 +9,22 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
+from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.experiment import AS_RETURNED, HERE, Execution, Experiment, Reading
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.neighbours import Neighbours
-from ldpaudit.plan import Plan, Shuffle, as_plan, of_one_user
+from ldpaudit.mechanisms import is_stranger
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.plan import Plan, Run, Shuffle, as_plan, of_one_user
 from ldpaudit.profile import Witness
 
 TRIALS = 10**6
 """Default budget, in views."""
+_MOST_INPUTS = 8
+"""Inputs of a mechanism without a law, of which nothing says which two to compare: they share the views that it learns from."""
 CONFIDENCE = 0.95
 """Default confidence."""
 
@@ -45,7 +50,8 @@ def audit(
     Parameters
     ----------
     target : Plan, Mechanism, callable or object
-        A mechanism or plan of ours is attacked by its stem's optimal score. Of a callable ``x -> report``, or of an
+        A mechanism or plan of ours is attacked by its stem's optimal score; one of yours by its finite law, or without a
+        law as a callable. Of a callable ``x -> report``, or of an
         object that has a method ``privatise`` or ``randomise``, nothing is known: the score is learned, from samples
         of its own.
     inputs : sequence or None
@@ -106,6 +112,9 @@ def audit(
         if reading != AS_RETURNED:
             raise ValueError(f"reading is for a callable, and the score of a mechanism is known; got {reading}")
         target, neighbours = _of_one_user(target, neighbours)
+        if (stranger := _stranger(target)) is not None and witness is None:
+            several = _inputs_of(stranger, inputs, neighbours)
+            return _of_callable(implementation or stranger.sample, several, asked, reading, execution)
         asked = _drawable(target, witness, implementation, asked)
         return _of_plan(target, neighbours, implementation, witness, asked, execution)
     if witness is not None:
@@ -174,6 +183,19 @@ def _of_one_user(
     """What is sampled: for a group of users a plan of as many runs, else the target itself."""
     is_group = neighbours is not None and neighbours.kind == "group"
     return of_one_user(as_plan(target), neighbours) if is_group else (target, neighbours)
+
+
+def _stranger(target: Plan | Mechanism) -> Mechanism | None:
+    """A mechanism that is run once, of which nothing is known but its samples."""
+    m = target.mechanism if isinstance(target, Run) else target
+    return m if isinstance(m, Mechanism) and is_stranger(m) else None
+
+
+def _inputs_of(m: Mechanism, inputs: Sequence[Any] | None, neighbours: Neighbours | None) -> list[Any]:
+    """Inputs any two of which are neighbours, the first few of those that a mechanism names."""
+    if (relation := neighbours or m.relations[0]) != REPLACE_ONE:
+        raise Unsupported(m, f"of a mechanism without a law any two inputs are compared, and {relation} relates others")
+    return list(islice(m.inputs, _MOST_INPUTS)) if inputs is None else list(inputs)
 
 
 def _of_callable(

@@ -105,8 +105,8 @@ def _is(value: dict[str, Any], defs: dict[str, Any]) -> str:
             return " or ".join(dict.fromkeys(_is(way, defs) for way in ways if way.get("type") != "null"))
         case {"type": "array", **rest}:
             return f"list of {_is(rest['items'], defs) or 'values'}" if "items" in rest else "list"
-        case {"type": "object", "additionalProperties": {**inner}}:
-            return f"{_is(inner, defs)} per name"
+        case {"type": "object", "additionalProperties": dict()}:
+            return f"{_is(value['additionalProperties'], defs)} per name"
         case {"type": kind, **rest}:
             return " ".join((kind, *_bounds(rest)))
     return ""

@@ -188,12 +188,22 @@ class Certificate(_Record):
     note: str
     sources: tuple[str, ...]
     deployment: str
-    """The deployment file, whole: everything else can be derived from it again."""
+    """The deployment file, whole: everything else can be derived from it again, and from the files that it names."""
     versions: dict[str, str]
     seed: int
     trials: int
     confidence: Real
     claims: Annotated[tuple[ClaimRecord, ...], Field(min_length=1)]
+    files: dict[str, str] = {}
+    """The files that the deployment file names, whole, in base64."""
+
+    @model_serializer(mode="wrap")
+    def _without_no_files(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Certificates that were written before there were files keep their digest.
+        data: dict[str, Any] = write(self)
+        if not self.files:
+            del data["files"]
+        return data
 
     @property
     def verdict(self) -> Outcome:

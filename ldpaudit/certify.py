@@ -209,6 +209,7 @@ def _certificate(
         trials=trials,
         confidence=confidence,
         claims=records,
+        files=verification.embedded(whole),
     )
 
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,6 +17,7 @@ from ldpaudit.claim import Claim
 from ldpaudit.errors import DeploymentError
 from ldpaudit.expression import LONGEST, parse
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms._files import File
 from ldpaudit.names import Id
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.number import brief, exact
@@ -145,6 +147,8 @@ class Deployment:
         ``module:callable`` of the code that is sampled in place of the mechanism.
     text : str
         The file, whole.
+    files : tuple of File
+        Those that its parameters name, by their names in the deployment file.
     """
 
     id: str
@@ -155,6 +159,7 @@ class Deployment:
     claims: tuple[Claim, ...]
     implementation: str | None
     text: str
+    files: tuple[File, ...] = ()
 
 
 def load(path: str | Path) -> Deployment:
@@ -171,11 +176,55 @@ def load(path: str | Path) -> Deployment:
         Where it cannot be read, or says anything that a deployment file may not: with file, line and key.
     """
     file = bundled.found(path)
-    return loads(read_text(file), str(file))
+    return loads(read_text(file), str(file), partial(_beside, file.parent))
 
 
-def loads(text: str, name: str = "deployment") -> Deployment:
-    """Read a deployment from text; `name` stands for the file in errors."""
+def _beside(folder: Path, name: str) -> File:
+    """A file in a deployment's folder, or below it: a deployment of somebody else's may not read what lies elsewhere."""
+    path = (folder / name).resolve()
+    if Path(name).is_absolute() or not path.is_relative_to(folder.resolve()):
+        raise ValueError(f"needs a file in the deployment's folder, got {name!r:.200}")
+    return File(name, File.read(path).content)
+
+
+def among(files: Sequence[File]) -> registry.Opener:
+    """Opens these files, by their names, and no others."""
+    known = {file.name: file for file in files}
+
+    def opened(name: str) -> File:
+        if name not in known:
+            raise ValueError(f"needs the file {name!r:.200}, which is not at hand where only the deployment's text is read")
+        return known[name]
+
+    return opened
+
+
+_NONE = among(())
+
+
+def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -> Deployment:
+    """Read a deployment from text.
+
+    Parameters
+    ----------
+    text : str
+        In TOML.
+    name : str
+        Stands for the file in errors.
+    files : callable
+        From the name of a file that a parameter names to the file.
+
+    Raises
+    ------
+    DeploymentError
+        As `load`.
+    """
+    opened: list[File] = []
+
+    def noted(file: str) -> File:
+        opened.append(files(file))
+        return opened[-1]
+
     tree = parse_toml(text, name)
 
     def fail(message: str, key: Sequence[str | int]) -> DeploymentError:
@@ -186,7 +235,7 @@ def loads(text: str, name: str = "deployment") -> Deployment:
     except ValidationError as error:
         raise fail(*refusal(error, _File)) from None
     try:
-        plan = _plan(file.mechanism)
+        plan = _plan(file.mechanism, noted)
     except registry.ParameterError as error:
         raise fail(str(error), ["mechanism", *error.keys]) from None
     return Deployment(
@@ -198,13 +247,14 @@ def loads(text: str, name: str = "deployment") -> Deployment:
         claims=_claims(file, plan, fail),
         implementation=file.implementation.callable if file.implementation else None,
         text=text,
+        files=tuple(opened),
     )
 
 
-def _plan(table: _MechanismTable) -> Plan:
+def _plan(table: _MechanismTable, files: registry.Opener) -> Plan:
     if table.kind == "guarantee":
         return registry.construct(Guarantee, table.parameters)
-    return Run(registry.build(table.kind, table.variant, table.parameters))
+    return Run(registry.build(table.kind, table.variant, table.parameters, files))
 
 
 def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], DeploymentError]) -> tuple[Claim, ...]:

@@ -6,7 +6,7 @@ and a bound that agree are two testimonies only where no line of code produced b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -18,13 +18,18 @@ import flint
 
 from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.errors import ProofError, Unsupported
-from ldpaudit.mechanisms import stem
+from ldpaudit.errors import LdpauditError, ProofError, Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms import has_own_law, stem
 from ldpaudit.plan import Compose, Plan, PostProcess, Repeat, Run, Shuffle
+from ldpaudit.proofs._exhaustive import Checked, Exhaustive, prove_tables
 from ldpaudit.working_precision import working_precision
 
 PRECISION = 512
 """Bits of the sum of the proved terms: ten times those of the floats to which it is rounded."""
+
+_MOST_INPUTS, _MOST_ENTRIES = 1 << 12, 1 << 20
+"""Of a law that is proved entry by entry: some seconds."""
 
 Term: TypeAlias = tuple[Fraction, Fraction, bool]
 """(times, value, nats): ``times * value`` where nats is set, otherwise ``times * log(value)``."""
@@ -109,10 +114,8 @@ def _terms(plan: Plan, relation: str) -> tuple[list[Term], list[Any]]:
     composed, post_processed = _checked("_composition")
     match plan:
         case Run(mechanism):
-            for proof in _checked(stem(mechanism)):
-                if proof.relation == relation and (found := proof.at(mechanism)) is not None:
-                    return found, [proof]
-            raise Unsupported(plan, f"no theorem of proofs/{stem(mechanism)}.py covers {relation} neighbours here")
+            proof, found = _of_mechanism(mechanism, relation)
+            return found, [proof]
         case Repeat(inner, times):
             terms, used = _terms(inner, relation)
             return [(times * n, value, nats) for n, value, nats in terms], [*used, composed]
@@ -123,6 +126,54 @@ def _terms(plan: Plan, relation: str) -> tuple[list[Term], list[Any]]:
             terms, used = _terms(inner, relation)
             return terms, [*used, post_processed]
     raise Unsupported(plan, f"no theorem covers {type(plan).__name__}")
+
+
+def _of_mechanism(mechanism: Mechanism, relation: str) -> tuple[Any, list[Term]]:
+    """The theorem that covers a mechanism, and its terms: its stem's, or of one that states its own law the table of that."""
+    if has_own_law(mechanism):
+        of_law = _of_its_law(mechanism, relation)
+        return of_law, of_law.at(mechanism)
+    for each in _checked(stem(mechanism)):
+        if each.relation == relation:
+            proof = each.of(mechanism) if isinstance(each, Exhaustive) else each
+            if proof is not None and (found := proof.at(mechanism)) is not None:
+                return proof, found
+    raise Unsupported(mechanism, f"no theorem of proofs/{stem(mechanism)}.py covers {relation} neighbours here")
+
+
+def _of_its_law(m: Mechanism, relation: str) -> Checked:
+    """The exhaustive proof of a mechanism's finite law, on the inputs that it lists."""
+    tables = [_table(m, group) for group in _neighbours(m, relation)]
+    sentence = f"the law that {type(m).__name__} states"
+    assumed = f"the views of {type(m).__name__} have the law that it states, and its inputs are those that it lists"
+    try:
+        found = prove_tables(sentence, tables, relation, assumed)
+    except ProofError as error:
+        raise Unsupported(m, f"the proof of its law fails: {error}") from error
+    if found is None:
+        raise Unsupported(m, "its law shows a view on one input that another never shows: no epsilon is finite at delta = 0")
+    return found
+
+
+def _neighbours(m: Mechanism, relation: str) -> list[list[Any]]:
+    """Inputs any two of which are neighbours, group by group."""
+    if len(m.inputs) > _MOST_INPUTS or relation not in ("replace-one", "add-remove"):
+        raise Unsupported(m, f"its law is proved on at most {_MOST_INPUTS} inputs, for replace-one or add-remove, not {relation}")
+    return [list(m.inputs)] if relation == "replace-one" else [[x, None] for x in m.inputs]
+
+
+def _table(m: Mechanism, inputs: Sequence[Any]) -> list[list[Fraction]]:
+    """The laws of these inputs on all views that any of them has."""
+    try:
+        laws = [{y: Fraction(p) for y, p in m.law(x).items()} for x in inputs]
+    except LdpauditError:
+        raise
+    except Exception as error:  # whatever the user's code raises
+        raise Unsupported(m, f"its law raised {type(error).__name__}: {error}") from error
+    views = dict.fromkeys(y for law in laws for y in law)
+    if len(views) * len(laws) > _MOST_ENTRIES:
+        raise Unsupported(m, f"its law has {len(views)} views on {len(laws)} inputs, and {_MOST_ENTRIES} entries are checked")
+    return [[law.get(y, Fraction(0)) for y in views] for law in laws]
 
 
 @cache

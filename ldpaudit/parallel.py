@@ -11,10 +11,11 @@ from ldpaudit import bundled
 from ldpaudit.apart import PATIENCE, Crew, Task
 from ldpaudit.certificate import Certificate
 from ldpaudit.certify import certify
-from ldpaudit.deployment import Deployment, loads
+from ldpaudit.deployment import Deployment, among, load, loads
 from ldpaudit.errors import DeploymentError, LdpauditError
+from ldpaudit.mechanisms._files import File
 from ldpaudit.names import repeated
-from ldpaudit.toml import line_of, read_text
+from ldpaudit.toml import line_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,15 @@ class Asked:
 
     def task(self, seed: int, trials: int, confidence: float, patience: float = PATIENCE) -> Task:
         """Its certificate, as work for another process; the code that it names is waited for with patience."""
-        arguments = (self.deployment.text, self.name, seed, trials, confidence)
+        arguments = (self.deployment.text, self.name, seed, trials, confidence, self.deployment.files)
         return Task(self.name, certify_text, arguments, patience if self.deployment.implementation else None)
 
 
-def certify_text(text: str, name: str, seed: int, trials: int, confidence: float) -> Certificate:
-    """The certificate of a deployment file's text."""
-    return certify(loads(text, name), seed=seed, trials=trials, confidence=confidence)
+def certify_text(
+    text: str, name: str, seed: int, trials: int, confidence: float, files: tuple[File, ...] = ()
+) -> Certificate:
+    """The certificate of a deployment file's text, and of the files that it names."""
+    return certify(loads(text, name, among(files)), seed=seed, trials=trials, confidence=confidence)
 
 
 def ask(path: Path) -> Asked | LdpauditError:
@@ -48,8 +51,7 @@ def ask(path: Path) -> Asked | LdpauditError:
     file = path
     try:
         file = bundled.found(path)
-        text = read_text(file)
-        return Asked(str(file), loads(text, str(file)))
+        return Asked(str(file), load(file))
     except (LdpauditError, ValueError) as error:
         return error if isinstance(error, LdpauditError) else LdpauditError(f"{file}: {error}")
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar, get_args
 
 from ldpaudit import mechanisms
 from ldpaudit.expression import parse
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms._files import File
+from ldpaudit.mechanisms._matrix import Matrix
 from ldpaudit.nearest import or_rather
 from ldpaudit.number import brief, exact
 
@@ -16,6 +18,10 @@ T = TypeVar("T")
 
 CONSTRUCTOR = "constructor"
 """The key that names a constructor, where the parameters' names alone do not tell which is meant."""
+
+
+Opener: TypeAlias = Callable[[str], File]
+"""From the name of a file, as parameters give it, to the file."""
 
 
 class ParameterError(ValueError):
@@ -47,15 +53,15 @@ def _one_of(known: Collection[str], given: object, shown: Callable[[str], str] =
     return f"needs one of {', '.join(map(shown, known))}, got {given!r}{or_rather(given, known)}"
 
 
-def build(kind: str, variant: str, parameters: Mapping[str, Any]) -> Mechanism:
-    """The mechanism of a stem, by whichever constructor takes these parameters.
+def build(kind: str, variant: str, parameters: Mapping[str, Any], files: Opener = File.read) -> Mechanism:
+    """The mechanism of a stem, by whichever constructor takes these parameters; `files` opens those that they name.
 
     Raises
     ------
     ParameterError
         Where none does, or a value lies outside its domain.
     """
-    return construct(find(kind, variant), parameters)
+    return construct(find(kind, variant), parameters, files)
 
 
 def constructors(owner: type[T]) -> dict[str, Callable[..., T]]:
@@ -75,8 +81,8 @@ def _makes(owner: type, method: Callable[..., Any]) -> bool:
     return returned is Self or (isinstance(returned, type) and issubclass(owner, returned))
 
 
-def construct(owner: type[T], parameters: Mapping[str, Any]) -> T:
-    """An instance, by the constructor whose parameters these are.
+def construct(owner: type[T], parameters: Mapping[str, Any], files: Opener = File.read) -> T:
+    """An instance, by the constructor whose parameters these are; `files` opens those that they name.
 
     Raises
     ------
@@ -94,7 +100,7 @@ def construct(owner: type[T], parameters: Mapping[str, Any]) -> T:
     if len(fitting) > 1:
         raise ParameterError(f"needs {CONSTRUCTOR} = one of {', '.join(fitting)}: ({', '.join(given)}) fit them all")
     if fitting:
-        values = {key: _value(key, value, wanted[fitting[0]][key]) for key, value in given.items()}
+        values = {key: _value(key, value, wanted[fitting[0]][key], files) for key, value in given.items()}
         try:
             return ways[fitting[0]](**values)
         except (ValueError, TypeError) as error:
@@ -117,7 +123,7 @@ def call(function: Callable[..., T], parameters: Mapping[str, Any]) -> T:
     wanted = parameters_of(function)
     if not _required(wanted) <= set(parameters) <= set(wanted):
         raise ParameterError(f"needs ({', '.join(wanted)}), got ({', '.join(parameters)})")
-    values = {key: _value(key, value, wanted[key]) for key, value in parameters.items()}
+    values = {key: _value(key, value, wanted[key], File.read) for key, value in parameters.items()}
     try:
         return function(**values)
     except (ValueError, TypeError) as error:
@@ -128,8 +134,12 @@ def _required(parameters: Mapping[str, inspect.Parameter]) -> set[str]:
     return {p.name for p in parameters.values() if p.default is inspect.Parameter.empty}
 
 
-def _value(key: str, value: Any, parameter: inspect.Parameter) -> Any:
-    """An integer where an integer is wanted, else an exact number."""
+def _value(key: str, value: Any, parameter: inspect.Parameter, files: Opener) -> Any:
+    """A matrix as it is given, a file by its name, an integer where an integer is wanted, else an exact number."""
+    if parameter.annotation == Matrix:
+        return value  # its constructor says what is wrong with which row
+    if File in get_args(parameter.annotation):
+        return _opened(key, value, files)
     try:
         number = parse(value) if isinstance(value, str) else exact(value, "it")
     except TypeError:
@@ -141,3 +151,12 @@ def _value(key: str, value: Any, parameter: inspect.Parameter) -> Any:
     if number.denominator != 1:
         raise ParameterError(f"needs an integer, got {brief(value)}", key)
     return int(number)
+
+
+def _opened(key: str, name: Any, files: Opener) -> File:
+    if not isinstance(name, str):
+        raise ParameterError(f"needs the name of a file in quotes, got {brief(name)}", key)
+    try:
+        return files(name)
+    except ValueError as error:
+        raise ParameterError(str(error), key) from None

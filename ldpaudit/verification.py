@@ -7,6 +7,7 @@ see them all.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ import numpy as np
 
 from ldpaudit.certificate import Certificate, ClaimRecord, EvidenceRecord
 from ldpaudit.claim import Claim
-from ldpaudit.deployment import Deployment, loads
+from ldpaudit.deployment import Deployment, among, load, loads
 from ldpaudit.errors import DeploymentError
 from ldpaudit.experiment import LEAST
+from ldpaudit.mechanisms._files import File
 from ldpaudit.plan import Shuffle
 from ldpaudit.strict_json import read_bytes, shown
 from ldpaudit.toml import LARGEST_FILE
@@ -41,7 +43,19 @@ def deployment_of(certificate: Certificate) -> Deployment:
     name = f"{shown(certificate.id)} (inside the certificate)"
     if (size := len(certificate.deployment.encode())) > LARGEST_FILE:
         raise DeploymentError(f"needs a file of at most {LARGEST_FILE} bytes, got {size}", name)
-    return loads(certificate.deployment, name)
+    return loads(certificate.deployment, name, among(_embedded(certificate, name)))
+
+
+def _embedded(certificate: Certificate, name: str) -> list[File]:
+    try:
+        return [File(file, base64.b64decode(content, validate=True)) for file, content in certificate.files.items()]
+    except ValueError as error:
+        raise DeploymentError(f"needs files in base64: {error}", name) from None
+
+
+def embedded(whole: Deployment) -> dict[str, str]:
+    """The files that a deployment file names, as a certificate embeds them."""
+    return {file.name: base64.b64encode(file.content).decode("ascii") for file in whole.files}
 
 
 def of_the_whole(certificate: Certificate, whole: Deployment) -> list[str]:
@@ -53,6 +67,8 @@ def of_the_whole(certificate: Certificate, whole: Deployment) -> list[str]:
     ]
     if [c.id for c in whole.claims] != [c.id for c in certificate.claims]:
         found.append("its claims are not those of its deployment file")
+    if embedded(whole) != certificate.files:
+        found.append("its files are not those that its deployment file names")
     return [*found, *_out_of_range(certificate)]
 
 
@@ -133,5 +149,8 @@ def of_the_source(certificate: Certificate, path: str | Path) -> list[str]:
     DeploymentError
         Where it cannot be read.
     """
-    same = read_bytes(path) == certificate.deployment.encode()
-    return [] if same else [f"its deployment file is not {shown(path)}"]
+    if read_bytes(path) != certificate.deployment.encode():
+        return [f"its deployment file is not {shown(path)}"]
+    beside = embedded(load(path))
+    return [f"its file {shown(name)} is not the one beside {shown(path)}"
+            for name, content in certificate.files.items() if beside.get(name) != content]  # fmt: skip

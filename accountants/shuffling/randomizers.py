@@ -21,6 +21,7 @@ from fractions import Fraction
 from itertools import permutations, product
 from typing import Any, TypeAlias
 
+from ldpaudit.accountants.pld.kinds import CodedLaws
 from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, BlanketBound, Bound, OthersAlike
@@ -33,10 +34,12 @@ Pattern: TypeAlias = tuple[int, ...]
 Laws: TypeAlias = Mapping[Any, Mapping[Any, Fraction]]
 """For each input, the probability of each view; the same views for all."""
 
-_MOST_CELLS = 1 << 16
+_MOST_CELLS = 1 << 17
 """Views times inputs up to which a law is tabulated; some seconds."""
 _MOST_PAIRS = 12
 """Pairs of inputs, up to symmetry, up to which all of them are evaluated: 4 ms each at four kinds of views, 0.1 s at thirty."""
+_MOST_KINDS = 1 << 10
+"""Pairs of inputs, up to the names of their views, whose blankets are made; some of these are one."""
 _ALL = 3
 """Inputs up to which `_choices` leaves out no data set."""
 _MOST_LISTED = 8
@@ -139,23 +142,27 @@ def of_law(laws: Laws, users: int) -> Bound | None:
     laws = _different(laws)
     if (binary := _binary(laws, users)) is not None:
         return binary
-    views = list(next(iter(laws.values())))
-    below = [min(law[y] for law in laws.values()) for y in views]
+    if len(laws) < 2:
+        return None  # all inputs have one law
+    rows = [list(law.values()) for law in laws.values()]
+    below = [min(column) for column in zip(*rows, strict=True)]
+    kinds = CodedLaws.of(rows, below).few_kinds(_MOST_KINDS)
+    if kinds is None:
+        return None
     # A law has few different probabilities: views are sorted by small numbers, and added up as rationals once.
     number = {p: i for i, p in enumerate(dict.fromkeys(p for law in laws.values() for p in law.values()))}
-    chances, coded = list(number), {x: [number[law[y]] for y in views] for x, law in laws.items()}
+    chances, coded = list(number), {x: [number[p] for p in law.values()] for x, law in laws.items()}
 
     def blanket(pair: tuple[Any, Any], others: Iterable[Fraction]) -> Blanket:
         alike = Counter(zip(coded[pair[0]], coded[pair[1]], map(number.__getitem__, others), strict=True))
         return Blanket.of((c * chances[i], c * chances[j], c * chances[k]) for (i, j, k), c in alike.items())
 
     pairs: dict[Blanket, tuple[Any, Any]] = {}
-    for pair in permutations(laws, 2):
+    names = list(laws)
+    for pair in ((names[i], names[j]) for i, j in kinds.tolist()):
         pairs.setdefault(blanket(pair, below), pair)
         if len(pairs) > _MOST_PAIRS:
             return None
-    if not pairs:
-        return None  # all inputs have one law
     alike: dict[Blanket, OthersAlike] = {}
     for pair in pairs.values():
         for other, law in laws.items():

@@ -7,10 +7,56 @@ import inspect
 import pkgutil
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
+
+if TYPE_CHECKING:  # tests/road/test_types.py holds these to the folder
+    from ldpaudit.mechanisms.bassily_smith import BassilySmith as BassilySmith
+    from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith as ProjectedBassilySmith
+    from ldpaudit.mechanisms.bitstogram import Bitstogram as Bitstogram
+    from ldpaudit.mechanisms.bitstogram import SplitBitstogram as SplitBitstogram
+    from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter as BucketHeavyHitter
+    from ldpaudit.mechanisms.channel import Channel as Channel
+    from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch as CountMeanSketch
+    from ldpaudit.mechanisms.count_mean_sketch import HadamardCountMeanSketch as HadamardCountMeanSketch
+    from ldpaudit.mechanisms.expander_sketch import ExpanderSketch as ExpanderSketch
+    from ldpaudit.mechanisms.expander_sketch import SplitExpanderSketch as SplitExpanderSketch
+    from ldpaudit.mechanisms.genprot import GenProt as GenProt
+    from ldpaudit.mechanisms.genprot import GenProtBit as GenProtBit
+    from ldpaudit.mechanisms.geometric import Geometric as Geometric
+    from ldpaudit.mechanisms.geometric import TruncatedGeometric as TruncatedGeometric
+    from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter as GlpsHeavyHitter
+    from ldpaudit.mechanisms.hadamard_response import HadamardResponse as HadamardResponse
+    from ldpaudit.mechanisms.hashtogram import Hashtogram as Hashtogram
+    from ldpaudit.mechanisms.heavy_thresh import HeavyThresh as HeavyThresh
+    from ldpaudit.mechanisms.heavy_thresh import HeavyThreshRepaired as HeavyThreshRepaired
+    from ldpaudit.mechanisms.laplace import Laplace as Laplace
+    from ldpaudit.mechanisms.laplace import LaplaceHistogram as LaplaceHistogram
+    from ldpaudit.mechanisms.local_hashing import LocalHashing as LocalHashing
+    from ldpaudit.mechanisms.one_bit import DBitFlip as DBitFlip
+    from ldpaudit.mechanisms.one_bit import OneBitMean as OneBitMean
+    from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse as KaryRandomizedResponse
+    from ldpaudit.mechanisms.range_queries import CountMinRangeQueries as CountMinRangeQueries
+    from ldpaudit.mechanisms.range_queries import HadamardRangeQueries as HadamardRangeQueries
+    from ldpaudit.mechanisms.range_queries import RangeQueries as RangeQueries
+    from ldpaudit.mechanisms.rappor import PermanentRappor as PermanentRappor
+    from ldpaudit.mechanisms.rappor import Rappor as Rappor
+    from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums as ShuffledBinarySums
+    from ldpaudit.mechanisms.shuffled_count_min import OneSidedShuffledCountMin as OneSidedShuffledCountMin
+    from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin as ShuffledCountMin
+    from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard as ShuffledHadamard
+    from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles as ShuffledQuantiles
+    from ldpaudit.mechanisms.sign_oracle import SignOracle as SignOracle
+    from ldpaudit.mechanisms.subset_selection import SubsetSelection as SubsetSelection
+    from ldpaudit.mechanisms.thresh import Thresh as Thresh
+    from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired as ThreshRepaired
+    from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram as HashedTreeHistogram
+    from ldpaudit.mechanisms.tree_histogram import SplitTreeHistogram as SplitTreeHistogram
+    from ldpaudit.mechanisms.tree_histogram import TreeHistogram as TreeHistogram
+    from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter as TrieHeavyHitter
+    from ldpaudit.mechanisms.unary_encoding import UnaryEncoding as UnaryEncoding
 
 _HARMLESS = {"title", "variant", "unbiased", "estimate", "truth", "_abc_impl"}
 """What a subclass may redefine: words, and what is done with views that have been shown."""
@@ -45,15 +91,26 @@ def stem(mechanism: Mechanism | type[Mechanism]) -> str:
         Where a subclass's parameters lie outside its parent's domain.
     """
     owner = mechanism if isinstance(mechanism, type) else type(mechanism)
-    base: type | None = next((base for base in owner.__mro__ if _file(base) and dataclasses.is_dataclass(base)), None)
+    base = _bundled(owner)
     if base is None:
-        raise Unsupported(owner.__name__, f"it is not a mechanism of {__name__}, and no finite law of its own is known")
+        found = f"it is not a mechanism of {__name__}, and states no finite law of its own"
+        raise Unsupported(owner.__name__, f"{found}: with a method law(x) it is accounted, proved and attacked by that")
     if changed := [*_redefined(owner, base), *_replaced(mechanism)]:
         found = f"it redefines {', '.join(dict.fromkeys(changed))} of {base.__name__}"
         raise Unsupported(owner.__name__, f"{found}: what is known of that does not hold of it, only what its own law says")
     if not isinstance(mechanism, type) and owner is not base:
         base(**{field.name: getattr(mechanism, field.name) for field in dataclasses.fields(base)})
     return _file(base)
+
+
+def is_stranger(mechanism: Mechanism) -> bool:
+    """Whether nothing is known of a mechanism but its samples: it is not of this folder, and states no law."""
+    return _bundled(type(mechanism)) is None and not has_own_law(mechanism)
+
+
+def _bundled(owner: type) -> type | None:
+    """The class of this folder that a class is, or is a subclass of."""
+    return next((base for base in owner.__mro__ if _file(base) and dataclasses.is_dataclass(base)), None)
 
 
 def has_own_law(mechanism: Mechanism) -> bool:
@@ -93,14 +150,16 @@ def _replaced(mechanism: Mechanism | type[Mechanism]) -> list[str]:
     return [name for name in own if inspect.isfunction(inspect.getattr_static(type(mechanism), name, None))]
 
 
-def __getattr__(name: str) -> Any:
-    """Find a mechanism by its class name."""
-    if not name.startswith("_"):
-        for each in stems():
-            for found in classes(each).values():
-                if found.__name__ == name:
-                    return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker knows the names above, and no others
+
+    def __getattr__(name: str) -> Any:
+        """Find a mechanism by its class name."""
+        if not name.startswith("_"):
+            for each in stems():
+                for found in classes(each).values():
+                    if found.__name__ == name:
+                        return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -17,6 +17,7 @@ from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms import stem
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.plan import Plan, Repeat, Run, Shuffle
 
 PARENT = KaryRandomizedResponse(3, Fraction(9, 10))
@@ -116,9 +117,44 @@ LIARS: list[Mechanism] = [
 def test_a_subclass_that_changes_what_is_shown_inherits_no_accountant_proof_or_attack(
     m: Mechanism, stage: Callable[[Plan], object]
 ) -> None:
+    if isinstance(m, Stranger) and stage is STAGES[-1]:
+        assert ldp.audit(m, trials=1000).epsilon_lower > 1  # its samples are all that is needed
+        return
     with pytest.raises(Unsupported, match=f"{type(m).__name__}: it (redefines|is not)") as refused:
         stage(Run(m))
     assert "\n" not in str(refused.value)
+
+
+@dataclass(frozen=True)
+class Told(Mechanism):
+    """It states no law, and shows its input three times out of four."""
+
+    title = "what only its samples say anything of"
+    inputs = range(2)
+
+    def sample(self, x: Any, size: int, rng: np.random.Generator) -> Views:
+        return np.where(rng.random(size) < 0.75, x, 1 - x)
+
+    def estimate(self, views: Views) -> Any:
+        return views
+
+
+def test_a_mechanism_without_a_law_is_audited_by_its_samples_and_the_other_stages_say_what_to_add() -> None:
+    found = ldp.audit(Told(), trials=40_000, seed=1)
+    assert 1 < found.epsilon_lower < np.log(3)
+    assert found == ldp.audit(Run(Told()), trials=40_000, seed=1)
+    for stage in STAGES[:-1]:
+        with pytest.raises(Unsupported, match=r"^Told: .* with a method law\(x\) it is accounted, proved and attacked by that$"):
+            stage(Run(Told()))
+
+
+class Shuffler(Told):
+    relations = (ADD_REMOVE,)
+
+
+def test_a_mechanism_without_a_law_whose_inputs_are_no_neighbours_is_not_audited() -> None:
+    with pytest.raises(Unsupported, match="any two inputs are compared, and add-remove relates others"):
+        ldp.audit(Shuffler(), trials=1000)
 
 
 def test_the_refusal_names_what_is_redefined() -> None:
@@ -135,8 +171,17 @@ def test_a_subclass_with_a_finite_law_of_its_own_is_accounted_and_attacked_by_it
     assert ldp.account(Repeat(m, 5)).epsilon(0).high == pytest.approx(5 * found.high)
     assert ldp.account(Shuffle(m, 1000)).epsilon(1e-6).high < found.low
     assert 1.2 < ldp.audit(m, trials=40_000, seed=1).epsilon_lower < found.high
-    with pytest.raises(Unsupported):
-        derive(Run(m), "replace-one")
+
+
+def test_a_finite_law_of_ones_own_is_proved_entry_by_entry() -> None:
+    found = derive(Run(Halves(3, Fraction(9, 10))), "replace-one")
+    assert found.epsilon.low <= float(np.log(4)) <= found.epsilon.high < 1.3863
+    assert found.tight
+    assert found.assumes == ("the views of Halves have the law that it states, and its inputs are those that it lists",)
+    with pytest.raises(Unsupported, match="not user-level"):
+        derive(Run(Halves(3, Fraction(9, 10))), "user-level")
+    with pytest.raises(Unsupported, match=r"the proof of its law fails: .* no law"):
+        derive(Run(HalfALaw(3, Fraction(9, 10))), "replace-one")
 
 
 def test_a_law_that_does_not_sum_to_1_is_an_error_that_names_the_input() -> None:

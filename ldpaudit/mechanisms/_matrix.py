@@ -1,0 +1,154 @@
+"""Matrices of exact numbers, from lists, text and files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ldpaudit.expression import parse
+from ldpaudit.mechanisms._files import File
+from ldpaudit.number import brief, exact
+
+Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]
+"""Rows of exact numbers."""
+
+REST = "rest"
+"""The entry that is what the others of its row leave of 1: a transcendental number and its rounded complement have no sum of 1."""
+MOST_ENTRIES = 1 << 17
+"""Entries of a matrix; 300 x 300 are 90,000."""
+
+_PLAIN = re.compile(r"\d{1,400}(?:/0*[1-9]\d{0,399}|\.\d{1,400})?", re.ASCII)
+"""Entries that need no parser of expressions, which takes 15 times as long."""
+
+
+def matrix_of(owner: str, given: object) -> Matrix:
+    """The matrix that a list of rows is, or a text whose rows end in ``;``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where it is none: naming the row.
+    """
+    if isinstance(given, str):
+        given = _rows_of_text(given.replace(";", "\n"))
+    if not isinstance(given, Sequence | np.ndarray) or not len(given):
+        raise TypeError(f"{owner} needs a matrix, a list of rows, got {brief(given)}")
+    if (entries := sum(len(row) if _is_row(row) else 0 for row in given)) > MOST_ENTRIES:
+        raise ValueError(f"{owner} needs a matrix of at most {MOST_ENTRIES} entries, got {entries}")
+    number = _remembering(_entry)
+    return tuple(_row(f"{owner}, row {i}", row, number) for i, row in enumerate(given))
+
+
+def _is_row(row: object) -> bool:
+    return (isinstance(row, Sequence) and not isinstance(row, str)) or (isinstance(row, np.ndarray) and row.ndim == 1)
+
+
+def _row(where: str, row: Any, number: Callable[[Any], Fraction]) -> tuple[Fraction, ...]:
+    if not _is_row(row):
+        raise TypeError(f"{where}: needs a list of numbers, got {brief(row)}")
+    found = []
+    for place, entry in enumerate(row):
+        try:
+            found.append(None if _is_rest(entry) else number(entry))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{where}, place {place}: {error}") from None
+    if found.count(None) > 1:
+        raise ValueError(f"{where}: needs {REST!r} at most once, got it {found.count(None)} times")
+    left = 1 - sum((p for p in found if p is not None), Fraction(0)) if None in found else Fraction(0)
+    return tuple(left if p is None else p for p in found)
+
+
+def _is_rest(entry: object) -> bool:
+    return isinstance(entry, str) and entry.strip() == REST
+
+
+def _entry(entry: Any) -> Fraction:
+    if not isinstance(entry, str):
+        return exact(entry, "it")
+    text = entry.strip()
+    return Fraction(text) if _PLAIN.fullmatch(text) else parse(text)
+
+
+def _remembering(function: Callable[[Any], Fraction]) -> Callable[[Any], Fraction]:
+    """As the function, which is called once for each different value of each type."""
+    known: dict[tuple[type, Any], Fraction] = {}
+
+    def found(value: Any) -> Fraction:
+        key = (type(value), value)
+        try:
+            return known[key] if key in known else known.setdefault(key, function(value))
+        except TypeError as error:
+            if "unhashable" not in str(error):
+                raise
+            return function(value)
+
+    return found
+
+
+def read(owner: str, file: File) -> Matrix:
+    """The matrix that a CSV, JSON or NPY file holds.
+
+    Parameters
+    ----------
+    owner : str
+        Who needs it, for errors.
+    file : File
+        CSV: a line for each row, entries as exact expressions, no heading. JSON: a list of rows, decimals are exact, expressions
+        in quotes. NPY: two axes, of integers, of text or of floats, which are the dyadic rationals that they are.
+
+    Raises
+    ------
+    ValueError
+        Where the file is no such, or holds no matrix.
+    """
+    if file.ending not in _KINDS:
+        raise ValueError(f"{owner} needs a file {' or '.join(_KINDS)}, got {file.name!r:.200}")
+    try:
+        return matrix_of(owner, _KINDS[file.ending](file.content))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{error} (in {file.name!r:.200})") from None
+
+
+def _csv(content: bytes) -> Iterable[Sequence[Any]]:
+    return _rows_of_text(_text(content))
+
+
+def _rows_of_text(text: str) -> list[list[str]]:
+    try:
+        return [row for row in csv.reader(io.StringIO(text), strict=True) if row]
+    except csv.Error as error:
+        raise ValueError(f"needs a CSV file: {error}") from None
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(_text(content), parse_float=str)  # a decimal's own digits, not those of the nearest float
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"needs a JSON file: {error}") from None
+
+
+def _npy(content: bytes) -> Any:
+    try:
+        found = np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, EOFError, OSError, SyntaxError) as error:
+        raise ValueError(f"needs an NPY file without objects: {error}") from None
+    if not isinstance(found, np.ndarray) or found.ndim != 2 or found.dtype.kind not in "iufU":
+        raise ValueError("needs an NPY file of one array with two axes, of integers, floats or text")
+    return found.tolist()
+
+
+def _text(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("needs a file of UTF-8 text") from None
+
+
+_KINDS: Mapping[str, Callable[[bytes], Any]] = {".csv": _csv, ".json": _json, ".npy": _npy}

@@ -1,0 +1,269 @@
+"""Channels: the same numbers as the mechanisms whose matrices they are, whatever their size and however they are written."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import ldpaudit as ldp
+from ldpaudit import registry, strategies
+from ldpaudit.accountants.pld.all_pairs import AllPairs
+from ldpaudit.accountants.pld.finite import channel_profile
+from ldpaudit.accountants.pld.kinds import CodedLaws
+from ldpaudit.certificate import Certificate
+from ldpaudit.certify import verify
+from ldpaudit.derivation import derive
+from ldpaudit.errors import DeploymentError, Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms._matrix import MOST_ENTRIES
+from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.one_bit import DBitFlip
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.plan import Repeat, Run, Shuffle
+from ldpaudit.verification import of_the_source
+
+BUNDLED: list[Mechanism] = [
+    KaryRandomizedResponse(5, Fraction(3, 5)), HadamardResponse(4, Fraction(3, 5)),
+    UnaryEncoding(3, Fraction(3, 4), Fraction(1, 5)),
+    SubsetSelection(5, 2, Fraction(3, 4)), DBitFlip(4, 2, Fraction(3, 4)),
+]  # fmt: skip
+ROWS = [[Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [Fraction(1, 6), Fraction(1, 2), Fraction(1, 3)]]
+
+
+def ends(e: ldp.Enclosure) -> tuple[float, float]:
+    return e.low, e.high
+
+
+@pytest.mark.parametrize("m", BUNDLED, ids=str)
+def test_a_mechanism_s_matrix_costs_what_the_mechanism_does(m: Mechanism) -> None:
+    matrix = channel_of(m)
+    ours, theirs = ldp.account(matrix), ldp.account(m)
+    for delta in (0, 1e-6, 0.01):
+        assert ours.epsilon(delta).high == pytest.approx(theirs.epsilon(delta).high, rel=1e-9)
+    assert ours.delta(0.3).high == pytest.approx(theirs.delta(0.3).high, rel=1e-9)
+    assert derive(Run(matrix), "replace-one").epsilon.high == pytest.approx(derive(Run(m), "replace-one").epsilon.high)
+
+
+def test_runs_of_a_mechanism_s_matrix_cost_what_the_mechanism_s_do() -> None:
+    m = HadamardResponse(4, Fraction(3, 5))
+    ours, theirs = (ldp.account(Repeat(each, 7)).epsilon(1e-6) for each in (channel_of(m), m))
+    assert ours.high == pytest.approx(theirs.high, rel=1e-9)
+
+
+@pytest.mark.parametrize("m", BUNDLED, ids=str)
+def test_a_mechanism_s_matrix_hides_among_users_as_the_mechanism_does(m: Mechanism) -> None:
+    ours, theirs = (ldp.account(Shuffle(each, 10**4)).epsilon(1e-6) for each in (channel_of(m), m))
+    assert ours.low <= theirs.high * (1 + 1e-6)
+    assert theirs.low <= ours.high * (1 + 1e-6)
+    assert ours.high == pytest.approx(theirs.high, rel=0.01)
+
+
+TINY = [[tiny, 1 - tiny] for tiny in (Fraction(1, 10**300), Fraction(1, 2), Fraction(1, 10**295))]
+"""Of no use to floats."""
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.tuples(st.integers(2, 5), st.integers(1, 5)).flatmap(lambda size: strategies.channels(*size, weight=3)),
+    st.floats(0, 4),
+    st.fractions(0, 1, max_denominator=50).filter(lambda d: d < 1),
+)
+@example(TINY, 0.5, Fraction(1, 100))
+@example([*ROWS, ROWS[0]], 0.1, Fraction(0))
+def test_the_pairs_that_floats_leave_out_are_never_the_worst(rows: list[list[Fraction]], epsilon: float, delta: Fraction) -> None:
+    m = Channel(tuple(map(tuple, rows)))
+    screened, oracle = AllPairs(m.matrix, "the matrix"), channel_profile(m)
+    assert ends(screened.delta(epsilon)) == ends(oracle.delta(epsilon))
+    assert ends(screened.epsilon(delta)) == ends(oracle.epsilon(delta))
+    assert ends(screened.epsilon(0)) == ends(oracle.epsilon(0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.tuples(st.integers(2, 4), st.integers(1, 4)).flatmap(lambda size: strategies.channels(*size, weight=2)))
+def test_two_pairs_are_of_one_kind_where_their_views_can_be_renamed(rows: list[list[Fraction]]) -> None:
+    coded = CodedLaws.of(rows)
+    shown = {(i, j): tuple(sorted(zip(rows[i], rows[j], strict=True))) for i, j in coded.all_pairs().tolist()}
+    few = coded.few_kinds(100)
+    assert few is not None
+    assert sorted(shown[i, j] for i, j in few.tolist()) == sorted(set(shown.values()))
+    assert (coded.few_kinds(len(few) - 1) is None) == (len(few) > 0)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "says"),
+    [
+        ([["1/2", "1/2"], ["1/2", "1/3"]], "sum to 1 exactly, got 5/6 in row 1"),
+        ([[0.9, 0.1], [0.1, 0.9]], r"got 1 \+ 2.77556e-17 \(decimals are exact where they stand in quotes\) in row 0"),
+        ([[1, 0], [-1, 2]], "needs probabilities, got -1 in row 1, place 0"),
+        ([["rest", "rest"], [1, 0]], "row 0: needs 'rest' at most once, got it 2 times"),
+        ([["1/0", 1], [1, 0]], "row 0, place 0: needs a finite number"),
+        ([[1, 0], ["1/2", "x"]], "row 1, place 1: needs a number"),
+        ([[1, 0], [1, None]], "row 1, place 1: it needs an int"),
+        ([[1, 0], [1, []]], "row 1, place 1: it needs an int"),
+        ([[1, 0], [1]], "two rows of one length, got 2 of 1, 2 entries"),
+        ([[1, 0]], "at least two rows"),
+        ([[], []], "at least two rows of one length, got 2 of 0 entries"),
+        ([[1, 0], "1"], "row 1: needs a list of numbers, got '1'"),
+        ([], "a list of rows"),
+        (7, "a list of rows, got 7"),
+        ([[0] * MOST_ENTRIES, [0]], f"at most {MOST_ENTRIES} entries, got {MOST_ENTRIES + 1}"),
+    ],
+)
+def test_what_is_no_matrix_of_probabilities_is_an_error_that_names_the_row(matrix: object, says: str) -> None:
+    with pytest.raises(registry.ParameterError, match=says) as error:
+        registry.build("channel", "", {"matrix": matrix})
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_rest_is_what_the_others_of_a_row_leave() -> None:
+    m = Channel("1/(1+exp(-1)), rest; rest, 1/(1+exp(-1))")  # type: ignore[arg-type]
+    assert ldp.account(m).epsilon(0).high == pytest.approx(1, abs=1e-15)
+    assert m.matrix[0] == m.matrix[1][::-1]
+
+
+def test_a_matrix_is_the_same_in_every_kind_of_file(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("0.5, 0.25, rest\n\n1/4,1/2,1/4\n")
+    (tmp_path / "m.json").write_text('[[0.5, "1/4", 0.25], [0.25, 0.5, "rest"]]')
+    np.save(tmp_path / "m.npy", np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]))
+    found = {Channel.from_file(tmp_path / f"m.{kind}") for kind in ("csv", "json", "npy")}
+    assert found == {Channel("1/2,1/4,1/4;1/4,1/2,1/4")}  # type: ignore[arg-type]
+
+
+def test_a_decimal_in_a_file_is_the_number_that_is_written(tmp_path: Path) -> None:
+    for name, text in (("m.csv", "0.9,0.1\n0.1,0.9\n"), ("m.json", "[[0.9, 0.1], [0.1, 0.9]]")):
+        (tmp_path / name).write_text(text)
+        assert Channel.from_file(tmp_path / name).matrix[0] == (Fraction(9, 10), Fraction(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("m.txt", b"1,0\n0,1\n", r"needs a file \.csv or \.json or \.npy, got"),
+        ("m.csv", b"1,0\n0,\xff\n", "UTF-8"),
+        ("m.csv", b'1,"0\n', "needs a CSV file"),
+        ("m.csv", b"", "a list of rows"),
+        ("m.json", b"[[1, 0], [0, 1]", "needs a JSON file"),
+        ("m.json", b"[" * 100_000, "needs a JSON file"),
+        ("m.json", b"[[NaN, 1], [0, 1]]", "row 0, place 0: it needs a finite number"),
+        ("m.json", b'{"rows": 2}', "a list of rows"),
+        ("m.npy", b"no", "needs an NPY file"),
+        ("m.csv", b"1" * (1 << 22) + b"1", "at most 4194304 bytes"),
+    ],
+)  # fmt: skip
+def test_a_file_that_holds_no_matrix_is_an_error_of_one_line(tmp_path: Path, name: str, content: bytes, says: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(registry.ParameterError, match=says) as error:
+        registry.build("channel", "", {"file": str(tmp_path / name)})
+    assert len(str(error.value).splitlines()) == 1
+
+
+class Digits:
+    """A generator whose integers are given beforehand."""
+
+    def __init__(self, *digits: int) -> None:
+        self.digits = iter(digits)
+
+    def integers(self, low: int, high: int) -> int:
+        return next(self.digits)
+
+
+THIRD = (1 << 62) // 3
+"""The first 62 bits of a third; more of its bits are as many again."""
+
+
+@pytest.mark.parametrize(("digits", "view"), [((0,), 0), ((THIRD + 1,), 1), ((THIRD, 0), 0), ((THIRD, THIRD + 1), 1)])
+def test_a_number_whose_digits_are_those_of_an_end_is_told_from_it_by_more_digits(digits: tuple[int, ...], view: int) -> None:
+    ends = [Fraction(0), Fraction(1, 3)]
+    assert _last_end(ends, THIRD, Digits(*digits)) == view  # type: ignore[arg-type]
+
+
+def test_counts_that_no_view_tells_apart_have_no_unbiased_estimate() -> None:
+    m = Channel("1/2,1/2;1/2,1/2;1/4,3/4")  # type: ignore[arg-type]
+    with pytest.raises(Unsupported, match="linearly dependent"):
+        m.run([0, 1, 2], np.random.default_rng(0))
+
+
+def test_users_counts_and_users_values_give_estimates_around_the_truth() -> None:
+    m, rng = Channel(tuple(map(tuple, ROWS))), np.random.default_rng(1)
+    found = np.mean([m.run_on_counts({0: 3000, 1: 1000}, rng) for _ in range(200)], axis=0)
+    assert np.abs(found - [3000, 1000]).max() < 30
+
+
+def test_a_view_that_another_input_never_shows_leaves_no_epsilon_to_prove() -> None:
+    m = Channel("1/2,1/2,0;1/3,1/3,1/3")  # type: ignore[arg-type]
+    with pytest.raises(Unsupported, match=r"no theorem of proofs/channel\.py covers"):
+        derive(Run(m), "replace-one")
+
+
+DEPLOYED = """
+schema = "ldpaudit.deployment/1"
+id = "own"
+mechanism = {kind = "channel", file = "matrices/m.csv"}
+claims = [{id = "one", epsilon = "log(3)"}]
+"""
+
+
+@pytest.fixture
+def deployed(tmp_path: Path) -> Path:
+    (tmp_path / "matrices").mkdir()
+    (tmp_path / "matrices" / "m.csv").write_text("3/4,1/4\n1/4,rest\n")
+    (tmp_path / "own.toml").write_text(DEPLOYED)
+    return tmp_path / "own.toml"
+
+
+def test_a_certificate_holds_the_matrix_of_the_file_that_its_deployment_names(deployed: Path) -> None:
+    made = ldp.certify(deployed, trials=2000)
+    assert made.verdict == "PROVED"
+    read = Certificate.from_json(made.to_json())
+    (deployed.parent / "matrices" / "m.csv").write_text("3/4,1/4\n1/4,3/4\n")
+    assert verify(read) == []
+    assert of_the_source(read, deployed) == [f"its file matrices/m.csv is not the one beside {deployed}"]
+
+
+def test_a_certificate_of_another_matrix_does_not_stand(deployed: Path) -> None:
+    made = ldp.certify(deployed, trials=2000)
+    (deployed.parent / "matrices" / "m.csv").write_text("2/3,1/3\n1/3,2/3\n")
+    other = ldp.certify(deployed, trials=2000)
+    assert verify(made.model_copy(update={"files": other.files}))
+    with pytest.raises(DeploymentError, match=r"needs the file 'matrices/m\.csv'"):
+        verify(made.model_copy(update={"files": {}}))
+    with pytest.raises(DeploymentError, match="base64"):
+        verify(made.model_copy(update={"files": {"matrices/m.csv": "?"}}))
+    assert verify(made.model_copy(update={"files": {**made.files, "more.csv": ""}})) == [
+        "its files are not those that its deployment file names"
+    ]
+
+
+def test_a_certificate_without_files_is_written_as_before(deployed: Path) -> None:
+    deployed.write_text(DEPLOYED.replace('file = "matrices/m.csv"', 'matrix = [["3/4", "1/4"], ["1/4", "3/4"]]'))
+    assert "files" not in json.loads(ldp.certify(deployed, trials=2000).to_json())
+
+
+@pytest.mark.parametrize("name", ["../own.csv", "/etc/hostname", "link/own.csv", "matrices/../../own.csv"])
+def test_a_deployment_reads_no_file_outside_its_folder(deployed: Path, name: str) -> None:
+    (deployed.parent.parent / "own.csv").write_text("3/4,1/4\n1/4,3/4\n")
+    (deployed.parent / "link").symlink_to(deployed.parent.parent)
+    deployed.write_text(DEPLOYED.replace("matrices/m.csv", name))
+    with pytest.raises(DeploymentError, match=r"own\.toml:4: mechanism\.file: needs a file in the deployment's folder"):
+        ldp.load(deployed)
+
+
+@pytest.mark.slow
+def test_a_channel_of_300_inputs_and_views_is_accounted_shuffled_proved_and_audited() -> None:
+    rng = np.random.default_rng(1)
+    weights = rng.integers(500, 1500, (300, 300)).tolist()
+    m = Channel(tuple(tuple(Fraction(w, sum(row)) for w in row) for row in weights))
+    profile = ldp.account(m)
+    assert profile.epsilon(1e-3).high < profile.epsilon(0).high < np.log(4)
+    assert ldp.account(Shuffle(m, 10**6)).epsilon(1e-6).high < 0.01
+    assert derive(Run(m), "replace-one").epsilon.high == pytest.approx(profile.epsilon(0).high)
+    assert 0 < ldp.audit(m, seed=1).epsilon_lower < profile.epsilon(0).high

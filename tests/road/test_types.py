@@ -1,0 +1,39 @@
+"""`ldp.mechanisms` is typed: a type checker knows each mechanism's name, and that others are none."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ldpaudit import mechanisms
+from tests.helpers import ROOT
+
+
+def test_a_type_checker_is_told_the_names_that_the_folder_has() -> None:
+    tree = ast.parse((ROOT / "ldpaudit/mechanisms/__init__.py").read_text())
+    told = {
+        (node.module, alias.name, alias.asname)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{mechanisms.__name__}.")
+        for alias in node.names
+    }
+    found = (c for stem in mechanisms.stems() for c in mechanisms.classes(stem).values())
+    assert told == {(c.__module__, c.__name__, c.__name__) for c in found}
+
+
+@pytest.mark.slow
+def test_a_misspelt_mechanism_is_an_error_of_mypy(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("import ldpaudit as ldp\n\nldp.mechanisms.Channel([])\nldp.mechanisms.Chanel\nldp.mechanisms.Rappor.bitz\n")
+    command = [sys.executable, "-m", "mypy", "--config-file=", "--ignore-missing-imports", "--follow-imports=silent", str(file)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"MYPYPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert 'mine.py:4: error: Module has no attribute "Chanel"' in done.stdout, done.stdout + done.stderr
+    assert "mine.py:5: error" in done.stdout
+    assert "mine.py:3: error" in done.stdout, "a list is no tuple of tuples"
