@@ -25,6 +25,7 @@ from ldpaudit.commands import (
     limit,
     mechanisms,
     prove,
+    risk,
     table,
     verify,
 )
@@ -43,6 +44,7 @@ from ldpaudit.errors import Stopped, in_a_line, of_the_user
 VERBS = (
     certify.certify,
     account.account,
+    risk.risk,
     design.design,
     audit.audit,
     check.check,
