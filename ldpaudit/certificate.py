@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -42,6 +45,20 @@ Real = Annotated[
     # JSON has no infinities; Python's shortest decimal that reads back as the same float is exact.
     PlainSerializer(lambda x: x if abs(x) < float("inf") else str(x), when_used="json"),
 ]
+
+
+def day(text: str) -> str:
+    """A date written as 2026-01-31, or no text at all.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+    """
+    with suppress(ValueError):
+        if not text or str(date.fromisoformat(text)) == text:
+            return text
+    raise ValueError(f"needs a date such as 2026-01-31, got {text!r:.60}")
 
 
 class _Record(BaseModel):
@@ -139,6 +156,12 @@ class ProofRecord(_Record):
     admissions: tuple[str, ...]
 
 
+NUMBERS = ("epsilon_number", "delta_number")
+"""Fields of a claim that say again as a number what another says exactly."""
+LATER = ("witness", *NUMBERS)
+"""Fields of a claim that certificates of before do not have."""
+
+
 class ClaimRecord(_Record):
     """One claim, what the judge saw of it, and the verdict."""
 
@@ -159,14 +182,16 @@ class ClaimRecord(_Record):
     unsupported: tuple[str, ...]
     witness: WitnessRecord | None = None
     """What attains the enclosure's lower end, where the accountant names it; the evidence is of these data sets."""
+    epsilon_number: Real | None = None
+    """The float next to `epsilon`, which is exact; None where nothing is claimed."""
+    delta_number: Real | None = None
+    """The float next to `delta`, which is exact."""
 
     @model_serializer(mode="wrap")
-    def _without_empty_witness(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Certificates that were written before there were witnesses keep their digest.
+    def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Certificates that were written before there were these fields keep their digest.
         data: dict[str, Any] = write(self)
-        if self.witness is None:
-            del data["witness"]
-        return data
+        return {name: value for name, value in data.items() if name not in LATER or getattr(self, name) is not None}
 
     @property
     def asked(self) -> bool:
@@ -193,6 +218,10 @@ class Certificate(_Record):
     seed: int
     trials: int
     confidence: Real
+    date: Annotated[str, AfterValidator(day)] = ""
+    """The day on which its issuer says that it was made; empty where nobody says so. Never a clock's."""
+    issuer: str = ""
+    """Who says that they made it; a signature shows it."""
     claims: Annotated[tuple[ClaimRecord, ...], Field(min_length=1)]
     files: dict[str, str] = {}
     """The files that the deployment file names, whole, in base64."""
@@ -204,6 +233,12 @@ class Certificate(_Record):
         if not self.files:
             del data["files"]
         return data
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_said(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Certificates of before keep their digest.
+        data: dict[str, Any] = write(self)
+        return {name: value for name, value in data.items() if name not in ("date", "issuer") or value}
 
     @property
     def verdict(self) -> Outcome:

@@ -175,6 +175,8 @@ def _record(claim: Claim, evidence: Evidence | Unsupported | None, witness: Witn
         ),
         unsupported=tuple(limits),
         witness=None if witness is None else WitnessRecord.of(witness),
+        epsilon_number=None if claim.epsilon is None else float(claim.epsilon),
+        delta_number=float(claim.delta),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from ldpaudit.certificate import Certificate
 from ldpaudit.certify import certify
 from ldpaudit.deployment import Deployment, among, load, loads
 from ldpaudit.errors import DeploymentError, LdpauditError
+from ldpaudit.exhibits import Exhibit, exhibits
 from ldpaudit.mechanisms._files import File
 from ldpaudit.names import repeated
 from ldpaudit.toml import line_of
@@ -105,6 +106,25 @@ def certify_all(
             found = crew.each([each.task(seed, trials, confidence, patience) for each in known])
         for each in asked:
             yield next(found) if isinstance(each, Asked) else each
+
+
+def exhibit_all(certificates: Sequence[Certificate], jobs: int | None = None) -> Iterator[Mapping[str, Exhibit]]:
+    """What their pages show beside the record, in their order; nothing that a deployment names is run.
+
+    Raises
+    ------
+    LdpauditError
+        Where the accountants fail on what they have certified before.
+    """
+    size = max(min(jobs or os.cpu_count() or 1, len(certificates)), 1)
+    if size == 1:
+        yield from map(exhibits, certificates)
+        return
+    with Crew(size) as crew:
+        for found in crew.each([Task(each.id, exhibits, (each,)) for each in certificates]):
+            if isinstance(found, LdpauditError):
+                raise found
+            yield found
 
 
 def here(each: Asked, seed: int, trials: int, confidence: float) -> Certificate | LdpauditError:

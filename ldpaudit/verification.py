@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.certificate import Certificate, ClaimRecord, EvidenceRecord
+from ldpaudit.certificate import NUMBERS, Certificate, ClaimRecord, EvidenceRecord
 from ldpaudit.claim import Claim
 from ldpaudit.deployment import Deployment, among, load, loads
 from ldpaudit.errors import DeploymentError
@@ -86,10 +86,12 @@ def _out_of_range(certificate: Certificate) -> Iterator[str]:
 
 def of_a_claim(claim: Claim, written: ClaimRecord, again: ClaimRecord) -> list[str]:
     """Where a claim's record differs from the one that is made again of the same evidence."""
+    # Certificates of before say their numbers exactly, and not a second time.
+    left_out = ["evidence", *(field for field in NUMBERS if getattr(written, field) is None)]
     return [
         f"{claim.id}: {field} is {shown(ours)}, not {shown(theirs)}"
         for field in ClaimRecord.model_fields
-        if field != "evidence" and (ours := getattr(again, field)) != (theirs := getattr(written, field))
+        if field not in left_out and (ours := getattr(again, field)) != (theirs := getattr(written, field))
     ]
 
 

@@ -67,9 +67,10 @@ def account(
     other = f"{'delta' if asked == 'epsilon' else 'epsilon'}={float(given):g}"
     if format is Format.json:
         values = {"low": answer.low, "high": answer.high, "rigour": answer.rigour.name, "source": answer.source}
+        number = {"at": "delta" if asked == "epsilon" else "epsilon", "at_number": float(given), "at_exact": str(given)}
         claim = {} if claimed is None else {"claimed": float(claimed), "kept": answer.at_most(claimed)}
         rows = {"published": _data(beside)} if compare else {}
-        say_json({"plan": str(plan), "asked": asked, "given": other, **values, **claim, **rows})
+        say_json({"plan": str(plan), "asked": asked, "given": other, **number, **values, **claim, **rows})
         return
     say(str(plan))
     say(f"{asked}({other}) in {_ends(answer)}")

@@ -12,7 +12,10 @@ from ldpaudit.commands.output import console, note, progress, say_json
 from ldpaudit.errors import LdpauditError, in_a_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ldpaudit.certificate import Certificate
+    from ldpaudit.parallel import Asked
 
 
 def certify(
@@ -27,6 +30,13 @@ def certify(
     sign: Annotated[Path | None, typer.Option(help="Private Ed25519 key in PEM: signs the JSON files, as NAME.json.sig.")] = None,
     require_decision: Annotated[bool, typer.Option(help="Exit with 3 where a claim is undecided.")] = False,
     no_import: NoImportOption = False,
+    date: Annotated[
+        str | None, typer.Option(help="Of the certificates, such as 2026-01-31; by default that of the files' last commit in git.")
+    ] = None,
+    issuer: Annotated[str, typer.Option(help="Who issues the certificates; --sign shows it.")] = "",
+    previous: Annotated[
+        Path | None, typer.Option(help="Folder of certificates before: the pages say what changed since.")
+    ] = None,
     patience: Annotated[float, typer.Option(help="Seconds that a deployment's own code may take.", min=0)] = 1800,
     format: FormatOption = Format.text,
 ) -> None:
@@ -39,23 +49,30 @@ def certify(
 
     if sign is not None and output is None:
         raise ValueError("certify needs --output, the folder for the signed certificates, where --sign is given")
+    if previous is not None and output is None:
+        raise ValueError("certify needs --output, the folder for the pages that say what changed, where --previous is given")
     key = None if sign is None else signature.private_key(sign)
 
     asked = [parallel.ask(path) for path in _paths(files)]
     parallel.require_ids(asked)
     if no_import:
         parallel.require_no_code(asked)
+    before = None if previous is None else _before(previous, asked)
+    made = [{"date": _day(path, date), "issuer": issuer} for path in _paths(files)]
     certificates: list[Certificate] = []
     errors: list[LdpauditError] = []
     with progress("certifying", len(asked)) as advance:
-        for found in parallel.certify_all(asked, seed, trials, confidence, jobs, patience):
+        run = parallel.certify_all(asked, seed, trials, confidence, jobs, patience)
+        for found, by in zip(run, made, strict=True):
             if isinstance(found, Certificate):
-                certificates.append(found)
+                certificates.append(found.model_copy(update=by))
                 if output is not None:
-                    _write(output, found, key)
+                    _write(output, certificates[-1], key)
                 advance(found.id)
             else:
                 errors.append(found)
+    if certificates and output is not None:
+        _write_pages(output, certificates, before, jobs)
     if certificates:
         _print(certificates, format)
     for error in errors:
@@ -70,9 +87,27 @@ def _paths(files: list[Path]) -> list[Path]:
     return found
 
 
+def _day(path: Path, given: str | None) -> str:
+    """The date that is given, or that of the last commit where the file is; never that of a clock."""
+    from ldpaudit.certificate import day
+    from ldpaudit.source_control import last_commit
+
+    return day(given) if given is not None else last_commit(path.parent)
+
+
+def _before(folder: Path, asked: Sequence[Asked | LdpauditError]) -> dict[str, Certificate]:
+    """The certificates before, of those deployments that had one."""
+    from ldpaudit.certificate import Certificate
+    from ldpaudit.parallel import Asked
+
+    if not folder.is_dir():
+        raise ValueError(f"certify needs --previous to be a folder of certificates, got {str(folder)!r}")
+    names = [each.deployment.id for each in asked if isinstance(each, Asked)]
+    return {name: Certificate.load(path) for name in names if (path := folder / f"{name}.json").exists()}
+
+
 def _write(output: Path, certificate: Certificate, key: Any) -> None:
-    """JSON, its signature where there is a key, and a page."""
-    from ldpaudit.report import html
+    """JSON, and its signature where there is a key."""
     from ldpaudit.report.files import write_whole
     from ldpaudit.signature import beside
 
@@ -80,12 +115,31 @@ def _write(output: Path, certificate: Certificate, key: Any) -> None:
     write_whole(path, content)
     if key is not None:
         write_whole(beside(path), key.sign(content))
-    write_whole(output / f"{certificate.id}.html", html.page(certificate))
+
+
+def _write_pages(
+    output: Path, certificates: list[Certificate], before: dict[str, Certificate] | None, jobs: int | None
+) -> None:
+    """A page for each deployment, and one over all of them."""
+    from ldpaudit import parallel
+    from ldpaudit.report import html, index
+    from ldpaudit.report.files import write_whole
+
+    with progress("drawing pages", len(certificates)) as advance:
+        for certificate, shown in zip(certificates, parallel.exhibit_all(certificates, jobs), strict=True):
+            old = None if before is None else before.get(certificate.id)
+            write_whole(output / f"{certificate.id}.html", html.page(certificate, shown, old))
+            advance(certificate.id)
+    if any(certificate.id.casefold() == html.INDEX for certificate in certificates):
+        note("needs a deployment whose id is not 'index' for a page over all of them: index.html is that deployment's")
+    else:
+        write_whole(output / f"{html.INDEX}.html", index.index(certificates, before))
 
 
 def _print(certificates: list[Certificate], format: Format) -> None:
     from rich.text import Text
 
+    from ldpaudit.repair import repairs
     from ldpaudit.report import text
     from ldpaudit.report.visible import visible
 
@@ -94,7 +148,8 @@ def _print(certificates: list[Certificate], format: Format) -> None:
         return
     screen = console()
     for certificate in certificates:
-        text.print_certificate(certificate, screen)
+        instead = {name: each.lines for name, each in repairs(certificate).items()}
+        text.print_certificate(certificate, screen, instead)
     for line in text.summary(certificates):
         screen.print(Text(visible(line)))
 

@@ -92,6 +92,8 @@ def _data(found: Answer) -> dict[str, Any]:
         "plan": found.plan,
         "epsilon": float(found.goal.epsilon),
         "delta": float(found.goal.delta),
+        "epsilon_exact": str(found.goal.epsilon),
+        "delta_exact": str(found.goal.delta),
         "asked": found.parameter,
         "best": found.best,
         **_at(found.value, found.certified),
@@ -102,6 +104,7 @@ def _data(found: Answer) -> dict[str, Any]:
 
 def _at(value: Value, delta: Enclosure | None) -> dict[str, Any]:
     exact = value if isinstance(value, int) else str(value)
+    both = {"value": exact, "number": value if isinstance(value, int) else float(value)}
     if delta is None:  # the parameters allow no such mechanism
-        return {"value": exact}
-    return {"value": exact, "low": delta.low, "high": delta.high, "rigour": delta.rigour.name}
+        return both
+    return {**both, "low": delta.low, "high": delta.high, "rigour": delta.rigour.name}

@@ -1,103 +1,213 @@
-"""A certificate as one HTML page that needs nothing else."""
+"""A certificate as one HTML page that needs nothing else; what it shows beside the record is derived from the record."""
 
 from __future__ import annotations
 
 import html
-from math import isfinite
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ldpaudit.certificate import Certificate, ClaimRecord
-from ldpaudit.enclosure import show_down, show_up
+from ldpaudit.report import drawing
+from ldpaudit.report.changes import changes, deployment_lines
+from ldpaudit.report.style import STYLE
 from ldpaudit.report.text import certified, claimed, measured, outcome, sight
 from ldpaudit.report.visible import visible
+from ldpaudit.report.words import OVERALL, SIGNS, VERDICTS, overall, plain, relation, sentence
+from ldpaudit.verdict import Outcome
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1c2430; max-width: 46rem; margin: 2.5rem auto; padding: 0 1rem }
-h1 { font-size: 1.5rem; margin-bottom: 0 } h2 { font-size: 1.1rem; margin: 2.2rem 0 .3rem }
-.id, .small, footer { color: #5c6670; font-size: .85rem } footer { border-top: 1px solid #d8dde3; margin-top: 3rem }
-.verdict { font-weight: 700; padding: .1rem .5rem; border-radius: .3rem; color: #fff; font-size: .85rem }
-.REFUTED { background: #b3261e } .UNDECIDED { background: #8a6100 } .BOUNDED, .PROVED { background: #1b6e3c }
-dl { display: grid; grid-template-columns: 7.5rem 1fr; gap: .1rem 1rem; margin: .6rem 0 }
-dt { color: #5c6670 } dd { margin: 0 }
-svg { width: 100%; height: auto; margin: .5rem 0 } svg text { font: 12px system-ui, sans-serif }
-pre { background: #f4f6f8; padding: 1rem; overflow-x: auto; font-size: .8rem; border-radius: .3rem }
-code { overflow-wrap: anywhere }
-"""
+if TYPE_CHECKING:
+    from ldpaudit.exhibits import Exhibit
+
+NOTHING: Mapping[str, Exhibit] = MappingProxyType({})
+INDEX = "index"
+"""The name of the page over all deployments of a run."""
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""What a browser is told, should anything ask for more than the page itself."""
 
 
 def escape(text: str) -> str:
     """The text as it is, lines kept, in a page."""
-    return html.escape(visible(text, kept="\n\t"))
+    # A number is not parted from its unit.
+    return html.escape(visible(text, kept="\n\t")).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
-def page(certificate: Certificate) -> str:
-    """The page: each claim with its verdict, a picture of what is known of epsilon, and the reason."""
-    sources = "; ".join(map(escape, certificate.sources))
-    note = f"<p>{escape(certificate.note)}</p>" if certificate.note else ""
-    versions = ", ".join(f"{name} {version}" for name, version in certificate.versions.items())
+def page(certificate: Certificate, exhibits: Mapping[str, Exhibit] = NOTHING, before: Certificate | None = None) -> str:
+    """The page of one deployment.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        What it is about.
+    exhibits : mapping
+        By the claims' ids; left out where there is none.
+    before : Certificate or None
+        The certificate before this one.
+    """
+    return whole(
+        certificate.title,
+        "".join((
+            _head(certificate),
+            *(_claim(claim, exhibits.get(claim.id)) for claim in certificate.claims),
+            _risks(certificate, exhibits),
+            "" if before is None else _since(before, certificate),
+            _meanings(certificate),
+            _again(certificate),
+            _footer(certificate),
+        )),
+    )  # fmt: skip
+
+
+def whole(title: str, body: str) -> str:
+    """A page of a title and a body, with its style and nothing that is loaded."""
     return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{escape(certificate.title)}</title><style>{STYLE}</style></head><body>
-<h1>{escape(certificate.title)}</h1>
-<p class="id">{escape(certificate.id)} &middot; {sources}</p>{note}
-{"".join(map(_claim, certificate.claims))}
-<h2>The deployment file</h2><pre>{escape(certificate.deployment)}</pre>
-<footer><p>seed {certificate.seed}, {certificate.trials} views a claim, confidence {certificate.confidence:g};
-{escape(versions)}</p><p>SHA-256 <code>{certificate.digest}</code>; <code>ldpaudit verify</code> re-checks the JSON
-beside this page.</p></footer></body></html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<title>{escape(title)}</title><style>{STYLE}</style></head><body>
+{body}</body></html>
 """
 
 
-def _claim(claim: ClaimRecord) -> str:
-    proofs = "".join(f"<dt>proof</dt><dd>{escape(p.theorem)} ({p.steps} steps)</dd>" for p in claim.proofs)
-    assumed = "".join(f"<dt>assumes</dt><dd>{escape(a)}</dd>" for p in claim.proofs for a in p.assumes)
-    admitted = "".join(f"<dt>admits</dt><dd>{escape(a)}</dd>" for p in claim.proofs for a in p.admissions)
-    limits = "".join(f"<dt>unsupported</dt><dd>{escape(u)}</dd>" for u in claim.unsupported)
-    source = f"<dt>source</dt><dd>{escape(claim.source)}</dd>" if claim.source else ""
-    badge = f'<span class="verdict {claim.verdict}">{escape(outcome(claim))}</span>'
-    return f"""<section><h2>{escape(claim.id)} {badge}</h2>
-<p>{escape(claim.sentence)}.</p>{_picture(claim)}
-<p>{escape(claim.reason)}.{escape(sight(claim))}</p>
-<dl><dt>claimed</dt><dd>{escape(claimed(claim))}</dd><dt>certified</dt><dd>{escape(certified(claim))}</dd>
-<dt>measured</dt><dd>{escape(measured(claim))}</dd>{_witness(claim)}{source}<dt>plan</dt><dd><code>{escape(claim.plan)}</code></dd>
-{proofs}{assumed}{admitted}{limits}</dl></section>"""
+def badge(verdict: Outcome, text: str) -> str:
+    """A verdict that is read without its colour."""
+    return f'<span class="verdict {verdict}">{SIGNS[verdict]} {escape(text)}</span>'
 
 
-def _witness(claim: ClaimRecord) -> str:
-    """The two data sets that show the certified lower end, and the event."""
-    if claim.witness is None:
+def issued(certificate: Certificate) -> str:
+    """By whom, and when; as far as it is said."""
+    said = [f"issued by {certificate.issuer}"] * bool(certificate.issuer) + [certificate.date] * bool(certificate.date)
+    return escape(", ".join(said))
+
+
+def _head(certificate: Certificate) -> str:
+    verdict = certificate.verdict
+    about = " &middot; ".join(filter(None, (escape(certificate.id), issued(certificate))))
+    sources = f'<p class="small">Sources: {"; ".join(map(escape, certificate.sources))}</p>' if certificate.sources else ""
+    note = f"<p>{escape(certificate.note)}</p>" if certificate.note else ""
+    return f"""<header><h1>{escape(certificate.title)}</h1><p class="id">{about}</p>
+<div class="overall {verdict}"><p class="word {verdict}">{SIGNS[verdict]} {verdict}</p>
+<p>{OVERALL[verdict]} {overall(certificate.claims)}</p></div>{sources}{note}</header><main>
+"""
+
+
+def _claim(claim: ClaimRecord, exhibit: Exhibit | None) -> str:
+    """One claim: in words, in pictures, why, and what it rests on."""
+    meaning = f"<p>{escape(exhibit.risk.sentence(f'one {claim.unit}'))}</p>" if exhibit and exhibit.risk else ""
+    profile = drawing.curve(claim, exhibit.curve) if exhibit else ""
+    return f"""<section class="claim"><h2>{escape(claim.id)} {badge(claim.verdict, outcome(claim))}</h2>
+<p>{escape(plain(claim))}</p>{meaning}{drawing.line(claim)}
+<h3>Why</h3><p>{escape(sentence(claim.reason))}{escape(sight(claim))}</p>{_instead(exhibit)}{profile}
+<h3>What it rests on</h3><dl>{"".join(f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _facts(claim))}</dl></section>
+"""
+
+
+def _facts(claim: ClaimRecord) -> Iterable[tuple[str, str]]:
+    yield "claimed", escape(claimed(claim))
+    yield "certified", escape(certified(claim))
+    yield "measured", escape(measured(claim))
+    if claim.evidence:
+        first, second = claim.evidence.pair
+        yield "event", f"{escape(claim.evidence.event)}, between the inputs {escape(first)} and {escape(second)}"
+    if claim.witness:
+        one, other = map(escape, claim.witness.data_sets)
+        yield "data sets", f"{one},<br>against {other}:<br>{escape(claim.witness.event)}"
+    if claim.source:
+        yield "source", escape(claim.source)
+    yield "plan", f"<code>{escape(claim.plan)}</code>"
+    if claim.enclosure:
+        yield "bound by", f"{escape(claim.enclosure.source)} ({claim.enclosure.rigour})"
+    for proof in claim.proofs:
+        yield "proof", f"{escape(proof.theorem)} ({proof.steps} steps, checked by a machine)"
+        yield from (("assumes", escape(each)) for each in proof.assumes)
+        yield from (("admits", f"{escape(each)} (no machine checked this)") for each in proof.admissions)
+    yield from (("unsupported", escape(each)) for each in claim.unsupported)
+
+
+def _instead(exhibit: Exhibit | None) -> str:
+    """What would hold, and how to find parameters that keep the claim."""
+    if exhibit is None or exhibit.repair is None or not exhibit.repair.sentences:
         return ""
-    first, second = map(escape, claim.witness.data_sets)
-    return f"<dt>witness</dt><dd>{first},<br>against {second}:<br>{escape(claim.witness.event)}</dd>"
+    said = "".join(f"<li>{escape(sentence(each))}</li>" for each in exhibit.repair.sentences)
+    command = exhibit.repair.command
+    found = f"<p>{escape(sentence(exhibit.repair.answer))} This finds it:</p><pre>{escape(command)}</pre>" if command else ""
+    return f"<h3>What would hold instead</h3><ul>{said}</ul>{found}"
 
 
-def _picture(claim: ClaimRecord) -> str:
-    """The line of epsilon: certified values as a bar, the samples' bound as an arrow, the claim as a tick."""
-    known = [claim.enclosure.low, claim.enclosure.high] if claim.enclosure else []
-    seen = [claim.evidence.epsilon_lower] if claim.evidence else []
-    asked = [float(claimed(claim).split(",")[0])] if not claim.asked else []
-    largest = max([x for x in (*known, *seen, *asked) if isfinite(x)], default=0.0)
-    if largest <= 0:
+def _risks(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> str:
+    """The best that an adversary can do, a column for everything that claims are about."""
+    from ldpaudit.risk import percent
+
+    columns: dict[tuple[str, str, str], tuple[ClaimRecord, Exhibit]] = {}
+    for claim in certificate.claims:
+        exhibit = exhibits.get(claim.id)
+        if exhibit is not None and exhibit.risk is not None:
+            columns.setdefault((claim.unit, claim.plan, claim.neighbours), (claim, exhibit))
+    if not columns:
         return ""
-
-    def at(epsilon: float) -> float:
-        return 20 + 600 * min(epsilon / (1.15 * largest), 1.0)
-
-    marks = ['<line x1="20" x2="620" y1="52" y2="52" stroke="#9aa4ae"/><text x="20" y="86">0</text>']
-    if known:
-        low, high = at(known[0]), at(known[1])
-        marks.append(f'<rect x="{low - 2:.1f}" y="44" width="{high - low + 4:.1f}" height="16" fill="#1d5fa8"/>')
-        marks.append(_label(high, 86, f"certified {show_up(known[1], 4)}", "#1d5fa8"))
-    if seen:
-        x = at(seen[0])
-        marks.append(f'<path d="M {x:.1f} 40 v 24 l 12 -12 z" fill="#d08700"/>')
-        marks.append(_label(x, 104, f"measured at least {show_down(seen[0], 4)}", "#8f5d00"))
-    if asked:
-        x = at(asked[0])
-        marks.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="24" y2="66" stroke="#1c2430" stroke-width="2"/>')
-        marks.append(_label(x, 18, f"claimed {asked[0]:.6g}"))
-    return f'<svg viewBox="0 0 640 110" role="img" aria-label="epsilon">{"".join(marks)}</svg>'
+    names = [f"one {claim.unit} ({claim.id})" for claim, _ in columns.values()]
+    chances = zip(*(each.risk.rows for _, each in columns.values() if each.risk), strict=True)
+    rows = ((row[0][0], *(percent(chance) for _, chance in row)) for row in chances)
+    lifetime = any(claim.unit == "lifetime" for claim, _ in columns.values())
+    missing = "" if lifetime else " Nothing here is about a user's lifetime: no claim is."
+    return f"""<section><h2>What the numbers mean for a user</h2>
+<p>The best that anybody can do who sees what is named in the column, knows all other inputs, and has unlimited time; certified
+from the privacy profile, rounded outward.{missing}</p>
+{table(("chance", *names), rows)}</section>
+"""
 
 
-def _label(x: float, y: float, text: str, colour: str = "#1c2430") -> str:
-    anchor = "start" if x < 120 else "end" if x > 520 else "middle"
-    return f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Cells of text, the first of each row its heading."""
+    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    lines = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in row[1:])}</tr>' for row in rows
+    )
+    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def _since(before: Certificate, now: Certificate) -> str:
+    """What changed since the certificate before."""
+    found = changes(before, now)
+    said = "".join(f"<li>{escape(sentence(line))}</li>" for line in found)
+    lines = deployment_lines(before, now)
+    file = f"<p>The deployment file changed:</p><pre>{escape(chr(10).join(lines))}</pre>" if lines else ""
+    dated = f" of {escape(before.date)}" if before.date else ""
+    body = f"<ul>{said}</ul>" if said else "" if file else "<p>Nothing.</p>"
+    return f"""<section><h2>What changed since the certificate before{dated}</h2>{body}{file}
+<p class="small">Its digest is <code>{before.digest}</code>.</p></section>
+"""
+
+
+def _meanings(certificate: Certificate) -> str:
+    """The verdict words, and the relations that the claims name."""
+    words = "".join(f"<dt>{SIGNS[o]} {o}</dt><dd>{said}</dd>" for o, said in VERDICTS.items())
+    named = dict.fromkeys(claim.neighbours for claim in certificate.claims)
+    relations = "".join(f"<dt>{escape(name)}</dt><dd>{relation(name)}</dd>" for name in named)
+    return f"""<section><h2>What the words mean</h2><dl>{words}</dl>
+<h3>Neighbours: inputs that must be hard to tell apart</h3><dl>{relations}</dl>
+<p>A claim of (epsilon, delta) says: whatever the views show, under two neighbours its chance differs by a factor of at most
+e^epsilon, up to an added delta. A verdict is about the parameters that the deployment file states; code that was sampled is only
+ever refuted or not.</p></section>
+"""
+
+
+def _again(certificate: Certificate) -> str:
+    """How to reproduce it."""
+    name = escape(certificate.id)
+    settings = f"--seed {certificate.seed} --trials {certificate.trials} --confidence {certificate.confidence!r}"
+    return f"""<section><h2>How to reproduce it</h2>
+<p>Save the deployment file below as <code>{name}.toml</code>, with the versions named at the end of this page:</p>
+<pre>ldpaudit certify {name}.toml {settings} --output again
+ldpaudit verify {name}.json --deployment {name}.toml
+ldpaudit verify {name}.json --resample</pre>
+<p>The first makes it anew; the second derives everything again that samples did not decide; the third draws the samples again, and
+runs the code that the file names, if any.</p>
+<h3>The deployment file</h3><pre>{html.escape(visible(certificate.deployment, kept=chr(10) + chr(9)))}</pre></section></main>
+"""
+
+
+def _footer(certificate: Certificate) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in certificate.versions.items())
+    return f"""<footer><p>seed {certificate.seed}, {certificate.trials} views a claim, confidence {certificate.confidence:g};
+{escape(versions)}</p><p>SHA-256 <code>{certificate.digest}</code>; <code>ldpaudit verify</code> re-checks the JSON
+beside this page, which is what counts: a page can be edited by anybody.</p></footer>"""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 
 from rich.console import Console
 from rich.padding import Padding
@@ -18,8 +19,10 @@ from ldpaudit.verdict import Outcome
 STYLES = {Outcome.REFUTED: "bold red", Outcome.UNDECIDED: "yellow", Outcome.BOUNDED: "green", Outcome.PROVED: "green"}
 
 
-def print_certificate(certificate: Certificate, console: Console) -> None:
-    """One deployment: its claims in a table, and under it why each came out as it did."""
+def print_certificate(
+    certificate: Certificate, console: Console, instead: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> None:
+    """One deployment: its claims in a table, and under it why each came out as it did, and what would hold instead."""
     console.print(Text(visible(certificate.id), style="bold"), Text(visible(certificate.title)))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for column in ("claim", "per", "claimed", "certified", "measured", "verdict"):
@@ -33,6 +36,8 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
     for claim in certificate.claims:
         why = f"{claim.id}: {claim.reason}.{sight(claim)}{witness(claim)}"
         console.print(Padding(Text(visible(why), style="dim"), (0, 0, 0, 2)))
+        for line in instead.get(claim.id, ()):
+            console.print(Padding(Text(visible(line)), (0, 0, 0, 4)))
     console.print()
 
 

@@ -16,6 +16,7 @@ def test_account_answers_with_an_enclosure() -> None:
     answer = json.loads(done.stdout)
     assert answer["low"] <= 1 <= answer["high"]
     assert answer["rigour"] == "EXACT"
+    assert (answer["at"], answer["at_number"], answer["at_exact"]) == ("delta", 0.0, "0")
     assert "delta(epsilon=0.5)" in run("account", "randomized_response", "k=3", "epsilon=1", "--epsilon", "1/2").stdout
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ldpaudit.source_control import last_commit
 from tests.helpers import ROOT, fails_in_one_line, run
 
 ENPA = "deployments/enpa-notification.toml"
@@ -26,7 +27,7 @@ def test_certify_prints_verdicts_and_counts_in_80_columns(tmp_path: Path) -> Non
     assert "1 of 2 claims hold, 1 do not" in done.stdout
     assert {p.name for p in tmp_path.iterdir()} == {
         f"{name}.{kind}" for name in ("enpa-notification", "attribution-event") for kind in ("json", "html")
-    }
+    } | {"index.html"}
     verified = run("verify", str(tmp_path / "enpa-notification.json"))
     assert verified.returncode == 0
     assert "stands" in verified.stdout
@@ -89,7 +90,7 @@ def test_a_file_in_error_is_named_in_a_line_and_the_others_are_certified(tmp_pat
     done = run("certify", *files, "--trials", "2000", "--jobs", "2", "--output", str(tmp_path / "out"))
     assert done.returncode == 2
     assert "1 of 1 claims hold" in done.stdout
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {"a.json", "a.html"}
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"a.json", "a.html", "index.html"}
     assert done.stderr.splitlines() == [
         f"ldpaudit: {killed}: its process ended with exit code 0 before it answered",
         f"ldpaudit: {tmp_path}/d.toml: needs TOML: Invalid value (at end of document)",
@@ -119,6 +120,41 @@ def test_two_deployments_of_one_id_are_refused_before_anything_is_written(tmp_pa
     done = run("certify", first, str(tmp_path / "other.toml"), *QUICK, "--output", str(tmp_path / "out"))
     fails_in_one_line(done, "other.toml:2: id: needs an id of its own, got 'A' twice")
     assert not (tmp_path / "out").exists()
+
+
+def test_pages_say_who_issued_them_when_and_what_changed_since(tmp_path: Path) -> None:
+    file, first, second = deployment(tmp_path, "a"), str(tmp_path / "first"), str(tmp_path / "second")
+    by = ("--issuer", "The authority", "--date", "2026-01-31")
+    assert run("certify", file, *QUICK, *by, "--output", first).returncode == 0
+    Path(file).write_text(Path(file).read_text().replace('id = "report"\nepsilon = 1', 'id = "report"\nepsilon = 2'))
+    done = run("certify", file, *QUICK, "--output", second, "--previous", first)
+    assert done.returncode == 0, done.stderr
+    before, now = (json.loads((Path(folder) / "a.json").read_text()) for folder in (first, second))
+    assert (before["issuer"], before["date"]) == ("The authority", "2026-01-31")
+    assert not {"issuer", "date"} & set(now), "the folder is in no repository"
+    assert "issued by The authority, 2026-01-31" in (Path(first) / "a.html").read_text()
+    page = (Path(second) / "a.html").read_text()
+    assert "What changed since the certificate before of 2026-01-31" in page
+    assert "Report: its claim was 1 and is 2." in page
+    assert "its claim was 1 and is 2" in (Path(second) / "index.html").read_text()
+
+
+def test_what_pages_need_is_asked_for_before_anything_runs(tmp_path: Path) -> None:
+    file = deployment(tmp_path, "a")
+    fails_in_one_line(run("certify", file, "--previous", str(tmp_path)), "needs --output")
+    output = ("--output", str(tmp_path / "out"))
+    fails_in_one_line(run("certify", file, *output, "--previous", str(tmp_path / "none")), "needs --previous to be a folder")
+    fails_in_one_line(run("certify", file, *output, "--date", "31.1.2026"), "needs a date such as 2026-01-31, got '31.1.2026'")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_date_is_that_of_the_last_commit(tmp_path: Path) -> None:
+    assert last_commit(tmp_path) == ""
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    day = {**os.environ, "GIT_COMMITTER_DATE": "2001-02-03T04:05:06+00:00", "GIT_AUTHOR_DATE": "2000-01-01T00:00:00+00:00"}
+    for words in (("init", "-q"), (*who, "commit", "-q", "--allow-empty", "-m", "x")):
+        subprocess.run(["git", *words], cwd=tmp_path, env=day, check=True)
+    assert last_commit(tmp_path) == "2001-02-03"
 
 
 @pytest.mark.parametrize("wait", [0.7, 1.5, 3.0])

@@ -23,7 +23,8 @@ def test_an_answer_is_data_too() -> None:
     answer = json.loads(run(*COMMON, "--format", "json").stdout)
     assert answer["asked"] == "epsilon"
     assert answer["high"] <= answer["delta"] < answer["refused"]["high"]
-    assert float(answer["value"]) < float(answer["refused"]["value"])
+    assert answer["number"] == float(answer["value"]) < answer["refused"]["number"] == float(answer["refused"]["value"])
+    assert (answer["delta"], answer["delta_exact"]) == (1e-6, "1/1000000")
 
 
 def test_the_help_explains_by_examples() -> None:

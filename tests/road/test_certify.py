@@ -161,11 +161,30 @@ def test_what_is_not_a_certificate_is_refused_in_one_line(text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_numbers_of_a_claim_read_as_numbers_beside_what_is_exact() -> None:
+    claim = json.loads(certify(claimed='"ln(3)"').to_json())["claims"][0]
+    assert claim["epsilon_number"] == float(Fraction(claim["epsilon"])) == pytest.approx(1.0986122886681098, rel=1e-15)
+    assert (claim["delta"], claim["delta_number"]) == ("0", 0.0)
+    asked = json.loads(certify(claimed='"?"').to_json())["claims"][0]
+    assert asked["epsilon"] is None
+    assert "epsilon_number" not in asked
+
+
+def test_a_certificate_of_before_there_were_numbers_dates_and_issuers_still_stands() -> None:
+    certificate = certify()
+    claims = tuple(c.model_copy(update={"epsilon_number": None, "delta_number": None}) for c in certificate.claims)
+    before = certificate.model_copy(update={"claims": claims})
+    assert not {"date", "issuer"} & set(before.to_dict())
+    assert not {"epsilon_number", "delta_number"} & set(before.to_dict()["claims"][0])
+    assert Certificate.from_json(before.to_json()) == before
+    assert verify(before) == []
+
+
 def test_a_page_shows_every_claim_and_needs_nothing_else() -> None:
     page = html.page(certify(true=2))
     assert "REFUTED" in page
     assert "claimed 1" in page
-    assert "http" not in page.replace("http://www.w3.org", "")
+    assert "http" not in page.replace("http-equiv", "")
 
 
 def test_proofs_put_together_add_up_along_a_plan() -> None:

@@ -87,7 +87,8 @@ def test_a_page_of_hostile_words_has_our_tags_only(hostile: Certificate) -> None
     page = html.page(hostile)
     Reader().feed(page)
     assert set(tags) <= {"html", "head", "meta", "title", "style", "body", "h1", "p", "section", "h2", "span", "svg", "line",
-                         "text", "rect", "path", "dl", "dt", "dd", "code", "pre", "footer"}  # fmt: skip
+                         "text", "rect", "path", "dl", "dt", "dd", "code", "pre", "footer", "header", "div", "main", "h3",
+                         "figure", "figcaption"}  # fmt: skip
     assert harmless(page)
     page.encode()
 

@@ -1,0 +1,189 @@
+r"""The best test between two neighbours, from the privacy profile alone.
+
+Let :math:`T(a)` be the largest true-positive rate of a test of false-positive rate at most :math:`a`, over all pairs of
+neighbours. A profile is the same knowledge, seen through its tangents: with the slope :math:`w = e^s`,
+
+.. math:: T(a) \le w a + d(w), \qquad d(e^\varepsilon) = \delta(\varepsilon),
+    \quad d(e^{-\varepsilon}) = 1 - e^{-\varepsilon}\bigl(1 - \delta(\varepsilon)\bigr),
+
+the second because neighbours are symmetric, and a test's complement is a test.
+
+Sources: Dong, Roth, Su 2022 (Gaussian differential privacy), Proposition 2.12: (epsilon, delta) is a pair of lines below the
+trade-off function, and a profile its convex conjugate; Kairouz, Oh, Viswanath 2015, Theorem 2.1, for one pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import flint
+from scipy.optimize import minimize_scalar
+
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.profile import PrivacyProfile
+from ldpaudit.working_precision import working_precision
+
+PRECISION = 256
+"""Bits: the complement of a delta of 1e-32 keeps as many digits as a float has."""
+_WIDEST = 64.0
+"""Nats, beyond which no slope is asked about: there a false-positive or a false-negative rate is below 1e-27."""
+_STEPS = (0.1, 1e-2, 1e-3, 1e-5, 1e-7)
+"""Distances of the slopes that are asked about around the best, in nats: from enclosures that are wide to exact ones."""
+_TRIES = 16
+"""Slopes that the search for the best one asks about, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tangent:
+    """A line of a slope above every test, which some test comes as near to as one likes: between `low` and `high` at 0."""
+
+    slope: flint.arb
+    low: flint.arb
+    high: flint.arb
+
+
+def guess_between_two(profile: PrivacyProfile) -> Enclosure:
+    """Best chance of the right guess between two neighbours that are equally likely: (1 + delta(0))/2.
+
+    Tight: delta(0) is the largest total variation distance of two neighbours.
+    """
+    delta = profile.delta(0)
+    ends = [(1 + Fraction(end)) / 2 for end in (delta.low, delta.high)]
+    return Enclosure.of(*ends, rigour=delta.rigour, source="(1 + delta(0))/2, the total variation distance")
+
+
+def posterior(profile: PrivacyProfile, prior: Fraction) -> Enclosure:
+    r"""Largest posterior probability of an input that has this prior, whatever is seen.
+
+    .. math:: \pi e^{\varepsilon} / (\pi e^{\varepsilon} + 1 - \pi), \qquad \varepsilon = \varepsilon(0)
+
+    Bayes' rule. Tight where the other input is one other value; a mixture of several is no better. 1 where no epsilon holds at
+    delta = 0: some view has no other explanation.
+    """
+    epsilon = profile.epsilon(0)
+    source = f"Bayes' rule at epsilon(0): {epsilon.source}"
+    with working_precision(PRECISION):
+        low, high = (_posterior(end, prior) for end in (epsilon.low, epsilon.high))
+        return Enclosure.of(low, high, rigour=epsilon.rigour, source=source).clamp(0.0, 1.0)
+
+
+def _posterior(epsilon: float, prior: Fraction) -> flint.arb:
+    if math.isinf(epsilon):
+        return flint.arb(1)
+    odds = ball((1 - prior) / prior) * (-ball(Fraction(epsilon))).exp()
+    return 1 / (1 + odds)
+
+
+def true_positive_rate(profile: PrivacyProfile, rate: Fraction) -> Enclosure:
+    """Largest true-positive rate at a false-positive rate; see `TradeOff.at`."""
+    return TradeOff(profile).at(rate)
+
+
+def _at_least(line: Tangent, lines: list[Tangent], a: flint.arb) -> flint.arb:
+    """What a test near this tangent is worth at the false-positive rate `a`, wherever on it the other tangents let it be."""
+    left, right = flint.arb(0), flint.arb(1)
+    for other in lines:
+        apart, above = line.slope - other.slope, other.high - line.low
+        if apart > 0:
+            right = right.min(above / apart)
+        elif apart < 0:
+            left = left.max(above / apart)
+    before, after = left.min(a), right.max(a)
+    there = line.low + line.slope * before
+    towards_always = there + (1 - there) * (a - before) / (1 - before)
+    from_never = a * (line.low / after + line.slope)
+    return towards_always.min(from_never)
+
+
+def _least(values: Iterable[flint.arb]) -> flint.arb:
+    found = flint.arb(1)
+    for each in values:
+        found = found.min(each)
+    return found
+
+
+def _most(values: Iterable[flint.arb]) -> flint.arb:
+    found = flint.arb(0)
+    for each in values:
+        found = found.max(each)
+    return found
+
+
+@dataclass
+class TradeOff:
+    """The best tests between neighbours; what was asked of the profile for one rate serves the others too.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+        Of a symmetric relation, as all are.
+    deltas : dict
+        Delta at every epsilon that was asked about.
+    """
+
+    profile: PrivacyProfile
+    deltas: dict[float, Enclosure] = field(default_factory=dict)
+
+    def at(self, rate: Fraction) -> Enclosure:
+        """Largest true-positive rate, over pairs of neighbours and tests between them, at a false-positive rate.
+
+        Upper end: the lowest of the tangents that were asked about. Lower end: some pair's tests come as near to a tangent as
+        one likes; the other tangents enclose where, and the straight lines from there to the tests that never and that always
+        fire are tests. Both ends are certified; they meet where the profile is smooth, and where it is a pure epsilon's.
+
+        Parameters
+        ----------
+        rate : Fraction
+            In (0, 1).
+
+        Raises
+        ------
+        ValueError
+            Where the rate lies outside.
+        """
+        if not 0 < rate < 1:
+            raise ValueError(f"true_positive_rate needs 0 < rate < 1, got {rate}")
+        self._search(rate)
+        rigour = min(Rigour.INTERVAL, *(delta.rigour for delta in self.deltas.values()))
+        with working_precision(PRECISION):
+            lines, a = self._tangents(), ball(rate)
+            high = _least(line.high + line.slope * a for line in lines)
+            low = _most([a, *(_at_least(line, lines, a) for line in lines)])
+            source = "tangents of the trade-off curve, from the profile"
+            return Enclosure.of(low, high, rigour=rigour, source=source).clamp(0, 1)
+
+    def _delta(self, epsilon: float) -> Enclosure:
+        if epsilon not in self.deltas:
+            self.deltas[epsilon] = self.profile.delta(epsilon)
+        return self.deltas[epsilon]
+
+    def _search(self, rate: Fraction) -> None:
+        """Ask around the slope of the lowest tangent at a rate: it need not be found for the ends to be certified."""
+        epsilon = self.profile.epsilon(0)
+        top, bottom = (min(end, _WIDEST) for end in (epsilon.high, epsilon.low))
+        ends = -top, min(top, math.log(1 / rate))
+
+        def height(s: float) -> float:
+            delta = self._delta(abs(s)).high
+            return math.exp(s) * float(rate) + (delta if s >= 0 else 1 - math.exp(s) * (1 - delta))
+
+        found = 0.0
+        if ends[0] < ends[1]:
+            found = float(minimize_scalar(height, bounds=ends, method="bounded", options={"maxiter": _TRIES, "xatol": 1e-6}).x)
+        # A pure epsilon's corner is where delta ends: the slopes just inside it touch the same test.
+        around = min((found, *ends), key=height)
+        for s in (bottom, *(around + sign * step for step in _STEPS for sign in (-1, 1))):
+            self._delta(abs(s))
+
+    def _tangents(self) -> list[Tangent]:
+        """Both of every epsilon, and the line above all tests."""
+        found = [Tangent(flint.arb(0), flint.arb(1), flint.arb(1))]
+        for epsilon, delta in self.deltas.items():
+            low, high, slope = ball(Fraction(delta.low)), ball(Fraction(delta.high)), ball(Fraction(epsilon)).exp()
+            found.append(Tangent(slope, low, high))
+            found.append(Tangent(1 / slope, 1 - (1 - low) / slope, 1 - (1 - high) / slope))
+        return found

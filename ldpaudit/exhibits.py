@@ -1,0 +1,73 @@
+"""What a page shows of a certificate beyond its record: all of it is derived from the deployment file that it embeds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ldpaudit.accountants import account
+from ldpaudit.certificate import Certificate
+from ldpaudit.claim import Claim
+from ldpaudit.deployment import loads
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.errors import Unsupported
+from ldpaudit.profile import PrivacyProfile
+from ldpaudit.repair import Repair, repair
+from ldpaudit.risk import Risk, risk
+
+POINTS = 41
+"""Values of epsilon at which the curve is certified, besides those where it is asked about."""
+SMALLEST = 1e-9
+"""The smallest delta of the curve, where the claim names none that is smaller."""
+_BEYOND = 1.1
+"""How far beyond the claim and the certified epsilon the curve goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """Of one claim.
+
+    Parameters
+    ----------
+    curve : tuple of (float, Enclosure)
+        Delta at values of epsilon; empty where no profile is certified.
+    risk : Risk or None
+        What the profile means; None where none is certified.
+    repair : Repair or None
+        What would hold instead; None where the claim holds.
+    """
+
+    curve: tuple[tuple[float, Enclosure], ...] = ()
+    risk: Risk | None = None
+    repair: Repair | None = None
+
+
+def exhibits(certificate: Certificate) -> dict[str, Exhibit]:
+    """Of every claim, by its id; nothing is sampled, and nothing that the deployment names is imported."""
+    whole = loads(certificate.deployment, certificate.id)
+    lacking = {claim.id for claim in certificate.claims if claim.verdict.record != "holds"}
+    risks: dict[tuple[str, str], Risk] = {}
+    found = {}
+    for claim in whole.claims:
+        instead = repair(whole, claim) if claim.id in lacking else None
+        try:
+            found[claim.id] = _exhibit(claim, risks, instead)
+        except Unsupported:
+            found[claim.id] = Exhibit(repair=instead)
+    return found
+
+
+def _exhibit(claim: Claim, risks: dict[tuple[str, str], Risk], instead: Repair | None) -> Exhibit:
+    profile = account(claim.plan, claim.neighbours)
+    what = repr(claim.plan), str(claim.neighbours)
+    if what not in risks:  # several claims may be about one plan
+        risks[what] = risk(profile)
+    return Exhibit(_curve(profile, claim), risks[what], instead)
+
+
+def _curve(profile: PrivacyProfile, claim: Claim) -> tuple[tuple[float, Enclosure], ...]:
+    smallest = min(SMALLEST, float(claim.delta) / 10) if claim.delta else SMALLEST
+    ends = (profile.epsilon(smallest).high, profile.epsilon(claim.delta).high, float(claim.epsilon or 0))
+    widest = max((end for end in ends if math.isfinite(end)), default=0.0) or 1.0
+    grid = {_BEYOND * widest * i / (POINTS - 1) for i in range(POINTS)} | {end for end in ends if math.isfinite(end)}
+    return tuple((epsilon, profile.delta(epsilon)) for epsilon in sorted(grid))

@@ -1,0 +1,53 @@
+"""What changed since the certificate before, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+
+from ldpaudit.certificate import Certificate, ClaimRecord
+from ldpaudit.report.text import certified, claimed, measured
+
+
+def changes(before: Certificate, now: Certificate) -> list[str]:
+    """Each in a sentence; nothing where both say the same."""
+    old, new = ({claim.id: claim for claim in each.claims} for each in (before, now))
+    found = [f"{name} is claimed no longer" for name in old if name not in new]
+    found += [f"{name} is new: {claim.verdict}" for name, claim in new.items() if name not in old]
+    found += [line for name in new if name in old for line in _of_a_claim(old[name], new[name])]
+    return [*found, *_of_the_run(before, now)]
+
+
+def deployment_lines(before: Certificate, now: Certificate) -> list[str]:
+    """The lines of the deployment file that went (-) and that came (+)."""
+    lines = unified_diff(before.deployment.splitlines(), now.deployment.splitlines(), lineterm="", n=0)
+    return [line for line in list(lines)[2:] if not line.startswith("@@")]
+
+
+def _of_a_claim(old: ClaimRecord, new: ClaimRecord) -> Iterator[str]:
+    for what, word in (
+        ("verdict", lambda claim: claim.verdict),
+        ("claim", claimed),
+        ("certified epsilon", certified),
+        ("measured epsilon", measured),
+        ("plan", lambda claim: claim.plan),
+        ("relation", lambda claim: claim.neighbours),
+    ):
+        if (was := word(old)) != (is_ := word(new)):
+            yield f"{new.id}: its {what} was {was} and is {is_}"
+
+
+def _of_the_run(before: Certificate, now: Certificate) -> Iterator[str]:
+    for what, was, is_ in _settings(before, now):
+        if was != is_:
+            yield f"{what} was {_told(was)} and is {_told(is_)}"
+
+
+def _told(value: object) -> str:
+    return "none" if value in (None, "") else str(value)
+
+
+def _settings(before: Certificate, now: Certificate) -> Sequence[tuple[str, object, object]]:
+    versions = [(f"the version of {name}", before.versions.get(name), now.versions.get(name)) for name in now.versions]
+    fields = (("the seed", "seed"), ("the number of views", "trials"), ("the confidence", "confidence"), ("the issuer", "issuer"))
+    return [*((what, getattr(before, field), getattr(now, field)) for what, field in fields), *versions]

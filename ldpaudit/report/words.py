@@ -1,0 +1,74 @@
+"""What the words of a page mean, and each claim in one plain sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ldpaudit.certificate import ClaimRecord
+from ldpaudit.verdict import Outcome
+
+VERDICTS = {
+    Outcome.REFUTED: "the claim is false: a certified lower bound, or samples of the code with the stated confidence, exceed it.",
+    Outcome.UNDECIDED: "neither shown nor refuted: the certified bounds lie on both sides of the claim, or none is known.",
+    Outcome.BOUNDED: "the claim is true of the mechanism that the file describes: a certified upper bound reaches it.",
+    Outcome.PROVED: "the claim is true of the mechanism that the file describes: a certified upper bound reaches it, and a proof "
+    "whose steps a machine checked covers it.",
+}
+"""In words for whoever was not there."""
+SIGNS = {Outcome.REFUTED: "\u2717", Outcome.UNDECIDED: "?", Outcome.BOUNDED: "\u2713", Outcome.PROVED: "\u2713"}
+"""So that a verdict is read without its colour."""
+NEIGHBOURS = {
+    "replace-one": "two inputs that differ in one user, who holds any other value in the second.",
+    "add-remove": "two inputs of which one has a user more than the other.",
+    "user-level": "two inputs that differ in everything that one user ever holds.",
+    "pairs": "the pairs of inputs that are named.",
+    "group": "two inputs that differ in what so many users hold.",
+}
+"""Which inputs must be hard to tell apart, by the kind of the relation."""
+OVERALL = {
+    Outcome.REFUTED: "At least one claim is false.",
+    Outcome.UNDECIDED: "No claim is refuted, and at least one is not decided.",
+    Outcome.BOUNDED: "Every claim holds.",
+    Outcome.PROVED: "Every claim holds, and machine-checked proofs cover them.",
+}
+"""The worst of the claims, in a sentence."""
+_FARES = {
+    Outcome.REFUTED: "This is false.",
+    Outcome.UNDECIDED: "This is neither shown nor refuted.",
+    Outcome.BOUNDED: "This is true of the mechanism as described.",
+    Outcome.PROVED: "This is true of the mechanism as described, and proved.",
+}
+
+
+def plain(claim: ClaimRecord) -> str:
+    """The claim, and how it fares, for a reader who knows no formula."""
+    if claim.asked:
+        answer = "The certificate answers." if claim.verdict.record == "holds" else "No answer is certified."
+        return f"Nothing is claimed of one {claim.unit}: how private it is, is asked. {answer}"
+    return f"It is claimed that {claim.sentence}. {_FARES[claim.verdict]}"
+
+
+def relation(neighbours: str) -> str:
+    """What is said of a relation by its name."""
+    kind = neighbours.split(" ")[0]
+    return NEIGHBOURS["group" if kind.startswith("group-of-") else kind]
+
+
+def overall(claims: Sequence[ClaimRecord]) -> str:
+    """How many claims hold, of how many."""
+    made = [claim for claim in claims if not claim.asked]
+    counts = [(record, sum(claim.verdict.record == record for claim in made)) for record in ("holds", "refuted", "undecided")]
+    words = {"holds": ("holds", "hold"), "refuted": ("is refuted", "are refuted"), "undecided": ("is undecided", "are undecided")}
+    told = ", ".join(f"{count} {words[record][count != 1]}" for record, count in counts if count)
+    claimed = f"{_counted(len(made), 'claim')}: {told}." if made else ""
+    asked = f"{_counted(len(claims) - len(made), 'question')}." if len(made) < len(claims) else ""
+    return " ".join(filter(None, (claimed, asked)))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def sentence(text: str) -> str:
+    """The text with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."

@@ -1,0 +1,141 @@
+"""The best test between neighbours, from a profile alone: against closed forms, and against all tests of finite laws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import permutations
+
+import flint
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import ldpaudit as ldp
+from ldpaudit.accountants import account
+from ldpaudit.accountants.pld.exact import ExactPLD
+from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.trade_off import guess_between_two, posterior, true_positive_rate
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.profile import Number, PrivacyProfile
+from ldpaudit.working_precision import working_precision
+
+SHARP = 1e-6
+"""Relative width where the ends must meet: the search stops 1e-7 nats from the corner or the tangent."""
+RATES = st.fractions(Fraction(1, 10_000), Fraction(1, 2), max_denominator=10_000)
+Law = Sequence[Fraction]
+
+
+def best_test(first: Law, second: Law, rate: Fraction) -> Fraction:
+    """Neyman and Pearson: the views in the order of their ratio, the last one by a coin."""
+    found, left = Fraction(0), rate
+    for p, q in sorted(zip(first, second, strict=True), key=lambda each: -each[0] / each[1]):
+        share = min(Fraction(1), left / q)
+        found, left = found + share * p, left - share * q
+    return found
+
+
+def profile_of(laws: Sequence[Law]) -> FiniteProfile:
+    pairs = {ExactPLD.of(list(zip(a, b, strict=True))) for a, b in permutations(laws, 2)}
+    return FiniteProfile(tuple(pairs), "all pairs")
+
+
+def laws(inputs: int, views: int) -> st.SearchStrategy[list[list[Fraction]]]:
+    weights = st.lists(st.integers(1, 30), min_size=views, max_size=views)
+    return st.lists(weights, min_size=inputs, max_size=inputs, unique_by=tuple).map(
+        lambda rows: [[Fraction(w, sum(row)) for w in row] for row in rows]
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(p=st.fractions(Fraction(51, 100), Fraction(99, 100), max_denominator=100), k=st.integers(2, 6), rate=RATES)
+@example(p=Fraction(99, 100), k=2, rate=Fraction(1, 1000))
+@example(p=Fraction(99, 100), k=2, rate=Fraction(1, 10))
+def test_the_best_test_of_randomized_response_is_its_closed_form(p: Fraction, k: int, rate: Fraction) -> None:
+    """One straight piece of slope p/q up to the false-positive rate q, then 1, then q/p."""
+    q = (1 - p) / (k - 1)
+    truth = rate * p / q if rate <= q else p + rate - q if rate <= 1 - p else 1 - (1 - rate) * q / p
+    profile = account(KaryRandomizedResponse(k, p))
+    assert truth in true_positive_rate(profile, rate)
+    assert p / (p + q) in posterior(profile, Fraction(1, 2))
+    assert (1 + p - q) / 2 in guess_between_two(profile)
+    if rate <= q:
+        assert true_positive_rate(profile, rate).relative_width < SHARP
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    scale=st.fractions(Fraction(1, 20), 20, max_denominator=100),
+    rate=st.fractions(Fraction(1, 10_000), Fraction(4, 10), max_denominator=10_000),
+)
+@example(scale=Fraction(1, 10), rate=Fraction(1, 100))
+@example(scale=Fraction(1, 10), rate=Fraction(1, 1000))
+@example(scale=Fraction(10), rate=Fraction(1, 100))
+def test_the_best_test_of_laplace_noise_is_its_closed_form(scale: Fraction, rate: Fraction) -> None:
+    """P(x + b L > t) at two inputs at distance 1: e^(1/b) a, then 1 - e^(-1/b)/(4 a), then 1 - e^(-1/b) (1 - a)."""
+    profile = account(Laplace(scale=scale, low=Fraction(0), high=Fraction(1)))
+    found = true_positive_rate(profile, rate)
+    with working_precision(200):
+        ratio, a = flint.arb(flint.fmpq((1 / scale).numerator, (1 / scale).denominator)).exp(), flint.arb(
+            flint.fmpq(rate.numerator, rate.denominator)
+        )
+        truth = ratio * a if a <= 1 / ratio / 2 else 1 - 1 / (4 * ratio * a)
+        assert found.low <= truth
+        assert truth <= found.high
+    assert found.relative_width < SHARP
+
+
+@settings(max_examples=60, deadline=None)
+@given(table=laws(2, 4), rate=RATES, prior=st.sampled_from([Fraction(1, 100), Fraction(1, 10), Fraction(1, 2)]))
+def test_no_test_of_two_finite_laws_is_better_and_the_best_is_enclosed(
+    table: list[list[Fraction]], rate: Fraction, prior: Fraction
+) -> None:
+    profile, (a, b) = profile_of(table), table
+    assert max(best_test(a, b, rate), best_test(b, a, rate)) in true_positive_rate(profile, rate)
+    assert (1 + sum(abs(x - y) for x, y in zip(a, b, strict=True)) / 2) / 2 in guess_between_two(profile)
+    most = max(max(x / y, y / x) for x, y in zip(a, b, strict=True))
+    assert prior * most / (prior * most + 1 - prior) in posterior(profile, prior)
+
+
+@settings(max_examples=40, deadline=None)
+@given(table=laws(4, 3), rate=RATES)
+def test_with_many_pairs_the_best_test_over_all_of_them_is_enclosed(table: list[list[Fraction]], rate: Fraction) -> None:
+    truth = max(best_test(a, b, rate) for a, b in permutations(table, 2))
+    assert truth in true_positive_rate(profile_of(table), rate)
+
+
+class Widened(PrivacyProfile):
+    """Another profile, known less well."""
+
+    def __init__(self, inner: PrivacyProfile, by: float) -> None:
+        self.inner, self.by = inner, by
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        found = self.inner.delta(epsilon)
+        return Enclosure(found.low * (1 - self.by), min(found.high * (1 + self.by), 1.0), Rigour.INTERVAL, "widened")
+
+
+@pytest.mark.parametrize("by", [1e-9, 1e-4, 0.01, 0.3])
+def test_a_wider_profile_gives_a_wider_enclosure_of_the_same_truth(by: float) -> None:
+    rate, p, q = Fraction(1, 100), Fraction(3, 4), Fraction(1, 4)
+    found = true_positive_rate(Widened(account(KaryRandomizedResponse(2, p)), by), rate)
+    assert rate * p / q in found
+    assert found.high <= float(rate * p / q) * (1 + 1e-12) + by
+    assert found.low > 0.01
+
+
+def test_nothing_is_promised_from_below_where_only_a_guarantee_is_known() -> None:
+    profile = account(ldp.Guarantee(Fraction(1), Fraction(1, 1000)))
+    assert Fraction(1, 100) in true_positive_rate(profile, Fraction(1, 100))
+    assert true_positive_rate(profile, Fraction(1, 100)).high >= math.e / 100 + 1 / 1000
+    assert guess_between_two(profile).low == 0.5
+    assert posterior(profile, Fraction(1, 2)).high == 1.0
+
+
+@pytest.mark.parametrize("rate", [Fraction(0), Fraction(1), Fraction(-1)])
+def test_a_false_positive_rate_that_no_test_has_is_refused(rate: Fraction) -> None:
+    with pytest.raises(ValueError, match="needs 0 < rate < 1"):
+        true_positive_rate(account(ldp.Guarantee(Fraction(1))), rate)

@@ -1,0 +1,205 @@
+"""The pages that people meet: they need nothing else, everybody can read them, and they say what the certificate says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+import ldpaudit as ldp
+from ldpaudit.certificate import Certificate
+from ldpaudit.deployment import loads
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.exhibits import Exhibit, exhibits
+from ldpaudit.report import drawing, html
+from ldpaudit.report.changes import changes, deployment_lines
+from ldpaudit.report.index import index
+from ldpaudit.report.style import STYLE
+from ldpaudit.report.words import NEIGHBOURS, VERDICTS, plain, relation
+from ldpaudit.risk import percent
+
+FILE = """\
+schema = "ldpaudit.deployment/1"
+id = "{id}"
+title = "Votes"
+[mechanism]
+kind = "randomized_response"
+k = 2
+epsilon = 2
+[[claims]]
+id = "low"
+epsilon = {epsilon}
+[[claims]]
+id = "asked"
+epsilon = "?"
+"""
+
+
+@cache
+def made(name: str = "votes", epsilon: str = "1") -> Certificate:
+    found = ldp.certify(loads(FILE.format(id=name, epsilon=epsilon)), trials=2000)
+    return found.model_copy(update={"date": "2026-01-31", "issuer": "The authority"})
+
+
+@cache
+def shown() -> dict[str, Exhibit]:
+    return exhibits(made())
+
+
+@cache
+def full() -> str:
+    return html.page(made(), shown(), made(epsilon="2"))
+
+
+def over_all() -> str:
+    return index([made(), made("other", "2")], {"votes": made()})
+
+
+PAGES: dict[str, Callable[[], str]] = {"deployment": full, "index": over_all}
+
+
+class Read(HTMLParser):
+    """Tags with their attributes, and the text of each heading."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_request_leaves_a_page(name: str) -> None:
+    page = PAGES[name]()
+    for tag, attributes in Read(page).tags:
+        assert tag not in ("script", "link", "img", "iframe", "object", "embed", "form", "base", "image", "use")
+        assert not {"src", "srcset", "data", "action", "xlink:href", "style", "background"} & set(attributes)
+        assert not [key for key in attributes if key.startswith("on")]
+        assert re.fullmatch(r"[\w.-]+\.html", attributes.get("href") or "a.html"), "a file beside the page"
+    assert "url(" not in page
+    assert "@import" not in page
+    assert "default-src 'none'" in page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_well_formed_and_its_headings_are_in_order(name: str) -> None:
+    read = Read(PAGES[name]())
+    assert read.open == []
+    levels = [int(tag[1]) for tag, _ in read.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_a_language_a_main_part_and_pictures_with_labels(name: str) -> None:
+    tags = Read(PAGES[name]()).tags
+    assert ("html", {"lang": "en"}) in tags
+    assert [tag for tag, _ in tags].count("main") == 1
+    assert all(attributes.get("aria-label") and attributes["role"] == "img" for tag, attributes in tags if tag == "svg")
+    assert all(attributes.get("scope") in ("col", "row") for tag, attributes in tags if tag == "th")
+
+
+def luminance(colour: str) -> float:
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * c for c in colour[1:])
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("look", [0, 1, 2], ids=["light", "dark", "print"])
+def test_every_text_has_a_contrast_of_four_and_a_half_to_its_ground(look: int) -> None:
+    """WCAG 2.1, success criterion 1.4.3, level AA."""
+    colours = dict(re.findall(r"--([a-z]+): (#[0-9a-f]+)", STYLE.split(":root")[look + 1]))
+    for text in ("text", "muted", "certified", "measured", "bad", "open", "good"):
+        for ground in ("page", "panel"):
+            bright, dark = sorted((luminance(colours[text]), luminance(colours[ground])), reverse=True)
+            assert (bright + 0.05) / (dark + 0.05) >= 4.5, (text, ground)
+
+
+def test_a_verdict_is_read_without_its_colour_and_stands_before_every_claim() -> None:
+    page = full()
+    assert "\u2717 REFUTED" in page
+    assert page.index('class="overall REFUTED"') < page.index("<h2>")
+    assert "issued by The authority, 2026-01-31" in page
+    assert "1 claim: 1 is refuted. 1 question." in page
+
+
+def test_a_page_says_each_claim_plainly_what_it_means_and_what_would_hold() -> None:
+    page, found = full(), shown()
+    assert "This is false." in plain(made().claims[0])
+    for claim in made().claims:
+        risk = found[claim.id].risk
+        assert risk is not None
+        assert html.escape(plain(claim)) in page
+        assert html.escape(risk.sentence("one report")) in page
+        assert percent(risk.true_positive[0][1]) in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "At this delta an epsilon of 2 holds." in page
+    assert "ldpaudit design randomized_response k=2 --epsilon 1" in page
+    assert found["asked"].repair is None
+
+
+def test_a_page_says_how_to_reproduce_it_with_its_own_settings() -> None:
+    page = full()
+    assert "ldpaudit certify votes.toml --seed 0 --trials 2000 --confidence 0.999" in page
+    assert "ldpaudit verify votes.json --resample" in page
+    assert all(meaning in page for meaning in VERDICTS.values())
+    assert NEIGHBOURS["replace-one"] in page
+
+
+@pytest.mark.parametrize("name", ["replace-one", "add-remove", "user-level", "group-of-3", "pairs [(0, 1)]"])
+def test_every_relation_has_words(name: str) -> None:
+    assert relation(name).startswith(("two inputs", "the pairs"))
+
+
+def test_what_changed_is_said_and_nothing_else() -> None:
+    before, now = made(epsilon="2"), made()
+    assert changes(now, now) == []
+    said = changes(before, now)
+    assert f"low: its verdict was {before.claims[0].verdict} and is REFUTED" in said
+    assert "low: its claim was 2 and is 1" in said
+    assert not [line for line in said if line.startswith("asked")]
+    assert deployment_lines(before, now) == ["-epsilon = 2", "+epsilon = 1"]
+    assert "Its digest is" in full()
+    gone = now.model_copy(update={"claims": now.claims[:1], "seed": 5})
+    assert changes(now, gone) == ["asked is claimed no longer", "the seed was 0 and is 5"]
+    assert changes(gone, now)[0].startswith("asked is new: ")
+
+
+def test_the_index_has_the_worst_verdict_first_and_a_link_to_each_page() -> None:
+    good, bad = made("other", "2"), made()
+    page = index([good, bad])
+    assert 'class="overall REFUTED"' in page
+    assert page.index('href="votes.html"') < page.index('href="other.html"')
+    assert "2 claims: 1 holds, 1 is refuted. 2 questions." in page
+    assert "before" not in index([good, bad]).split("<main>")[1].split("<h2>What the words mean")[0]
+    compared = index([good, bad], {"votes": bad})
+    assert "Nothing changed since the certificate before." in compared
+    assert "There is no certificate before this one." in compared
+
+
+def test_the_picture_of_a_profile_is_where_its_numbers_are() -> None:
+    points = tuple((e, Enclosure(d / 2, d, Rigour.INTERVAL, "")) for e, d in ((0.0, 1.0), (1.0, 0.1), (2.0, 0.01), (3.0, 0.001)))
+    claim = made().claims[0].model_copy(update={"epsilon": "3/2", "delta": "1/100", "delta_number": 0.01})
+    picture = drawing.curve(claim, points)
+    (line,) = re.findall(r'class="certified" d="M ([^"]+)"', picture)
+    places = [tuple(map(float, place.split())) for place in line.split(" L ")]
+    assert all(a[1] - b[1] == pytest.approx(places[0][1] - places[1][1], abs=0.11) for a, b in pairwise(places))
+    assert all(b[0] - a[0] == pytest.approx(places[1][0] - places[0][0], abs=0.11) for a, b in pairwise(places))
+    (x, y) = map(float, re.findall(r'class="claim" d="M ([0-9.]+) ([0-9.]+)', picture)[0])
+    assert x + 5 == pytest.approx((places[1][0] + places[2][0]) / 2, abs=0.11)
+    assert y + 5 == pytest.approx(places[2][1], abs=0.11)
+    (band,) = re.findall(r'class="band" d="M ([^"]+) Z"', picture)
+    assert len(band.split(" L ")) == 8
