@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from ldpaudit.accountants import account
 from ldpaudit.certificate import Certificate
 from ldpaudit.claim import Claim
-from ldpaudit.deployment import loads
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.repair import Repair, repair
 from ldpaudit.risk import Risk, risk
+from ldpaudit.verification import deployment_of
 
 POINTS = 41
 """Values of epsilon at which the curve is certified, besides those where it is asked about."""
@@ -44,7 +44,7 @@ class Exhibit:
 
 def exhibits(certificate: Certificate) -> dict[str, Exhibit]:
     """Of every claim, by its id; nothing is sampled, and nothing that the deployment names is imported."""
-    whole = loads(certificate.deployment, certificate.id)
+    whole = deployment_of(certificate)
     lacking = {claim.id for claim in certificate.claims if claim.verdict.record != "holds"}
     risks: dict[tuple[str, str], Risk] = {}
     found = {}

@@ -12,7 +12,7 @@ from ldpaudit import toml
 from ldpaudit.accountants import account
 from ldpaudit.certificate import Certificate
 from ldpaudit.claim import SLACK, Claim
-from ldpaudit.deployment import Deployment, loads
+from ldpaudit.deployment import Deployment
 from ldpaudit.design import GUARANTEE, SEARCHED, Answer, Goal, design
 from ldpaudit.enclosure import Enclosure, show_down, show_up
 from ldpaudit.errors import LdpauditError, Unsupported
@@ -23,6 +23,7 @@ from ldpaudit.number import show
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.registry import CONSTRUCTOR, constructors, find, parameters_of
+from ldpaudit.verification import deployment_of
 
 _FARTHER = (2, 10, 100, 1000)
 """How many times the smallest delta at which any epsilon holds is asked about, until one is finite."""
@@ -56,7 +57,7 @@ class Repair:
 
 def repairs(certificate: Certificate) -> dict[str, Repair]:
     """Of every claim of a certificate that does not hold, or is not shown to, by its id."""
-    whole = loads(certificate.deployment, certificate.id)
+    whole = deployment_of(certificate)
     lacking = {claim.id for claim in certificate.claims if claim.verdict.record != "holds"}
     return {claim.id: repair(whole, claim) for claim in whole.claims if claim.id in lacking}
 

@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 import flint
 import numpy as np
@@ -35,6 +34,7 @@ from ldpaudit.accountants.claims.laplace import noise_reach, noise_tail
 from ldpaudit.accountants.claims.sentence import Printed, Provenance
 from ldpaudit.accountants.composition.laplace_vector import coordinates
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -101,7 +101,7 @@ class Setting:
             return JLHeavyHitter(self.domain, self.rows, self.scale)
         return JLHeavyHitter.for_users(self.epsilon, self.delta, self.domain, self.users)
 
-    @cached_property
+    @cached
     def sufficient(self) -> tuple[Enclosure, Enclosure]:
         """Least scales with which one noisy projection keeps the promise: where a value is replaced, and for an absent user."""
         return sufficient_scale(self, REPLACE_ONE), sufficient_scale(self, ADD_REMOVE)

@@ -31,7 +31,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TypeAlias
 
 import flint
@@ -40,6 +39,7 @@ from scipy import optimize
 
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_upper
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.positive_part import INVISIBLE
 
 Groups: TypeAlias = tuple[tuple[int, Fraction], ...]
@@ -123,7 +123,7 @@ class _Contour:
     groups: Groups
     epsilon: Fraction
 
-    @cached_property
+    @cached
     def sigma(self) -> float:
         """Where the integrand on the real line is least."""
         found = optimize.minimize_scalar(lambda x: self._height(math.exp(x)), bounds=_RANGE, method="bounded")
@@ -139,7 +139,7 @@ class _Contour:
             total += count * (sigma * s + math.log1p(-beyond / 2 + beyond / (4 * w)))
         return total
 
-    @cached_property
+    @cached
     def _strip(self) -> tuple[float, float]:
         """The largest step h, and the strip's half-width a, at which aliasing is negligible."""
         here, a = self._height(self.sigma), self.sigma * _EDGES
@@ -149,12 +149,12 @@ class _Contour:
         best = int(steps.argmax())
         return float(steps[best]), float(a[best])
 
-    @cached_property
+    @cached
     def _leading(self) -> tuple[int, Fraction]:
         """The group whose echoes are followed: the one of largest variance."""
         return max(self.groups, key=lambda group: group[0] * group[1] ** 2)
 
-    @cached_property
+    @cached
     def _window(self) -> float:
         """Distance from an echo beyond which the leading group's transform is negligible; half an echo's period if none is."""
         count, step = self._leading
@@ -188,7 +188,7 @@ class _Contour:
             product *= both.real**count
         return product
 
-    @cached_property
+    @cached
     def _scales(self) -> tuple[flint.arb, ...]:
         return tuple(both.real for *_, both in self._transforms(flint.arb(0), flint.arb(self.sigma)))
 

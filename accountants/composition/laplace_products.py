@@ -149,13 +149,12 @@ def _thresholds(shifts: Shifts, epsilon: float) -> Iterator[float]:
         yield from (best + place * spread for place in _PLACES)
 
 
-def _gains(shifts: Shifts, epsilon: Fraction) -> Iterator[float]:
+def _gains(shifts: Shifts, epsilon: Fraction) -> list[float]:
     """Lower bounds of delta(epsilon)."""
     with working_precision(_BITS):
         factor = ball(epsilon).exp()
-        for threshold in _thresholds(shifts, float(epsilon)):
-            first, second = _tails(shifts, threshold)
-            yield round_down(first - factor * second)
+        tails = [_tails(shifts, threshold) for threshold in _thresholds(shifts, float(epsilon))]
+        return [round_down(first - factor * second) for first, second in tails]
 
 
 def _least_epsilon(shifts: Shifts, delta: Fraction) -> float:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TypeAlias
 
 import flint
@@ -25,6 +24,7 @@ import numpy as np
 from scipy import optimize
 
 from ldpaudit.accountants.numerics.balls import ball, between
+from ldpaudit.accountants.numerics.cached import cached
 
 Noises: TypeAlias = tuple[tuple[int, Fraction], ...]
 """(number of noises, scale) of each kind."""
@@ -69,7 +69,7 @@ class _Contour:
     noises: Noises
     reach: Fraction
 
-    @cached_property
+    @cached
     def sigma(self) -> float:
         """Where the integrand on the real line is least."""
         found = optimize.minimize_scalar(
@@ -82,7 +82,7 @@ class _Contour:
         falls = sum(count * math.log1p(-((c * float(scale)) ** 2)) for count, scale in self.noises) if c < 1 else -math.inf
         return -c * float(self.reach) - falls - math.log(c)
 
-    @cached_property
+    @cached
     def _strip(self) -> tuple[float, float]:
         """The largest step h, and the strip's half-width a, at which aliasing is negligible."""
         here, a = self._height(self.sigma), min(self.sigma, 1 - self.sigma) * _EDGES

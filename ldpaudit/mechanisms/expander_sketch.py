@@ -209,7 +209,7 @@ class ExpanderSketch(PartitionedSign, _Sketched):
     --------
     >>> m = ExpanderSketch.for_epsilon(1.0, users=10**6, domain=1 << 64)
     >>> m.coordinates, round(m.found_from(10**6))
-    (14, 69241)
+    (14, 69214)
     """
 
     title = "PrivateExpanderSketch"

@@ -152,7 +152,7 @@ def test_an_estimate_is_the_count_on_average_over_matrices(reading: type[JLHeavy
 
 def test_a_run_serves_many_users_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     m = JLHeavyHitter(16, 50, Fraction(1, 100))
-    monkeypatch.setattr("ldpaudit.mechanisms._projection._CHUNK", 170)
+    monkeypatch.setattr("ldpaudit.mechanisms._projected._CHUNK", 170)
     counts = m.run([5] * 20 + [9] * 11, np.random.default_rng(1))
     assert m.heavy_hitter(counts) == 5
     assert counts[5] == pytest.approx(20 + 11 * m.products(9)[5], abs=0.1)
