@@ -19,7 +19,6 @@ n' the number of users who may answer: n' is then to be used in place of n, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -106,14 +105,11 @@ class ThinnedRound:
         return min(1.0, round_up(found))
 
     def one_prefix(self, epsilon: Number) -> Enclosure:
-        """The lower bound: what the user's own prefix costs, at the better of two numbers of other holders."""
+        """The lower bound: what the user's own prefix costs, at one number of other holders."""
         eps = Fraction(epsilon) if math.isfinite(epsilon) else Fraction(600)
 
         def cost() -> flint.arb:
-            best = flint.arb(0)
-            for holders in self._holders(eps):
-                best = best.max(self._excess(holders, eps))
-            return best
+            return self._excess(self._holders(eps), eps).max(flint.arb(0))
 
         return narrow_enough(cost, "one prefix, votes that get lost").clamp(0.0, 1.0)
 
@@ -128,10 +124,10 @@ class ThinnedRound:
         # Fewer holders than theta are never released without the user.
         return found - grow * rest if holders >= self.threshold else found
 
-    def _holders(self, epsilon: Fraction) -> Iterator[int]:
+    def _holders(self, epsilon: Fraction) -> int:
+        """The worst number of other holders for as many votes as arrive on average."""
         mean = max(1, round(self.batch * self.share))
-        yield min(self.users, self.threshold - 1)
-        yield worst_holders(FixedBatch(self.users, mean), self.threshold, exp_ball(epsilon))[0]
+        return worst_holders(FixedBatch(self.users, mean), self.threshold, exp_ball(epsilon))[0]
 
     def _of(self, votes: int) -> ThresholdProfile:
         return ThresholdProfile(FixedBatch(self.users, votes), self.threshold, 1, ADD_REMOVE)

@@ -134,6 +134,15 @@ def test_no_data_sets_cost_more_than_the_upper_end_and_some_as_much_as_the_lower
         assert enclosure.low * (1 - 1e-12) <= truth <= enclosure.high * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_the_limit_of_delta_from_below_is_that_of_a_user_alone_with_a_word(levels: int, relation: Neighbours) -> None:
+    m = NoisyTrieHeavyHitter(6, 5, 1, levels, Fraction(2, 3), 1)
+    there, without = (law(m, x) for x in m.one_apart(0, replaced=relation == REPLACE_ONE))
+    beyond = max(excess(there, without, Fraction(10**30)), excess(without, there, Fraction(10**30)))
+    assert account(m, relation).delta(math.inf).low == pytest.approx(float(beyond), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("n", "batch", "theta", "delta", "epsilon0", "k", "sd"),
     [(10**4, 100, 10, 3.149e-7, 1.2471, 9, 1.063), (10**6, 1000, 12, 2.320e-9, 1.2880, 11, 1.026)],
