@@ -67,6 +67,21 @@ class _Contribution(_Table):
     memoized: bool = False
 
 
+class _Epochs(_Table):
+    count: int = Field(ge=1)
+    window: int = Field(ge=1)
+    window_answers: int = Field(ge=1)
+    lifetime_answers: int = Field(ge=1)
+
+    def answers(self, unit: str) -> int:
+        """Most answers of one user in any window of consecutive epochs, or in all epochs; when they come does not matter."""
+        if unit == "window":
+            return min(self.window, self.window_answers, self.lifetime_answers, self.count)
+        whole, rest = divmod(self.count, self.window)
+        most = min(self.window, self.window_answers)
+        return min(self.lifetime_answers, whole * most + min(rest, most))
+
+
 class _Shuffle(_Table):
     users: int = Field(ge=1)
 
@@ -81,7 +96,7 @@ class _ClaimTable(_Table):
     delta: Annotated[Fraction, BeforeValidator(exact_number)] = Fraction(0)
     neighbours: Annotated[Neighbours | None, BeforeValidator(_relation)] = None
     """By default the mechanism's usual relation."""
-    unit: Literal["report", "event", "source", "round", "user-day", "lifetime"] = "report"
+    unit: Literal["report", "event", "source", "round", "user-day", "window", "lifetime"] = "report"
     view: Literal["local", "shuffled"] | None = None
     source: str = ""
     expect: Literal["holds", "refuted", "undecided"] | None = None
@@ -95,6 +110,7 @@ class _File(_Table):
     note: str = ""
     mechanism: _MechanismTable
     contribution: _Contribution = _Contribution(reports=1)
+    epochs: _Epochs | None = None
     shuffle: _Shuffle | None = None
     implementation: _Implementation | None = None
     claims: list[_ClaimTable] = Field(min_length=1)
@@ -227,8 +243,14 @@ def _usual(plan: Plan) -> Neighbours:
 def _claimed_plan(file: _File, plan: Plan, table: _ClaimTable) -> Plan:
     """What the claim's unit counts: one report, a day's reports, everything that a memoizing client ever sends."""
     reports, memoized = file.contribution.reports, file.contribution.memoized
+    if file.epochs is not None and memoized:
+        raise ValueError("[epochs] needs fresh answers: kept ones show which epochs hold equal values; see kind memoized_bit")
+    if table.unit == "window" and file.epochs is None:
+        raise ValueError("a claim per window needs a table [epochs]")
     if table.unit not in ONE_REPORT:
-        if memoized:
+        if file.epochs is not None and table.unit in ("window", "lifetime"):
+            plan = Repeat(plan, reports * file.epochs.answers(table.unit))
+        elif memoized:
             plan = Run(_memoized(plan, table.unit, reports))
         elif table.unit == "lifetime":
             raise ValueError("a claim per lifetime needs memoized = true: otherwise reports go on for ever")
