@@ -20,7 +20,7 @@ def test_a_window_and_a_lifetime_cost_the_answers_that_their_budgets_admit() -> 
 @pytest.mark.parametrize(("old", "new", "window", "lifetime"), [
     ("window_answers = 10", "window_answers = 40", 3.0, 6.0), ("lifetime_answers = 60", "lifetime_answers = 500", 1.0, 12.5),
     ("count = 365", "count = 4", 0.4, 0.4), ("lifetime_answers = 60", "lifetime_answers = 7", 0.7, 0.7),
-    ("count = 365", "count = 35", 1.0, 1.5),
+    ("count = 365", "count = 35", 1.0, 1.5), ("count = 365", "count = 55", 1.0, 2.0),
 ])  # fmt: skip
 def test_no_answer_is_counted_that_cannot_come(old: str, new: str, window: float, lifetime: float) -> None:
     claims = {claim.id: account(claim.plan).epsilon(0).high for claim in loads(FILE.read_text().replace(old, new)).claims}
