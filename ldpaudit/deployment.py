@@ -81,6 +81,21 @@ class _Contribution(_Table):
     )
 
 
+class _Epochs(_Table):
+    count: int = Field(ge=1, description="How many epochs there are.")
+    window: int = Field(ge=1, description="Consecutive epochs that a window has.")
+    window_answers: int = Field(ge=1, description="Most answers of one user in any window.")
+    lifetime_answers: int = Field(ge=1, description="Most answers of one user in all epochs.")
+
+    def answers(self, unit: str) -> int:
+        """Most answers of one user in any window of consecutive epochs, or in all epochs; when they come does not matter."""
+        if unit == "window":
+            return min(self.window, self.window_answers, self.lifetime_answers, self.count)
+        whole, rest = divmod(self.count, self.window)
+        most = min(self.window, self.window_answers)
+        return min(self.lifetime_answers, whole * most + min(rest, most))
+
+
 class _Shuffle(_Table):
     users: int = Field(ge=1, description="Number of users among whom a shuffler hides each one's views.")
 
@@ -100,8 +115,8 @@ class _ClaimTable(_Table):
     neighbours: Annotated[Neighbours | None, BeforeValidator(_relation), WithJsonSchema(RELATION)] = Field(
         None, description="`replace-one`, `add-remove`, `user-level` or `group-of-K`; by default the mechanism's usual relation."
     )
-    unit: Literal["report", "event", "source", "round", "user-day", "lifetime"] = Field(
-        "report", description="What the claim is about: one run of the mechanism, one user's day, or all that she ever sends."
+    unit: Literal["report", "event", "source", "round", "user-day", "window", "lifetime"] = Field(
+        "report", description="What the claim is about: one run of the mechanism, one user's day or window of epochs, or all she ever sends."
     )
     view: Literal["local", "shuffled"] | None = Field(
         None, description="`local` for what a user sends, where the file has a shuffler; by default what the shuffler shows."
@@ -120,6 +135,7 @@ class _File(_Table):
     note: str = Field("", description="Printed on the certificate.")
     mechanism: _MechanismTable = Field(description="What is run, and the parameters of one of its constructors.")
     contribution: _Contribution = Field(_Contribution(reports=1, memoized=False), description="How often a user contributes.")
+    epochs: _Epochs | None = Field(None, description="Where reports are asked for epoch after epoch: how many, and each user's budgets.")
     shuffle: _Shuffle | None = Field(None, description="The shuffler, where there is one.")
     implementation: _Implementation | None = Field(None, description="The code that is deployed, where it is to be audited.")
     claims: list[_ClaimTable] = Field(min_length=1, description="What is claimed; each is judged.")
@@ -289,8 +305,14 @@ def _usual(plan: Plan) -> Neighbours:
 def _claimed_plan(file: _File, plan: Plan, table: _ClaimTable) -> Plan:
     """What the claim's unit counts: one report, a day's reports, everything that a memoizing client ever sends."""
     reports, memoized = file.contribution.reports, file.contribution.memoized
+    if file.epochs is not None and memoized:
+        raise ValueError("[epochs] needs fresh answers: kept ones show which epochs hold equal values; see kind memoized_bit")
+    if table.unit == "window" and file.epochs is None:
+        raise ValueError("a claim per window needs a table [epochs]")
     if table.unit not in ONE_REPORT:
-        if memoized:
+        if file.epochs is not None and table.unit in ("window", "lifetime"):
+            plan = Repeat(plan, reports * file.epochs.answers(table.unit))
+        elif memoized:
             plan = Run(_memoized(plan, table.unit, reports))
         elif table.unit == "lifetime":
             raise ValueError("a claim per lifetime needs memoized = true: otherwise reports go on for ever")
