@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 
+import flint
+
 from ldpaudit.accountants.counting.count_min import added, largest, replaced, worst_added, worst_replaced
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.deviations import bernstein
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -54,3 +61,37 @@ def profile(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> Privac
         return largest(m.users, m.gamma, (pair for each in shifts for pair in replaced(m.users, m.gamma, each)))
     found = largest(m.users, m.gamma, replaced(m.users, m.gamma, m.shifts(*m.apart.pair)))
     return found if m.apart.certain else Bracket(found, worst_replaced(m.users, m.gamma, m.held, m.rows))
+
+
+def error(m: ShuffledCountMin, beta: Fraction) -> Enclosure:
+    r"""From 0 to what no cell's blanket is off by, except with probability beta; in users, INTERVAL.
+
+    .. math:: t = \frac L3 + \sqrt{\frac{L^2}{9} + 2 n \gamma (1 - \gamma) L}, \qquad L = \ln\frac{2 \tau s}{\beta}
+
+    Then no estimate is below its count by more than t, and none above it by more but where a value shares all of its cells
+    with others (`missed`). Not tight: an estimate is a minimum. Source: Bernstein; the Chernoff bound of Lemma 4.8 of Ghazi,
+    Golowich, Kumar, Pagh, Velingker 2021 has :math:`\sqrt{3 n \gamma L}`.
+
+    Raises
+    ------
+    ValueError
+        Where beta lies outside (0, 1).
+    """
+    if not 0 < beta < 1:
+        raise ValueError(f"an error needs 0 < beta < 1, got beta={beta}")
+
+    def bound() -> flint.arb:
+        variance = ball(m.users * m.gamma * (1 - m.gamma))
+        return bernstein(variance, ball(2 * m.rows * m.buckets / Fraction(beta)).log())
+
+    return Enclosure(0.0, narrow(bound, "").high, Rigour.INTERVAL, "Bernstein's inequality for each cell and side")
+
+
+def missed(m: ShuffledCountMin) -> Fraction:
+    r"""Upper bound of the probability that some value shares all of its cells with other users' values.
+
+    .. math:: \min\Bigl(1, B\,\Bigl(\frac{k n}{s}\Bigr)^\tau\Bigr)
+
+    for pairwise independent hash functions. Source: Lemma 4.8 there.
+    """
+    return min(Fraction(1), m.domain * min(Fraction(1), Fraction(m.held * m.users, m.buckets)) ** m.rows)

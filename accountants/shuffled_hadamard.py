@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.deviations import expected_largest
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
 from ldpaudit.accountants.pld.searched import SearchedProfile
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
+from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -75,3 +79,15 @@ def known_others(m: ShuffledHadamard) -> SearchedProfile:
     source = f"{m.users * m.rho} blanket messages, 2**-{m.tau} of them like the user's"
     single = HiddenTuple(m.users * m.rho, m.hit, Seen.ALL, source)
     return single if m.k == 1 else Chain(single, m.k, f"{m.k} messages replaced one by one among {source}")
+
+
+def expected_error_bound(m: ShuffledHadamard, values: int) -> Enclosure:
+    r"""From 0 to a bound of the expected largest error over so many values, for any data; in users, INTERVAL.
+
+    Of the messages that speak for a value all but its holders' are independent coins, so their variance is at most
+    :math:`(\rho + k)\,n\,p\,(1-p)`, and `numerics.deviations.expected_largest` applies, divided by 1 - p as estimates are.
+    """
+    p = m.hit
+    variance = (m.rho + m.k) * m.users * p * (1 - p)
+    bound = narrow(lambda: expected_largest(variance, values) / ball(1 - p), "")
+    return Enclosure(0.0, bound.high, Rigour.INTERVAL, "Bennett's bound of the exponential moments, and Jensen's inequality")

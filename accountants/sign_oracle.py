@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import flint
+
 from ldpaudit.accountants.composition.signs import one_sign
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.signs import one_sign as shuffled_sign
+from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -43,3 +48,27 @@ def profile(m: SignOracle, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
 def shuffled(m: SignOracle, users: int) -> Bound:
     """Binary randomized response of the sign, in one public column: every value has one of the two signs."""
     return shuffled_sign(m, users)
+
+
+def expected_error_bound(m: SignOracle) -> Enclosure:
+    r"""From 0 to a bound of the expected largest error over all values, for any data of `users` users.
+
+    .. math:: E \max_j |\hat x_j - x_j| \le \frac{\sqrt{2 n \ln 2B}}{(2p - 1)(1 + \mu)}, \qquad \mu = \frac{1}{2^{bits} - 1}
+
+    The n terms of an estimate are signs, independent over uniform columns and the coins, so that the exponential moments of
+    their centred sum are those of a normal law of variance n at most. Not tight. Source: Hoeffding 1963; Boucheron, Lugosi,
+    Massart 2013, section 2.5.
+
+    Parameters
+    ----------
+    m : SignOracle
+        Its columns are taken for independent and uniform ones.
+
+    Returns
+    -------
+    Enclosure
+        In users. INTERVAL.
+    """
+    scale = (2 * m.p - 1) * (1 - m.agreement)
+    bound = narrow(lambda: (2 * m.users * flint.arb(2 * m.domain).log()).sqrt() / ball(scale), "")
+    return Enclosure(0.0, bound.high, Rigour.INTERVAL, "Hoeffding's bound of the exponential moments, and Jensen's inequality")

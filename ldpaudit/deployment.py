@@ -116,7 +116,7 @@ class _ClaimTable(_Table):
         None, description="`replace-one`, `add-remove`, `user-level` or `group-of-K`; by default the mechanism's usual relation."
     )
     unit: Literal["report", "event", "source", "round", "user-day", "window", "lifetime"] = Field(
-        "report", description="What the claim is about: one run of the mechanism, one user's day or window of epochs, or all she ever sends."
+        "report", description="What it is about: one run of the mechanism, a user's day or window of epochs, or all she ever sends."
     )
     view: Literal["local", "shuffled"] | None = Field(
         None, description="`local` for what a user sends, where the file has a shuffler; by default what the shuffler shows."
@@ -135,7 +135,7 @@ class _File(_Table):
     note: str = Field("", description="Printed on the certificate.")
     mechanism: _MechanismTable = Field(description="What is run, and the parameters of one of its constructors.")
     contribution: _Contribution = Field(_Contribution(reports=1, memoized=False), description="How often a user contributes.")
-    epochs: _Epochs | None = Field(None, description="Where reports are asked for epoch after epoch: how many, and each user's budgets.")
+    epochs: _Epochs | None = Field(None, description="Where reports are asked for again and again: how often, and users' budgets.")
     shuffle: _Shuffle | None = Field(None, description="The shuffler, where there is one.")
     implementation: _Implementation | None = Field(None, description="The code that is deployed, where it is to be audited.")
     claims: list[_ClaimTable] = Field(min_length=1, description="What is claimed; each is judged.")

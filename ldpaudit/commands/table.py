@@ -1,14 +1,17 @@
-"""``ldpaudit table``: the bound tables of papers, and the ledger of the field's formulas."""
+"""``ldpaudit table``: the bound tables of papers, GGKPV's with numbers, and the ledger of the field's formulas."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption
+from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, SeedOption, pairs
 from ldpaudit.commands.output import console, progress, say, say_json
 
+COUNTING = ("ggkpv-1", "ggkpv-2")
+"""The tables with numbers at any parameters."""
 FIELD = "field"
 """The ledger's name among the tables."""
 _FIELD_TITLE = "The field's formulas at three settings each, beside the certified epsilon"
@@ -17,20 +20,64 @@ _FIELD_TITLE = "The field's formulas at three settings each, beside the certifie
 def table(
     name: Annotated[str | None, typer.Argument(help="A table; without one, all are listed.", show_default=False)] = None,
     format: FormatOption = Format.text,
+    parameters: ParametersArgument = None,
+    runs: Annotated[int, typer.Option(min=0, help="Simulations of each system of ggkpv-1 and ggkpv-2.")] = 10,
+    seed: SeedOption = 0,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw their regimes over n (PNG, SVG or PDF; extra 'plot').", show_default=False)
+    ] = None,
 ) -> None:
-    """A paper's bound table: each printed value beside the certified one; or, by the name field, the field's formulas."""
+    """A paper's bound table: each printed value beside the certified one; or, by the name field, the field's formulas.
+
+    \b
+    What it costs to count values in four models, and with many messages, in numbers:
+      ldpaudit table ggkpv-1 n=1e6 B=1e4 epsilon=1 delta=1e-9
+      ldpaudit table ggkpv-2 n=1e6 B=1e4 epsilon=1 delta=1e-9 --plot regimes.png
+    """
+    if name in COUNTING:
+        _counting(name, parameters or [], runs, seed, plot, format)
+    elif parameters or plot is not None:
+        raise ValueError(f"table needs one of {', '.join(COUNTING)} for parameters and --plot, got {name or 'no name'}")
+    elif name is None:
+        _list(format)
+    elif name == FIELD:
+        _field(format)
+    else:
+        _printed(name, format)
+
+
+def _counting(table: str, parameters: list[str], runs: int, seed: int, plot: Path | None, format: Format) -> None:
+    from ldpaudit import ggkpv_tables
+    from ldpaudit.counting_protocols import Setting
+    from ldpaudit.registry import ParameterError, call
+    from ldpaudit.report import ggkpv_tables as report
+
+    try:
+        s: Setting = call(Setting.of, pairs(parameters))
+    except ParameterError as error:
+        raise ValueError(f"{table}: {error}") from None
+    title, command, found = ggkpv_tables.TITLES[table], report.table_command(table, s, runs, seed), []
+    with progress(table, len(ggkpv_tables.TABLES[table])) as advance:
+        for each in ggkpv_tables.lines(table, s, runs, seed):
+            found.append(each)
+            advance(f"{each.protocol.name}, {each.protocol.origin}")
+    if plot is not None:
+        with progress("regimes", ggkpv_tables.steps(table)) as advance:
+            regimes = ggkpv_tables.regimes(table, s, advance)
+        report.draw(title, s, regimes, plot)
+    if format is Format.json:
+        say_json(report.as_data(table, command, s, found))
+    else:
+        say(report.write(title, command, ggkpv_tables.DATA, found))
+
+
+def _printed(name: str, format: Format) -> None:
     from ldpaudit import tables
     from ldpaudit.accountants.claims import tables as judged
     from ldpaudit.report import rows
 
-    if name is None:
-        _list(format)
-        return
-    if name == FIELD:
-        _field(format)
-        return
     if name not in tables.names():
-        raise ValueError(f"table needs one of {', '.join([*tables.names(), FIELD])}, got {name!r}")
+        raise ValueError(f"table needs one of {', '.join([*COUNTING, *tables.names(), FIELD])}, got {name!r}")
     chosen = tables.load(name)
     with progress(name, len(chosen.rows)) as advance:
         checked = []
@@ -54,13 +101,16 @@ def _field(format: Format) -> None:
 
 
 def _list(format: Format) -> None:
-    from ldpaudit import tables
+    from ldpaudit import ggkpv_tables, tables
 
-    listed = [tables.load(each) for each in tables.names()]
+    listed, numbers = [tables.load(each) for each in tables.names()], ggkpv_tables.TITLES
     if format is Format.json:
         papers = [{"name": t.name, "title": t.title, "source": t.source} for t in listed]
-        say_json([*papers, {"name": FIELD, "title": _FIELD_TITLE, "source": "see each row"}])
+        counting = [{"name": each, "title": numbers[each], "source": "see each cell's command"} for each in COUNTING]
+        say_json([*papers, *counting, {"name": FIELD, "title": _FIELD_TITLE, "source": "see each row"}])
         return
     for t in listed:
         say(f"{t.name}  {t.title}")
+    for each in COUNTING:
+        say(f"{each}  {numbers[each]}")
     say(f"{FIELD}  {_FIELD_TITLE}")

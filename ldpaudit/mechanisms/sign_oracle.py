@@ -5,6 +5,7 @@ Stemmer's talk on Bassily, Nissim, Stemmer, Thakurta 2017 and Bun, Nelson, Stemm
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._gf2 import BITS, nonzero
+from ldpaudit.mechanisms._hadamard import parity, transform
 from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
 from ldpaudit.mechanisms._public_sign import PublicSign
 from ldpaudit.profile import Number
@@ -124,9 +126,11 @@ class SignOracle(PublicSign):
         for start in range(0, asked.size, block):
             part = slice(start, start + block)
             sums[part] = self.signs(asked.ravel()[part, None], index) @ y
+        return self._unbiased(sums, len(y)).reshape(asked.shape)
+
+    def _unbiased(self, sums: NDArray[np.float64], users: int) -> NDArray[np.float64]:
         mu = -float(self.agreement)
-        estimates: NDArray[np.float64] = (sums / float(2 * self.p - 1) + mu * len(y)) / (1 + mu)
-        return estimates.reshape(asked.shape)
+        return np.asarray((sums / float(2 * self.p - 1) + mu * users) / (1 + mu), dtype=np.float64)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Estimated count of each value, shape ``(domain,)``; see `query`, which can be asked about a few."""
@@ -137,6 +141,31 @@ class SignOracle(PublicSign):
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system: users' inputs to estimates. Where in the matrix the users stand is drawn first."""
         return self.estimate(self.collect(data, rng))
+
+    def run_with_random_columns(self, counts: Mapping[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        """As `run`, for vectors that are uniform, in place of the seed's: from how many users hold each value.
+
+        How many holders have each vector is drawn, then how many of these tell the truth; one transform asks for all values.
+        So a hundred million users take no longer than a thousand.
+
+        Raises
+        ------
+        ValueError
+            For what is no value, and for more than `users` users.
+        Unsupported
+            Where there are more than 2**24 values.
+        """
+        if self.domain > _LISTED:
+            raise Unsupported(self, f"estimates of more than {_LISTED} values are not listed; query some")
+        if not 1 <= (users := sum(counts.values())) <= self.users:
+            raise ValueError(f"SignOracle needs 1 to users={self.users} users, got {users}")
+        vectors = np.arange(1, 1 << self.bits)
+        sums = np.zeros(1 << self.bits)
+        for x, holders in counts.items():
+            self.require_input(x)
+            often = rng.multinomial(holders, np.full(len(vectors), 1 / len(vectors)))
+            sums[1:] += (1 - 2 * parity(vectors & x)) * (2 * rng.binomial(often, float(self.p)) - often)
+        return self._unbiased(transform(sums)[: self.domain], users)
 
     def collect(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """One view of each user, shape ``(len(data), 2)``: what `query` asks."""

@@ -1,0 +1,167 @@
+"""The tables of frequency estimation with numbers, for people and programs, and their regimes as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ldpaudit.enclosure import show_down, show_up
+from ldpaudit.report.plot import new_figure, save
+
+if TYPE_CHECKING:
+    from ldpaudit.counting_protocols import Setting
+    from ldpaudit.ggkpv_tables import Line, Point, Regimes
+
+HEAD = ("model", "protocol", "noise", "", "messages", "bits a user", "reads", "at most", "measured", "at least", "paper")
+_DIGITS = 4
+_COLOURS = ("#1d5fa8", "#b3261e", "#2e7d32", "#8e44ad", "#c77700")
+_MARKERS = {"local": "v", "one message": "s", "many messages": "^", "central": "o"}
+_NOTES = (
+    "at most: bound of the largest error over all values, on average and for any data; with *, except with probability {often}.",
+    "measured: the largest error, mean of {runs} runs and its standard error; {data}.",
+    "at least: no protocol of the model has all errors below it with probability above 3/4, whatever the data; local: delta = 0.",
+    "closed form: no tighter than the theorems' proofs. Constants: randomized response BBGN19, Theorem 3.1; count-min and Hadamard "
+    "from memory, of Lemmas 4.10 and 4.4; RAPPOR ours, in place of none printed.",
+    "paper: the printed cell for the error, without constants and logarithms. reads: numbers read to answer for one value.",
+)
+
+
+def table_command(table: str, s: Setting, runs: int, seed: int) -> str:
+    """What prints these numbers."""
+    return f"ldpaudit table {table} {s.named} --runs {runs} --seed {seed}"
+
+
+def write(title: str, command: str, data: str, lines: Sequence[Line]) -> str:
+    """As text: the table, what its columns mean, and the commands behind its cells."""
+    rows = [HEAD, *map(_cells, lines)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    missing = [_infeasible(each) for each in lines if each.system is None]
+    return "\n".join([title, f"$ {command}", *table, *missing, "", *_notes(data, lines), "", *_commands(lines)])
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    p, system, measured = line.protocol, line.system, line.measured
+    limit = show_down(line.limit.error.low, _DIGITS)
+    if system is None:
+        return p.model, p.name, "-", p.origin, "-", "-", "-", "infeasible", "-", limit, line.paper
+    most = show_up(system.error.high, _DIGITS) + ("*" if system.exceeded else "")
+    told = f"{measured.mean:.4g} +- {measured.standard_error:.2g}" if measured else "-"
+    counts = (_count(each) for each in (system.messages, system.bits_a_user, system.reads))
+    return p.model, p.name, system.noise, p.origin, *counts, most, told, limit, line.paper
+
+
+def _count(value: Any) -> str:
+    return f"{float(value):,.0f}" if value >= 1000 else f"{float(value):.4g}"
+
+
+def _infeasible(line: Line) -> str:
+    p = line.protocol
+    return f"infeasible: {p.name}, {p.origin}, {p.needs}: from n = {line.least_users:,} on"
+
+
+def _notes(data: str, lines: Sequence[Line]) -> list[str]:
+    often = max((float(each.system.exceeded) for each in lines if each.system), default=0.0)
+    runs = max((each.measured.runs for each in lines if each.measured), default=0)
+    return [note.format(often=f"{often:.2g}", runs=runs, data=data) for note in _NOTES]
+
+
+def _commands(lines: Iterable[Line]) -> list[str]:
+    """What certifies each noise, and computes each limit."""
+    noise = [f"{each.protocol.name}, {each.protocol.origin}: {each.system.command}" for each in lines if each.system]
+    limits: dict[str, dict[str, None]] = {}
+    for each in lines:
+        limits.setdefault(each.limit.command, {})[each.protocol.model] = None
+    return [*noise, *(f"at least, {', '.join(models)}: {command}" for command, models in limits.items())]
+
+
+def as_data(table: str, command: str, s: Setting, lines: Iterable[Line]) -> dict[str, Any]:
+    """For JSON; every cell with the command that prints its number."""
+    setting = {"n": s.users, "B": s.values, "epsilon": float(s.goal.epsilon), "delta": float(s.goal.delta)}
+    return {"name": table, "command": command, **setting, "rows": [_row(each, command) for each in lines]}
+
+
+def _row(line: Line, command: str) -> dict[str, Any]:
+    p, system, measured = line.protocol, line.system, line.measured
+    row: dict[str, Any] = {"model": p.model, "protocol": p.name, "noise": p.origin, "paper": line.paper}
+    row["at least"] = {"value": line.limit.error.low, "source": line.limit.error.source, "command": line.limit.command}
+    if system is None:
+        return {**row, "feasible from": {"value": line.least_users, "needs": p.needs, "command": command}}
+    row["parameter"] = {"value": system.noise, "command": system.command}
+    numbers = {
+        "messages": float(system.messages),
+        "bits a message": system.bits,
+        "bits a user": float(system.bits_a_user),
+        "reads": float(system.reads),
+        "at most": system.error.high,
+    }
+    row |= {key: {"value": value, "command": command} for key, value in numbers.items()}
+    row["at most"]["exceeded"] = float(system.exceeded)
+    if measured:
+        spread = measured.standard_error if measured.runs > 1 else None
+        row["measured"] = {"value": measured.mean, "standard error": spread, "runs": measured.runs, "command": command}
+    return row
+
+
+def draw(title: str, s: Setting, found: Regimes, path: Path) -> None:
+    """Errors and bits a user over the number of users: dashed in closed form, solid certified, dotted what nothing beats.
+
+    Raises
+    ------
+    LdpauditError
+        Where matplotlib is missing.
+    DeploymentError
+        Where the path has another ending or cannot be written.
+    """
+    figure = new_figure(path, 13, 5.5)
+    errors, bits = figure.subplots(1, 2)
+    _draw_costs(errors, found, lambda point: point.error, named=True)
+    _draw_costs(bits, found, lambda point: point.bits, named=False)
+    errors.plot(found.users, found.users, color="0.6", linewidth=0.8, label="n: nothing is learned")
+    for limits in dict.fromkeys(found.limits.values()):
+        _draw_limit(errors, found, limits)
+    top = max(point.error for curve in found.curves for point in curve.points)
+    errors.set(ylabel="largest error over all values, in users", ylim=(1, 30 * top))
+    bits.set(ylabel="bits a user")
+    figure.suptitle(f"{title}; B = {s.values:,}, ({float(s.goal.epsilon):g}, {float(s.goal.delta):g})-private", fontsize=11)
+    figure.legend(loc="outside right center", frameon=False, fontsize=8)
+    save(figure, path)
+
+
+def _draw_costs(axes: Any, found: Regimes, cost: Callable[[Point], float], *, named: bool) -> None:
+    """A line for each protocol, wider ones below, so that none hides another; where one is overtaken, and where they begin."""
+    axes.set(xscale="log", yscale="log", xlabel="users n", xlim=(found.users[0], found.users[-1]))
+    names = list(dict.fromkeys(each.protocol.name for each in found.curves))
+    for at, curve in enumerate(found.curves):
+        p, place = curve.protocol, names.index(curve.protocol.name)
+        style = "-" if p.origin == "certified" else "--"
+        label = f"{p.name}{'*' if any(point.exceeded for point in curve.points) else ''}, {p.origin}" if named else None
+        axes.plot([point.users for point in curve.points], [cost(point) for point in curve.points], style, label=label,
+                  color=_COLOURS[place], linewidth=4 - 0.7 * place, zorder=2 + 0.1 * at)  # fmt: skip
+        if named and found.users[0] < curve.least_users <= found.users[-1]:
+            axes.axvline(curve.least_users, ymax=0.06, color=_COLOURS[place], linestyle=style, linewidth=1)
+            words = f"{p.name} exists,\n{p.needs}: n = {curve.least_users:,}"
+            _annotate(axes, curve.least_users, 0.07 + 0.07 * (at % 3), words, _COLOURS[place])
+    for at, (n, one, other) in enumerate(found.crossings(cost)):
+        axes.axvline(n, color="0.4", linewidth=0.8, linestyle=(0, (1, 3)))
+        words = f"{other.protocol.name} below\n{one.protocol.name}: n = {n:.2g}"
+        _annotate(axes, n, 0.98 - 0.07 * (at % 4), words, "0.2")
+    axes.grid(alpha=0.25)
+
+
+def _annotate(axes: Any, n: float, height: float, words: str, colour: str) -> None:
+    low, high = axes.get_xlim()
+    side = "left" if n < low ** (1 / 4) * high ** (3 / 4) else "right"
+    box = {"color": "white", "alpha": 0.7, "pad": 0.5}
+    axes.annotate(words, (n, height), xycoords=("data", "axes fraction"), xytext=(3 if side == "left" else -3, 0), ha=side,
+                  textcoords="offset points", va="top", fontsize=7, color=colour, zorder=5, bbox=box)  # fmt: skip
+
+
+def _draw_limit(axes: Any, found: Regimes, limits: Sequence[float]) -> None:
+    """One line for all models whose limits are the same."""
+    known = [(n, limit) for n, limit in zip(found.users, limits, strict=True) if limit >= 1]
+    models = [model for model, each in found.limits.items() if each == limits]
+    if known:
+        axes.plot(*zip(*known, strict=True), ":", color="0.3", marker=_MARKERS[models[0]], markersize=5, fillstyle="none",
+                  label=f"at least, {', '.join(models)}")  # fmt: skip
