@@ -227,18 +227,10 @@ class Certificate(_Record):
     """The files that the deployment file names, whole, in base64."""
 
     @model_serializer(mode="wrap")
-    def _without_no_files(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Certificates that were written before there were files keep their digest.
-        data: dict[str, Any] = write(self)
-        if not self.files:
-            del data["files"]
-        return data
-
-    @model_serializer(mode="wrap")
     def _without_what_is_not_said(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         # Certificates of before keep their digest.
         data: dict[str, Any] = write(self)
-        return {name: value for name, value in data.items() if name not in ("date", "issuer") or value}
+        return {name: value for name, value in data.items() if name not in ("date", "issuer", "files") or value}
 
     @property
     def verdict(self) -> Outcome:

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
@@ -64,6 +63,8 @@ class Channel(Mechanism):
         for x, row in enumerate(rows):
             _require_law(x, row)
         object.__setattr__(self, "matrix", rows)
+        # An audit asks for it with each chunk of views; that of 90,000 fractions takes longer than the views.
+        object.__setattr__(self, "_hash", hash(rows))
 
     @classmethod
     def from_file(cls, file: File | str | Path) -> Self:
@@ -124,12 +125,7 @@ class Channel(Mechanism):
         return found
 
     def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        # An audit asks for it with each chunk of views; that of 90,000 fractions takes longer than the views.
-        return hash(self.matrix)
+        return self._hash  # type: ignore[attr-defined,no-any-return]
 
     def __str__(self) -> str:
         rows, columns = len(self.inputs), len(self.views)

@@ -44,7 +44,10 @@ def test_prove_and_mechanisms_list_every_stem() -> None:
         (("mechanisms", "rapor"), "did you mean 'rappor'?"),
         (("mechanisms", "rappor:permanant"), "did you mean 'permanent'?"),
         (("schema", "deploymnet"), "needs one of deployment, gate, baseline, certificate, got 'deploymnet'; did you mean"),
-        (("account", "randomized_response", "k=2"), "needs (k, p) or (epsilon, k) or (epsilon, delta, users, k) or (rho, k), got (k)"),
+        (
+            ("account", "randomized_response", "k=2"),
+            "needs (k, p) or (epsilon, k) or (epsilon, delta, users, k) or (rho, k), got (k)",
+        ),
         (("account", "randomized_response", "k=two", "p=1/2"), "k: needs a number"),
         (("account", "randomized_response", "k=2", "p=2"), "1/k <= p < 1, got p=2"),
         (("account", "randomized_response", "k2"), "key=value, got 'k2'"),
