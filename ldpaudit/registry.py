@@ -39,8 +39,8 @@ def find(kind: str, variant: str = "") -> type[Mechanism]:
     ParameterError
         Where there is none.
     """
-    if kind not in mechanisms.stems():
-        raise ParameterError(f"needs one of {', '.join(mechanisms.stems())}, got {kind!r}", "kind")
+    if kind not in mechanisms.names():
+        raise ParameterError(f"needs one of {', '.join(mechanisms.names())}, got {kind!r}", "kind")
     variants = mechanisms.classes(kind)
     if variant not in variants:
         raise ParameterError(f"needs one of {', '.join(map(repr, variants))}, got {variant!r}", "variant")
