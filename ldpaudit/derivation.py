@@ -20,7 +20,7 @@ from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import LdpauditError, ProofError, Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms import has_own_law, stem
+from ldpaudit.mechanisms import has_own_law, part_of, stem
 from ldpaudit.plan import Compose, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.proofs._exhaustive import Checked, Exhaustive, prove_tables
 from ldpaudit.working_precision import working_precision
@@ -130,7 +130,7 @@ def _terms(plan: Plan, relation: str) -> tuple[list[Term], list[Any]]:
 
 def _of_mechanism(mechanism: Mechanism, relation: str) -> tuple[Any, list[Term]]:
     """The theorem that covers a mechanism, and its terms: its stem's, or of one that states its own law the table of that."""
-    if has_own_law(mechanism):
+    if has_own_law(mechanism) or (":" in stem(mechanism) and part_of(stem(mechanism), "proof") is None):
         of_law = _of_its_law(mechanism, relation)
         return of_law, of_law.at(mechanism)
     for each in _checked(stem(mechanism)):
@@ -179,10 +179,11 @@ def _table(m: Mechanism, inputs: Sequence[Any]) -> list[list[Fraction]]:
 @cache
 def _checked(name: str) -> tuple[Any, ...]:
     """The proofs of a stem; to check them is to run them, and once per process is enough."""
-    if find_spec(f"ldpaudit.proofs.{name}") is None:
+    theirs = part_of(name, "proof")
+    if theirs is None and find_spec(f"ldpaudit.proofs.{name}") is None:
         raise Unsupported(name, f"there is no file proofs/{name}.py")
     try:
-        proofs: tuple[Any, ...] = import_module(f"ldpaudit.proofs.{name}").prove()
+        proofs: tuple[Any, ...] = (theirs or import_module(f"ldpaudit.proofs.{name}")).prove()
         for proof in proofs:
             _ = proof.statement  # a `ProofError` where nothing is concluded
     except ProofError as error:

@@ -12,6 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from ldpaudit import mechanisms
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.bucket_heavy_hitter import whatever_the_vectors
 from ldpaudit.accountants.claims.shuffled_count_min import sufficient_gamma
@@ -249,7 +250,7 @@ def design(
             return _users(Guarantee(**_checked(name, parameters, "epsilon")), goal, users, repeat)
         _checked(name, parameters)
         return _epsilon(lambda epsilon: plan(Guarantee(epsilon)), goal, users, repeat)
-    kind, _, variant = name.partition(":")
+    kind, variant = mechanisms.named(name)
     asked = _left_out(find(kind, variant), parameters)
     if asked is None:
         return _users(Run(build(kind, variant, parameters)), goal, users, repeat)

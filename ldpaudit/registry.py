@@ -10,7 +10,7 @@ from ldpaudit import mechanisms
 from ldpaudit.expression import parse
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms._files import File
-from ldpaudit.mechanisms._matrix import Matrix
+from ldpaudit.mechanisms._matrix import Given
 from ldpaudit.nearest import or_rather
 from ldpaudit.number import brief, exact
 
@@ -40,8 +40,8 @@ def find(kind: str, variant: str = "") -> type[Mechanism]:
     ParameterError
         Where there is none.
     """
-    if kind not in mechanisms.stems():
-        raise ParameterError(_one_of(mechanisms.stems(), kind), "kind")
+    if kind not in mechanisms.names():
+        raise ParameterError(_one_of(mechanisms.names(), kind), "kind")
     variants = mechanisms.classes(kind)
     if variant not in variants:
         raise ParameterError(_one_of(variants, variant, repr), "variant")
@@ -136,7 +136,7 @@ def _required(parameters: Mapping[str, inspect.Parameter]) -> set[str]:
 
 def _value(key: str, value: Any, parameter: inspect.Parameter, files: Opener) -> Any:
     """A matrix as it is given, a file by its name, an integer where an integer is wanted, else an exact number."""
-    if parameter.annotation == Matrix:
+    if parameter.annotation == Given:
         return value  # its constructor says what is wrong with which row
     if File in get_args(parameter.annotation):
         return _opened(key, value, files)

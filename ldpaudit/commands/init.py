@@ -36,10 +36,11 @@ def init(
 
 
 def _text(name: str, schema: str) -> str:
+    from ldpaudit import mechanisms
     from ldpaudit.registry import ParameterError
     from ldpaudit.starter import starter
 
-    stem, _, variant = name.partition(":")
+    stem, variant = mechanisms.named(name)
     try:
         return starter(stem, variant, schema)
     except ParameterError as error:

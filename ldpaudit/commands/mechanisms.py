@@ -19,24 +19,24 @@ NameArgument = Annotated[
 
 
 def mechanisms(name: NameArgument = None, format: FormatOption = Format.text) -> None:
-    """List what is known, with each one's parameters; of one stem, what each means, its unit and its range."""
+    """List what is known, with each one's parameters and package; of one stem, what each means, its unit and its range."""
     if name is not None:
         _explain(_asked(name), format)
         return
     from ldpaudit import mechanisms as known
     from ldpaudit import registry
 
-    rows: list[tuple[str, str, list[str]]] = []
-    for stem in known.stems():
+    rows: list[tuple[str, str, str, list[str]]] = []
+    for stem in known.names():
         for variant, owner in known.classes(stem).items():
             made = registry.constructors(owner)
             ways = [f"{name}: {', '.join(registry.parameters_of(make))}" for name, make in made.items()]
-            rows.append((_named(stem, variant), owner.title, ways))
+            rows.append((_named(stem, variant), owner.title, known.source(stem), ways))
     if format is Format.json:
-        say_json([{"name": name, "title": title, "parameters": ways} for name, title, ways in rows])
+        say_json([{"name": n, "title": title, "from": source, "parameters": ways} for n, title, source, ways in rows])
         return
-    for name, title, ways in rows:
-        say(f"{name}  {title}")
+    for name, title, source, ways in rows:
+        say(f"{name}  {title}{'' if source == 'ldpaudit' else f'  (from {source})'}")
         for way in ways:
             say(f"    {way}")
 
@@ -50,12 +50,12 @@ def _asked(name: str) -> dict[str, type[Mechanism]]:
     from ldpaudit import mechanisms as known
     from ldpaudit import registry
 
-    stem, colon, variant = name.partition(":")
+    stem, variant = known.named(name)
     try:
         one = registry.find(stem, variant)
     except registry.ParameterError as error:
         raise ValueError(f"{name}: {error}") from None
-    found = {variant: one} if colon else known.classes(stem)
+    found = {variant: one} if variant else known.classes(stem)
     return {_named(stem, each): owner for each, owner in found.items()}
 
 

@@ -62,10 +62,10 @@ def pairs(texts: list[str]) -> dict[str, str]:
 
 def mechanism(name: str, parameters: list[str]) -> Any:
     """The mechanism, or the guarantee, of a name and key=value texts."""
-    from ldpaudit import registry
+    from ldpaudit import mechanisms, registry
     from ldpaudit.plan import Guarantee
 
-    kind, _, variant = name.partition(":")
+    kind, variant = mechanisms.named(name)
     given = pairs(parameters)
     try:
         if kind == "guarantee":

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms._plugins import part_of as part_of
+from ldpaudit.mechanisms._plugins import plugins
 
 if TYPE_CHECKING:  # tests/road/test_types.py holds these to the folder
     from ldpaudit.mechanisms.bassily_smith import BassilySmith as BassilySmith
@@ -70,10 +72,28 @@ def stems() -> tuple[str, ...]:
     return tuple(sorted(name for name in found if not name.startswith("_")))
 
 
+def names() -> tuple[str, ...]:
+    """Names of all mechanisms: the stems of this folder, and ``package:stem`` of those that other packages bring."""
+    return (*stems(), *plugins())
+
+
+def source(name: str) -> str:
+    """The distribution that a mechanism comes from, and its version where it is another."""
+    return plugins()[name].source if name in plugins() else "ldpaudit"
+
+
+def named(text: str) -> tuple[str, str]:
+    """The name and the variant that ``stem``, ``stem:variant``, ``package:stem`` or ``package:stem:variant`` means."""
+    first, _, rest = text.partition(":")
+    second, _, variant = rest.partition(":")
+    return (f"{first}:{second}", variant) if f"{first}:{second}" in plugins() else (first, rest)
+
+
 def classes(stem: str) -> dict[str, type[Mechanism]]:
     """The mechanisms of a file by variant, in the order of the file; the first one's variant is empty."""
-    module = import_module(f"{__name__}.{stem}")
-    own = (c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__)
+    module = plugins()[stem].classes_in() if stem in plugins() else import_module(f"{__name__}.{stem}")
+    inside = plugins()[stem].holds if stem in plugins() else lambda c: c.__module__ == module.__name__
+    own = (c for c in vars(module).values() if inspect.isclass(c) and inside(c))
     return {c.variant: c for c in own if issubclass(c, Mechanism) and not inspect.isabstract(c)}
 
 
@@ -123,9 +143,12 @@ def has_own_law(mechanism: Mechanism) -> bool:
 
 
 def _file(owner: type) -> str:
-    """The file of this folder that a class stands in; empty where it stands elsewhere."""
+    """The file of this folder that a class stands in, or the plugin; empty where it stands elsewhere."""
     package, _, name = owner.__module__.rpartition(".")
-    return name if package == __name__ else ""
+    if package == __name__:
+        return name
+    theirs = plugins().values() if issubclass(owner, Mechanism) and owner is not Mechanism else ()
+    return next((plugin.name for plugin in theirs if plugin.holds(owner)), "")
 
 
 def _redefined(owner: type, base: type) -> list[str]:

@@ -19,6 +19,9 @@ from ldpaudit.number import brief, exact
 Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]
 """Rows of exact numbers."""
 
+Given: TypeAlias = str | Sequence[Sequence[Any]]
+"""What a matrix may be made of: a text, or rows of numbers and expressions."""
+
 REST = "rest"
 """The entry that is what the others of its row leave of 1: a transcendental number and its rounded complement have no sum of 1."""
 MOST_ENTRIES = 1 << 17

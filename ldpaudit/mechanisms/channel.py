@@ -18,7 +18,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms import _matrix
 from ldpaudit.mechanisms._files import File
-from ldpaudit.mechanisms._matrix import Matrix
+from ldpaudit.mechanisms._matrix import Given, Matrix
 from ldpaudit.number import show
 
 _DIGITS = 62
@@ -55,8 +55,8 @@ class Channel(Mechanism):
 
     matrix: Matrix
 
-    def __post_init__(self) -> None:
-        rows = _matrix.matrix_of("Channel", self.matrix)
+    def __init__(self, matrix: Given) -> None:
+        rows = _matrix.matrix_of("Channel", matrix)
         if len(rows) < 2 or not rows[0] or len({len(row) for row in rows}) > 1:
             found = ", ".join(map(str, sorted({len(row) for row in rows})))
             raise ValueError(f"Channel needs at least two rows of one length, got {len(rows)} of {found} entries")

@@ -125,7 +125,7 @@ def test_what_is_no_matrix_of_probabilities_is_an_error_that_names_the_row(matri
 
 
 def test_rest_is_what_the_others_of_a_row_leave() -> None:
-    m = Channel("1/(1+exp(-1)), rest; rest, 1/(1+exp(-1))")  # type: ignore[arg-type]
+    m = Channel("1/(1+exp(-1)), rest; rest, 1/(1+exp(-1))")
     assert ldp.account(m).epsilon(0).high == pytest.approx(1, abs=1e-15)
     assert m.matrix[0] == m.matrix[1][::-1]
 
@@ -135,7 +135,7 @@ def test_a_matrix_is_the_same_in_every_kind_of_file(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text('[[0.5, "1/4", 0.25], [0.25, 0.5, "rest"]]')
     np.save(tmp_path / "m.npy", np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]))
     found = {Channel.from_file(tmp_path / f"m.{kind}") for kind in ("csv", "json", "npy")}
-    assert found == {Channel("1/2,1/4,1/4;1/4,1/2,1/4")}  # type: ignore[arg-type]
+    assert found == {Channel("1/2,1/4,1/4;1/4,1/2,1/4")}
 
 
 def test_a_decimal_in_a_file_is_the_number_that_is_written(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_a_number_whose_digits_are_those_of_an_end_is_told_from_it_by_more_digit
 
 
 def test_counts_that_no_view_tells_apart_have_no_unbiased_estimate() -> None:
-    m = Channel("1/2,1/2;1/2,1/2;1/4,3/4")  # type: ignore[arg-type]
+    m = Channel("1/2,1/2;1/2,1/2;1/4,3/4")
     with pytest.raises(Unsupported, match="linearly dependent"):
         m.run([0, 1, 2], np.random.default_rng(0))
 
@@ -199,7 +199,7 @@ def test_users_counts_and_users_values_give_estimates_around_the_truth() -> None
 
 
 def test_a_view_that_another_input_never_shows_leaves_no_epsilon_to_prove() -> None:
-    m = Channel("1/2,1/2,0;1/3,1/3,1/3")  # type: ignore[arg-type]
+    m = Channel("1/2,1/2,0;1/3,1/3,1/3")
     with pytest.raises(Unsupported, match=r"no theorem of proofs/channel\.py covers"):
         derive(Run(m), "replace-one")
 

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import ldpaudit as ldp
+from ldpaudit.deployment import Deployment
 from ldpaudit.derivation import derive
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms import stem
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.neighbours import ADD_REMOVE
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Plan, Repeat, Run, Shuffle
 
 PARENT = KaryRandomizedResponse(3, Fraction(9, 10))
@@ -146,6 +147,16 @@ def test_a_mechanism_without_a_law_is_audited_by_its_samples_and_the_other_stage
     for stage in STAGES[:-1]:
         with pytest.raises(Unsupported, match=r"^Told: .* with a method law\(x\) it is accounted, proved and attacked by that$"):
             stage(Run(Told()))
+
+
+@pytest.mark.parametrize(("m", "verdict"), [(Halves(3, Fraction(9, 10)), "PROVED"), (Told(), "UNDECIDED")], ids=["law", "no law"])
+def test_a_class_of_ones_own_is_certified_by_what_is_known_of_it(m: Mechanism, verdict: str) -> None:
+    plan = Run(m)
+    claim = ldp.Claim("one", plan, Fraction(3, 2), Fraction(0), REPLACE_ONE, "report", "")
+    made = ldp.certify(Deployment("own", "own", "", (), plan, (claim,), None, ""), trials=5000)
+    assert made.verdict == verdict
+    assert made.claims[0].evidence is not None
+    assert all("with a method law(x)" in line for line in made.claims[0].unsupported)
 
 
 class Shuffler(Told):

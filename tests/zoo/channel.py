@@ -15,17 +15,17 @@ from tests.zoo import Broken, Mutant, Zoo
 
 def answer(p: Fraction, k: int = 2) -> Channel:
     """Randomized response, as a matrix."""
-    return Channel([[p if x == y else (1 - p) / (k - 1) for y in range(k)] for x in range(k)])  # type: ignore[arg-type]
+    return Channel([[p if x == y else (1 - p) / (k - 1) for y in range(k)] for x in range(k)])
 
 
 def of(*rows: str) -> Channel:
-    return Channel("; ".join(rows))  # type: ignore[arg-type]
+    return Channel("; ".join(rows))
 
 
 def lopsided(p: Fraction) -> Channel:
     """One input is surer of its answer than the others; the largest ratio is that of the first view."""
     half = (1 - p) / 2
-    return Channel([[p, half, half], [half, (1 - half) / 2, (1 - half) / 2 ], [half, 1 - 2 * half, half]])  # type: ignore[arg-type]
+    return Channel([[p, half, half], [half, (1 - half) / 2, (1 - half) / 2 ], [half, 1 - 2 * half, half]])
 
 
 ONE, SURE = answer(odds(1)), lopsided(odds(1, 2))
@@ -66,5 +66,5 @@ ZOO = Zoo(
         Broken("the last view takes what is left", FOUR, the_last_view_takes_what_is_left),
     ),
     mutants=tuple(mutants()),
-    anywhere=st.tuples(st.integers(2, 4), st.integers(2, 4)).flatmap(lambda size: strategies.channels(*size)).map(Channel),  # type: ignore[arg-type]
+    anywhere=st.tuples(st.integers(2, 4), st.integers(2, 4)).flatmap(lambda size: strategies.channels(*size)).map(Channel),
 )

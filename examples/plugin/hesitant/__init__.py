@@ -1,0 +1,1 @@
+"""Mechanisms of a package of its own; `ldpaudit mechanisms` lists them."""

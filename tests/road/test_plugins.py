@@ -1,0 +1,80 @@
+"""The template of a plugin, installed into a folder: every stage finds it, and the law serves where it says no more."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import ROOT, fails_in_one_line
+
+DEPLOYMENT = """
+schema = "ldpaudit.deployment/1"
+id = "plugin"
+mechanism = {kind = "hesitant:answer", p = "3/4"}
+claims = [{id = "one", epsilon = "log(3)"}]
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plugin")
+    shutil.copytree(ROOT / "examples/plugin", folder / "source")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+    subprocess.run([*command, "--target", str(folder / "site"), str(folder / "source")], check=True, capture_output=True)
+    return folder / "site"
+
+
+@pytest.fixture
+def bare(installed: Path, tmp_path: Path) -> Path:
+    """The plugin with its classes alone."""
+    site = tmp_path / "site"
+    shutil.copytree(installed, site, ignore=shutil.ignore_patterns("__pycache__"))
+    for part in ("accountant", "attack", "proof"):
+        (site / "hesitant/answer" / f"{part}.py").unlink()
+    return site
+
+
+def run(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{site}"}
+    command = [sys.executable, "-m", "ldpaudit", *arguments]
+    return subprocess.run(command, cwd=site, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_plugin_is_listed_with_the_package_that_it_comes_from(installed: Path) -> None:
+    listed = run(installed, "mechanisms").stdout
+    assert "hesitant:answer  an answer, or silence  (from hesitant 0.1.0)\n    HesitantAnswer: p" in listed
+    assert "(from" not in listed.split("hesitant:answer")[0]
+
+
+def test_a_plugin_s_own_accountant_attack_and_proof_are_asked(installed: Path) -> None:
+    assert "by a hesitant answer: log(p/(1-p))" in run(installed, "account", "hesitant:answer", "p=3/4").stdout
+    assert "hesitant:answer: a hesitant answer is private" in run(installed, "prove", "hesitant:answer").stdout
+    (installed / "plugin.toml").write_text(DEPLOYMENT)
+    done = run(installed, "certify", "plugin.toml", "--trials", "5000", "--output", str(installed / "out"))
+    assert done.returncode == 0, done.stderr
+    words = " ".join(done.stdout.split())
+    assert "PROVED" in words
+    assert "proved: a hesitant answer is private with epsilon = log(p/(1 - p)), and no less" in words
+
+
+def test_a_plugin_s_law_serves_where_it_says_no_more(bare: Path) -> None:
+    (bare / "plugin.toml").write_text(DEPLOYMENT)
+    done = run(bare, "certify", "plugin.toml", "--trials", "5000", "--output", str(bare / "out"))
+    words = " ".join(done.stdout.split())
+    assert "by its own law, enumerated" in words, done.stdout + done.stderr
+    assert "proved: the law that HesitantAnswer states is private with epsilon = log(3), and no less" in words
+
+
+def test_a_plugin_that_cannot_be_imported_is_an_error_of_one_line_that_names_it(bare: Path) -> None:
+    (bare / "hesitant/answer/__init__.py").write_text("import nothing_of_this_name\n")
+    done = run(bare, "account", "hesitant:answer", "p=3/4")
+    fails_in_one_line(done, "the plugin hesitant:answer needs a module hesitant.answer: ModuleNotFoundError")
+
+
+def test_a_name_that_no_plugin_has_is_an_error_that_lists_those_that_are_known(installed: Path) -> None:
+    fails_in_one_line(run(installed, "account", "hesitant:anwser", "p=3/4"), "hesitant:answer, got 'hesitant'")
