@@ -92,7 +92,7 @@ def _head(certificate: Certificate) -> str:
 
 def _claim(claim: ClaimRecord, exhibit: Exhibit | None) -> str:
     """One claim: in words, in pictures, why, and what it rests on."""
-    meaning = f"<p>{escape(exhibit.risk.sentence(f'one {claim.unit}'))}</p>" if exhibit and exhibit.risk else ""
+    meaning = f"<p>{escape(exhibit.risk.sentence(exhibit.seen))}</p>" if exhibit and exhibit.risk else ""
     profile = drawing.curve(claim, exhibit.curve) if exhibit else ""
     return f"""<section class="claim"><h2>{escape(claim.id)} {badge(claim.verdict, outcome(claim))}</h2>
 <p>{escape(plain(claim))}</p>{meaning}{drawing.line(claim)}
@@ -139,12 +139,12 @@ def _risks(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> str:
 
     columns: dict[tuple[str, str, str], tuple[ClaimRecord, Exhibit]] = {}
     for claim in certificate.claims:
-        exhibit = exhibits.get(claim.id)
-        if exhibit is not None and exhibit.risk is not None:
-            columns.setdefault((claim.unit, claim.plan, claim.neighbours), (claim, exhibit))
+        found = exhibits.get(claim.id)
+        if found is not None and found.risk is not None:
+            columns.setdefault((claim.unit, claim.plan, claim.neighbours), (claim, found))
     if not columns:
         return ""
-    names = [f"one {claim.unit} ({claim.id})" for claim, _ in columns.values()]
+    names = [f"{exhibit.seen} ({claim.id})" for claim, exhibit in columns.values()]
     chances = zip(*(each.risk.rows for _, each in columns.values() if each.risk), strict=True)
     rows = ((row[0][0], *(percent(chance) for _, chance in row)) for row in chances)
     lifetime = any(claim.unit == "lifetime" for claim, _ in columns.values())

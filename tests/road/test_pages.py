@@ -151,6 +151,24 @@ def test_a_page_says_each_claim_plainly_what_it_means_and_what_would_hold() -> N
     assert found["asked"].repair is None
 
 
+@pytest.mark.parametrize(
+    ("unit", "seen"),
+    [("report", "sees one report, and"), ("lifetime", "sees all that a user ever sends, and"), ("user-day", "sends in a day, and")],
+)
+def test_a_page_says_what_an_adversary_sees(unit: str, seen: str) -> None:
+    text = FILE.format(id="v", epsilon=1).replace('id = "low"', f'id = "low"\nunit = "{unit}"')
+    rappor = 'kind = "rappor"\nbits = 4\nhashes = 1\nf = "1/2"\np = "1/4"\nq = "3/4"\n[contribution]\nmemoized = true'
+    certificate = ldp.certify(loads(text.replace('kind = "randomized_response"\nk = 2\nepsilon = 2', rappor)), trials=500)
+    assert seen in html.page(certificate, exhibits(certificate))
+
+
+def test_of_shuffled_reports_it_says_that_they_are_all_seen() -> None:
+    text = FILE.format(id="v", epsilon=1).replace("[[claims]]", "[shuffle]\nusers = 3\n[[claims]]", 1)
+    certificate = ldp.certify(loads(text), trials=500)
+    found = html.page(certificate, exhibits(certificate))
+    assert "Whoever sees the views of all users in random order, one report each, and" in found
+
+
 def test_a_page_says_how_to_reproduce_it_with_its_own_settings() -> None:
     page = full()
     assert "ldpaudit certify votes.toml --seed 0 --trials 2000 --confidence 0.999" in page
