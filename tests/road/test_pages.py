@@ -169,6 +169,12 @@ def test_of_shuffled_reports_it_says_that_they_are_all_seen() -> None:
     assert "Whoever sees the views of all users in random order, one report each, and" in found
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [("10**18", "0"), ("1", "1/10**400"), ("0", "0"), ("1/10**30", "1/2")])
+def test_a_page_is_made_of_the_most_extreme_claims(epsilon: str, delta: str) -> None:
+    certificate = ldp.certify(loads(FILE.format(id="v", epsilon=f'"{epsilon}"\ndelta = "{delta}"')), trials=500)
+    assert "Privacy profile of low" in html.page(certificate, exhibits(certificate))
+
+
 def test_a_page_says_how_to_reproduce_it_with_its_own_settings() -> None:
     page = full()
     assert "ldpaudit certify votes.toml --seed 0 --trials 2000 --confidence 0.999" in page
@@ -216,6 +222,10 @@ def test_the_picture_of_a_profile_is_where_its_numbers_are() -> None:
     places = [tuple(map(float, place.split())) for place in line.split(" L ")]
     assert all(a[1] - b[1] == pytest.approx(places[0][1] - places[1][1], abs=0.11) for a, b in pairwise(places))
     assert all(b[0] - a[0] == pytest.approx(places[1][0] - places[0][0], abs=0.11) for a, b in pairwise(places))
+    axes = re.search(r'class="axis" d="M ([0-9]+) ([0-9]+) V ([0-9]+) H ([0-9]+)"', picture)
+    assert axes is not None
+    left, top, bottom, right = map(float, axes.groups())
+    assert (places[0], places[-1]) == ((left, top), (right, bottom))
     (x, y) = map(float, re.findall(r'class="claim" d="M ([0-9.]+) ([0-9.]+)', picture)[0])
     assert x + 5 == pytest.approx((places[1][0] + places[2][0]) / 2, abs=0.11)
     assert y + 5 == pytest.approx(places[2][1], abs=0.11)
