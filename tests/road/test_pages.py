@@ -144,7 +144,7 @@ def test_a_page_says_each_claim_plainly_what_it_means_and_what_would_hold() -> N
         risk = found[claim.id].risk
         assert risk is not None
         assert html.escape(plain(claim)) in page
-        assert html.escape(risk.sentence("one report")) in page
+        assert html.chances(risk.sentence("one report")) in page
         assert percent(risk.true_positive[0][1]) in page.replace("\N{NO-BREAK SPACE}", " ")
     assert "At this delta an epsilon of 2 holds." in page
     assert "ldpaudit design randomized_response k=2 --epsilon 1" in page
