@@ -10,6 +10,7 @@ from ldpaudit.certificate import Certificate
 from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
+from ldpaudit.plan import Shuffle
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.repair import Repair, repair
 from ldpaudit.risk import Risk, risk
@@ -23,12 +24,18 @@ _BEYOND = 1.1
 """How far beyond the claim and the certified epsilon the curve goes."""
 
 
+_SEEN = {"user-day": "all that a user sends in a day", "lifetime": "all that a user ever sends"}
+"""What an adversary sees where a claim's unit is not its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Exhibit:
     """Of one claim.
 
     Parameters
     ----------
+    seen : str
+        What an adversary sees, in words.
     curve : tuple of (float, Enclosure)
         Delta at values of epsilon; empty where no profile is certified.
     risk : Risk or None
@@ -37,6 +44,7 @@ class Exhibit:
         What would hold instead; None where the claim holds.
     """
 
+    seen: str
     curve: tuple[tuple[float, Enclosure], ...] = ()
     risk: Risk | None = None
     repair: Repair | None = None
@@ -53,7 +61,7 @@ def exhibits(certificate: Certificate) -> dict[str, Exhibit]:
         try:
             found[claim.id] = _exhibit(claim, risks, instead)
         except Unsupported:
-            found[claim.id] = Exhibit(repair=instead)
+            found[claim.id] = Exhibit(_seen(claim), repair=instead)
     return found
 
 
@@ -62,7 +70,12 @@ def _exhibit(claim: Claim, risks: dict[tuple[str, str], Risk], instead: Repair |
     what = repr(claim.plan), str(claim.neighbours)
     if what not in risks:  # several claims may be about one plan
         risks[what] = risk(profile)
-    return Exhibit(_curve(profile, claim), risks[what], instead)
+    return Exhibit(_seen(claim), _curve(profile, claim), risks[what], instead)
+
+
+def _seen(claim: Claim) -> str:
+    one = _SEEN.get(claim.unit, f"one {claim.unit}")
+    return f"the views of all users in random order, {one} each" if isinstance(claim.plan, Shuffle) else one
 
 
 def _curve(profile: PrivacyProfile, claim: Claim) -> tuple[tuple[float, Enclosure], ...]:

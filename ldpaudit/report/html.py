@@ -28,8 +28,12 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def escape(text: str) -> str:
     """The text as it is, lines kept, in a page."""
-    # A number is not parted from its unit.
-    return html.escape(visible(text, kept="\n\t")).replace(" %", "\N{NO-BREAK SPACE}%")
+    return html.escape(visible(text, kept="\n\t"))
+
+
+def chances(text: str) -> str:
+    """Text of ours with chances in it: no number is parted from its unit."""
+    return escape(text).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def page(certificate: Certificate, exhibits: Mapping[str, Exhibit] = NOTHING, before: Certificate | None = None) -> str:
@@ -92,7 +96,7 @@ def _head(certificate: Certificate) -> str:
 
 def _claim(claim: ClaimRecord, exhibit: Exhibit | None) -> str:
     """One claim: in words, in pictures, why, and what it rests on."""
-    meaning = f"<p>{escape(exhibit.risk.sentence(f'one {claim.unit}'))}</p>" if exhibit and exhibit.risk else ""
+    meaning = f"<p>{chances(exhibit.risk.sentence(exhibit.seen))}</p>" if exhibit and exhibit.risk else ""
     profile = drawing.curve(claim, exhibit.curve) if exhibit else ""
     return f"""<section class="claim"><h2>{escape(claim.id)} {badge(claim.verdict, outcome(claim))}</h2>
 <p>{escape(plain(claim))}</p>{meaning}{drawing.line(claim)}
@@ -139,12 +143,12 @@ def _risks(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> str:
 
     columns: dict[tuple[str, str, str], tuple[ClaimRecord, Exhibit]] = {}
     for claim in certificate.claims:
-        exhibit = exhibits.get(claim.id)
-        if exhibit is not None and exhibit.risk is not None:
-            columns.setdefault((claim.unit, claim.plan, claim.neighbours), (claim, exhibit))
+        found = exhibits.get(claim.id)
+        if found is not None and found.risk is not None:
+            columns.setdefault((claim.unit, claim.plan, claim.neighbours), (claim, found))
     if not columns:
         return ""
-    names = [f"one {claim.unit} ({claim.id})" for claim, _ in columns.values()]
+    names = [f"{exhibit.seen} ({claim.id})" for claim, exhibit in columns.values()]
     chances = zip(*(each.risk.rows for _, each in columns.values() if each.risk), strict=True)
     rows = ((row[0][0], *(percent(chance) for _, chance in row)) for row in chances)
     lifetime = any(claim.unit == "lifetime" for claim, _ in columns.values())
@@ -160,7 +164,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Cells of text, the first of each row its heading."""
     top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     lines = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in row[1:])}</tr>' for row in rows
+        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{chances(cell)}</td>" for cell in row[1:])}</tr>' for row in rows
     )
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
 
@@ -202,7 +206,7 @@ ldpaudit verify {name}.json --deployment {name}.toml
 ldpaudit verify {name}.json --resample</pre>
 <p>The first makes it anew; the second derives everything again that samples did not decide; the third draws the samples again, and
 runs the code that the file names, if any.</p>
-<h3>The deployment file</h3><pre>{html.escape(visible(certificate.deployment, kept=chr(10) + chr(9)))}</pre></section></main>
+<h3>The deployment file</h3><pre>{escape(certificate.deployment)}</pre></section></main>
 """
 
 

@@ -24,7 +24,8 @@ dt { color: var(--muted) } dd { margin: 0; min-width: 0; overflow-wrap: anywhere
 th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top }
 caption { text-align: left; color: var(--muted); font-size: .875rem }
 figure { margin: .8rem 0; max-width: 30rem } figcaption { color: var(--muted); font-size: .875rem }
-svg { width: 100%; height: auto; display: block } svg text { font: 11px system-ui, sans-serif; fill: var(--text) }
+svg { width: 100%; height: auto; display: block } svg text { font: 11px system-ui, sans-serif; fill: var(--text);
+  paint-order: stroke; stroke: var(--page); stroke-width: 3px }
 svg .axis { stroke: var(--muted); fill: none } svg .grid { stroke: var(--line); fill: none }
 svg .certified { stroke: var(--certified); fill: none; stroke-width: 2 } svg .bar { fill: var(--certified) }
 svg .band { fill: var(--band) } svg .measured { fill: var(--measured) }

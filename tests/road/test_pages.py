@@ -144,11 +144,35 @@ def test_a_page_says_each_claim_plainly_what_it_means_and_what_would_hold() -> N
         risk = found[claim.id].risk
         assert risk is not None
         assert html.escape(plain(claim)) in page
-        assert html.escape(risk.sentence("one report")) in page
+        assert html.chances(risk.sentence("one report")) in page
         assert percent(risk.true_positive[0][1]) in page.replace("\N{NO-BREAK SPACE}", " ")
     assert "At this delta an epsilon of 2 holds." in page
     assert "ldpaudit design randomized_response k=2 --epsilon 1" in page
     assert found["asked"].repair is None
+
+
+@pytest.mark.parametrize(
+    ("unit", "seen"),
+    [("report", "sees one report, and"), ("lifetime", "sees all that a user ever sends, and"), ("user-day", "sends in a day, and")],
+)
+def test_a_page_says_what_an_adversary_sees(unit: str, seen: str) -> None:
+    text = FILE.format(id="v", epsilon=1).replace('id = "low"', f'id = "low"\nunit = "{unit}"')
+    rappor = 'kind = "rappor"\nbits = 4\nhashes = 1\nf = "1/2"\np = "1/4"\nq = "3/4"\n[contribution]\nmemoized = true'
+    certificate = ldp.certify(loads(text.replace('kind = "randomized_response"\nk = 2\nepsilon = 2', rappor)), trials=500)
+    assert seen in html.page(certificate, exhibits(certificate))
+
+
+def test_of_shuffled_reports_it_says_that_they_are_all_seen() -> None:
+    text = FILE.format(id="v", epsilon=1).replace("[[claims]]", "[shuffle]\nusers = 3\n[[claims]]", 1)
+    certificate = ldp.certify(loads(text), trials=500)
+    found = html.page(certificate, exhibits(certificate))
+    assert "Whoever sees the views of all users in random order, one report each, and" in found
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("10**18", "0"), ("1", "1/10**400"), ("0", "0"), ("1/10**30", "1/2")])
+def test_a_page_is_made_of_the_most_extreme_claims(epsilon: str, delta: str) -> None:
+    certificate = ldp.certify(loads(FILE.format(id="v", epsilon=f'"{epsilon}"\ndelta = "{delta}"')), trials=500)
+    assert "Privacy profile of low" in html.page(certificate, exhibits(certificate))
 
 
 def test_a_page_says_how_to_reproduce_it_with_its_own_settings() -> None:
@@ -198,6 +222,10 @@ def test_the_picture_of_a_profile_is_where_its_numbers_are() -> None:
     places = [tuple(map(float, place.split())) for place in line.split(" L ")]
     assert all(a[1] - b[1] == pytest.approx(places[0][1] - places[1][1], abs=0.11) for a, b in pairwise(places))
     assert all(b[0] - a[0] == pytest.approx(places[1][0] - places[0][0], abs=0.11) for a, b in pairwise(places))
+    axes = re.search(r'class="axis" d="M ([0-9]+) ([0-9]+) V ([0-9]+) H ([0-9]+)"', picture)
+    assert axes is not None
+    left, top, bottom, right = map(float, axes.groups())
+    assert (places[0], places[-1]) == ((left, top), (right, bottom))
     (x, y) = map(float, re.findall(r'class="claim" d="M ([0-9.]+) ([0-9.]+)', picture)[0])
     assert x + 5 == pytest.approx((places[1][0] + places[2][0]) / 2, abs=0.11)
     assert y + 5 == pytest.approx(places[2][1], abs=0.11)
