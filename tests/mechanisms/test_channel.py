@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,9 @@ from ldpaudit import registry, strategies
 from ldpaudit.accountants.pld.all_pairs import AllPairs
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.accountants.pld.kinds import CodedLaws
+from ldpaudit.accountants.shuffling.blanket import Blanket
+from ldpaudit.accountants.shuffling.bounds import BlanketBound
+from ldpaudit.accountants.shuffling.randomizers import of_law
 from ldpaudit.certificate import Certificate
 from ldpaudit.certify import verify
 from ldpaudit.derivation import derive
@@ -96,6 +100,16 @@ def test_two_pairs_are_of_one_kind_where_their_views_can_be_renamed(rows: list[l
     assert few is not None
     assert sorted(shown[i, j] for i, j in few.tolist()) == sorted(set(shown.values()))
     assert (coded.few_kinds(len(few) - 1) is None) == (len(few) > 0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(strategies.channels(3, 4, weight=2).filter(lambda rows: len(set(map(tuple, rows))) == 3))
+@example([[Fraction(n, 8) for n in row] for row in ((3, 1, 2, 2), (1, 3, 2, 2), (2, 2, 1, 3))])
+def test_every_pair_of_inputs_has_its_blanket_among_those_of_the_bound(rows: list[list[Fraction]]) -> None:
+    bound = of_law({x: dict(enumerate(row)) for x, row in enumerate(rows)}, 100)
+    assert isinstance(bound, BlanketBound)
+    below = [min(column) for column in zip(*rows, strict=True)]
+    assert set(bound.blankets) == {Blanket.of(zip(p, q, below, strict=True)) for p, q in permutations(rows, 2)}
 
 
 @pytest.mark.parametrize(

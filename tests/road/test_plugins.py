@@ -54,6 +54,10 @@ def test_a_plugin_is_listed_with_the_package_that_it_comes_from(installed: Path)
 def test_a_plugin_s_own_accountant_attack_and_proof_are_asked(installed: Path) -> None:
     assert "by a hesitant answer: log(p/(1-p))" in run(installed, "account", "hesitant:answer", "p=3/4").stdout
     assert "hesitant:answer: a hesitant answer is private" in run(installed, "prove", "hesitant:answer").stdout
+    asked = "from hesitant.answer import HesitantAnswer as A; from ldpaudit.attacks.games.stems import attack_on; "
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{installed}"}
+    command = [sys.executable, "-c", f"{asked}from fractions import Fraction; print(attack_on(A(Fraction(3, 4))).event)"]
+    assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == "{y = x}\n"
     (installed / "plugin.toml").write_text(DEPLOYMENT)
     done = run(installed, "certify", "plugin.toml", "--trials", "5000", "--output", str(installed / "out"))
     assert done.returncode == 0, done.stderr
