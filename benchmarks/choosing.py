@@ -37,6 +37,8 @@ Oracles are asked about a dictionary of the most frequent words; their *recall* 
 dictionary: a word is its first 12 letters, five bits each. *Epsilon* is certified, at delta = 1e-9 where more than the asked one
 would be needed at delta 0. *Bits* are those of a report, of which seeds of hash functions are a part; *seconds* and *MB* are those
 of all users and the server together in one process, on a machine that did other work too: compare orders of magnitude.
+
+![Errors, recall and bits at epsilon 2](pictures/systems.svg)
 """
 
 

@@ -58,8 +58,9 @@ MESSAGES_2: dict[str, tuple[float | None, ...]] = {
     "count-min, closed form": (1.4656e7, 4.461e7, None),
     "count-min, certified": (27246.3, 60811.3, 48184.6),
 }
-"""Messages a user. The first row is that of a hidden message among as many like it, 72.06, 82.13 and 203.9. The last row is that of a composition by a Fourier transform with losses rounded to 2e-5 and binomial
-counts; one with 2e-4 and Poisson counts gives 27746, 62088 and 47978, of which the last does not keep the promise."""
+"""Messages a user. The first row is that of a hidden message among as many like it, 72.06, 82.13 and 203.9. The last row is
+that of a composition by a Fourier transform with losses rounded to 2e-5 and binomial counts; one with 2e-4 and Poisson counts
+gives 27746, 62088 and 47978, of which the last does not keep the promise."""
 
 
 def found(table: str, s: Setting, *options: str) -> dict[str, Any]:
