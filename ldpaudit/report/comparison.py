@@ -117,6 +117,7 @@ def draw(table: Leaderboard, path: Path) -> None:
     figure = new_figure(path, 11, 1.2 + 0.3 * len(rows))
     errors, recall, sent = figure.subplots(1, 3, sharey=True)
     errors.barh(names, [score.error for _, score in rows], color=colours)
+    errors.set_xscale("log")
     errors.set_xlabel("root mean square error, in users")
     recall.barh(names, [score.recall for _, score in rows], color=colours)
     recall.set_xlabel(f"share of the top {table.contest.top} recovered")
