@@ -60,6 +60,10 @@ def starter(stem: str, variant: str = "", schema: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
+_TEXT = '"'
+"""What a value begins with that is text, and no number: a matrix."""
+
+
 def example(owner: type[Mechanism]) -> tuple[str, dict[str, str]]:
     """A constructor and its parameters, as expressions, from the first example of the docstring, or of what it derives from.
 
@@ -93,13 +97,16 @@ def _values(make: Any, call: ast.Call) -> dict[str, str] | None:
     values = {name: _expression(node) for name, node in given.arguments.items()}
     try:
         for value in values.values():
-            parse(value)
+            if not value.startswith(_TEXT):
+                parse(value)
     except ValueError:
         return None
     return values
 
 
 def _expression(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return json.dumps(node.value)
     text = ast.unparse(_Plainer().visit(node)).replace(" ", "")
     return re.sub(r"(?<=\de)([+-]?)0+(?=\d)", r"\1", text)  # as people write 1e-6
 
@@ -192,6 +199,8 @@ def _comment(text: str) -> list[str]:
 
 def _value(expression: str) -> str:
     """As TOML writes it: an integer as such, all else as an expression in quotes."""
+    if expression.startswith(_TEXT):
+        return expression
     number = parse(expression)
     whole = number.denominator == 1 and abs(number) < _LARGEST
     return f"{int(number):_}" if whole else json.dumps(expression)

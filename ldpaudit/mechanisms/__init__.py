@@ -34,9 +34,13 @@ if TYPE_CHECKING:  # tests/road/test_types.py holds these to the folder
     from ldpaudit.mechanisms.hashtogram import Hashtogram as Hashtogram
     from ldpaudit.mechanisms.heavy_thresh import HeavyThresh as HeavyThresh
     from ldpaudit.mechanisms.heavy_thresh import HeavyThreshRepaired as HeavyThreshRepaired
+    from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts as FreshProducts
+    from ldpaudit.mechanisms.jl_heavy_hitter import FreshProjections as FreshProjections
+    from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter as JLHeavyHitter
     from ldpaudit.mechanisms.laplace import Laplace as Laplace
     from ldpaudit.mechanisms.laplace import LaplaceHistogram as LaplaceHistogram
     from ldpaudit.mechanisms.local_hashing import LocalHashing as LocalHashing
+    from ldpaudit.mechanisms.memoized_bit import MemoizedBit as MemoizedBit
     from ldpaudit.mechanisms.one_bit import DBitFlip as DBitFlip
     from ldpaudit.mechanisms.one_bit import OneBitMean as OneBitMean
     from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse as KaryRandomizedResponse
@@ -49,14 +53,17 @@ if TYPE_CHECKING:  # tests/road/test_types.py holds these to the folder
     from ldpaudit.mechanisms.shuffled_count_min import OneSidedShuffledCountMin as OneSidedShuffledCountMin
     from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin as ShuffledCountMin
     from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard as ShuffledHadamard
+    from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters as ShuffledHeavyHitters
     from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles as ShuffledQuantiles
     from ldpaudit.mechanisms.sign_oracle import SignOracle as SignOracle
+    from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries as SparseStatisticalQueries
     from ldpaudit.mechanisms.subset_selection import SubsetSelection as SubsetSelection
     from ldpaudit.mechanisms.thresh import Thresh as Thresh
     from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired as ThreshRepaired
     from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram as HashedTreeHistogram
     from ldpaudit.mechanisms.tree_histogram import SplitTreeHistogram as SplitTreeHistogram
     from ldpaudit.mechanisms.tree_histogram import TreeHistogram as TreeHistogram
+    from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter as NoisyTrieHeavyHitter
     from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter as TrieHeavyHitter
     from ldpaudit.mechanisms.unary_encoding import UnaryEncoding as UnaryEncoding
 

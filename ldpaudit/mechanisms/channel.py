@@ -45,13 +45,20 @@ class Channel(Mechanism):
     TypeError, ValueError
         Where it is no such matrix, or a row does not sum to 1 exactly.
 
+    Other Parameters
+    ----------------
+    file : str
+        Of `from_file`: a CSV, JSON or NPY file with the matrix, a row for each input; a deployment's stands in its own folder.
+
     Examples
     --------
+    >>> Channel("3/4, 1/4; 1/3, rest").law(1).probability(1)
+    Fraction(2, 3)
     >>> Channel([["3/4", "1/4"], ["1/3", "rest"]]).law(1).probability(1)
     Fraction(2, 3)
     """
 
-    title = "a channel given by its matrix"
+    title = "channel given by its matrix"
 
     matrix: Matrix
 
