@@ -82,10 +82,15 @@ class ProductsProfile(PrivacyProfile):
 
     source = "sums of Laplace noises: post-processing from above, one event from below"
 
+    @property
+    def above(self) -> PrivacyProfile:
+        """Of all noises on their own, of which the sums are post-processing: what compositions are bounded by."""
+        return _summands(self.most)
+
     def delta(self, epsilon: Number) -> Enclosure:
         """From the event's to that of all noises on their own."""
         require_epsilon(epsilon)
-        high = _summands(self.most).delta(epsilon).high
+        high = self.above.delta(epsilon).high
         low = max(_gains(self.pair, Fraction(epsilon)), default=0.0)
         return Enclosure(min(max(0.0, low), high), high, Rigour.INTERVAL, self.source)
 
@@ -94,7 +99,7 @@ class ProductsProfile(PrivacyProfile):
         if require_delta(delta) == 0:
             with working_precision(_BITS):
                 return Enclosure(round_down(self.pair.pure()), round_up(self.most.pure()), Rigour.INTERVAL, self.source)
-        high = _summands(self.most).epsilon(delta).high
+        high = self.above.epsilon(delta).high
         return Enclosure(min(_least_epsilon(self.pair, Fraction(delta)), high), high, Rigour.INTERVAL, self.source)
 
 

@@ -20,6 +20,7 @@ from fractions import Fraction
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition.compose import compose
+from ldpaudit.accountants.composition.laplace_products import ProductsProfile
 from ldpaudit.accountants.composition.product import ProductProfile
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistribution, infinite_mass
@@ -206,6 +207,8 @@ def _upper(profile: PrivacyProfile) -> Groups:
             return _upper(high)
         case ComposedProfile(parts):
             return tuple((law, n * part.times) for part in parts for law, n in part.upper)
+        case ProductsProfile():
+            return _upper(profile.above)
         case ProductProfile(pairs=(only,)):
             return only
         case FiniteProfile(pairs):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.enclosure import round_up
+from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms._codewords import ENUMERATED, weights
 from ldpaudit.mechanisms._gf2 import words
@@ -25,6 +26,8 @@ DECODED = 28
 """Most bits of a value for which all counts are decoded: the transform holds four times 2 GiB."""
 WEIGHED = 1 << 22
 """Rows beyond which no pair of values is compared on all of them: 32 MiB of public vectors."""
+_SUMMED = 1 << 26
+"""Rows of which all public vectors are held at a time: 1 GiB with what is made of them."""
 _CHUNK = 1 << 22
 """Noises that `run` draws at a time."""
 _TRIED = 8
@@ -86,6 +89,8 @@ class Projected(Mechanism):
     def sums(self) -> NDArray[np.int64]:
         """`rows` times the product of two columns, by the exclusive or of their values; of all vectors of `bits` bits."""
         self.require_decodable()
+        if self.rows > _SUMMED:
+            raise Unsupported(self, f"the products of its columns are summed over at most {_SUMMED} rows, not {self.rows}")
         return transform(np.bincount(self.vectors, minlength=1 << self.bits)).astype(np.int64)
 
     def project(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,6 +17,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.mechanisms._parameters import integer
+
 Box: TypeAlias = Sequence[tuple[int, int]]
 """First and last value of each coordinate, counted from 0."""
 Level: TypeAlias = tuple[int, ...]
@@ -75,6 +77,10 @@ def numbered(number: int, side: int) -> int:
     return (2 * (number - (1 << (depth - 1))) - 1) * (side >> depth)
 
 
+_DIMENSIONS = 16
+"""Most dimensions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Values are numbered from 0, row by row, and so are nodes: node ``i - 1`` in the notation of one coordinate.
@@ -89,6 +95,9 @@ class Grid:
 
     side: int
     dimensions: int = 1
+
+    def __post_init__(self) -> None:
+        integer(self, "dimensions", 1, _DIMENSIONS)
 
     @property
     def cells(self) -> int:

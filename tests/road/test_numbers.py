@@ -149,6 +149,14 @@ def test_pairs_of_inputs_whose_parts_are_alike_are_multiplied_out_once() -> None
     assert found.high == 1.0
 
 
+def test_sizes_that_no_run_can_hold_are_refused_in_a_line() -> None:
+    rows = ldp.mechanisms.FreshProducts(domain=4, rows=1 << 27, scale=Fraction(1))
+    with pytest.raises(LdpauditError, match="summed over at most 67108864 rows"):
+        ldp.account(rows)
+    with pytest.raises(ValueError, match="Grid needs 1 <= dimensions <= 16, got dimensions="):
+        ldp.mechanisms.CountMinRangeQueries.as_printed(1, Fraction(1, 10**6), 100, 8, Fraction(1, 20), dimensions=10**9)
+
+
 def test_a_scale_that_no_float_holds_is_named_and_costs_nothing() -> None:
     found = ldp.account(BucketHeavyHitter(4, 8, 100, Fraction(10) ** 400)).epsilon(0)
     assert found.low == 0.0
