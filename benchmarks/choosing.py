@@ -1,4 +1,4 @@
-"""Which system to choose, on real words: prints docs/systems.md, and draws docs/pictures/systems.svg.
+"""Which system to choose, on real words: prints docs/systems.md, and draws docs/systems.svg.
 
     python -m benchmarks.choosing [--users 1000000] [--words FILE] [--epsilons 1 2 4] [--picture FILE] > docs/systems.md
 
@@ -38,7 +38,7 @@ dictionary: a word is its first 12 letters, five bits each. *Epsilon* is certifi
 would be needed at delta 0. *Bits* are those of a report, of which seeds of hash functions are a part; *seconds* and *MB* are those
 of all users and the server together in one process, on a machine that did other work too: compare orders of magnitude.
 
-![Errors, recall and bits at epsilon 2](pictures/systems.svg)
+![Errors, recall and bits at epsilon 2](systems.svg)
 """
 
 
