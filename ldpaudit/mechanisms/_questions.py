@@ -212,7 +212,7 @@ class Asked(Mechanism):
             raise ValueError(f"{name} needs inputs in range({self.domain}), got {low} to {high}")
         return vectors(values)
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
         """Of the constructor."""
         users = integer(self, "users", 1, 1 << BITS)
         integer(self, "domain", 2, 1 << WIDE)
@@ -253,8 +253,8 @@ class PartitionedSign(PublicSign, Asked):
     p: Fraction
     share: Fraction
 
-    def _check(self) -> None:
-        super()._check()
+    def __post_init__(self) -> None:
+        super().__post_init__()
         probability(self, "p", low=Fraction(1, 2))
         probability(self, "share")
 
@@ -291,8 +291,8 @@ class SplitSigns(Asked):
     p: Fraction
     q: Fraction
 
-    def _check(self) -> None:
-        super()._check()
+    def __post_init__(self) -> None:
+        super().__post_init__()
         probability(self, "p", low=Fraction(1, 2))
         probability(self, "q", low=Fraction(1, 2))
 

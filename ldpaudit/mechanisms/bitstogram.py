@@ -41,8 +41,8 @@ class _Spelled(Asked):
     width: int
     beta: Fraction
 
-    def _check(self) -> None:
-        super()._check()
+    def __post_init__(self) -> None:
+        super().__post_init__()
         integer(self, "rows", 1, _MOST_ROWS)
         width = integer(self, "width", 1, min(_WIDEST, self.bits))
         cells = integer(self, "cells", 1, 1 << (_WIDEST - width))
@@ -209,9 +209,6 @@ class Bitstogram(PartitionedSign, _Spelled):
     seed: int = 0
     index: int = 0
 
-    def __post_init__(self) -> None:
-        self._check()
-
     @classmethod
     def for_epsilon(
         cls,
@@ -265,9 +262,6 @@ class SplitBitstogram(SplitSigns, _Spelled):
     beta: Fraction = Fraction(1, 20)
     seed: int = 0
     index: int = 0
-
-    def __post_init__(self) -> None:
-        self._check()
 
     @classmethod
     def for_epsilon(

@@ -49,8 +49,8 @@ class _Sketched(Asked):
     name: int
     beta: Fraction
 
-    def _check(self) -> None:
-        super()._check()
+    def __post_init__(self) -> None:
+        super().__post_init__()
         integer(self, "name", 0, _WIDEST)
         if self.bits < self.rank:
             needs = f"domain > {1 << (self.rank - 1)} for names of {self.name} bits"
@@ -224,9 +224,6 @@ class ExpanderSketch(PartitionedSign, _Sketched):
     seed: int = 0
     index: int = 0
 
-    def __post_init__(self) -> None:
-        self._check()
-
     @classmethod
     def for_epsilon(
         cls,
@@ -279,9 +276,6 @@ class SplitExpanderSketch(SplitSigns, _Sketched):
     beta: Fraction = Fraction(1, 20)
     seed: int = 0
     index: int = 0
-
-    def __post_init__(self) -> None:
-        self._check()
 
     @classmethod
     def for_epsilon(

@@ -33,8 +33,8 @@ class _Tree(Asked):
     width: int
     beta: Fraction
 
-    def _check(self) -> None:
-        super()._check()
+    def __post_init__(self) -> None:
+        super().__post_init__()
         integer(self, "width", 1, _WIDEST)
         probability(self, "beta")
 
@@ -135,9 +135,6 @@ class TreeHistogram(PartitionedSign, _Tree):
     seed: int = 0
     index: int = 0
 
-    def __post_init__(self) -> None:
-        self._check()
-
     @classmethod
     def for_epsilon(
         cls,
@@ -190,9 +187,6 @@ class SplitTreeHistogram(SplitSigns, _Tree):
     beta: Fraction = Fraction(1, 20)
     seed: int = 0
     index: int = 0
-
-    def __post_init__(self) -> None:
-        self._check()
 
     @classmethod
     def for_epsilon(
@@ -286,7 +280,8 @@ class HashedTreeHistogram(_Tree):
         integer(self, "g", 2, 1 << 30)
         probability(self, "p", low=Fraction(1, self.g))
         probability(self, "share")
-        self._check()
+        # A class with slots is made anew, which the short form of super does not see.
+        super(HashedTreeHistogram, self).__post_init__()
 
     @classmethod
     def for_epsilon(

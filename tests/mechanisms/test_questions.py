@@ -39,9 +39,6 @@ class Parted(PartitionedSign, Two):
     seed: int = 0
     index: int = 0
 
-    def __post_init__(self) -> None:
-        self._check()
-
 
 @dataclass(frozen=True)
 class Both(SplitSigns, Two):
@@ -51,9 +48,6 @@ class Both(SplitSigns, Two):
     q: Fraction = Fraction(2, 3)
     seed: int = 0
     index: int = 0
-
-    def __post_init__(self) -> None:
-        self._check()
 
 
 class Small(Both):
