@@ -12,6 +12,7 @@ from typing import TypeAlias
 import flint
 import numpy as np
 
+from ldpaudit.accountants.numerics.rationals import fraction, rational
 from ldpaudit.accountants.pld.exact import Atom, ExactPLD, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
@@ -166,14 +167,10 @@ def position(own: Fraction, others: Sequence[tuple[Fraction, int]]) -> Fraction:
     """
     generating = flint.fmpq_poly([1])
     for p, times in others:
-        generating *= flint.fmpq_poly([_rational(1 - p), _rational(p)]) ** times
+        generating *= flint.fmpq_poly([rational(1 - p), rational(p)]) ** times
     slots = 1 + sum(times for _, times in others)
-    found = _rational(own) * generating.integral()(1) + _rational(1 - own) * generating(0) / slots
-    return Fraction(int(found.p), int(found.q))
-
-
-def _rational(value: Fraction) -> flint.fmpq:
-    return flint.fmpq(value.numerator, value.denominator)
+    found = rational(own) * generating.integral()(1) + rational(1 - own) * generating(0) / slots
+    return fraction(found)
 
 
 def box(low: Fraction, high: Fraction, slots: int) -> Fraction:

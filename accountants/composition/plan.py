@@ -22,6 +22,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.composition.laplace_products import ProductsProfile
 from ldpaudit.accountants.composition.product import ProductProfile
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistribution, infinite_mass
 from ldpaudit.accountants.pld.exact import dominating_pair, guarantee
@@ -45,17 +46,23 @@ class Part:
         Number of runs, at least 1.
     profile : PrivacyProfile
         Of one run.
-    upper : Groups
-        Losses whose sum is that of a pair that dominates one run.
-    lowers : tuple of Groups
-        Pairs of inputs that occur, each as losses whose sum is that of one run.
     """
 
     plan: Plan
     times: int
     profile: PrivacyProfile
-    upper: Groups
-    lowers: tuple[Groups, ...]
+
+    @cached
+    def upper(self) -> Groups:
+        """Losses whose sum is that of a pair that dominates one run."""
+        if isinstance(self.plan, Guarantee):
+            return ((guarantee(self.plan.epsilon, self.plan.delta), 1),)
+        return _upper(self.profile)
+
+    @cached
+    def lowers(self) -> tuple[Groups, ...]:
+        """Pairs of inputs that occur, each as losses whose sum is that of one run."""
+        return _lowers(self.profile)
 
     @property
     def is_exact(self) -> bool:
@@ -67,19 +74,29 @@ class Part:
 class ComposedProfile(PrivacyProfile):
     """Profile of several parts together; EXACT where every part is and no loss is moved to a lattice.
 
+    The parts' epsilons are enough at delta = 0: their losses are found when another delta is first asked for.
+
     Parameters
     ----------
     parts : tuple of Part
         Different leaves.
-    upper : PrivacyProfile
-        Composition of dominating pairs.
-    lowers : tuple of PrivacyProfile
-        Compositions of pairs that occur.
     """
 
     parts: tuple[Part, ...]
-    upper: PrivacyProfile
-    lowers: tuple[PrivacyProfile, ...]
+
+    @cached
+    def upper(self) -> PrivacyProfile:
+        """Composition of dominating pairs."""
+        counts: Counter[PrivacyLossDistribution] = Counter()
+        for part in self.parts:
+            _add(counts, part.upper, part.times)
+        return compose(tuple(counts.items()), self.upper_source)
+
+    @cached
+    def lowers(self) -> tuple[PrivacyProfile, ...]:
+        """Compositions of pairs that occur."""
+        chosen = {tuple(each.items()) for each in _choices(self.parts)} - {()}
+        return tuple(compose(groups, self.upper_source) for groups in chosen)
 
     def delta(self, epsilon: Number) -> Enclosure:
         """0 where epsilon is at least the sum of all pure epsilons."""
@@ -119,7 +136,7 @@ class ComposedProfile(PrivacyProfile):
         rigour = min(Rigour.INTERVAL, *(e.rigour for e in seen))
         return Enclosure(min(low, high), high, rigour, upper.source)
 
-    @property
+    @cached
     def is_exact(self) -> bool:
         """Whether the upper profile is also that of pairs that occur."""
         return all(part.is_exact for part in self.parts)
@@ -149,7 +166,7 @@ def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
     Raises
     ------
     Unsupported
-        Where a part has no accountant, or no epsilon makes its delta small.
+        Where a part has no accountant; and at a query of the profile, where no epsilon makes a part's delta small.
     """
     leaves: Counter[Plan] = Counter()
     for leaf, times in _flat(plan, 1):
@@ -158,15 +175,7 @@ def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
         (only, times), = leaves.items()
         if times == 1 and not isinstance(only, Guarantee):
             return account(only, _relation(only, neighbours))
-    parts = tuple(_part(leaf, times, neighbours) for leaf, times in leaves.items())
-    uppers: Counter[PrivacyLossDistribution] = Counter()
-    for part in parts:
-        _add(uppers, part.upper, part.times)
-    lowers = {tuple(chosen.items()) for chosen in _choices(parts)} - {()}
-    source = _source(leaves.total())
-    return ComposedProfile(
-        parts, compose(tuple(uppers.items()), source), tuple(compose(groups, source) for groups in lowers)
-    )
+    return ComposedProfile(tuple(_part(leaf, times, neighbours) for leaf, times in leaves.items()))
 
 
 def _source(runs: int) -> str:
@@ -192,10 +201,9 @@ def _relation(leaf: Plan, neighbours: Neighbours | None) -> Neighbours | None:
 
 def _part(leaf: Plan, times: int, neighbours: Neighbours | None) -> Part:
     if isinstance(leaf, Guarantee):
-        worst: Groups = ((guarantee(leaf.epsilon, leaf.delta), 1),)
-        return Part(leaf, times, PostProcessedProfile(compose(worst, f"the worst map with {leaf}")), worst, ())
-    found = account(leaf, _relation(leaf, neighbours))
-    return Part(leaf, times, found, _upper(found), _lowers(found))
+        worst = ((guarantee(leaf.epsilon, leaf.delta), 1),)
+        return Part(leaf, times, PostProcessedProfile(compose(worst, f"the worst map with {leaf}")))
+    return Part(leaf, times, account(leaf, _relation(leaf, neighbours)))
 
 
 def _upper(profile: PrivacyProfile) -> Groups:

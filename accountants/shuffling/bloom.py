@@ -16,6 +16,9 @@ from fractions import Fraction
 from functools import cache
 from typing import TypeAlias
 
+import flint
+
+from ldpaudit.accountants.numerics.rationals import fraction, rational
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
 BitLaw: TypeAlias = Sequence[Fraction]
@@ -23,11 +26,13 @@ BitLaw: TypeAlias = Sequence[Fraction]
 Group: TypeAlias = tuple[int, tuple[int, int, int]]
 """A number of bits, and whether user 1's first value, their second value, and the other users' value set them."""
 
-Cells: TypeAlias = dict[tuple[Fraction, Fraction], tuple[Fraction, Fraction, Fraction]]
+Cells: TypeAlias = dict[tuple[flint.fmpq, flint.fmpq], tuple[flint.fmpq, flint.fmpq, flint.fmpq]]
 """By the ratios of the laws of user 1's values to the others', the probabilities of the messages so far."""
 
 MOST_CELLS = 300
 """Kinds of messages; one of 36 kinds took 0.16 s to evaluate, so that one of 300 takes a second and more."""
+MOST_SIZES = 100
+"""Sizes of two signatures and their overlap, each of which is evaluated; 5 hashes of 10 bits or more have 85."""
 
 
 def blanket(groups: Sequence[Group], laws: tuple[BitLaw, BitLaw], share: Fraction = Fraction(1)) -> Blanket | None:
@@ -46,27 +51,34 @@ def blanket(groups: Sequence[Group], laws: tuple[BitLaw, BitLaw], share: Fractio
     for count, kind in groups:
         for _ in range(count):
             cells = cells and _grown(cells, kind, laws)
-    return Blanket.of(cells.values()) if cells else None
+    return _of(cells) if cells else None
 
 
 def _start(share: Fraction) -> Cells | None:
-    return {(Fraction(1), Fraction(1)): (Fraction(1), Fraction(1), share)}
+    one = flint.fmpq(1)
+    return {(one, one): (one, one, rational(share))}
+
+
+def _of(cells: Cells) -> Blanket:
+    return Blanket.of((fraction(r1), fraction(r2), fraction(b)) for r1, r2, b in cells.values())
 
 
 def _grown(cells: Cells, kind: tuple[int, int, int], laws: tuple[BitLaw, BitLaw]) -> Cells | None:
     """One bit more; None where there are more than 300 kinds of messages."""
     first, second, other = kind
     grown: Cells = {}
+    nothing = (flint.fmpq(0),) * 3
+    symbols = [tuple(map(rational, each)) for each in zip(laws[first], laws[second], laws[other], strict=True)]
     for (ratio1, ratio2), (r1, r2, b) in cells.items():
-        for p1, p2, pb in zip(laws[first], laws[second], laws[other], strict=True):
+        for p1, p2, pb in symbols:
             key = ratio1 * p1 / pb, ratio2 * p2 / pb
-            a1, a2, c = grown.get(key, (0, 0, 0))
+            a1, a2, c = grown.get(key, nothing)
             grown[key] = a1 + r1 * p1, a2 + r2 * p2, c + b * pb
     return grown if len(grown) <= MOST_CELLS else None
 
 
 def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Blanket, ...] | None:
-    """One for every two sizes of signatures and every overlap; None where there are too many messages.
+    """One for every two sizes of signatures and every overlap; None where there are too many of them, or of messages.
 
     Parameters
     ----------
@@ -93,14 +105,17 @@ def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Blank
         return before and _grown(before, kind, laws)
 
     sizes = range(1, hashes + 1)
+    # Two signatures of one size without a common bit have the most kinds of messages: where these are too many, it is soon known.
+    if not all(cells(size, size, 0) for size in sizes if 2 * size <= bits):
+        return None
     overlaps = ((s1, s2, both) for s1 in sizes for s2 in sizes for both in range(min(s1, s2) + 1))
-    found = []
+    found: list[Blanket] = []
     for s1, s2, both in overlaps:
         if s1 + s2 - both <= bits and (s1, s2) != (both, both):
             each = cells(s1 - both, s2 - both, both)
-            if each is None:
+            if each is None or len(found) == MOST_SIZES:
                 return None
-            found.append(Blanket.of(each.values()))
+            found.append(_of(each))
     return tuple(found)
 
 
