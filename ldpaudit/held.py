@@ -105,7 +105,7 @@ def read(path: str | Path, column: str = "") -> Held:
     try:
         match file.suffix:
             case ".csv":
-                values = _csv(file, column)
+                values = [value for (value,) in csv_rows(file, column)]
             case ".parquet":
                 values = _parquet(file, column)
             case _:
@@ -115,21 +115,30 @@ def read(path: str | Path, column: str = "") -> Held:
         raise DeploymentError(f"needs a readable file of users' values: {in_a_line(error)}", str(file)) from None
 
 
-def _csv(file: Path, column: str) -> list[str]:
+def csv_rows(file: Path, *columns: str) -> list[tuple[str, ...]]:
+    """Some columns of a CSV file, of the rows that have them; the first column where a name is empty."""
     with file.open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream)
-        place = _place([name.strip() for name in next(rows, [])], column)
-        return [row[place] for row in rows if len(row) > place]
+        names = [name.strip() for name in next(rows, [])]
+        places = [names.index(chosen(names, column)) for column in columns]
+        return [tuple(row[place] for place in places) for row in rows if len(row) > max(places)]
 
 
 def _parquet(file: Path, column: str) -> list[str]:
-    return list(map(str, parquet.column(file, lambda names: names[_place(names, column)])))
+    return list(map(str, parquet.column(file, lambda names: chosen(names, column))))
 
 
-def _place(names: Sequence[str], column: str) -> int:
+def chosen(names: Sequence[str], column: str) -> str:
+    """The column of this name, or the first one where it is empty.
+
+    Raises
+    ------
+    ValueError
+        Where there is none.
+    """
     if not names or (column and column not in names):
         raise ValueError(f"needs a column {column or 'of values'!r}, got {', '.join(names) or 'none'}")
-    return names.index(column) if column else 0
+    return column or names[0]
 
 
 def english(users: int, rng: np.random.Generator) -> Held:
