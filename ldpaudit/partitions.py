@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -61,6 +61,32 @@ class Counts:
         chosen = np.searchsorted(np.cumsum(self.holders), np.asarray(places), side="right")
         found: list[Any] = self.values[chosen].tolist()
         return found
+
+    def chunks(self, size: int) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Everybody's values, so many users at a time, each time with the place of the first of them."""
+        ends = np.cumsum(self.holders)
+        for start in range(0, self.users, size):
+            places = np.arange(start, min(start + size, self.users))
+            yield start, self.values[np.searchsorted(ends, places, side="right")]
+
+    def numbered(self) -> Counts:
+        """The same with values as integers, of which text may be the digits; of 64 bits, without a sign where they need all.
+
+        Raises
+        ------
+        ValueError
+            Where a value is no such integer.
+        """
+        if self.values.dtype.kind in "iu":
+            return self
+        values = self.values.tolist()
+        if (wrong := next((x for x in values if not isinstance(x, int | str)), None)) is not None:
+            raise ValueError(f"a system for numbers needs integers, got {wrong!r:.40}")
+        try:
+            found = [*map(int, values)]
+            return Counts(np.array(found, dtype=np.uint64 if max(found) >= _MOST else np.int64), self.holders)
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"a system for numbers needs integers of 64 bits: {error}") from None
 
     @property
     def digest(self) -> str:

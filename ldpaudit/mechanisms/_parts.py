@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import reduce
+from itertools import accumulate
 from operator import add
 from typing import Any, TypeAlias
 
@@ -35,6 +36,16 @@ class InParts(ABC):
     @abstractmethod
     def answer(self, question: Question, part: Counts, rng: np.random.Generator) -> Answer:
         """What a part says when it is asked."""
+
+
+def starts(users: Sequence[int]) -> list[int]:
+    """How many users stand before each part's first one."""
+    return [0, *accumulate(users[:-1])]
+
+
+def asked_once(users: Sequence[int]) -> Generator[Sequence[Question], Any, Any]:
+    """The centre of a system that asks every part for its sum, once, and returns all parts' sum."""
+    return (yield [()] * len(users))
 
 
 def driven(centre: Generator[Question, Any, Any], answer: Callable[[Question], Any]) -> Any:

@@ -1,0 +1,142 @@
+"""Systems over data in parts have the law of their own run on all parts' users, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ldpaudit.errors import Unsupported
+from ldpaudit.experiment import Execution
+from ldpaudit.mechanisms._parts import driven, total
+from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
+from ldpaudit.mechanisms.hashtogram import Hashtogram
+from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
+from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
+from ldpaudit.mechanisms.sign_oracle import SignOracle
+from ldpaudit.partitions import Counts, Partition
+from ldpaudit.runs import run
+
+LEVEL = 1e-9
+"""Failure probability of a test of a law."""
+USERS = [{5: 40, 1: 7}, {2: 1}, {5: 30, 9: 12, 2: 10}]
+"""By parts, how many users hold each value."""
+PARTS = [Counts.of(each) for each in USERS]
+DATA = np.concatenate([np.repeat(part.values, part.holders) for part in PARTS])
+
+
+def once(m: Any, parts: list[Counts], rng: np.random.Generator) -> Any:
+    """A run in which all draw from one generator."""
+
+    def answers(questions: Any) -> Any:
+        return total(m.answer(q, part, rng) for q, part in zip(questions, parts, strict=True))
+
+    return driven(m.centre([part.users for part in parts], rng), answers)
+
+
+def number(found: Any) -> float:
+    """One number of what was found: of all named values their sum, of a table an entry."""
+    return float(sum(found.values())) if isinstance(found, dict) else float(np.ravel(found)[5])
+
+
+def alike(m: Any, runs: int) -> None:
+    """Fail where the two ways do not have one law."""
+    rng = np.random.default_rng(2)
+    ways: tuple[Callable[[], Any], ...] = (lambda: m.run(DATA, rng), lambda: once(m, PARTS, rng))
+    alone, parted = ([number(way()) for _ in range(runs)] for way in ways)
+    assert stats.ks_2samp(alone, parted).pvalue > LEVEL
+    assert 0.55 < np.std(alone) / np.std(parted) < 1.8
+
+
+SIGNS = [SignOracle(120, 11, Fraction(3, 4)), Hashtogram(150, 1 << 20, cells=8, groups=3, p=Fraction(3, 4))]
+
+
+@pytest.mark.parametrize("m", SIGNS, ids=lambda m: type(m).__name__)
+def test_signs_are_those_of_all_users_one_after_the_other(m: Any) -> None:
+    truthful = replace(m, p=1 - Fraction(1, 10**15))
+    for seed in range(3):
+        alone, parted = truthful.run(DATA, np.random.default_rng(seed)), once(truthful, PARTS, np.random.default_rng(seed))
+        np.testing.assert_allclose(parted, alone, rtol=1e-12, atol=1e-9)
+    alike(m, 100)
+
+
+LAPLACE = [
+    BucketHeavyHitter(16, rows=5, trials=2, scale=Fraction(3)), GlpsHeavyHitter(16, 3, rows=3, buckets=4, scale=Fraction(2)),
+    JLHeavyHitter(16, rows=32, scale=Fraction(2)), FreshProjections(16, rows=4, scale=Fraction(2)),
+    FreshProducts(16, rows=4, scale=Fraction(2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("m", LAPLACE, ids=lambda m: type(m).__name__)
+def test_sums_of_noisy_reports_are_those_of_all_users(m: Any) -> None:
+    quiet = replace(m, scale=Fraction(1, 10**9))
+    alone, parted = quiet.run(DATA, np.random.default_rng(0)), once(quiet, PARTS, np.random.default_rng(1))
+    if isinstance(alone, dict):
+        assert parted.keys() == alone.keys()
+        alone, parted = list(alone.values()), list(parted.values())
+    np.testing.assert_allclose(parted, alone, atol=1e-5)
+    for part in PARTS[::2]:
+        rng, held = np.random.default_rng(2), quiet.answer((), part, np.random.default_rng(1))
+        noise = np.array([m.answer((), part, rng) for _ in range(400)]) - held
+        # Of a count or a measurement: a Laplace noise per user, of which the variance is twice the square of the scale.
+        assert np.mean(noise**2) == pytest.approx(2 * float(m.scale) ** 2 * part.users, rel=0.15)
+
+
+def test_shuffled_messages_are_counted_part_by_part() -> None:
+    m = ShuffledHeavyHitters(users=100, domain=16, tau=3, rho=2, threshold=50)
+
+    def found(way: Callable[[], Any]) -> float:
+        try:
+            return float(way().get(5, 0.0))
+        except Unsupported:  # where luck keeps too many prefixes
+            return -1.0
+
+    rng = np.random.default_rng(2)
+    ways = (lambda: m.run(DATA, rng), lambda: once(m, PARTS, rng))
+    laws = [[found(way) for _ in range(80)] for way in ways]
+    assert stats.ks_2samp(*laws).pvalue > LEVEL
+    assert len(set(laws[1])) > 10
+
+
+SYSTEMS: list[Any] = [
+    *LAPLACE, *SIGNS,
+    ShuffledHeavyHitters(users=100, domain=16, tau=14, rho=1, threshold=25),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("m", SYSTEMS, ids=lambda m: type(m).__name__)
+def test_every_system_goes_on_from_its_checkpoint_bit_by_bit(m: Any, tmp_path: Any) -> None:
+    data, told = Partition.of_counts([{str(x): n for x, n in part.items()} for part in USERS]), list[int]()
+
+    class StopError(Exception):
+        pass
+
+    def stop(answers: int, rounds: float) -> None:
+        raise StopError
+
+    alone = run(m, data, 3)
+    with pytest.raises(StopError):
+        run(m, data, 3, Execution(checkpoint=tmp_path / "run", progress=stop))
+    again = run(m, data, 3, Execution(checkpoint=tmp_path / "run", progress=lambda answers, _: told.append(answers)))
+    assert told[0] == 2
+    assert repr(again) == repr(alone)
+
+
+@pytest.mark.parametrize("m", SYSTEMS, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("value", [-1, 1 << 63, "word", 2.5])
+def test_what_is_no_value_of_a_system_is_refused_in_a_line(m: Any, value: Any) -> None:
+    held = Partition((Counts.of({value: 1, 5: 99}),))
+    with pytest.raises(ValueError, match=r"needs (an input|inputs|integers|values|at least one user)"):
+        run(m, held)
+
+
+def test_more_users_than_a_system_has_places_for_are_refused() -> None:
+    for m in SYSTEMS[-3:]:
+        with pytest.raises(ValueError, match=r"needs .*users.*200"):
+            run(m, Partition.of_counts([{5: 200}]))
