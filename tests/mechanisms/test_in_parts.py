@@ -13,13 +13,17 @@ from scipy import stats
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.experiment import Execution
+from ldpaudit.mechanisms._asks import Cells, Children, Tables
 from ldpaudit.mechanisms._parts import driven, total
+from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.expander_sketch import ExpanderSketch, SplitExpanderSketch
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.sign_oracle import SignOracle
+from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 from ldpaudit.partitions import Counts, Partition
 from ldpaudit.runs import run
 
@@ -31,12 +35,15 @@ PARTS = [Counts.of(each) for each in USERS]
 DATA = np.concatenate([np.repeat(part.values, part.holders) for part in PARTS])
 
 
-def once(m: Any, parts: list[Counts], rng: np.random.Generator) -> Any:
-    """A run in which all draw from one generator."""
+def once(m: Any, parts: list[Counts], rng: np.random.Generator, ask: Any = None) -> Any:
+    """A run in which all draw from one generator; with `ask`, the counts that a server would be sent."""
 
     def answers(questions: Any) -> Any:
         return total(m.answer(q, part, rng) for q, part in zip(questions, parts, strict=True))
 
+    if ask is not None:
+        index = (int(rng.integers(m.users)) + np.array([0, 47, 48])) % m.users
+        return answers([(ask, int(first)) for first in index])
     return driven(m.centre([part.users for part in parts], rng), answers)
 
 
@@ -66,6 +73,48 @@ def test_signs_are_those_of_all_users_one_after_the_other(m: Any) -> None:
     alike(m, 100)
 
 
+ASKED = [
+    TreeHistogram(120, 1 << 64, width=8, p=Fraction(3, 4)), SplitTreeHistogram(120, 16, 2, Fraction(3, 4), Fraction(2, 3)),
+    Bitstogram(120, 1 << 64, 2, 4, 8, Fraction(3, 4)),
+    SplitBitstogram(120, 1 << 20, 1, 4, 8, Fraction(3, 4), Fraction(2, 3)),
+    ExpanderSketch(120, 1 << 16, coordinates=7, p=Fraction(3, 4), name=2),
+    SplitExpanderSketch(120, 1 << 16, 7, Fraction(3, 4), Fraction(2, 3), name=1),
+]  # fmt: skip
+HASHED = HashedTreeHistogram(120, 16, 2, g=3, p=Fraction(3, 4))
+"""Every user draws a hash function, so that not even coins that fall as the truth give the same counts twice."""
+
+
+def certain(m: Any) -> Any:
+    """The system with coins that always fall as the truth, who is asked what being public."""
+    sure = 1 - Fraction(1, 10**15)
+    return replace(m, p=sure, q=sure) if hasattr(m, "q") else replace(m, p=sure)
+
+
+def wanted(m: Any, ask: Any) -> list[Any]:
+    """Counts by all users' reports together, and by parts, of coins that fall as the truth."""
+    views = m.reports(m._vectors(DATA), np.arange(len(DATA)) + 3, np.random.default_rng(0))
+    parts = [m.answer((ask, 3 + start), part, np.random.default_rng(1)) for start, part in zip((0, 47, 48), PARTS, strict=True)]
+    return [ask.of(m.answers(views)), total(parts)]
+
+
+@pytest.mark.parametrize("m", ASKED, ids=lambda m: type(m).__name__)
+def test_counts_of_public_questions_add_up_over_parts(m: Any) -> None:
+    last = len(m.questions)
+    asks = [Cells(last, np.array([5, 2, 7])), Children(0, np.arange(2), 2), Tables((0, 1))]
+    for ask in asks:
+        alone, parted = wanted(certain(m), ask)
+        np.testing.assert_allclose(parted, alone, rtol=1e-9, atol=1e-6)
+
+
+@pytest.mark.parametrize("m", [*ASKED[1:2], HASHED], ids=lambda m: type(m).__name__)
+def test_so_do_those_of_noisy_answers(m: Any) -> None:
+    rng, ask = np.random.default_rng(0), Cells(len(m.questions), np.array([5]))
+    parted = [once(m, PARTS, rng, ask)[0] for _ in range(120)]
+    alone = [ask.of(m.answers(m.collect(DATA, rng)))[0] for _ in range(120)]
+    assert stats.ks_2samp(parted, alone).pvalue > LEVEL
+    assert 0.55 < np.std(parted) / np.std(alone) < 1.8
+
+
 LAPLACE = [
     BucketHeavyHitter(16, rows=5, trials=2, scale=Fraction(3)), GlpsHeavyHitter(16, 3, rows=3, buckets=4, scale=Fraction(2)),
     JLHeavyHitter(16, rows=32, scale=Fraction(2)), FreshProjections(16, rows=4, scale=Fraction(2)),
@@ -76,7 +125,7 @@ LAPLACE = [
 @pytest.mark.parametrize("m", LAPLACE, ids=lambda m: type(m).__name__)
 def test_sums_of_noisy_reports_are_those_of_all_users(m: Any) -> None:
     quiet = replace(m, scale=Fraction(1, 10**9))
-    alone, parted = quiet.run(DATA, np.random.default_rng(0)), once(quiet, PARTS, np.random.default_rng(1))
+    alone, parted = quiet.run(DATA, np.random.default_rng(0)), run(quiet, Partition(tuple(PARTS)), seed=1)
     if isinstance(alone, dict):
         assert parted.keys() == alone.keys()
         alone, parted = list(alone.values()), list(parted.values())
@@ -105,13 +154,14 @@ def test_shuffled_messages_are_counted_part_by_part() -> None:
 
 
 SYSTEMS: list[Any] = [
-    *LAPLACE, *SIGNS,
+    *LAPLACE, *ASKED, HASHED, *SIGNS,
     ShuffledHeavyHitters(users=100, domain=16, tau=14, rho=1, threshold=25),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("m", SYSTEMS, ids=lambda m: type(m).__name__)
 def test_every_system_goes_on_from_its_checkpoint_bit_by_bit(m: Any, tmp_path: Any) -> None:
+    m = replace(m, p=Fraction(999, 1000)) if m in ASKED else m
     data, told = Partition.of_counts([{str(x): n for x, n in part.items()} for part in USERS]), list[int]()
 
     class StopError(Exception):
@@ -129,7 +179,7 @@ def test_every_system_goes_on_from_its_checkpoint_bit_by_bit(m: Any, tmp_path: A
 
 
 @pytest.mark.parametrize("m", SYSTEMS, ids=lambda m: type(m).__name__)
-@pytest.mark.parametrize("value", [-1, 1 << 63, "word", 2.5])
+@pytest.mark.parametrize("value", [-1, 1 << 64, "word", 2.5])
 def test_what_is_no_value_of_a_system_is_refused_in_a_line(m: Any, value: Any) -> None:
     held = Partition((Counts.of({value: 1, 5: 99}),))
     with pytest.raises(ValueError, match=r"needs (an input|inputs|integers|values|at least one user)"):
