@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,8 @@ LARGEST_FILE = 1 << 30
 """Bytes that a checkpoint may have: the tables of all rounds."""
 _CENTRE, _PARTS = 0, 1
 """Streams of random numbers: the centre's, and the parts'."""
+_PACKED = 1
+"""How hard tables are packed: sums of signs are small numbers, and even this makes an eighth of them."""
 _KINDS = ("<i8", "<f8")
 """Arrays that a checkpoint holds."""
 
@@ -132,11 +135,6 @@ class _State:
         """When one more part has answered."""
         return replace(self, parts=self.parts + 1, added=answer if self.added is None else total((self.added, answer)))
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        added = None if self.added is None else _plain(self.added)
-        return {"totals": [*map(_plain, self.totals)], "parts": self.parts, "added": added}
-
     @classmethod
     def from_json(cls, data: Any) -> _State:
         """Read back."""
@@ -153,6 +151,7 @@ class _Rounds:
         self._system, self._parts, self._seed, self._execution, self._file = m, partition.parts, seed, execution, file
         self._state = _State() if file is None else _loaded(file)
         self._known, self._answers = iter(self._state.totals), 0
+        self._written = [*map(_plain, self._state.totals)]
 
     def answered(self, questions: Sequence[Question | None]) -> Answer:
         """The sum of all answers in a round."""
@@ -172,14 +171,18 @@ class _Rounds:
         for answer in stream(units, self._execution.executor):
             self._add(answer, len(asked))
         assert self._state.added is not None  # a centre asks some part
-        self._state = _State((*self._state.totals, self._state.added))
-        return self._state.totals[-1]
+        over = self._state.added
+        self._state = _State((*self._state.totals, over))
+        if self._file is not None:
+            self._written.append(_plain(over))
+        return over
 
     def _add(self, answer: Answer, asked: int) -> None:
         self._state = self._state.with_answer(answer)
         self._answers += 1
         if self._file is not None:
-            self._file.save(self._state.to_json())
+            added = None if self._state.added is None else _plain(self._state.added)
+            self._file.save({"totals": self._written, "parts": self._state.parts, "added": added})
         if self._execution.progress is not None:
             self._execution.progress(self._answers, len(self._state.totals) + self._state.parts / asked)
 
@@ -188,7 +191,7 @@ def _loaded(file: Saved) -> _State:
     data = file.load()
     try:
         return _State() if data is None else _State.from_json(data)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, zlib.error) as error:
         raise ValueError(f"{file.needs}, got {error!r:.200}") from None
 
 
@@ -199,15 +202,17 @@ def _plain(answer: Answer) -> dict[str, Any]:
     kind = answer.dtype.newbyteorder("<").str
     if kind not in _KINDS:
         raise TypeError(f"a checkpoint holds arrays of {' or '.join(_KINDS)}, got {kind}")
-    return {"kind": kind, "shape": [*answer.shape], "bytes": base64.b64encode(answer.astype(kind).tobytes()).decode()}
+    packed = zlib.compress(answer.astype(kind).tobytes(), _PACKED)
+    return {"kind": kind, "shape": [*answer.shape], "zlib": base64.b64encode(packed).decode()}
 
 
 def _answer(data: Any) -> Answer:
     match data:
         case {"votes": dict(votes)} if all(isinstance(n, int) and n > 0 for n in votes.values()):
             return Counter(votes)
-        case {"kind": kind, "shape": [*shape], "bytes": str(text)} if kind in _KINDS:
-            content = base64.b64decode(text, validate=True)
-            if len(content) == 8 * math.prod(shape):
+        case {"kind": kind, "shape": [*shape], "zlib": str(text)} if kind in _KINDS:
+            size = 8 * math.prod(shape)
+            content = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), size + 1)
+            if len(content) == size:
                 return np.frombuffer(content, kind).reshape(shape).astype(kind[1:])
     raise ValueError(f"an answer {data!r:.60}")

@@ -78,7 +78,15 @@ class Answers(Counted):
 
     def counts(self) -> NDArray[np.float64]:
         """Unbiased counts, among all users, of every cell, shape ``(2**rank,)``: one fast Walsh-Hadamard transform."""
-        return self.unbiased(transform(np.bincount(self.columns, weights=self.signs, minlength=1 << self.rank)))
+        return self.counts_from(self.sums())
+
+    def sums(self) -> NDArray[np.float64]:
+        """The sums of signs by vectors, and last the number of users: these add up, and are counts after one transform."""
+        return np.append(np.bincount(self.columns, weights=self.signs, minlength=1 << self.rank), len(self.signs))
+
+    def counts_from(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Counts of every cell from anybody's `sums`."""
+        return self.unbiased(transform(sums[:-1]), sums[-1])
 
     def counts_of(self, cells: ArrayLike) -> NDArray[np.float64]:
         """Unbiased counts of some cells, in time proportional to cells times users."""
@@ -89,16 +97,16 @@ class Answers(Counted):
             part = slice(start, start + block)
             negative = parity(asked[part, None] & self.columns)
             sums[part] = self.signs.sum() - 2 * (negative @ self.signs.astype(np.float64))
-        return self.unbiased(sums)
+        return self.unbiased(sums, len(self.signs))
 
     def children(self, prefix: np.int64, step: int) -> NDArray[np.float64]:
         """As of any oracle; in time proportional to users, by a transform of the vectors' lower bits."""
         # A child's sign is the parent's, from the vector's upper bits, times that of the others.
         signs = np.where(parity(self.columns & (prefix << step)), -self.signs, self.signs)
         lower = self.columns & ((1 << step) - 1)
-        return self.unbiased(transform(np.bincount(lower, weights=signs, minlength=1 << step)))
+        return self.unbiased(transform(np.bincount(lower, weights=signs, minlength=1 << step)), len(self.signs))
 
-    def unbiased(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    def unbiased(self, sums: NDArray[np.float64], users: float) -> NDArray[np.float64]:
         r"""From :math:`S = \sum_i y_i (-1)^{\langle r_i, cell \rangle}` to counts.
 
         .. math:: \hat f = \frac{1}{\rho (1+\mu)} \Bigl( \frac{S}{2p-1} + \mu\, m \Bigr), \qquad \mu = \frac{1}{2^{rank} - 1}
@@ -107,7 +115,7 @@ class Answers(Counted):
         average :math:`-\mu`.
         """
         mu = 1 / ((1 << self.rank) - 1)
-        found: NDArray[np.float64] = (sums / float(2 * self.p - 1) + mu * len(self.signs)) / (float(self.share) * (1 + mu))
+        found: NDArray[np.float64] = (sums / float(2 * self.p - 1) + mu * users) / (float(self.share) * (1 + mu))
         return found
 
 
@@ -125,6 +133,14 @@ class Ask(ABC):
     def of(self, answers: Sequence[Any]) -> NDArray[np.float64]:
         """The counts, of what was told question by question."""
 
+    def sums(self, answers: Sequence[Any]) -> NDArray[np.float64]:
+        """What adds up over groups of users, of what one of them told."""
+        return self.of(answers)
+
+    def counts_from(self, sums: NDArray[np.float64], nobody: Sequence[Any]) -> NDArray[np.float64]:
+        """The counts, of the groups' sums; and of what nobody told, which says how questions are put."""
+        return sums
+
 
 @dataclass(frozen=True, slots=True)
 class Tables(Ask):
@@ -132,9 +148,19 @@ class Tables(Ask):
 
     questions: tuple[int, ...]
 
-    def of(self, answers: Sequence[Counted]) -> NDArray[np.float64]:
+    def of(self, answers: Sequence[Answers]) -> NDArray[np.float64]:
         """The tables in one row."""
-        return np.concatenate([answers[question].counts() for question in self.questions])
+        return self.counts_from(self.sums(answers), answers)
+
+    def sums(self, answers: Sequence[Answers]) -> NDArray[np.float64]:
+        """Of each question before the transform, which is for whoever has all sums."""
+        return np.concatenate([answers[question].sums() for question in self.questions])
+
+    def counts_from(self, sums: NDArray[np.float64], nobody: Sequence[Answers]) -> NDArray[np.float64]:
+        """A transform of each question's sums."""
+        asked = [nobody[question] for question in self.questions]
+        each = np.split(sums, np.cumsum([(1 << one.rank) + 1 for one in asked])[:-1])
+        return np.concatenate([one.counts_from(part) for one, part in zip(asked, each, strict=True)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,19 +136,21 @@ class Asked(InParts, Mechanism):
         """
         self._require_users(sum(users))
         first, server = int(rng.integers(self.users)), self.decoding(sum(users))
+        none = np.zeros(0, dtype=np.int64)
+        nobody = self.answers(self.reports(none, none, rng))
         ask = next(server)
         while True:
-            counts = yield [(ask, (first + before) % self.users) for before in starts(users)]
+            sums = yield [(ask, (first + before) % self.users) for before in starts(users)]
             try:
-                ask = server.send(counts)
+                ask = server.send(ask.counts_from(sums, nobody))
             except StopIteration as end:
                 return end.value
 
     def answer(self, question: tuple[Ask, int], part: Counts, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The counts of a part's users, the first of whom has this index."""
+        """What adds up of the counts of a part's users, the first of whom has this index."""
         ask, first = question
         return sum(  # type: ignore[return-value]
-            ask.of(self.answers(self._reports_on(ask, values, first + before, rng)))
+            ask.sums(self.answers(self._reports_on(ask, values, first + before, rng)))
             for before, values in part.numbered().chunks(_BLOCK)
         )
 

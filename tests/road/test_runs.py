@@ -152,7 +152,7 @@ def test_a_checkpoint_is_for_one_run_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "state",
     [None, {}, {"totals": [], "parts": 1, "added": None}, {"totals": [{"votes": {"a": -1}}], "parts": 0, "added": None},
-     {"totals": [], "parts": 9, "added": {"votes": {}}}, {"totals": [{"kind": "<i8", "shape": [2], "bytes": ""}], "parts": 0,
+     {"totals": [], "parts": 9, "added": {"votes": {}}}, {"totals": [{"kind": "<i8", "shape": [2], "zlib": ""}], "parts": 0,
      "added": None}],
 )  # fmt: skip
 def test_what_is_no_state_of_a_run_is_refused_in_a_line(state: Any, tmp_path: Path) -> None:
