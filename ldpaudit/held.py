@@ -72,7 +72,7 @@ class Held:
 
 def numbering(values: Sequence[str]) -> Callable[[str], int]:
     """How values become numbers, so that those with a common beginning have common leading bits."""
-    return _of_letters if all(set(value) <= _KNOWN for value in values) else _of_bytes
+    return _of_letters if all(set(value) <= _KNOWN for value in values) else of_bytes
 
 
 def _of_letters(value: str) -> int:
@@ -82,8 +82,14 @@ def _of_letters(value: str) -> int:
     return found
 
 
-def _of_bytes(value: str) -> int:
+def of_bytes(value: str) -> int:
+    """The number, below 2**56, of a text's first seven bytes."""
     return int.from_bytes(value.encode("utf-8", "surrogatepass")[:7].ljust(7, b"\0"), "big")
+
+
+def text_of(number: int) -> str:
+    """The text of so many bytes that has this number; what is no text shows its bytes."""
+    return number.to_bytes(8, "big")[1:].rstrip(b"\0").decode("utf-8", "backslashreplace")
 
 
 def read(path: str | Path, column: str = "") -> Held:

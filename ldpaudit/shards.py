@@ -13,8 +13,8 @@ import numpy as np
 
 from ldpaudit.adapters import parquet
 from ldpaudit.errors import DeploymentError, in_a_line
-from ldpaudit.held import chosen, csv_rows
-from ldpaudit.partitions import Counts, Partition, listed
+from ldpaudit.held import chosen, csv_rows, of_bytes
+from ldpaudit.partitions import Counts, Part, Partition, listed
 
 SUFFIXES = (".csv", ".parquet", ".txt")
 """Of the files of a folder that are its parts."""
@@ -84,6 +84,32 @@ def _whole(number: Any) -> int:
     if not isinstance(number, int | str):
         raise ValueError(f"whole numbers of users, got {number!r:.20}")
     return int(number)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A part of words, of which each is held as the number of its first seven bytes: for systems on 2**56 values or more.
+
+    Parameters
+    ----------
+    part : Part
+        Of words.
+    """
+
+    part: Part
+
+    def counts(self) -> Counts:
+        """Numbers, and how many users hold a word that begins so.
+
+        Raises
+        ------
+        ValueError
+            Where a value is no text.
+        """
+        held = self.part.counts()
+        if (wrong := next((x for x in held.values.tolist() if not isinstance(x, str)), None)) is not None:
+            raise ValueError(f"numbers of words need words, got {wrong!r:.40}")
+        return Counts(np.fromiter(map(of_bytes, held.values.tolist()), np.int64, len(held.values)), held.holders)
 
 
 def shards(paths: Iterable[str | Path], column: str = "", users: str = "", end: str = "") -> Partition:

@@ -27,6 +27,9 @@ def run(
         str, typer.Option(help="Column that says how many users hold a value; by default a row is a user.", show_default=False)
     ] = "",
     end: Annotated[str, typer.Option(help="What every word is ended with, such as '$'.", show_default=False)] = "",
+    numbered: Annotated[
+        bool, typer.Option("--numbered", help="Words are numbers of their first 7 bytes: for systems on 2**56 values or more.")
+    ] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes of this machine.")] = 1,
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, in place of --workers (extra 'dist').", show_default=False)
@@ -41,6 +44,7 @@ def run(
     """Run a heavy-hitter system on users' data in parts: on this machine or on a cluster, with the same result."""
     from ldpaudit import runs, shards
     from ldpaudit.experiment import Execution
+    from ldpaudit.partitions import Partition
     from ldpaudit.report import found as report
 
     if not data:
@@ -48,11 +52,14 @@ def run(
     if dask is not None and workers != 1:
         raise ValueError("run needs --workers or --dask, got both")
     m, partition = mechanism(name, parameters or []), shards.shards(data, column, counts, end)
+    if numbered:
+        partition = Partition(tuple(map(shards.Numbered, partition.parts)))
     with ExitStack() as stack:
         advance = stack.enter_context(progress("counting users"))
         executor = _executor(workers, dask, stack)
         told = Execution(executor, checkpoint, lambda parts, rounds: advance(f"{parts} answers, {rounds:.2f} rounds"))
         found = report.listed(runs.run(m, partition, seed, told))
+    found = report.spelled(found) if numbered else found
     if output is not None:
         output.write_text(report.as_json({"system": str(m), "seed": seed, "found": found}), encoding="utf-8")
     if format is Format.json:

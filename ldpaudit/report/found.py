@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ldpaudit.held import text_of
+
 
 def listed(found: Any) -> list[Any]:
     """Plain data: values in their order, or pairs of a value and its number, most frequent first; of a table its rows."""
@@ -18,9 +20,14 @@ def listed(found: Any) -> list[Any]:
     return list(np.asarray(found).tolist())
 
 
+def spelled(found: list[Any]) -> list[Any]:
+    """Pairs of a value and its number, with values as the words of which they are the first bytes."""
+    return [[text_of(each[0]), *each[1:]] if isinstance(each, list) else each for each in found]
+
+
 def lines(found: list[Any]) -> Iterator[str]:
     """A line for each."""
-    return ("\t".join(map(str, each)) if isinstance(each, list) else str(each) for each in found)
+    return ("  ".join(map(str, each)) if isinstance(each, list) else str(each) for each in found)
 
 
 def as_json(data: Any) -> str:

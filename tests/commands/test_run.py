@@ -35,6 +35,16 @@ def test_a_folder_of_words_in_a_trie_out(folder: Path, capsys: pytest.CaptureFix
     assert data["found"] == lines
 
 
+def test_a_system_for_numbers_names_words_by_their_first_bytes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "c.csv").write_text("w,n\nsunflower,40000\nmoon,30000\nmars,50\n")
+    system = ["tree_histogram", "users=70050", "domain=2**56", "width=8", "p=1-1e-9"]
+    assert run(["run", *system, "--data", str(folder / "c.csv"), "--counts", "n", "--numbered"]) == 0
+    _, *lines = capsys.readouterr().out.splitlines()
+    found = {word: float(number) for word, number in (line.rsplit("  ", 1) for line in lines)}
+    assert list(found) == ["sunflow", "moon"]
+    assert abs(found["moon"] - 30_000) < 3_000
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [([], "run needs --data FOLDER or --data FILE"), (["--data", "nowhere"], "nowhere: needs files, or a folder of files"),
