@@ -203,3 +203,10 @@ def test_systems_that_name_values_name_the_frequent_ones_over_parts_too(kind: An
     assert all(abs(alone[x] - held) <= m.least_count(30_000) for x, held in ((777, 9000), (1_234_567, 10_000)))
     with ThreadPoolExecutor(2) as pool:
         assert run(m, data, 1, Execution(pool)) == alone
+
+
+@pytest.mark.parametrize("m", [*ASKED, HASHED, *SIGNS], ids=lambda m: type(m).__name__)
+def test_users_of_different_parts_have_different_public_vectors(m: Any) -> None:
+    questions = next(m.centre([part.users for part in PARTS], np.random.default_rng(0)))
+    places = [each[1] if isinstance(each, tuple) else each for each in questions]
+    assert [(place - places[0]) % m.users for place in places] == [0, 47, 48]
