@@ -37,8 +37,8 @@ class Counts:
     def __post_init__(self) -> None:
         if not self.values.shape == self.holders.shape == (len(self.values),):
             raise ValueError(f"a part needs a number of users for each value, got {self.holders.shape} for {self.values.shape}")
-        if not len(self.holders) or self.holders.min() < 0:
-            raise ValueError(f"a part needs numbers of users >= 0, got {self.holders.min(initial=0)}")
+        if not len(self.holders) or self.holders.dtype.kind not in "iu" or self.holders.min() < 0:
+            raise ValueError(f"a part needs integers >= 0 for numbers of users, got {self.holders.min(initial=0)}")
         if not 1 <= (users := float(self.holders.sum(dtype=np.float64))) < _MOST:
             raise ValueError(f"a part needs 1 to {_MOST} users, got {users:g}")
 

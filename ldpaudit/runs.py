@@ -77,7 +77,7 @@ def run(m: Mechanism, partition: Partition, seed: int = 0, execution: Execution 
     if seed < 0:
         raise ValueError(f"a run needs seed >= 0, got {seed}")
     census = tuple(stream(map(_Counting, partition.parts), execution.executor))
-    made = f"{m} {seed} {census} {np.__version__}"
+    made = f"{type(m).__module__} {m!r} {seed} {census} {np.__version__}"  # str(m) would round parameters
     file = None if execution.checkpoint is None else Saved(Path(execution.checkpoint), "run", SCHEMA, made, LARGEST_FILE)
     rounds = _Rounds(m, partition, seed, execution, file)
     stream_of_centre = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_CENTRE,)))
@@ -139,7 +139,7 @@ class _State:
     def from_json(cls, data: Any) -> _State:
         """Read back."""
         added, parts = data["added"], data["parts"]
-        if not isinstance(parts, int) or (parts == 0) is not (added is None):
+        if not isinstance(parts, int) or parts < 0 or (parts == 0) is not (added is None):
             raise ValueError(f"the sum of {parts!r:.20} parts")
         return cls(tuple(map(_answer, data["totals"])), parts, None if added is None else _answer(added))
 

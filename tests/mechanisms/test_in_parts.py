@@ -62,7 +62,7 @@ def alike(m: Any, runs: int) -> None:
     assert 0.55 < np.std(alone) / np.std(parted) < 1.8
 
 
-SIGNS = [SignOracle(120, 11, Fraction(3, 4)), Hashtogram(150, 1 << 20, cells=8, groups=3, p=Fraction(3, 4))]
+SIGNS: list[Any] = [SignOracle(120, 11, Fraction(3, 4)), Hashtogram(150, 1 << 20, cells=8, groups=3, p=Fraction(3, 4))]
 
 
 @pytest.mark.parametrize("m", SIGNS, ids=lambda m: type(m).__name__)
@@ -110,8 +110,8 @@ def test_counts_of_public_questions_add_up_over_parts(m: Any) -> None:
 @pytest.mark.parametrize("m", [*ASKED[1:2], HASHED], ids=lambda m: type(m).__name__)
 def test_so_do_those_of_noisy_answers(m: Any) -> None:
     rng, ask = np.random.default_rng(0), Cells(len(m.questions), np.array([5]))
-    parted = [once(m, PARTS, rng, ask)[0] for _ in range(120)]
-    alone = [ask.of(m.answers(m.collect(DATA, rng)))[0] for _ in range(120)]
+    parted = [once(m, PARTS, rng, ask)[0] for _ in range(60)]
+    alone = [ask.of(m.answers(m.collect(DATA, rng)))[0] for _ in range(60)]
     assert stats.ks_2samp(parted, alone).pvalue > LEVEL
     assert 0.55 < np.std(parted) / np.std(alone) < 1.8
 
@@ -149,7 +149,7 @@ def test_shuffled_messages_are_counted_part_by_part() -> None:
 
     rng = np.random.default_rng(2)
     ways = (lambda: m.run(DATA, rng), lambda: once(m, PARTS, rng))
-    laws = [[found(way) for _ in range(80)] for way in ways]
+    laws = [[found(way) for _ in range(40)] for way in ways]
     assert stats.ks_2samp(*laws).pvalue > LEVEL
     assert len(set(laws[1])) > 10
 
@@ -210,3 +210,12 @@ def test_users_of_different_parts_have_different_public_vectors(m: Any) -> None:
     questions = next(m.centre([part.users for part in PARTS], np.random.default_rng(0)))
     places = [each[1] if isinstance(each, tuple) else each for each in questions]
     assert [(place - places[0]) % m.users for place in places] == [0, 47, 48]
+
+
+def test_a_checkpoint_tells_systems_apart_whose_parameters_are_printed_alike(tmp_path: Any) -> None:
+    m, other = (replace(SIGNS[0], p=Fraction(3, 4) + Fraction(i, 1 << 60)) for i in (1, 2))
+    data = Partition(tuple(PARTS))
+    assert str(other) == str(m)
+    run(m, data, 0, Execution(checkpoint=tmp_path / "run"))
+    with pytest.raises(ValueError, match="needs the checkpoint of this run"):
+        run(other, data, 0, Execution(checkpoint=tmp_path / "run"))
