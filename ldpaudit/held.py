@@ -72,7 +72,7 @@ class Held:
 
 def numbering(values: Sequence[str]) -> Callable[[str], int]:
     """How values become numbers, so that those with a common beginning have common leading bits."""
-    return _of_letters if all(set(value) <= _KNOWN for value in values) else _of_bytes
+    return _of_letters if all(set(value) <= _KNOWN for value in values) else of_bytes
 
 
 def _of_letters(value: str) -> int:
@@ -82,8 +82,14 @@ def _of_letters(value: str) -> int:
     return found
 
 
-def _of_bytes(value: str) -> int:
+def of_bytes(value: str) -> int:
+    """The number, below 2**56, of a text's first seven bytes."""
     return int.from_bytes(value.encode("utf-8", "surrogatepass")[:7].ljust(7, b"\0"), "big")
+
+
+def text_of(number: int) -> str:
+    """The text of so many bytes that has this number; what is no text shows its bytes."""
+    return number.to_bytes(8, "big")[1:].rstrip(b"\0").decode("utf-8", "backslashreplace")
 
 
 def read(path: str | Path, column: str = "") -> Held:
@@ -105,7 +111,7 @@ def read(path: str | Path, column: str = "") -> Held:
     try:
         match file.suffix:
             case ".csv":
-                values = _csv(file, column)
+                values = [value for (value,) in csv_rows(file, column)]
             case ".parquet":
                 values = _parquet(file, column)
             case _:
@@ -115,21 +121,30 @@ def read(path: str | Path, column: str = "") -> Held:
         raise DeploymentError(f"needs a readable file of users' values: {in_a_line(error)}", str(file)) from None
 
 
-def _csv(file: Path, column: str) -> list[str]:
+def csv_rows(file: Path, *columns: str) -> list[tuple[str, ...]]:
+    """Some columns of a CSV file, of the rows that have them; the first column where a name is empty."""
     with file.open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream)
-        place = _place([name.strip() for name in next(rows, [])], column)
-        return [row[place] for row in rows if len(row) > place]
+        names = [name.strip() for name in next(rows, [])]
+        places = [names.index(chosen(names, column)) for column in columns]
+        return [tuple(row[place] for place in places) for row in rows if len(row) > max(places)]
 
 
 def _parquet(file: Path, column: str) -> list[str]:
-    return list(map(str, parquet.column(file, lambda names: names[_place(names, column)])))
+    return list(map(str, parquet.column(file, lambda names: chosen(names, column))))
 
 
-def _place(names: Sequence[str], column: str) -> int:
+def chosen(names: Sequence[str], column: str) -> str:
+    """The column of this name, or the first one where it is empty.
+
+    Raises
+    ------
+    ValueError
+        Where there is none.
+    """
     if not names or (column and column not in names):
         raise ValueError(f"needs a column {column or 'of values'!r}, got {', '.join(names) or 'none'}")
-    return names.index(column) if column else 0
+    return column or names[0]
 
 
 def english(users: int, rng: np.random.Generator) -> Held:

@@ -18,13 +18,14 @@ from scipy import special
 from ldpaudit.attacks.bounds import binomial
 from ldpaudit.attacks.bounds.counts import Counts, LevelTest
 from ldpaudit.attacks.bounds.level import level_test
-from ldpaudit.attacks.engine.work import LARGEST, SMALLEST, Checkpoint, State, Unit, stream
+from ldpaudit.attacks.engine.work import LARGEST, SMALLEST, Checkpoint, State, Unit
 from ldpaudit.attacks.games.game import Game
 from ldpaudit.attacks.games.sources import Source, games
 from ldpaudit.attacks.games.two_inputs import Aim, Choice
 from ldpaudit.claim import SLACK
 from ldpaudit.evidence import Mode
 from ldpaudit.experiment import HERE, Execution, Experiment
+from ldpaudit.units import stream
 
 CHOOSING, CHOOSING_BLIND = 0.05, 0.15
 """Share of a fixed sample that chooses the rule: where the views fit the declared law, and where they do not. Measured by

@@ -5,13 +5,6 @@ A unit is (game, child of the seed, size, rules); its result is a table of count
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import pickle
-from collections import deque
-from collections.abc import Generator, Iterable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,12 +12,10 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from ldpaudit import strict_json
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.games import k_inputs, sources, two_inputs
+from ldpaudit.saved import Saved
 
-WINDOW = 32
-"""Units given to an executor ahead of the one that is waited for: enough to keep 16 workers busy, two units each."""
 LARGEST, SMALLEST = 1 << 20, 1 << 12
 """Views of a unit where nothing stops before the end: at least what takes longer to draw than to hand out, at most what
 fits into memory as scores (8 MB)."""
@@ -49,47 +40,6 @@ class Unit:
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=self.place))
         played = sources.games(self.source)[self.game]
         return played.measure(self.rules, self.size, rng) if self.rules else played.draw(self.size, rng)
-
-
-def _do(unit: Unit) -> Any:
-    return unit()
-
-
-def stream(units: Iterable[Unit], executor: Executor | None) -> Generator[Any, None, None]:
-    """Results in the order of the units. An executor works ahead; results that nobody asks for are given up.
-
-    Raises
-    ------
-    TypeError
-        Where a process pool is to do what does not pickle.
-    """
-    if executor is None:
-        yield from map(_do, units)
-        return
-    ahead: deque[Future[Any]] = deque()
-    left = iter(units)
-    try:
-        while True:
-            for unit in left:
-                if not ahead and isinstance(executor, ProcessPoolExecutor):
-                    _require_pickle(unit)
-                ahead.append(executor.submit(_do, unit))
-                if len(ahead) >= WINDOW:
-                    break
-            if not ahead:
-                return
-            yield ahead.popleft().result()
-    finally:
-        for future in ahead:
-            future.cancel()
-
-
-def _require_pickle(unit: Unit) -> None:
-    try:
-        pickle.dumps(unit)
-    except Exception as error:  # whatever the audited object raises when it is pickled
-        wanted = "a process pool needs an importable function or a mechanism, or use threads"
-        raise TypeError(f"{wanted}, got what does not pickle: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,9 +154,8 @@ class Checkpoint:
     audit: str
 
     @property
-    def digest(self) -> str:
-        """SHA-256 of the audit's description."""
-        return hashlib.sha256(self.audit.encode()).hexdigest()
+    def _file(self) -> Saved:
+        return Saved(self.path, "audit", SCHEMA, self.audit, LARGEST_FILE)
 
     def load(self) -> State | None:
         """The state from which to go on; None where nothing was written yet.
@@ -216,29 +165,12 @@ class Checkpoint:
         ValueError
             Where the file is another audit's, or no checkpoint, or its folder does not exist.
         """
-        if not self.path.parent.is_dir() or self.path.is_dir():
-            raise ValueError(f"{self.path}: needs a file in a folder that is there, for a checkpoint")
-        if not self.path.exists():
-            return None
-        needs = f"{self.path}: needs a checkpoint of schema {SCHEMA}"
+        state = self._file.load()
         try:
-            if self.path.stat().st_size > LARGEST_FILE:
-                raise ValueError(f"more than {LARGEST_FILE} bytes")
-            data = strict_json.parse(self.path.read_text(encoding="utf-8"))
-            schema, digest, state = data["schema"], data["audit"], data["state"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{needs}, got {error!r}") from None
-        if (schema, digest) != (SCHEMA, self.digest):
-            raise ValueError(f"{self.path}: needs the checkpoint of this audit, got another's; remove it to start anew")
-        try:
-            return State.from_json(state)
+            return None if state is None else State.from_json(state)
         except ValueError as error:
-            raise ValueError(f"{needs}: {error}") from None
+            raise ValueError(f"{self._file.needs}: {error}") from None
 
     def save(self, state: State) -> None:
         """Replace the file at once: whoever reads it sees the old state or the new one, never half of one."""
-        data = {"schema": SCHEMA, "audit": self.digest, "state": state.to_json()}
-        fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
-        fresh.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-        fresh.replace(self.path)
-
+        self._file.save(state.to_json())

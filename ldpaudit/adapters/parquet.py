@@ -41,6 +41,43 @@ def column(file: Path, choose: Callable[[list[str]], str]) -> list[Any]:
     return _read(file, read)  # type: ignore[no-any-return]
 
 
+def counted(file: Path, choose: Callable[[list[str], str], str], column: str, users: str) -> tuple[list[Any], list[Any]]:
+    """Values, and how many users hold each; nothing but the wanted columns is read.
+
+    Parameters
+    ----------
+    file : Path
+        Read lazily.
+    choose : callable
+        The name of a column, of the names of all and the wanted one, where `column` may be empty.
+    column : str
+        Of values.
+    users : str
+        Of numbers of users; if empty, a row is a user, and equal values are joined, in rising order.
+
+    Raises
+    ------
+    DeploymentError
+        As for `rows`; and where a value or number is missing.
+    """
+
+    def read(polars: Any) -> Any:
+        lazy = polars.scan_parquet(file)
+        schema = lazy.collect_schema()
+        names = [choose(list(schema), each) for each in (column, users)[: 1 + bool(users)]]
+        chosen = lazy.select(polars.col(name).alias(alias) for name, alias in zip(names, ("value", "users"), strict=False))
+        if not users and schema[names[0]].is_nested():
+            chosen = chosen.with_columns(polars.lit(1).alias("users"))
+        elif not users:
+            chosen = chosen.group_by("value").agg(polars.len().alias("users")).sort("value")
+        table = chosen.collect()
+        if missing := sum(table[name].null_count() for name in ("value", "users")):
+            raise ValueError(f"a value in every row, got {missing} without")
+        return table["value"].to_list(), table["users"].to_list()
+
+    return _read(file, read)  # type: ignore[no-any-return]
+
+
 def _read(file: Path, read: Callable[[Any], Any]) -> Any:
     try:
         import polars

@@ -34,13 +34,8 @@ class Lists:
     above: int
 
     @classmethod
-    def of(cls, tables: Iterable[NDArray[np.float64]], least: float, name: int, steps: tuple[int, ...]) -> Lists:
-        """Those of each coordinate's cells that are counted so often; each table is let go before the next one is made."""
-        counts, bits = [], 0
-        for table in tables:
-            listed = np.flatnonzero(table >= least)
-            counts.append(dict(zip(listed.tolist(), table[listed].tolist(), strict=True)))
-            bits = len(table).bit_length() - 1
+    def linked(cls, counts: Iterable[dict[int, float]], name: int, steps: tuple[int, ...], bits: int) -> Lists:
+        """Those of each coordinate's cells, of so many bits, that are listed."""
         return cls(tuple(counts), name, steps, bits - name * len(steps))
 
     def __contains__(self, cell: tuple[int, int]) -> bool:
@@ -57,6 +52,12 @@ class Lists:
         for i, step in enumerate(self.steps):
             if (m + step) % len(self.counts) == other:
                 yield cell >> (self.above + i * self.name) & mask, its & mask
+
+
+def frequent(table: NDArray[np.float64], least: float) -> dict[int, float]:
+    """The cells of a table that are counted so often, with their counts."""
+    listed = np.flatnonzero(table >= least)
+    return dict(zip(listed.tolist(), table[listed].tolist(), strict=True))
 
 
 def clusters(lists: Lists, explained: set[tuple[int, int]]) -> Iterator[dict[int, int]]:

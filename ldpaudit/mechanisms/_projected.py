@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import flint
 import numpy as np
@@ -18,7 +20,9 @@ from ldpaudit.mechanisms._codewords import ENUMERATED, weights
 from ldpaudit.mechanisms._gf2 import words
 from ldpaudit.mechanisms._hadamard import parity, transform
 from ldpaudit.mechanisms._parameters import ball, exact, positive
+from ldpaudit.mechanisms._parts import Centre, InParts, asked_once
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
+from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 from ldpaudit.working_precision import working_precision
 
@@ -34,7 +38,7 @@ _TRIED = 8
 """Differences of two values that are weighed where these are too many to weigh all."""
 
 
-class Projected(Mechanism):
+class Projected(InParts, Mechanism):
     """Values x as columns of a matrix A of signs ``(-1)**<r_j, x> / sqrt(rows)``, r_j public, uniform vectors of bits.
 
     The matrix is never stored. Its rows are independent and uniform parities, so that two columns have independent,
@@ -144,6 +148,26 @@ class Projected(Mechanism):
             for start in range(0, count, most):
                 total += np.sum(self.sample(x, min(most, count - start), rng), axis=0)
         return self.estimate(total[None, :])
+
+    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Counts with the law of `run`, in time free of the users: Laplace noises sum to a difference of two Gammas."""
+        return self.in_law(self.histogram(data), len(np.asarray(data)), rng)
+
+    @abstractmethod
+    def in_law(self, counts: NDArray[np.float64], users: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """What `run_in_law` returns, from a histogram and the number of users, absent ones included."""
+
+    def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
+        """As `run_in_law`, over parts: decoding is linear, so the parts' estimates add up."""
+        return asked_once(users)
+
+    def answer(self, question: Any, part: Counts, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Estimated counts of a part's users."""
+        held = part.numbered()
+        for end in (held.values.min(), held.values.max()):
+            self.require_input(int(end))
+        counts = np.bincount(held.values, weights=held.holders, minlength=self.domain)
+        return self.in_law(counts.astype(np.float64), held.users, rng)
 
     def heavy_hitter(self, counts: NDArray[np.float64]) -> int:
         """The value of the largest count; of several the least."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -68,9 +69,15 @@ class PublicSign(Mechanism):
 
     def _values(self, data: ArrayLike) -> NDArray[np.int64]:
         """Users' values, checked."""
-        name, values = type(self).__name__, np.asarray(data)
-        if not 1 <= len(values) <= self.users:
-            raise ValueError(f"{name} needs 1 to users={self.users} users, got {len(values)}")
+        self._require_users(len(np.asarray(data)))
+        return self._known(np.asarray(data))
+
+    def _require_users(self, users: int) -> None:
+        if not 1 <= users <= self.users:
+            raise ValueError(f"{type(self).__name__} needs 1 to users={self.users} users, got {users}")
+
+    def _known(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        name = type(self).__name__
         if values.min() < 0 or values.max() >= self.domain:
             raise ValueError(f"{name} needs inputs in range({self.domain}), got {values.min()} to {values.max()}")
         return values

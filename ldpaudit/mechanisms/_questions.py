@@ -8,117 +8,35 @@ is one of the sign oracle's.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._asks import Answers, Ask, Cells, Counted, Decoding, Question
 from ldpaudit.mechanisms._deviation import Chance, Terms
 from ldpaudit.mechanisms._gf2 import BITS, WIDE, combined, nonzero, vectors, words
-from ldpaudit.mechanisms._hadamard import parity, transform
+from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms._parts import Centre, InParts, driven, starts
 from ldpaudit.mechanisms._public_sign import PublicSign
 from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.number import brief
+from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 
-Question: TypeAlias = tuple[int, ...]
-"""Rows of a matrix over GF(2), linearly independent: bit t of a value's cell is its product with row t."""
-
 _BLOCK = 1 << 22
-"""Signs that are computed at a time."""
+"""Users who are looked at at a time."""
 _UNIT = 1 << 32
 """Shares of the users are multiples of 1/_UNIT, up to rounding."""
 
 
-class Counted(ABC):
-    """What the users of one question told, to whatever oracle: unbiased counts, among all users, of the question's cells."""
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def rank(self) -> int:
-        """Bits of a cell."""
-
-    @abstractmethod
-    def counts_of(self, cells: ArrayLike) -> NDArray[np.float64]:
-        """Of some cells."""
-
-    def children(self, prefix: np.int64, step: int) -> NDArray[np.float64]:
-        """Of the cells whose upper bits are the prefix, by the `step` others."""
-        return self.counts_of(prefix << step | np.arange(1 << step))
-
-
-@dataclass(frozen=True, slots=True)
-class Answers(Counted):
-    """What the users of one question told by signs.
-
-    Parameters
-    ----------
-    question : Question
-        Its rows.
-    columns : ndarray of int64, shape (users,)
-        Each user's public vector r.
-    signs : ndarray, shape (users,)
-        +1 or -1.
-    p : Fraction
-        Probability of the true sign.
-    share : Fraction
-        Probability with which a user is asked this.
-    """
-
-    question: Question
-    columns: NDArray[np.int64]
-    signs: NDArray[np.int64]
-    p: Fraction
-    share: Fraction
-
-    @property
-    def rank(self) -> int:
-        """Bits of a cell."""
-        return len(self.question)
-
-    def counts(self) -> NDArray[np.float64]:
-        """Unbiased counts, among all users, of every cell, shape ``(2**rank,)``: one fast Walsh-Hadamard transform."""
-        return self.unbiased(transform(np.bincount(self.columns, weights=self.signs, minlength=1 << self.rank)))
-
-    def counts_of(self, cells: ArrayLike) -> NDArray[np.float64]:
-        """Unbiased counts of some cells, in time proportional to cells times users."""
-        asked = vectors(cells).ravel()
-        sums = np.zeros(asked.size)
-        for start, stop in _parts(asked.size, max(1, _BLOCK // max(1, len(self.columns)))):
-            negative = parity(asked[start:stop, None] & self.columns)
-            sums[start:stop] = self.signs.sum() - 2 * (negative @ self.signs.astype(np.float64))
-        return self.unbiased(sums)
-
-    def children(self, prefix: np.int64, step: int) -> NDArray[np.float64]:
-        """As of any oracle; in time proportional to users, by a transform of the vectors' lower bits."""
-        # A child's sign is the parent's, from the vector's upper bits, times that of the others.
-        signs = np.where(parity(self.columns & (prefix << step)), -self.signs, self.signs)
-        lower = self.columns & ((1 << step) - 1)
-        return self.unbiased(transform(np.bincount(lower, weights=signs, minlength=1 << step)))
-
-    def unbiased(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        r"""From :math:`S = \sum_i y_i (-1)^{\langle r_i, cell \rangle}` to counts.
-
-        .. math:: \hat f = \frac{1}{\rho (1+\mu)} \Bigl( \frac{S}{2p-1} + \mu\, m \Bigr), \qquad \mu = \frac{1}{2^{rank} - 1}
-
-        of the m users who answered, a share :math:`\rho` of all: over the vectors that are not 0 the signs of two cells agree on
-        average :math:`-\mu`.
-        """
-        mu = 1 / ((1 << self.rank) - 1)
-        found: NDArray[np.float64] = (sums / float(2 * self.p - 1) + mu * len(self.signs)) / (float(self.share) * (1 + mu))
-        return found
-
-
-class Asked(Mechanism):
+class Asked(InParts, Mechanism):
     """Users who are asked public questions; `run` names the values that many hold, with estimated counts."""
 
     names_values = True
@@ -159,8 +77,17 @@ class Asked(Mechanism):
         """What was told, question by question, the last one last."""
 
     @abstractmethod
-    def decode(self, answers: Sequence[Any], users: int) -> dict[int, float]:
+    def decoding(self, users: int) -> Decoding:
+        """The server: what it asks of the answers of so many users, and in the end the values that it names."""
+
+    def decode(self, answers: Sequence[Counted], users: int) -> dict[int, float]:
         """The values that are named, with their estimated counts, by falling count."""
+        found: dict[int, float] = driven(self.decoding(users), lambda ask: ask.of(answers))
+        return found
+
+    @abstractmethod
+    def asked(self, numbers: Sequence[int], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each user answers one of some questions, given by number."""
 
     @abstractmethod
     def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -179,10 +106,10 @@ class Asked(Mechanism):
         """The values that are named, with their estimated counts, by falling count."""
         return self.decode(self.answers(views), len(views))
 
-    def counted(self, whole: Counted, candidates: ArrayLike, least: float) -> dict[int, float]:
+    def counted(self, candidates: ArrayLike, least: float) -> Decoding:
         """Those of the candidates that are values and that the last question counts at least so often, by falling count."""
         values = [x for x in sorted({int(v) % (1 << WIDE) for v in vectors(candidates)}) if x < self.domain]
-        counts = zip(values, whole.counts_of(values).tolist(), strict=True)
+        counts = zip(values, (yield Cells(len(self.questions), vectors(values))).tolist(), strict=True)
         return dict(sorted((pair for pair in counts if pair[1] >= least), key=lambda pair: -pair[1]))
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> Any:
@@ -202,11 +129,45 @@ class Asked(Mechanism):
         ]
         return np.concatenate(parts)
 
+    def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
+        """As `run`, over parts: where the server asks for counts, each part counts what its users answer to these questions.
+
+        A user's coin is drawn when it is needed, which is once.
+        """
+        self._require_users(sum(users))
+        first, server = int(rng.integers(self.users)), self.decoding(sum(users))
+        none = np.zeros(0, dtype=np.int64)
+        nobody = self.answers(self.reports(none, none, rng))
+        ask = next(server)
+        while True:
+            sums = yield [(ask, (first + before) % self.users) for before in starts(users)]
+            try:
+                ask = server.send(ask.counts_from(sums, nobody))
+            except StopIteration as end:
+                return end.value
+
+    def answer(self, question: tuple[Ask, int], part: Counts, rng: np.random.Generator) -> NDArray[np.float64]:
+        """What adds up of the counts of a part's users, the first of whom has this index."""
+        ask, first = question
+        return sum(  # type: ignore[return-value]
+            ask.sums(self.answers(self._reports_on(ask, values, first + before, rng)))
+            for before, values in part.numbered().chunks(_BLOCK)
+        )
+
+    def _reports_on(self, ask: Ask, values: NDArray[Any], first: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views of those among users with these values, the first of whom has this index, who are asked what is wanted."""
+        index = (first + np.arange(len(values))) % self.users
+        chosen = self.asked(ask.questions, index)
+        return self.reports(self._vectors(values)[chosen], index[chosen], rng)
+
+    def _require_users(self, users: int) -> None:
+        if not 1 <= users <= self.users:
+            raise ValueError(f"{type(self).__name__} needs 1 to users={self.users} users, got {users}")
+
     def _vectors(self, data: ArrayLike) -> NDArray[np.int64]:
         """Users' values, checked, as vectors."""
         name, values = type(self).__name__, data if isinstance(data, np.ndarray) else np.array(data, dtype=np.uint64)
-        if not 1 <= len(values) <= self.users:
-            raise ValueError(f"{name} needs 1 to users={self.users} users, got {len(values)}")
+        self._require_users(len(values))
         low, high = int(values.min()), int(values.max())
         if low < 0 or high >= self.domain:
             raise ValueError(f"{name} needs inputs in range({self.domain}), got {low} to {high}")
@@ -267,6 +228,10 @@ class PartitionedSign(PublicSign, Asked):
         """Users' questions; the last one's number is how many others there are."""
         return self._parted(self.share, index)
 
+    def asked(self, numbers: Sequence[int], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each user's question is one of some."""
+        return np.isin(self.groups(index), numbers)
+
     def columns(self, index: ArrayLike) -> NDArray[np.int64]:
         """Users' vectors s."""
         users = np.atleast_1d(np.asarray(index, dtype=np.int64))
@@ -300,6 +265,10 @@ class SplitSigns(Asked):
     def chances(self) -> tuple[Chance, Chance]:
         """Of each question by which values are identified, and of the last one, which everybody answers."""
         return Chance(self.p, Fraction(1, len(self.questions))), Chance(self.q, Fraction(1))
+
+    def asked(self, numbers: Sequence[int], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each user's first question is one of some; everybody answers the last one."""
+        return np.isin(self._among(index)[1], numbers) | (len(self.questions) in numbers)
 
     def columns(self, index: ArrayLike) -> NDArray[np.int64]:
         """Users' two vectors s, shape ``(users, 2)``."""

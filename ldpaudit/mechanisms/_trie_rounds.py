@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -14,16 +15,34 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, View, Views
+from ldpaudit.mechanisms._parts import Centre, InParts, driven
 from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.mechanisms._trie import Data, Round, Votes, Words, alike
 from ldpaudit.number import brief
+from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 
 _MOST_SAMPLED = 10**9 - 1
 """Where numpy's hypergeometric numbers end, for one user less than the neighbour has."""
 
 
-class TrieRounds(Mechanism):
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """What the users of a round vote on.
+
+    Parameters
+    ----------
+    level : int
+        Units of the prefixes that are voted for.
+    last : frozenset of str
+        The prefixes that are one unit shorter and on the trie.
+    """
+
+    level: int
+    last: frozenset[str]
+
+
+class TrieRounds(InParts, Mechanism):
     """Rounds of votes for prefixes; what a round shows of its votes is up to the form."""
 
     users: int
@@ -222,35 +241,75 @@ class TrieRounds(Mechanism):
         return tuple(word for word in words if word in kept)
 
     def _rounds(self, users: Any, lost: Fraction, rng: np.random.Generator) -> View:
-        trie, last = frozenset[Any](), frozenset([""])
-        for level in range(1, self.levels + 1):
+        def voted(ballot: Ballot) -> Counter[str]:
             drawn = rng.choice(len(users), self.batch, replace=False, shuffle=False)
             if lost:
                 drawn = drawn[~bernoulli(lost, len(drawn), rng)]
-            new = self._released(self._votes([users[i] for i in drawn.tolist()], last, level, rng), rng)
+            return self._votes([users[i] for i in drawn.tolist()], ballot, rng)
+
+        return driven(self._ballots(rng), voted)
+
+    def _ballots(self, rng: np.random.Generator) -> Generator[Ballot, Counter[str], View]:
+        """The server: it puts ballots to vote until nothing grows, and returns what it releases."""
+        trie, last = frozenset[Any](), frozenset([""])
+        for level in range(1, self.levels + 1):
+            new = self._released((yield Ballot(level, last)), rng)
             trie |= self._view(new)
             if not new:
                 break
             last = frozenset(new)
         return trie
 
-    def _votes(self, batch: list[Any], last: frozenset[str], level: int, rng: np.random.Generator) -> Counter[str]:
+    def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
+        """As `run`, over parts of so many users: how many of a round's batch are in each part is hypergeometric.
+
+        Each part then draws as many of its users without replacement, so that the batch is uniform among all users' batches.
+        """
+        self._require_users(sum(users))
+        if sum(users) > _MOST_SAMPLED:
+            raise Unsupported(self, f"its batches are drawn of at most {_MOST_SAMPLED} users")
+        ballots = self._ballots(rng)
+        ballot = next(ballots)
+        while True:
+            drawn = rng.multivariate_hypergeometric(users, self.batch, method="marginals")
+            votes = yield [(ballot, each) if each else None for each in drawn.tolist()]
+            try:
+                ballot = ballots.send(Counter(dict(sorted(votes.items()))))
+            except StopIteration as end:
+                return end.value
+
+    def answer(self, question: tuple[Ballot, int], part: Counts, rng: np.random.Generator) -> Counter[str]:
+        """The votes of so many users of a part, drawn without replacement."""
+        ballot, drawn = question
+        batch = part.at(rng.choice(part.users, drawn, replace=False, shuffle=False))
+        if (found := next((words for words in batch if not isinstance(words, str | Sequence)), None)) is not None:
+            raise ValueError(f"{type(self).__name__}.run needs words, got {found!r:.80}")
+        self._require_few_words(batch)
+        return self._votes(batch, ballot, rng)
+
+    def _votes(self, batch: list[Any], ballot: Ballot, rng: np.random.Generator) -> Counter[str]:
         """Votes of sampled users, who pick a word each."""
-        before, after = (level - 1) * self.unit, level * self.unit
+        before, after = (ballot.level - 1) * self.unit, ballot.level * self.unit
         picks = rng.integers(0, [1 if isinstance(words, str) else max(1, len(words)) for words in batch]).tolist()
         pairs = zip(batch, picks, strict=True)
         picked = (words if isinstance(words, str) else words[pick] for words, pick in pairs if len(words))
-        return Counter(w[:after] for w in picked if len(w) > before and (level == 1 or w[:before] in last))
+        return Counter(w[:after] for w in picked if len(w) > before and (not before or w[:before] in ballot.last))
 
     def _users(self, data: Any) -> Any:
         users = data if isinstance(data, np.ndarray | Sequence) and not isinstance(data, str) else list(data)
-        if len(users) != self.users:
-            raise ValueError(f"{type(self).__name__}.run needs the words of {self.users} users, got {len(users)}")
+        self._require_users(len(users))
+        self._require_few_words(users)
+        return users
+
+    def _require_users(self, users: int) -> None:
+        if users != self.users:
+            raise ValueError(f"{type(self).__name__}.run needs the words of {self.users} users, got {users}")
+
+    def _require_few_words(self, users: Any) -> None:
         many = (words for words in users if not isinstance(words, str) and len(words) > self.words)
         if (found := next((words for words in many if len(set(words)) > self.words), None)) is not None:
             most = f"at most {self.words} words a user, which `cut` leaves"
             raise ValueError(f"{type(self).__name__}.run needs {most}, got {found!r:.80}")
-        return users
 
     def truth(self, data: ArrayLike | Sequence[Sequence[str]]) -> NDArray[np.float64]:
         """How many prefixes of 1, 2, ... units at least `threshold` users hold."""

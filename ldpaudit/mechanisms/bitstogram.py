@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.enclosure import round_down
+from ldpaudit.mechanisms._asks import Decoding, Question, Tables
 from ldpaudit.mechanisms._deviation import bernstein, largest_deviation
 from ldpaudit.mechanisms._gf2 import images, independent, rank
 from ldpaudit.mechanisms._parameters import ball, exact, integer, odds, probability
-from ldpaudit.mechanisms._questions import Answers, Asked, PartitionedSign, Question, SplitSigns, divided
+from ldpaudit.mechanisms._questions import Asked, PartitionedSign, SplitSigns, divided
 from ldpaudit.profile import Number
 from ldpaudit.working_precision import working_precision
 
@@ -99,14 +100,14 @@ class _Spelled(Asked):
         """
         return largest_deviation(self.chances[1], users, users + self.rows * self.cells, self.beta / 2)
 
-    def decode(self, answers: Sequence[Answers], users: int) -> dict[int, float]:
+    def decoding(self, users: int) -> Decoding:
         """Each bucket's value, of its symbols that are counted most; then the last question's counts."""
-        *asked, whole = answers
-        each = len(self.symbols)
-        spelled = [
-            _spelled(hashed, asked[row * each : (row + 1) * each], self.cells) for row, hashed in enumerate(self.hashes)
-        ]
-        return self.counted(whole, np.concatenate(spelled), self.least_count(users))
+        each, spelled = len(self.symbols), []
+        ends = np.cumsum([self.cells << len(symbol) for symbol in self.symbols])[:-1]
+        for row, hashed in enumerate(self.hashes):
+            tables = yield Tables(tuple(range(row * each, (row + 1) * each)))
+            spelled.append(_spelled(hashed, np.split(tables, ends), self.cells))
+        return (yield from self.counted(np.concatenate(spelled), self.least_count(users)))
 
     def _sized(self) -> Self:
         r"""With rows and cells so many that the values that `spelled_from` users hold are found.
@@ -125,13 +126,13 @@ class _Spelled(Asked):
         return m
 
 
-def _spelled(hashed: Question, answers: Sequence[Answers], cells: int) -> NDArray[np.int64]:
+def _spelled(hashed: Question, tables: Sequence[NDArray[np.float64]], cells: int) -> NDArray[np.int64]:
     """The values of a hash function's buckets, of those that lie in their own bucket."""
     found, start = np.zeros(cells, dtype=np.int64), 0
-    for each in answers:
-        best = each.counts().reshape(cells, -1).argmax(axis=1)
-        found |= best << start
-        start += each.rank - len(hashed)
+    for each in tables:
+        counts = each.reshape(cells, -1)
+        found |= counts.argmax(axis=1) << start
+        start += counts.shape[1].bit_length() - 1
     own: NDArray[np.int64] = found[images(hashed, found) == np.arange(cells)]
     return own
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Self
+from typing import Any, Self
 
 import flint
 import numpy as np
@@ -23,8 +23,10 @@ from ldpaudit.mechanisms._codewords import heaviest
 from ldpaudit.mechanisms._gf2 import BITS, nonzero, solve
 from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
+from ldpaudit.mechanisms._parts import Centre, InParts, asked_once
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 from ldpaudit.working_precision import working_precision
 
@@ -33,7 +35,7 @@ _CHUNK = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class BucketHeavyHitter(Mechanism):
+class BucketHeavyHitter(InParts, Mechanism):
     """The bits ``<r, x>`` mod 2 of a value for `trials * rows` public vectors r, each plus Laplace noise.
 
     The vectors are not 0 and come from the seed. A view is a row of ``trials * rows`` floats. An absent user, the
@@ -160,7 +162,9 @@ class BucketHeavyHitter(Mechanism):
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """Count of the users whose bit is 1, for each hash function."""
-        values, counts = np.unique(np.asarray(data, dtype=np.int64), return_counts=True)
+        return self._measured(*np.unique(np.asarray(data, dtype=np.int64), return_counts=True))
+
+    def _measured(self, values: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
         total = np.zeros(self.coordinates)
         for part in _parts(len(values), self.coordinates):
             total += counts[part].astype(np.float64) @ self.hashes(values[part]).astype(np.float64)  # exact below 2**53
@@ -175,9 +179,23 @@ class BucketHeavyHitter(Mechanism):
 
     def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Counts with the law of `run`, in time free of the users: Laplace noises sum to a difference of two Gammas."""
-        gamma = rng.standard_gamma(len(np.asarray(data)), (2, self.coordinates))
+        return self.truth(data) + self._noise(len(np.asarray(data)), rng)
+
+    def _noise(self, users: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        gamma = rng.standard_gamma(users, (2, self.coordinates))
         noise: NDArray[np.float64] = round_up(self.scale) * (gamma[0] - gamma[1])
-        return self.truth(data) + noise
+        return noise
+
+    def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
+        """As `run_in_law`, over parts, each of which adds its users' reports."""
+        return asked_once(users)
+
+    def answer(self, question: Any, part: Counts, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The sums of a part's reports, by hash functions."""
+        held = part.numbered()
+        for end in (held.values.min(), held.values.max()):
+            self.require_input(int(end))
+        return self._measured(held.values, held.holders) + self._noise(held.users, rng)
 
     def heavy_hitter(self, counts: NDArray[np.float64], users: int) -> int | None:
         """The value that most trials name; of several the least, and None where no trial names any.

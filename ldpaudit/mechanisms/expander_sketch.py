@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -20,11 +20,12 @@ from typing import Self
 
 import numpy as np
 
-from ldpaudit.mechanisms._clusters import Lists, clusters
+from ldpaudit.mechanisms._asks import Decoding, Question, Tables
+from ldpaudit.mechanisms._clusters import Lists, clusters, frequent
 from ldpaudit.mechanisms._deviation import Chance, largest_deviation
 from ldpaudit.mechanisms._gf2 import images, independent, rank
 from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
-from ldpaudit.mechanisms._questions import Answers, Asked, PartitionedSign, Question, SplitSigns, divided
+from ldpaudit.mechanisms._questions import Asked, PartitionedSign, SplitSigns, divided
 from ldpaudit.mechanisms._reed_solomon import POINTS, interpolated, length, symbol
 from ldpaudit.profile import Number
 
@@ -106,12 +107,13 @@ class _Sketched(Asked):
         """Values that are found at most; far more than lists of the planned length have."""
         return _TRIED * self.coordinates
 
-    def decode(self, answers: Sequence[Answers], users: int) -> dict[int, float]:
+    def decoding(self, users: int) -> Decoding:
         """Cells that many hold, clusters of cells that name each other, values of code words; then the last question's counts."""
-        *asked, whole = answers
-        lists = Lists.of((each.counts() for each in asked), self.threshold(users), self.name, _STEPS)
-        found = islice(self._found(lists), self._most)
-        return self.counted(whole, list(found), self.least_count(users))
+        counts, least = [], self.threshold(users)
+        for number in range(self.coordinates):  # a table of a million cells at a time
+            counts.append(frequent((yield Tables((number,))), least))
+        found = islice(self._found(Lists.linked(counts, self.name, _STEPS, self.rank)), self._most)
+        return (yield from self.counted(list(found), self.least_count(users)))
 
     def _found(self, lists: Lists) -> Iterator[int]:
         """Values of which enough cells are listed, each once; whose cells are explained, these begin no other cluster."""

@@ -7,7 +7,7 @@ random matrix with entries -1, 0, 1 and a decoder, and prints neither; both are 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, TypeAlias
@@ -20,11 +20,13 @@ from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms._gf2 import BITS
 from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
+from ldpaudit.mechanisms._parts import Centre, InParts, asked_once
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
 from ldpaudit.mechanisms._shared_buckets import Apart, furthest
 from ldpaudit.mechanisms._signed_buckets import SignedBuckets
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.number import brief
+from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 from ldpaudit.working_precision import working_precision
 
@@ -37,7 +39,7 @@ Recovered: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True)
-class GlpsHeavyHitter(Mechanism):
+class GlpsHeavyHitter(InParts, Mechanism):
     """A value's column of a public sparse matrix, plus Laplace noise on every measurement.
 
     Each of `rows` hash functions puts a value into one of `buckets`, with a sign; a bucket has a measurement for the
@@ -172,7 +174,9 @@ class GlpsHeavyHitter(Mechanism):
 
     def truth(self, data: Data) -> NDArray[np.float64]:
         """The matrix times the users' histogram, shape ``(measurements,)``."""
-        values, counts = _histogram(data)
+        return self._measured(*_histogram(data))
+
+    def _measured(self, values: NDArray[Any], counts: NDArray[np.float64]) -> NDArray[np.float64]:
         if len(values) and not 0 <= values.min() <= values.max() < self.domain:
             ends = f"{values.min()} to {values.max()}"
             raise ValueError(f"GlpsHeavyHitter needs values from 0 to {self.domain - 1}, got values from {ends}")
@@ -200,8 +204,21 @@ class GlpsHeavyHitter(Mechanism):
 
     def run_in_law(self, data: Data, rng: np.random.Generator) -> Recovered:
         """As `run`, of the same law, in time free of the users: Laplace noises sum to a difference of two Gammas."""
-        gamma = rng.standard_gamma(_users(data), (2, self.measurements))
-        return self.decode(self.truth(data) + round_up(self.scale) * (gamma[0] - gamma[1]))
+        return self.decode(self.truth(data) + self._noise(_users(data), rng))
+
+    def _noise(self, users: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        gamma = rng.standard_gamma(users, (2, self.measurements))
+        noise: NDArray[np.float64] = round_up(self.scale) * (gamma[0] - gamma[1])
+        return noise
+
+    def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
+        """As `run_in_law`, over parts, each of which adds its users' reports."""
+        return self.decode((yield from asked_once(users)))
+
+    def answer(self, question: Any, part: Counts, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The sums of a part's reports."""
+        held = part.numbered()
+        return self._measured(held.values, held.holders.astype(np.float64)) + self._noise(held.users, rng)
 
     def decode(self, measured: NDArray[np.float64]) -> dict[int, float]:
         """Values and their estimated counts, by falling estimate, from measurements; N enters by its logarithm alone."""

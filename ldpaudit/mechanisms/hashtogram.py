@@ -6,11 +6,11 @@ Bassily, Nissim, Stemmer, Thakurta 2017, and the optimizations of Stemmer's talk
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +19,10 @@ from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._gf2 import BITS, images, independent, span, words
 from ldpaudit.mechanisms._hadamard import transform
 from ldpaudit.mechanisms._parameters import integer, odds, positive, probability
+from ldpaudit.mechanisms._parts import Centre, InParts, driven, starts
 from ldpaudit.mechanisms._public_sign import PublicSign
 from ldpaudit.number import brief
+from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 
 _CHUNK = 1 << 18
@@ -28,7 +30,7 @@ _CHUNK = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Hashtogram(PublicSign):
+class Hashtogram(InParts, PublicSign):
     r"""One Hadamard coefficient of the cell that a value is hashed to, told with probability `p`, else its opposite.
 
     User i belongs to a public group j and to a public column r in ``1..cells-1``, both from the seed and i. Her group
@@ -148,12 +150,30 @@ class Hashtogram(PublicSign):
         Where among the indices the users stand is drawn first.
         """
         values = self._values(data)
-        tally = np.zeros(2 * self.groups * self.cells, dtype=np.int64)
+        centre = self.centre([len(values)], rng)
+        table: NDArray[np.float64] = driven(centre, lambda asked: self._told(asked[0], _chunks(values), rng))
+        return table
+
+    def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
+        """As `run`, over parts: each counts its users' reports by group, column and sign."""
+        self._require_users(sum(users))
         first = int(rng.integers(self.users))
-        for part in _parts(len(values)):
-            index = (first + np.arange(part.start, part.stop)) % self.users
-            self._add(tally, self.reports(values[part].astype(np.int64), index, rng))
-        return self._decode(tally)
+        return self._decode((yield [(first + before) % self.users for before in starts(users)]))
+
+    def answer(self, question: int, part: Counts, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The counts of a part's reports, whose first user has this index."""
+        numbered = part.numbered()
+        self._known(numbered.values)
+        return self._told(question, numbered.chunks(_CHUNK), rng)
+
+    def _told(
+        self, first: int, chunks: Iterable[tuple[int, NDArray[Any]]], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        tally = np.zeros(2 * self.groups * self.cells, dtype=np.int64)
+        for before, values in chunks:
+            index = (first + before + np.arange(len(values))) % self.users
+            self._add(tally, self.reports(values.astype(np.int64), index, rng))
+        return tally
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """Expected counts of each group's users in each cell, shape ``(groups, cells)``."""
@@ -184,8 +204,8 @@ class Hashtogram(PublicSign):
         return np.asarray(np.median(answers, axis=0), dtype=np.float64)
 
 
-def _parts(size: int) -> Iterator[slice]:
-    return (slice(start, min(start + _CHUNK, size)) for start in range(0, size, _CHUNK))
+def _chunks(values: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    return ((start, values[start : start + _CHUNK]) for start in range(0, len(values), _CHUNK))
 
 
 @lru_cache(maxsize=16)

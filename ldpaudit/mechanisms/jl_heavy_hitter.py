@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._parameters import integer, positive
@@ -149,10 +149,9 @@ class JLHeavyHitter(_Reading):
         """Estimated count of each value, shape ``(domain,)``."""
         return self.decode(np.sum(views, axis=0))
 
-    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Counts with the law of `run`, in time free of the users: Laplace noises sum to a difference of two Gammas."""
-        noise = laplace_sums(len(np.asarray(data)), self.rows, self.noise_scale, rng)
-        return self.decode(self.project(self.histogram(data)) + noise)
+    def in_law(self, counts: NDArray[np.float64], users: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """One noise for all users in each row."""
+        return self.decode(self.project(counts) + laplace_sums(users, self.rows, self.noise_scale, rng))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +201,9 @@ class FreshProjections(_Reading):
         totals = np.sum(views, axis=0).reshape(self.domain, self.rows)
         return np.array([self.columns(p) @ total for p, total in enumerate(totals)])
 
-    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Counts with the law of `run`, in time free of users and rows."""
-        return _fresh(self, data, rng)
+    def in_law(self, counts: NDArray[np.float64], users: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """One noise for all users and rows in each count."""
+        return _fresh(self, counts, users, rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,12 +254,14 @@ class FreshProducts(_Reading):
         """Estimated count of each value, shape ``(domain,)``."""
         return np.asarray(np.sum(views, axis=0), dtype=np.float64)
 
-    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Counts with the law of `run`, in time free of users and rows."""
-        return _fresh(self, data, rng)
+    def in_law(self, counts: NDArray[np.float64], users: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """One noise for all users and rows in each count."""
+        return _fresh(self, counts, users, rng)
 
 
-def _fresh(m: _Reading, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+def _fresh(
+    m: _Reading, counts: NDArray[np.float64], users: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
     """Every count has noises of its own, one of each user and row."""
-    noise = laplace_sums(len(np.asarray(data)) * m.rows, m.domain, m.noise_scale / math.sqrt(m.rows), rng)
-    return m.decode(m.project(m.histogram(data))) + noise
+    noise = laplace_sums(users * m.rows, m.domain, m.noise_scale / math.sqrt(m.rows), rng)
+    return m.decode(m.project(counts)) + noise

@@ -8,7 +8,7 @@ every prefix that is kept has T/4 holders, so that at most 4 n/T of a length are
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, TypeAlias
@@ -20,7 +20,9 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._few_kernels import random_members_of_few
 from ldpaudit.mechanisms._hadamard_views import OneElement
 from ldpaudit.mechanisms._parameters import exact, integer
+from ldpaudit.mechanisms._parts import Centre, InParts, driven
 from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN, ShuffledHadamard, printed_rho
+from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -29,7 +31,7 @@ Ask: TypeAlias = Callable[[int, Integers], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
-class ShuffledHeavyHitters(OneElement):
+class ShuffledHeavyHitters(InParts, OneElement):
     """A Hadamard oracle for each length of prefix, to which everybody sends the prefix of that length of the value.
 
     Every oracle is an instance of Algorithm 1 with one element and `rho` blanket messages per user, shuffled by itself. The
@@ -175,10 +177,15 @@ class ShuffledHeavyHitters(OneElement):
 
     def search(self, ask: Ask) -> dict[int, float]:
         """The values that are named, with their estimates, by falling count; `ask` estimates prefixes of a length."""
+        found: dict[int, float] = driven(self._searched(), lambda question: ask(*question))
+        return found
+
+    def _searched(self) -> Generator[tuple[int, Integers], NDArray[np.float64], dict[int, float]]:
+        """The search: it asks for prefixes of a length, and is sent their estimates."""
         kept, counts = np.zeros(1, dtype=np.int64), np.zeros(1)
         for length in range(1, self.bits + 1):
             asked = self._extended(kept, length)
-            estimates = ask(length, asked)
+            estimates = yield length, asked
             large = 2 * estimates >= self.threshold
             kept, counts = asked[large], estimates[large]
             if len(kept) > self.most_kept:
@@ -189,6 +196,33 @@ class ShuffledHeavyHitters(OneElement):
         order = np.argsort(-counts, kind="stable")
         return dict(zip(kept[order].tolist(), counts[order].tolist(), strict=True))
 
+    def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
+        """As `run`, over parts: a question for each length; every part counts what its users' messages say of what is asked for.
+
+        Raises
+        ------
+        Unsupported
+            As `run`.
+        """
+        if sum(users) != self.users:
+            raise ValueError(f"{type(self).__name__}.run needs the values of {self.users} users, got {sum(users)}")
+        search = self._searched()
+        asked = next(search)
+        while True:
+            counts = yield [asked] * len(users)
+            try:
+                asked = search.send(self.oracle(asked[0]).debias(counts, self.users))
+            except StopIteration as end:
+                return end.value
+
+    def answer(self, question: tuple[int, Integers], part: Counts, rng: np.random.Generator) -> Integers:
+        """Messages of a part's users that speak for the prefixes that are asked for."""
+        held = part.numbered()
+        values, place = np.unique(held.values, return_inverse=True)
+        self._require_values(values)
+        numbers = np.bincount(place.ravel(), weights=held.holders).astype(np.int64)
+        return self._speaking(values.astype(np.int64), numbers, *question, rng)
+
     def _extended(self, kept: Integers, length: int) -> Integers:
         """Both extensions of each prefix, of which some value begins with them."""
         both = (kept[:, None] << 1 | np.arange(2)).ravel()
@@ -198,20 +232,26 @@ class ShuffledHeavyHitters(OneElement):
         self, values: Integers, numbers: Integers, length: int, asked: Integers, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Unbiased estimates of the prefixes that are asked for, where so many users hold each of the values, in rising order."""
+        return self.oracle(length).debias(self._speaking(values, numbers, length, asked, rng), int(numbers.sum()))
+
+    def _speaking(self, values: Integers, numbers: Integers, length: int, asked: Integers, rng: np.random.Generator) -> Integers:
+        """Messages of so many users of each value that speak for the prefixes that are asked for."""
         prefixes = values >> (self.bits - length)
         starts = np.flatnonzero(np.diff(prefixes, prepend=-1))
         held, users = np.add.reduceat(numbers, starts), int(numbers.sum())
-        counts = random_members_of_few(asked + 1, prefixes[starts] + 1, held, users * self.rho, self.tau, rng)
-        return self.oracle(length).debias(counts, users)
+        return random_members_of_few(asked + 1, prefixes[starts] + 1, held, users * self.rho, self.tau, rng)
 
     def _held(self, data: ArrayLike) -> tuple[Integers, Integers]:
         """Values that somebody holds, in rising order, and by how many."""
         values, numbers = np.unique(np.asarray(data), return_counts=True)
-        if not len(values) or values.dtype.kind not in "iu" or values[0] < 0 or values[-1] >= self.domain:
-            raise ValueError(f"{type(self).__name__}.run needs at least one user, and a value in range({self.domain}) of each")
+        self._require_values(values)
         if numbers.sum() != self.users:
             raise ValueError(f"{type(self).__name__}.run needs the values of {self.users} users, got {numbers.sum()}")
         return values.astype(np.int64), numbers.astype(np.int64)
+
+    def _require_values(self, rising: NDArray[Any]) -> None:
+        if not len(rising) or rising.dtype.kind not in "iu" or rising[0] < 0 or rising[-1] >= self.domain:
+            raise ValueError(f"{type(self).__name__}.run needs at least one user, and a value in range({self.domain}) of each")
 
     def truth(self, data: ArrayLike) -> Any:
         """The values that at least `threshold` users hold, with their numbers, by falling count."""

@@ -5,7 +5,7 @@ Stemmer's talk on Bassily, Nissim, Stemmer, Thakurta 2017 and Bun, Nelson, Stemm
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
@@ -18,7 +18,9 @@ from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._gf2 import BITS, nonzero
 from ldpaudit.mechanisms._hadamard import parity, transform
 from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms._parts import Centre, InParts, starts
 from ldpaudit.mechanisms._public_sign import PublicSign
+from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 
 _BLOCK = 1 << 20
@@ -28,7 +30,7 @@ _LISTED = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class SignOracle(PublicSign):
+class SignOracle(InParts, PublicSign):
     r"""The sign ``Z[x, i]`` of user i's value x, told with probability `p`, else the opposite one.
 
     ``Z[x, i] = (-1)**<r_i, x>``, where the public vector r_i is not 0, has as many bits as a value needs, and comes
@@ -134,13 +136,41 @@ class SignOracle(PublicSign):
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Estimated count of each value, shape ``(domain,)``; see `query`, which can be asked about a few."""
-        if self.domain > _LISTED:
-            raise Unsupported(self, f"estimates of more than {_LISTED} values are not listed; query some")
+        self._require_listed()
         return self.query(views, np.arange(self.domain))
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system: users' inputs to estimates. Where in the matrix the users stand is drawn first."""
         return self.estimate(self.collect(data, rng))
+
+    def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
+        """As `run`, over parts: each adds its users' signs by their columns, which one transform turns into counts.
+
+        Raises
+        ------
+        Unsupported
+            Where there are more than 2**24 values.
+        """
+        self._require_users(sum(users))
+        self._require_listed()
+        first = int(rng.integers(self.users))
+        sums = yield [(first + before) % self.users for before in starts(users)]
+        return self._unbiased(transform(sums.astype(np.float64))[: self.domain], sum(users))
+
+    def answer(self, question: int, part: Counts, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The sums of a part's signs, by columns; its first user has this index."""
+        numbered = part.numbered()
+        self._known(numbered.values)
+        sums = np.zeros(1 << self.bits)
+        for before, values in numbered.chunks(_BLOCK):
+            index = (question + before + np.arange(len(values))) % self.users
+            told = self.reports(values.astype(np.int64), index, rng)[:, 1]
+            sums += np.bincount(self.columns(index), weights=told, minlength=1 << self.bits)
+        return sums.astype(np.int64)
+
+    def _require_listed(self) -> None:
+        if self.domain > _LISTED:
+            raise Unsupported(self, f"estimates of more than {_LISTED} values are not listed; query some")
 
     def run_with_random_columns(self, counts: Mapping[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`, for vectors that are uniform, in place of the seed's: from how many users hold each value.
@@ -155,8 +185,7 @@ class SignOracle(PublicSign):
         Unsupported
             Where there are more than 2**24 values.
         """
-        if self.domain > _LISTED:
-            raise Unsupported(self, f"estimates of more than {_LISTED} values are not listed; query some")
+        self._require_listed()
         if not 1 <= (users := sum(counts.values())) <= self.users:
             raise ValueError(f"SignOracle needs 1 to users={self.users} users, got {users}")
         vectors = np.arange(1, 1 << self.bits)

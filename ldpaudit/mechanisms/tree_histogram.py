@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Views
+from ldpaudit.mechanisms._asks import Children, Counted, Decoding, Question
 from ldpaudit.mechanisms._deviation import Support, largest_deviation
 from ldpaudit.mechanisms._gf2 import vectors
 from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
-from ldpaudit.mechanisms._questions import Asked, Counted, PartitionedSign, Question, SplitSigns, by_group, divided
+from ldpaudit.mechanisms._questions import Asked, PartitionedSign, SplitSigns, by_group, divided
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.profile import Number
 
@@ -68,19 +69,14 @@ class _Tree(Asked):
         """
         return largest_deviation(self.chances[1], users, users, self.beta / 2)
 
-    def decode(self, answers: Sequence[Counted], users: int) -> dict[int, float]:
+    def decoding(self, users: int) -> Decoding:
         """Level by level the children of the prefixes that were kept; then the last question's counts."""
-        *levels, whole = answers
-        return self.counted(whole, self._kept(levels, self.threshold(users)), self.least_count(users))
-
-    def _kept(self, levels: Sequence[Counted], least: float) -> NDArray[np.int64]:
-        """The whole values that are kept."""
-        kept, length = np.zeros(1, dtype=np.int64), 0
-        for level in levels:
-            step = level.rank - length
-            found = [prefix << step | np.flatnonzero(level.children(prefix, step) >= least) for prefix in kept]
-            kept, length = np.concatenate([kept[:0], *found]), level.rank
-        return kept
+        kept, length, least = np.zeros(1, dtype=np.int64), 0, self.threshold(users)
+        for number, question in enumerate(self.questions):
+            step = len(question) - length
+            parent, child = np.nonzero((yield Children(number, kept, step)) >= least)
+            kept, length = kept[parent] << step | child, len(question)
+        return (yield from self.counted(kept, self.least_count(users)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +309,10 @@ class HashedTreeHistogram(_Tree):
     def apart(self) -> tuple[int, int]:
         """Two values of which every prefix differs."""
         return 0, self.domain - 1
+
+    def asked(self, numbers: Sequence[int], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each user's question is one of some."""
+        return np.isin(self._parted(self.share, index), numbers)
 
     def cells(self, x: ArrayLike, index: ArrayLike) -> NDArray[np.int64]:
         """What users with these values and indices are asked for."""

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ldpaudit.mechanisms._clusters import Lists, clusters
+from ldpaudit.mechanisms._clusters import Lists, clusters, frequent
 from ldpaudit.mechanisms._gf2 import images, rank
 from ldpaudit.mechanisms._reed_solomon import _over, _times, interpolated, symbol
 from ldpaudit.mechanisms.expander_sketch import ExpanderSketch
@@ -79,7 +79,8 @@ def test_two_values_with_one_name_are_told_apart_by_symbols_and_other_names() ->
     names = images(M12.questions[0], drawn) & 15
     values = drawn[names == names[0]][:2]
     cells = np.array([images(question, values) for question in M12.questions])
-    lists = Lists.of((np.bincount(each, minlength=1 << 20).astype(np.float64) for each in cells), 1, 4, (1, 5))
+    tables = (np.bincount(each, minlength=1 << 20).astype(np.float64) for each in cells)
+    lists = Lists.linked((frequent(table, 1) for table in tables), 4, (1, 5), 20)
     found = {tuple(cluster[m] for m in range(12)) for cluster in clusters(lists, set()) if len(cluster) == 12}
     assert found == {tuple(each) for each in cells.T.tolist()}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ldpaudit.mechanisms._asks import Decoding, Question
 from ldpaudit.mechanisms._gf2 import images
-from ldpaudit.mechanisms._questions import Answers, Asked, PartitionedSign, Question, SplitSigns
+from ldpaudit.mechanisms._questions import Asked, PartitionedSign, SplitSigns
 
 QUESTIONS: tuple[Question, ...] = ((0b0011, 0b0101), (1 << 63, 0b1000, 0b1001))
 
@@ -26,8 +26,8 @@ class Two(Asked):
     def questions(self) -> tuple[Question, ...]:
         return QUESTIONS
 
-    def decode(self, answers: Sequence[Answers], users: int) -> dict[int, float]:
-        return {}
+    def decoding(self, users: int) -> Decoding:
+        return self.counted([], 0.0)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def test_counts_of_cells_are_unbiased_over_seeds(kind: type[Asked]) -> None:
     for seed in range(300):
         m = kind(users=600, seed=seed)  # type: ignore[call-arg]
         told = m.answers(m.collect(data, rng))
-        found.append([*told[0].counts(), *told[1].counts(), *told[2].counts_of([5, (1 << 63) + 8, 6])])  # type: ignore[attr-defined]
+        found.append([*told[0].counts(), *told[1].counts(), *told[2].counts_of([5, (1 << 63) + 8, 6])])
     truth = [*(np.bincount(images(q, data), minlength=1 << len(q)) for q in QUESTIONS), np.array([300, 100, 0])]
     mean, off = np.mean(found, axis=0), np.std(found, axis=0) / len(found) ** 0.5
     assert np.all(np.abs(mean - np.concatenate(truth)) < 4.5 * off)

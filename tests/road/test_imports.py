@@ -20,7 +20,7 @@ HEAVY = ("scipy", "sympy", "matplotlib", "numpy", "flint", "pydantic")
 OUTER = ("accountants", "attacks", "proofs")
 NOUNS = {
     "mechanism", "neighbours", "plan", "claim", "enclosure", "profile", "evidence", "experiment", "verdict", "certificate",
-    "errors", "working_precision", "strict_json", "number", "expression",
+    "errors", "working_precision", "strict_json", "number", "expression", "partitions",
 }  # fmt: skip
 
 

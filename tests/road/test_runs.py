@@ -1,0 +1,261 @@
+"""Systems over data in parts: whatever the workers, deaths and restarts, one result, of the law of the system's own run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks import cluster, scale
+from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported
+from ldpaudit.experiment import Execution
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms._parts import InParts, driven, total
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
+from ldpaudit.partitions import Counts, Partition
+from ldpaudit.processes import Processes
+from ldpaudit.runs import run
+from ldpaudit.shards import shards
+from tests.deadly import Deadly
+
+LEVEL, RUNS = 1e-9, 500
+"""Failure probability of a test of a law, and runs that it looks at."""
+TRIE = TrieHeavyHitter(users=2600, batch=600, threshold=10, levels=6, counts=1)
+WORDS = {"sun$": 400, "sea$": 300, "moon$": 200, "star$": 60, "mars$": 10, "venus$": 3}
+DATA = Partition.of_counts([WORDS, {"sun$": 17, "saturn$": 10}, {**WORDS, "earth$": 500}, {"": 127}])
+
+
+def once(m: InParts, parts: list[Counts], rng: np.random.Generator) -> Any:
+    """A run in which all draw from one generator."""
+
+    def answers(questions: Any) -> Any:
+        return total(m.answer(q, part, rng) for q, part in zip(questions, parts, strict=True) if q is not None)
+
+    return driven(m.centre([part.users for part in parts], rng), answers)
+
+
+SMALL: list[dict[Any, int]] = [
+    {("ab", "b"): 1, ("ab", "ab", "ac"): 1, ("b",): 1},
+    {("ab",): 1},
+    {("",): 1, ("ac", "ab"): 2, ("b", "ba"): 1},
+]
+
+
+@pytest.mark.parametrize(("noisy", "batch"), [(False, 5), (True, 3)])
+def test_tries_of_data_in_parts_have_the_exact_law_of_all_users_together(noisy: bool, batch: int) -> None:
+    m: Any = TrieHeavyHitter(users=8, batch=batch, threshold=2, levels=2, words=2, counts=1)
+    m = NoisyTrieHeavyHitter(8, batch, 2, 2, Fraction(1, 3), 1, words=2) if noisy else m
+    together = Counter(words for part in SMALL for words, users in part.items() for _ in range(users))
+    law = dict(m.law(tuple(sorted(together.items()))).items())
+    parts, rng = [Counts.of(each) for each in SMALL], np.random.default_rng(5)
+    seen = Counter(once(m, parts, rng) for _ in range(RUNS))
+    assert set(seen) <= set(law)
+    common = [view for view, p in law.items() if RUNS * p >= 10]
+    rest = 1 - sum(law[view] for view in common)
+    expected = [*(RUNS * float(law[view]) for view in common), RUNS * float(rest) + 1e-9]
+    found = [*(seen[view] for view in common), RUNS - sum(seen[view] for view in common)]
+    assert stats.chi2.sf(sum((o - e) ** 2 / e for o, e in zip(found, expected, strict=True)), len(common)) > LEVEL
+
+
+def test_any_number_of_workers_finds_the_same() -> None:
+    alone = run(TRIE, DATA, seed=3)
+    assert "sun$" in TRIE.prefixes(alone)
+    assert run(TRIE, DATA, seed=4) != alone
+    for workers in (1, 2, 4):
+        with ThreadPoolExecutor(workers) as pool:
+            assert run(TRIE, DATA, 3, Execution(pool)) == alone
+    with Processes(2) as pool:
+        assert run(TRIE, DATA, 3, Execution(pool)) == alone
+
+
+def test_a_part_of_which_nobody_is_drawn_is_not_read() -> None:
+    data = Partition((*DATA.parts[:3], OnceRead(Counts.of({"": 1}))))
+    assert run(TRIE.__class__(2474, 4, 2, 1), data, seed=1)
+
+
+@dataclass
+class OnceRead:
+    """A part that can be read for the census only."""
+
+    held: Counts
+    times: int = 0
+
+    def counts(self) -> Counts:
+        self.times += 1
+        assert self.times == 1
+        return self.held
+
+
+def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
+    deadly = Partition((Deadly(DATA.parts[0].counts(), tmp_path, 1), *DATA.parts[1:]))
+    with Processes(2) as pool:
+        assert run(TRIE, deadly, 3, Execution(pool)) == run(TRIE, DATA, seed=3)
+    assert {"first", "killed 1"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_work_that_kills_every_process_is_given_up_in_a_line() -> None:
+    with Processes(1) as pool, pytest.raises(LdpauditError, match="3: its process ended with exit code 3 before it answered"):
+        pool.submit(os._exit, 3).result()
+
+
+class UnpluggedError(Exception):
+    """Somebody pulls the plug."""
+
+
+def unplugged(answers: int) -> Callable[[int, float], None]:
+    def progress(so_far: int, rounds: float) -> None:
+        if so_far == answers:
+            raise UnpluggedError
+
+    return progress
+
+
+def test_a_run_goes_on_wherever_it_was_stopped_and_asks_nothing_twice(tmp_path: Path) -> None:
+    alone, told = run(TRIE, DATA, seed=3), list[tuple[int, float]]()
+    file = tmp_path / "run.json"
+    for stop in (1, 4, 6, 7, 11):
+        with pytest.raises(UnpluggedError):
+            run(TRIE, DATA, 3, Execution(checkpoint=file, progress=unplugged(stop)))
+    assert run(TRIE, DATA, 3, Execution(checkpoint=file, progress=lambda *seen: told.append(seen))) == alone
+    assert [answers for answers, _ in told] == list(range(12, 12 + len(told)))
+    assert [rounds for _, rounds in told] == sorted(rounds for _, rounds in told)
+    assert told[-1][1] == TRIE.levels == max(map(len, TRIE.prefixes(alone)))
+    assert run(TRIE, DATA, 3, Execution(checkpoint=file, progress=unplugged(told[-1][0]))) == alone
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_a_checkpoint_is_for_one_run_alone(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    run(TRIE, DATA, 3, Execution(checkpoint=file))
+    others: list[tuple[TrieHeavyHitter, Partition, int]] = [
+        (replace(TRIE, batch=601), DATA, 3),
+        (TRIE, replace(DATA, parts=DATA.parts[::-1]), 3),
+        (TRIE, DATA, 4),
+        (TRIE, Partition.of_counts([{"moon$": 2600}]), 3),
+    ]
+    for m, data, seed in others:
+        with pytest.raises(ValueError, match="needs the checkpoint of this run, got another's"):
+            run(m, data, seed, Execution(checkpoint=file))
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        None,
+        {},
+        {"totals": [], "parts": 1, "added": None},
+        {"totals": [], "parts": -1, "added": {"votes": {"a": 1}}},
+        {"totals": [], "parts": 9, "added": {"votes": {}}},
+        {"totals": [{"votes": {"a": -1}}], "parts": 0, "added": None},
+        {"totals": [{"kind": "<i8", "shape": [2], "zlib": ""}], "parts": 0, "added": None},
+    ],
+)
+def test_what_is_no_state_of_a_run_is_refused_in_a_line(state: Any, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    run(TRIE, DATA, 3, Execution(checkpoint=file))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "state": state}))
+    with pytest.raises(ValueError, match=r"run.json: needs a checkpoint of schema ldpaudit.run/1, got"):
+        run(TRIE, DATA, 3, Execution(checkpoint=file))
+
+
+def test_what_cannot_be_run_over_parts_is_refused() -> None:
+    refused: list[tuple[Mechanism, Partition, type[Exception], str]] = [
+        (KaryRandomizedResponse.for_epsilon(1, k=2), DATA, Unsupported, "not read in parts"),
+        (replace(TRIE, users=5000), DATA, ValueError, "needs the words of 5000 users, got 2600"),
+        (TRIE, Partition.of_counts([{7: 2600}]), ValueError, "needs words, got 7"),
+        (TRIE, Partition.of_counts([{("a", "b"): 2600}]), ValueError, "at most 1 words a user"),
+    ]  # fmt: skip
+    for m, data, error, says in refused:
+        with pytest.raises(error, match=says):
+            run(m, data)
+    wrong: list[Callable[[], Any]] = [
+        lambda: Partition(()),
+        lambda: Partition.of_counts([{"a": -1}]),
+        lambda: Partition.of_counts([{}]),
+        lambda: Partition.of_users(["a"], 2),
+        lambda: Counts(np.ones(1), cast(Any, np.ones(1))),
+        lambda: Processes(0),
+    ]
+    for made in wrong:
+        with pytest.raises(ValueError, match="need"):
+            made()
+
+
+def test_every_way_to_write_a_part_is_read_alike(tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    held = {"moon": 2, "sun": 3}
+    users = [word for word, often in held.items() for _ in range(often)]
+    (tmp_path / "a.txt").write_text("\n".join(users) + "\n")
+    (tmp_path / "b.csv").write_text("id,word\n" + "".join(f"{i},{word}\n" for i, word in enumerate(users)))
+    polars.DataFrame({"id": range(5), "word": users[::-1]}).write_parquet(tmp_path / "c.parquet")
+    (tmp_path / "d.csv").write_text("word,n\n" + "".join(f"{word},{often}\n" for word, often in held.items()))
+    polars.DataFrame({"word": list(held), "n": list(held.values())}).write_parquet(tmp_path / "e.parquet")
+    ended = {f"{word}$": often for word, often in held.items()}
+    single = [shards([tmp_path / name], column, n, "$") for name, column, n in
+              [("a.txt", "", ""), ("b.csv", "word", ""), ("c.parquet", "word", ""), ("d.csv", "word", "n"),
+               ("e.parquet", "word", "n")]]  # fmt: skip
+    for (part,) in (each.parts for each in single):
+        assert dict(zip(part.counts().values.tolist(), part.counts().holders.tolist(), strict=True)) == ended
+    assert len({part.counts().digest for each in single for part in each.parts}) == 1
+    assert [part.path.name[0] for part in shards([tmp_path]).parts] == [*"abcde"]  # type: ignore[attr-defined]
+
+
+def test_several_words_a_user_are_a_list_in_a_parquet_file(tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    polars.DataFrame({"words": [["a", "b"], [], ["c"]]}).write_parquet(tmp_path / "a.parquet")
+    (part,) = shards([tmp_path], end="$").parts
+    assert part.counts().values.tolist() == [("a$", "b$"), (), ("c$",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "users", "says"),
+    [
+        ("a.csv", "x,y\n1,2\n", "z", "needs a column 'z', got x, y"),
+        ("a.csv", "x,y\n1,2.5\n", "y", "2.5"),
+        ("a.csv", "x,y\n1,-2\n", "y", "integers >= 0 for numbers of users, got -2"),
+        ("a.txt", "a\n", "y", "in CSV and Parquet files only"),
+        ("a.parquet", "no", "", "Parquet file"),
+        ("a.txt", "", "", "integers >= 0 for numbers of users"),
+        ("b.doc", "", "", "a folder of files that end in"),
+    ],
+)
+def test_a_part_that_cannot_be_read_is_an_error_of_a_line(tmp_path: Path, name: str, text: str, users: str, says: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DeploymentError, match=says):
+        shards([tmp_path], "x" if "x" in text else "", users).parts[0].counts()
+
+
+def test_a_missing_value_or_number_is_an_error_of_a_line(tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    polars.DataFrame({"word": ["a", None], "n": [1, 2], "share": [0.5, 2.0]}).write_parquet(tmp_path / "a.parquet")
+    for column, users, says in (("word", "n", "got 1 without"), ("n", "share", "whole numbers of users, got 0.5")):
+        with pytest.raises(DeploymentError, match=says):
+            shards([tmp_path], column, users).parts[0].counts()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of dask and tornado, when a worker dies
+def test_a_cluster_finds_the_same_also_where_a_worker_dies_half_way(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    pytest.importorskip("polars")
+    words = [f"{word}$" for word in ("sun", "sea", "moon", "star", *(f"w{i:03}" for i in range(500)))]
+    cluster.write(tmp_path, words, np.full(len(words), 1 / len(words)), 10**6, 16)
+    data, m = shards([tmp_path], "word", "users"), cluster.system(10**6)
+    alone = run(m, data, seed=3)
+    with scale.cluster() as client:
+        assert run(m, data, 3, Execution(client.get_executor())) == alone
+        before = set(client.run(os.getpid).values())
+        executor: Executor = client.get_executor(retries=10)
+        assert run(m, data, 3, Execution(executor, progress=cluster.killing(client, 2.5))) == alone
+        assert set(client.run(os.getpid).values()) != before
