@@ -46,6 +46,7 @@ def run(
     from ldpaudit.experiment import Execution
     from ldpaudit.partitions import Partition
     from ldpaudit.report import found as report
+    from ldpaudit.report.files import write_whole
 
     if not data:
         raise ValueError("run needs --data FOLDER or --data FILE, got none")
@@ -61,7 +62,7 @@ def run(
         found = report.listed(runs.run(m, partition, seed, told))
     found = report.spelled(found) if numbered else found
     if output is not None:
-        output.write_text(report.as_json({"system": str(m), "seed": seed, "found": found}), encoding="utf-8")
+        write_whole(output, report.as_json({"system": str(m), "seed": seed, "found": found}))
     if format is Format.json:
         say_json({"system": str(m), "seed": seed, "found": found})
         return
