@@ -6,7 +6,7 @@ For each number of questions, at epsilon = 1 and delta = 1e-9: users below which
 the question of Theorem 3.22's hard data and its bit with probability 1/3, half of the success that is asked for; users with which
 one sampled answer each, shuffled, names a question within a tenth of the users of the best with probability 2/3, whatever they
 answer; and users with which labelled binary sums do. Privacy is certified, and so is the probability, from above.
-The limit is on protocols of one message, not on sums: from 64 questions to 4096 it grows 41-fold, and sums take 12 times as many users.
+The limit is on protocols of one message, not on sums: from 64 questions to 4096 it grows 41-fold, the users of sums 12-fold.
 """
 
 from __future__ import annotations
