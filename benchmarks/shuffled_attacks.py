@@ -2,19 +2,21 @@
 
     python -m benchmarks.shuffled_attacks [name of a system ...]
 
-Each system keeps (1, delta) with about the least noise, where delta is at least 1e-4, so that samples can show it. A line is
-the epsilon that is certified, from both sides; the bound of an audit with the default budget at confidence 0.95, and its
-share of the lower end; and the same from as many views without statistical doubt, by the audit's own score: what is missing
-there is the attack's fault, the rest is the budget's.
+At a delta of 1e-4 or more, so that samples can show it. A line is the epsilon that is certified, from both sides; the bound of a
+fixed audit at confidence 0.95, which looks at all of its views once, and its share of the lower end; and the views. A sequential
+audit, which may stop at any time, shows less: it settles early how it counts delta. A shuffled plan is played on the accountant's
+witness, as `certify` does: the data sets and the event are its choice, the bound is the samples'. Without it k = 2 shows 0.79
+to 0.94 of epsilon, by the seed: an event is chosen from a part of the views, and the best one is rare.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from fractions import Fraction
 
 from ldpaudit import account, audit
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
@@ -30,7 +32,7 @@ from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQuer
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Plan, Shuffle
 
-USERS, TRIALS = 10_000, 10**7
+USERS, TRIALS = 10_000, 4 * 10**6
 SYSTEMS: dict[str, tuple[Mechanism | Plan, float]] = {
     "shuffled_hadamard": (ShuffledHadamard(USERS, 64, tau=14, rho=36, k=1), 1e-3),
     "shuffled_count_min": (ShuffledCountMin(USERS, 64, rows=4, buckets=256, gamma=Fraction(1, 100)), 1e-2),
@@ -50,15 +52,20 @@ SYSTEMS: dict[str, tuple[Mechanism | Plan, float]] = {
 }
 
 
-def row(name: str, trials: int = TRIALS, seed: int = 1) -> str:
-    """The line of a system."""
+def measured(name: str, trials: int = TRIALS, seed: int = 1) -> tuple[Enclosure, Evidence]:
+    """The certified epsilon of a system, and the audit's evidence."""
     system, delta = SYSTEMS[name]
-    exact = account(system).epsilon(delta)
-    start = time.perf_counter()
-    found = audit(system, epsilon=exact.high, delta=delta, trials=trials, seed=seed)
-    took = time.perf_counter() - start
-    share = found.epsilon_lower / exact.low if exact.low else float("nan")
-    return f"{name:38} {delta:8.0e} {exact.low:9.5f} {exact.high:9.5f} {found.epsilon_lower:9.5f} {share:6.3f} {took:6.1f} s {found.trials:,}"
+    profile = account(system)
+    exact = profile.epsilon(delta)
+    witness = profile.witness(exact.low) if isinstance(system, Shuffle) else None
+    return exact, audit(system, delta=delta, trials=trials, seed=seed, mode=Mode.FIXED, witness=witness)
+
+
+def row(name: str) -> str:
+    """The line of a system."""
+    exact, found = measured(name)
+    share = found.epsilon_lower / exact.low
+    return f"{name:38} {found.delta:8.0e} {exact.low:9.5f} {exact.high:9.5f} {found.epsilon_lower:9.5f} {share:6.3f} {found.trials:,}"
 
 
 if __name__ == "__main__":
