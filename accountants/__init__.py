@@ -65,8 +65,9 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
 def _mechanism_profile(mechanism: Mechanism, neighbours: Neighbours | None) -> PrivacyProfile:
     relation = neighbours or mechanism.relations[0]
     if relation == ADD_REMOVE and relation not in mechanism.relations and mechanism.shows_users:
-        told: PrivacyProfile = import_module(f"{__name__}.pld.finite").revealed("the number of messages reveals that a user is absent")
-        return told
+        told = "the number of messages reveals that a user is absent"
+        nothing_hidden: PrivacyProfile = import_module(f"{__name__}.pld.finite").revealed(told)
+        return nothing_hidden
     if relation not in mechanism.relations:
         supported = ", ".join(map(str, mechanism.relations))
         raise Unsupported(mechanism, f"its inputs have the relations {supported}, not {relation}")

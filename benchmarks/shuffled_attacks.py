@@ -64,8 +64,8 @@ def measured(name: str, trials: int = TRIALS, seed: int = 1) -> tuple[Enclosure,
 def row(name: str) -> str:
     """The line of a system."""
     exact, found = measured(name)
-    share = found.epsilon_lower / exact.low
-    return f"{name:38} {found.delta:8.0e} {exact.low:9.5f} {exact.high:9.5f} {found.epsilon_lower:9.5f} {share:6.3f} {found.trials:,}"
+    values = f"{exact.low:9.5f} {exact.high:9.5f} {found.epsilon_lower:9.5f} {found.epsilon_lower / exact.low:6.3f}"
+    return f"{name:38} {found.delta:8.0e} {values} {found.trials:,}"
 
 
 if __name__ == "__main__":

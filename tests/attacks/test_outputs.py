@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ldpaudit import account, audit
+from ldpaudit.adapters.callables import resolve_system
 from ldpaudit.adapters.outputs import WEAKER, Outputs
 from ldpaudit.errors import ImplementationError
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -115,6 +116,12 @@ def test_data_sets_that_do_not_differ_in_one_user_are_refused(data: list[int], n
 def test_what_has_no_run_is_no_system(target: Callable[..., Any]) -> None:
     with pytest.raises(TypeError, match=r"a system with run\(data, rng\)"):
         Outputs.of(target, [0], [1])
+
+
+@pytest.mark.parametrize("attribute", ["fair", "Sum"])
+def test_a_function_or_a_class_is_no_system_to_audit_by_name(attribute: str) -> None:
+    with pytest.raises(ImplementationError, match=r"a system with a method run\(data, rng\), got"):
+        resolve_system(f"tests.broken_callables:{attribute}")
 
 
 def test_outputs_of_changing_shape_are_an_error() -> None:
