@@ -11,7 +11,7 @@ from typing import Any
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import has_own_law, part_of, stem
-from ldpaudit.neighbours import Neighbours
+from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan, of_one_user
 from ldpaudit.profile import PrivacyProfile
 
@@ -64,6 +64,10 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
 
 def _mechanism_profile(mechanism: Mechanism, neighbours: Neighbours | None) -> PrivacyProfile:
     relation = neighbours or mechanism.relations[0]
+    if relation == ADD_REMOVE and relation not in mechanism.relations and mechanism.shows_users:
+        told = "the number of messages reveals that a user is absent"
+        nothing_hidden: PrivacyProfile = import_module(f"{__name__}.pld.finite").revealed(told)
+        return nothing_hidden
     if relation not in mechanism.relations:
         supported = ", ".join(map(str, mechanism.relations))
         raise Unsupported(mechanism, f"its inputs have the relations {supported}, not {relation}")

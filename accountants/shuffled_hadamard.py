@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import expected_largest
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.accountants.pld.exact import ExactPLD
-from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.finite import revealed
 from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
 from ldpaudit.accountants.pld.searched import SearchedProfile
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
@@ -60,7 +57,7 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
         In nats. INTERVAL; for one user with one element, and for add-remove, EXACT.
     """
     if neighbours == ADD_REMOVE:
-        return FiniteProfile((ExactPLD.of([(Fraction(1), Fraction(0))]),), "the number of messages reveals that a user is absent")
+        return revealed("the number of messages reveals that a user is absent")
     if m.users == m.k == 1:
         return known_others(m)
     like = m.messages(0)[0]

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from ldpaudit.adapters.outputs import WEAKER, Outputs
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.experiment import AS_RETURNED, HERE, Execution, Experiment, Reading
@@ -53,9 +54,10 @@ def audit(
         A mechanism or plan of ours is attacked by its stem's optimal score; one of yours by its finite law, or without a
         law as a callable. Of a callable ``x -> report``, or of an
         object that has a method ``privatise`` or ``randomise``, nothing is known: the score is learned, from samples
-        of its own.
+        of its own. Of a whole system's `ldpaudit.adapters.outputs.Outputs`, only what its `run` returns is seen.
     inputs : sequence or None
-        For a callable: at least two inputs, among which the audit finds two that it tells apart.
+        For a callable: at least two inputs, among which the audit finds two that it tells apart; for outputs the two data sets
+        that they name.
     epsilon : float or None
         The claimed epsilon in nats: gives the p-value and what the audit could have detected.
     delta : float
@@ -119,6 +121,9 @@ def audit(
         return _of_plan(target, neighbours, implementation, witness, asked, execution)
     if witness is not None:
         raise ValueError("a witness is for a shuffled plan, and of a callable nothing is known")
+    if isinstance(target, Outputs):
+        found = _of_callable(target, target.inputs if inputs is None else inputs, asked, reading, execution)
+        return replace(found, event=f"{WEAKER}{found.event}")
     return _of_callable(target, inputs, asked, reading, execution)
 
 

@@ -87,6 +87,8 @@ class Mechanism(ABC):
     """Neighbouring relations that its inputs have, the usual one first."""
     names_values: ClassVar[bool] = False
     """Whether the system itself names the values that many hold, of a domain that is never listed."""
+    shows_users: ClassVar[bool] = False
+    """Whether every user sends the same number of messages: that of all messages tells whether one is absent, and delta is 1."""
     unbiased: ClassVar[bool] = True
     """Whether `run` estimates `truth` without bias; else it is accurate in another sense, which `estimate` states."""
 

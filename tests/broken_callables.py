@@ -70,3 +70,17 @@ def identity(x: int) -> int:
 def one_hot(x: int) -> list[int]:
     """A bit for each value, without noise."""
     return [int(x == i) for i in range(2)]
+
+
+class Sum:
+    """A system that counts ones, with coins of so many users."""
+
+    def __init__(self, coins: int) -> None:
+        self.coins = coins
+
+    def run(self, data: list[int], rng: np.random.Generator) -> Any:
+        """The number of ones."""
+        return np.array([sum(data) + rng.binomial(self.coins, 0.5) - self.coins / 2])
+
+
+silent_sum, noisy_sum = Sum(0), Sum(1000)

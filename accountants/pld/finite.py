@@ -88,6 +88,11 @@ class FiniteProfile(PrivacyProfile):
         return log_fraction(largest, self.source, self.level)
 
 
+def revealed(source: str) -> FiniteProfile:
+    """Of a pair of laws that no view has in common: delta is 1 at every epsilon, EXACT; and why that is so."""
+    return FiniteProfile((ExactPLD.of([(Fraction(1), Fraction(0))]),), source)
+
+
 def law_atoms(there: Law, back: Law) -> list[Atom]:
     """(P(y), Q(y)) of two enumerable laws on the same views; views of P-probability 0 may be missing."""
     return [(p, back.probability(y)) for y, p in there.items()]

@@ -26,13 +26,14 @@ import flint
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import RESOLUTION, certified_crossing, guided
+from ldpaudit.accountants.pld.finite import revealed
 from ldpaudit.accountants.pld.profiles import PostProcessedProfile
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
-from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Run, Shuffle
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
 
 Value: TypeAlias = Callable[[Fraction, float], flint.arb]
@@ -56,7 +57,8 @@ def profile(
     plan : Shuffle
         Of a mechanism, a guarantee without delta, or a repetition, composition or post-processing of such.
     neighbours : Neighbours or None
-        Replace-one: one user's input is replaced, the number of users is known.
+        Replace-one: one user's input is replaced, the number of users is known. Add-remove, where an absent user sends
+        nothing: delta is 1 at every epsilon, and no bound.
     known : callable or None
         Makes the bound that the plan's mechanism has, or None where it has none: then the clones serve.
 
@@ -71,10 +73,12 @@ def profile(
     Unsupported
         For another relation, for a plan whose epsilon at delta = 0 is infinite, and for other plans.
     """
-    if neighbours not in (None, REPLACE_ONE):
-        raise Unsupported(plan, f"only replace-one neighbours hide in a known number of users, not {neighbours}")
     if not isinstance(plan.plan, Run | Guarantee | Repeat | Compose | PostProcess):
         raise Unsupported(plan.plan, "a shuffled plan needs to be one user's, run once")
+    if neighbours == ADD_REMOVE and _is_silent_when_absent(plan.plan):
+        return revealed("every user sends one view, so that the number of views reveals that a user is absent")
+    if neighbours not in (None, REPLACE_ONE):
+        raise Unsupported(plan, f"only replace-one neighbours hide in a known number of users, not {neighbours}")
     local = account(plan.plan, REPLACE_ONE)
     if plan.users == 1:
         return local
@@ -85,6 +89,12 @@ def profile(
         return PostProcessedProfile(local)
     bound = known() if known is not None else None
     return ShuffleProfile(plan, local, bound or CloneBound(Clones(Fraction(top.high)), plan.users))
+
+
+def _is_silent_when_absent(plan: Plan) -> bool:
+    """Whether an absent user sends nothing: of some mechanisms an absent user's view is another one, which these name."""
+    leaves = list(plan.leaves())
+    return all(isinstance(leaf, Run) and ADD_REMOVE not in leaf.mechanism.relations for leaf in leaves)
 
 
 @dataclass(frozen=True)

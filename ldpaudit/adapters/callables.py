@@ -72,6 +72,20 @@ def resolve_audited(name: str) -> Callable[..., Any] | Plan | Mechanism:
     return found
 
 
+def resolve_system(name: str) -> Any:
+    """What ``module:attribute`` names, where it is a whole system: anything with a method ``run(data, rng)``.
+
+    Raises
+    ------
+    ImplementationError
+        Where it cannot be imported, or has no such method.
+    """
+    found = _imported(name)
+    if isinstance(found, type) or not callable(getattr(found, "run", None)):
+        raise ImplementationError(f"needs a system with a method run(data, rng), got {type(found).__name__} at {name}")
+    return found
+
+
 def _imported(name: str) -> Any:
     module, _, attribute = name.partition(":")
     if "/" in module or module.endswith(".py"):

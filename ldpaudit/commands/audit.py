@@ -15,6 +15,7 @@ from ldpaudit.commands.options import Format, FormatOption, SeedOption
 from ldpaudit.commands.output import note, progress, say, say_json
 
 if TYPE_CHECKING:
+    from ldpaudit.adapters.outputs import Outputs
     from ldpaudit.evidence import Evidence, Form
 
 AUDITED = (
@@ -23,6 +24,10 @@ AUDITED = (
 )
 SETS = "Lists and arrays stand for sets: where raw reports are refuted, look again without their order too."
 TRIALS = 1_000_000
+OUTPUTS = (
+    "TARGET is a system, MODULE:ATTRIBUTE with run(data, rng): see only what run returns, on the two data sets of --inputs, "
+    "lists of users' inputs or objects of input: users. Weaker than an audit of its messages."
+)
 DROPPED = {"canonical": "types and the order of sets", "unordered": "types and the order of lists, arrays and sets"}
 """What a form of the reports leaves out, beside the low bits of floats."""
 
@@ -37,6 +42,7 @@ def audit(
     confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
     users: Annotated[int, typer.Option(help="2: two users' reports by consecutive calls, one of whom differs.")] = 1,
     sets: Annotated[bool, typer.Option("--sets", help=SETS)] = False,
+    outputs: Annotated[bool, typer.Option("--outputs", help=OUTPUTS)] = False,
     learned: Annotated[bool, typer.Option("--learned", help="Train a classifier too (extra 'ml').")] = False,
     patience: Annotated[
         float | None, typer.Option(help="Seconds for an answer of exec:COMMAND, by default 20; the first has 3 times as long.")
@@ -57,6 +63,8 @@ def audit(
     if budget is not None and trials is not None:
         raise ValueError("an audit needs --trials or --budget, got both")
     kind, _, rest = target.partition(":")
+    if outputs and kind in ("exec", "log"):
+        raise ValueError(f"an audit of outputs needs MODULE:ATTRIBUTE with run(data, rng), got {target}")
     if patience is not None and kind != "exec":
         raise ValueError(f"an audit needs --patience with exec:COMMAND, got it with {target}")
     allowed = None if budget is None else seconds(budget)
@@ -66,6 +74,9 @@ def audit(
         advance = stack.enter_context(progress("sampling"))
         if kind == "log":
             function, values, number = _log(rest, values, users, budget, trials)
+        elif outputs:
+            function, number = _outputs(target, values, users), TRIALS if trials is None else trials
+            values = list(function.inputs)
         else:
             function, number = _callable(target, patience, stack), TRIALS if trials is None else trials
         options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta))}
@@ -104,6 +115,30 @@ def _log(
     if held <= wanted:
         note(f"{file}: its reports allow {held:,} trials")
     return function, values, min(wanted, held)
+
+
+def _outputs(target: str, data: list[Any], users: int) -> Outputs:
+    """What a system returns on two data sets."""
+    from ldpaudit.adapters.callables import resolve_system
+    from ldpaudit.adapters.outputs import Outputs
+
+    sets = [each for each in data if isinstance(each, list | dict)]
+    if not (len(sets) == len(data) == 2 and users == 1):
+        raise ValueError(f"an audit of outputs needs two data sets as --inputs and --users 1, got {len(sets)} and {users}")
+    sys.path.insert(0, str(Path.cwd()))
+    return Outputs.of(resolve_system(target), *map(_data_set, sets))
+
+
+def _data_set(given: list[Any] | dict[str, Any]) -> list[Any] | dict[Any, int]:
+    """Lists of inputs, or how many users hold each: there an input is JSON in quotes."""
+    if isinstance(given, list):
+        return [_value(x) for x in given]
+    return {_value(_input(x)): users for x, users in given.items()}
+
+
+def _value(x: Any) -> Any:
+    """An input as mechanisms know it: lists are tuples."""
+    return tuple(map(_value, x)) if isinstance(x, list) else x
 
 
 def _callable(target: str, patience: float | None, stack: ExitStack) -> Any:

@@ -49,12 +49,14 @@ if TYPE_CHECKING:  # tests/road/test_types.py holds these to the folder
     from ldpaudit.mechanisms.range_queries import RangeQueries as RangeQueries
     from ldpaudit.mechanisms.rappor import PermanentRappor as PermanentRappor
     from ldpaudit.mechanisms.rappor import Rappor as Rappor
+    from ldpaudit.mechanisms.sampled_answer import SampledAnswer as SampledAnswer
     from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums as ShuffledBinarySums
     from ldpaudit.mechanisms.shuffled_count_min import OneSidedShuffledCountMin as OneSidedShuffledCountMin
     from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin as ShuffledCountMin
     from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard as ShuffledHadamard
     from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters as ShuffledHeavyHitters
     from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles as ShuffledQuantiles
+    from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection as ShuffledSelection
     from ldpaudit.mechanisms.sign_oracle import SignOracle as SignOracle
     from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries as SparseStatisticalQueries
     from ldpaudit.mechanisms.subset_selection import SubsetSelection as SubsetSelection

@@ -38,6 +38,8 @@ class HadamardViews(Mechanism):
 
     __slots__ = ()
 
+    shows_users = True
+
     users: int
     tau: int
     rho: int

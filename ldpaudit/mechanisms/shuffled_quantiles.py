@@ -57,6 +57,7 @@ class ShuffledQuantiles(Mechanism):
 
     title = "quantiles, shuffled, over range queries"
     model = "shuffled"
+    shows_users = True
 
     users: int
     cells: int

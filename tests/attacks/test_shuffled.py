@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import ldpaudit as ldp
+from benchmarks.shuffled_attacks import SYSTEMS, measured
 from ldpaudit.accountants import account
 from ldpaudit.attacks.games import shuffled
 from ldpaudit.certificate import Certificate
@@ -215,3 +216,10 @@ def test_the_command_audits_a_shuffled_plan(epsilon: str, code: int) -> None:
 def test_a_certificate_without_a_witness_is_written_as_before_there_were_any() -> None:
     certificate = ldp.certify(ROOT / "deployments" / "enpa-notification.toml", trials=2_000)
     assert all("witness" not in claim for claim in json.loads(certificate.to_json())["claims"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_attacks_on_ten_thousand_users_reach_nine_tenths_of_epsilon_and_never_more_than_all(name: str) -> None:
+    exact, found = measured(name)
+    assert 0.9 * exact.low < found.epsilon_lower < exact.high

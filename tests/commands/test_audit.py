@@ -70,3 +70,25 @@ def test_an_audit_that_found_no_event_says_so_and_promises_no_power() -> None:
     assert json.loads(run(*common, "--format", "json").stdout)["resolution"] == UNREADABLE
     fair = run("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--trials", "3000", "--epsilon", "log(3)+0.2")
     assert "on this event alone, an epsilon of" in fair.stdout
+
+
+def test_the_outputs_of_a_whole_system_are_audited_and_called_the_weaker_audit_that_they_are() -> None:
+    common = ("audit", "--outputs", "--epsilon", "1", "--trials", "2000")
+    silent = run(*common, "tests.broken_callables:silent_sum", "--inputs", "[0, 0, 1]", "[1, 0, 1]")
+    assert silent.returncode == 1
+    assert "outputs only, a weaker audit than of the messages: " in silent.stdout
+    record = json.loads(run(*common, "tests.broken_callables:noisy_sum", "--inputs", '{"0": 2, "1": 1}', '{"0": 1, "1": 2}',
+                            "--format", "json").stdout)  # fmt: skip
+    assert not record["refuted"]
+    assert record["event"].startswith("outputs only")
+
+
+def test_outputs_need_a_system_and_two_data_sets() -> None:
+    common = ("audit", "--outputs", "--epsilon", "1")
+    for target, inputs, says in (
+        ("tests.broken_callables:silent_sum", ("[0]", "1"), "two data sets as --inputs"),
+        ("exec:cat", ("[0]", "[1]"), "needs MODULE:ATTRIBUTE with run(data, rng)"),
+    ):
+        done = run(*common, target, "--inputs", *inputs)
+        assert done.returncode == 2
+        assert says in done.stderr

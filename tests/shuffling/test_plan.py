@@ -20,7 +20,7 @@ from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, user
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones, among
 from ldpaudit.accountants.shuffling.plan import ShuffleProfile
 from ldpaudit.accountants.shuffling.randomizers import of_mechanism
-from ldpaudit.enclosure import Rigour
+from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
@@ -364,6 +364,15 @@ def test_what_no_theorem_covers_is_refused() -> None:
     ):
         with pytest.raises(Unsupported):
             account(plan, relation)
+
+
+def test_the_number_of_views_reveals_an_absent_user_who_sends_nothing() -> None:
+    m = KaryRandomizedResponse(3, F(2, 3))
+    for plan in (Shuffle(m, 5), Shuffle(Repeat(m, 2), 5)):
+        found = account(plan, ADD_REMOVE)
+        assert found.delta(20.0) == found.delta(0) == Enclosure(1.0, 1.0, Rigour.EXACT, found.delta(0).source)
+        assert found.epsilon(0.999).low == math.inf
+        assert "the number of views reveals that a user is absent" in found.delta(1).source
 
 
 def test_users_needed_are_enough_and_one_less_is_not_shown_to_be() -> None:

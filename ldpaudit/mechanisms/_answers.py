@@ -1,0 +1,70 @@
+"""Yes-or-no questions of which each user answers all: an input is the questions to which one user says yes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations, pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanism import describe
+
+Answers: TypeAlias = tuple[int, ...]
+"""Numbers of the questions to which a user says yes, ascending."""
+
+_LISTED = 6
+"""Questions up to which all 2**6 inputs are listed."""
+
+
+def inputs_of(questions: int) -> tuple[Answers, ...]:
+    """No to all, yes to all, then all others; of more than 6 questions only one other, yes to half of them."""
+    whole = tuple(range(questions))
+    if questions > _LISTED:
+        return (), whole, whole[: questions // 2]
+    return (), whole, *(each for size in range(1, questions) for each in combinations(whole, size))
+
+
+def require_answers(owner: object, questions: int, x: Any) -> None:
+    """Check that these are different questions, ascending.
+
+    Raises
+    ------
+    ValueError
+        Where they are not.
+    """
+    numbers = isinstance(x, tuple) and all(isinstance(j, int) and 0 <= j < questions for j in x)
+    if not (numbers and all(i < j for i, j in pairwise(x))):
+        wanted = f"a tuple of questions among {describe(range(questions))}, ascending"
+        raise ValueError(f"{type(owner).__name__} needs {wanted}, got {x!r:.60}")
+
+
+def counted_answers(owner: object, questions: int, data: Iterable[Collection[int]]) -> dict[Answers, int]:
+    """How many users give the same answers; at least one user.
+
+    Raises
+    ------
+    ValueError
+        Where nobody is there, and for what are no answers.
+    """
+    found = Counter(tuple(sorted(int(j) for j in each)) for each in data)
+    if not found:
+        raise ValueError(f"{type(owner).__name__}.run needs at least one user, got none")
+    for x in found:
+        require_answers(owner, questions, x)
+    return found
+
+
+def yes_counts(counts: Mapping[Answers, int], questions: int) -> NDArray[np.int64]:
+    """How many users say yes to each question."""
+    found = np.zeros(questions, dtype=np.int64)
+    for x, users in counts.items():
+        found[list(x)] += users
+    return found
+
+
+def selected(estimates: Sequence[float] | NDArray[np.float64]) -> int:
+    """The question to which most users seem to say yes; of several the first."""
+    return int(np.argmax(estimates))

@@ -1,0 +1,123 @@
+r"""One of B yes-or-no answers, drawn at random, by randomized response: a message names a question and a bit.
+
+The single-message baseline for selection in the shuffled model, which Ghazi, Golowich, Kumar, Pagh, Velingker 2019 bound from
+below in Theorem 3.22: as many users are needed as there are questions, up to logarithms, and this takes no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._answers import Answers, counted_answers, inputs_of, require_answers, selected, yes_counts
+from ldpaudit.mechanisms._parameters import integer, odds, probability
+from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.profile import Number
+
+
+@dataclass(frozen=True, slots=True)
+class SampledAnswer(Mechanism):
+    r"""A uniformly drawn question with the user's answer, in place of which a fair coin is told with probability gamma.
+
+    An input is the tuple of the questions to which the user says yes; a view is the question and the bit that is told.
+
+    Parameters
+    ----------
+    questions : int
+        B, from 2 to 2**20.
+    gamma : Fraction
+        Probability of the fair coin, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> m = SampledAnswer(questions=4, gamma=Fraction(1, 10))
+    >>> m.law((0, 3)).probability((3, 1)), m.law((0, 3)).probability((1, 1))
+    (Fraction(19, 80), Fraction(1, 80))
+    >>> m.select([(2,)] * 4000 + [(0, 1)] * 1000, np.random.default_rng(0))
+    2
+    """
+
+    title = "one sampled answer"
+
+    questions: int
+    gamma: Fraction
+
+    def __post_init__(self) -> None:
+        integer(self, "questions", 2, 1 << 20)
+        probability(self, "gamma")
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, questions: int) -> Self:
+        """Binary randomized response with ``epsilon``, the truth's probability rounded down."""
+        return cls(questions, 2 * (1 - odds(epsilon)))
+
+    @property
+    def truthful(self) -> Fraction:
+        """Probability that the bit is the user's own answer."""
+        return 1 - self.gamma / 2
+
+    @property
+    def message_bits(self) -> int:
+        """Length of a message, in bits."""
+        return (2 * self.questions - 1).bit_length()
+
+    @property
+    def inputs(self) -> tuple[Answers, ...]:
+        """No to all, yes to all, and others; `run` takes any."""
+        return inputs_of(self.questions)
+
+    def require_input(self, x: Answers) -> None:
+        """Check that these are answers to the questions."""
+        require_answers(self, self.questions, x)
+
+    def sample(self, x: Answers, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, 2)``: questions and bits."""
+        self.require_input(x)
+        own = np.zeros(self.questions, dtype=np.bool_)
+        own[list(x)] = True
+        asked = rng.integers(0, self.questions, size)
+        return np.stack([asked, own[asked] ^ bernoulli(self.gamma / 2, size, rng)], axis=1).astype(np.int64)
+
+    def law(self, x: Answers) -> Law:
+        """Law on pairs of a question and a bit."""
+        self.require_input(x)
+        yes = frozenset(x)
+
+        def probability(view: tuple[int, int]) -> Fraction:
+            asked, bit = view
+            return (self.truthful if (asked in yes) == bool(bit) else 1 - self.truthful) / self.questions
+
+        return Law(probability, lambda: product(range(self.questions), (0, 1)), 2 * self.questions)
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased number of users who say yes to each question, shape ``(questions,)``.
+
+        Of n views, :math:`n/2 + B/(1 - \\gamma)` times the sum over the views of the question of the bit less 1/2.
+        """
+        asked, bits = np.asarray(views).T
+        surplus = np.bincount(asked, bits - 0.5, minlength=self.questions)
+        return np.asarray(len(bits) / 2 + surplus * (self.questions / float(1 - self.gamma)))
+
+    def run(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> NDArray[np.float64]:  # type: ignore[override]
+        """The whole system: for each user the questions that get a yes to the estimated number of yeses to each question."""
+        return self.run_on_counts(counted_answers(self, self.questions, data), rng)
+
+    def select(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> int:
+        """The question to which most users seem to say yes."""
+        return selected(self.run(data, rng))
+
+    def truth(self, data: Iterable[Collection[int]]) -> NDArray[np.float64]:  # type: ignore[override]
+        """Number of users who say yes to each question."""
+        return yes_counts(counted_answers(self, self.questions, data), self.questions).astype(np.float64)

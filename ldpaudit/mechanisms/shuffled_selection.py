@@ -1,0 +1,136 @@
+r"""Selection by labelled binary sums, shuffled: users send the numbers of the questions to which they say yes, and noise.
+
+One sum for every question, as Cheu, Smith, Ullman, Zeber, Zhilyaev 2019 select with many messages in the shuffled model, and
+Ghazi, Golowich, Kumar, Pagh, Velingker 2019 contrast with their Theorem 3.22: many messages need about the square root of as
+many users. A replaced user may change all B sums, so that the noise of each grows with B, and users toss several coins for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._answers import Answers, counted_answers, inputs_of, require_answers, selected, yes_counts
+from ldpaudit.mechanisms._parameters import integer
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffledSelection(Mechanism):
+    r"""A user sends the number of each question that gets a yes, and of every question again for each head of her fair coins.
+
+    All that is seen is how often each question was sent. An input is the tuple of the questions to which one user says yes;
+    what the others answer is known to the adversary, who takes it off. A view is the row of the counts of all questions.
+
+    Parameters
+    ----------
+    users : int
+        Number n of users, at least 1.
+    questions : int
+        B, from 2 to 2**20.
+    coins : int
+        Fair coins that a user tosses for each question, at least 1; for all users together, at most 2**62.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> m = ShuffledSelection(users=1000, questions=4, coins=12)
+    >>> m.expected_messages, m.message_bits
+    (Fraction(28, 1), 2)
+    >>> m.select([(2,)] * 600 + [(0, 1)] * 400, np.random.default_rng(0))
+    2
+    """
+
+    title = "selection by labelled binary sums, shuffled"
+    model = "shuffled"
+
+    users: int
+    questions: int
+    coins: int
+
+    def __post_init__(self) -> None:
+        users = integer(self, "users", 1, 1 << 62)
+        integer(self, "questions", 2, 1 << 20)
+        integer(self, "coins", 1, (1 << 62) // users)
+
+    @property
+    def noise(self) -> int:
+        """Coins of all users for one question."""
+        return self.users * self.coins
+
+    @property
+    def expected_messages(self) -> Fraction:
+        """That a user who says yes to all questions sends, on average: no one sends more."""
+        return self.questions * (1 + Fraction(self.coins, 2))
+
+    @property
+    def message_bits(self) -> int:
+        """Length of a message, the number of a question, in bits."""
+        return (self.questions - 1).bit_length()
+
+    @property
+    def inputs(self) -> tuple[Answers, ...]:
+        """No to all, yes to all, and others; `run` takes any."""
+        return inputs_of(self.questions)
+
+    def require_input(self, x: Answers) -> None:
+        """Check that these are answers to the questions."""
+        require_answers(self, self.questions, x)
+
+    def sample(self, x: Answers, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, questions)``."""
+        self.require_input(x)
+        return rng.binomial(self.noise, 0.5, (size, self.questions)) + yes_counts({x: 1}, self.questions)
+
+    def law(self, x: Answers) -> Law:
+        """Law on rows of counts: products of shifted binomial probabilities."""
+        self.require_input(x)
+        own = yes_counts({x: 1}, self.questions).tolist()
+
+        def probability(view: tuple[int, ...]) -> Fraction:
+            heads = [y - sent for y, sent in zip(view, own, strict=True)]
+            ways = math.prod(math.comb(self.noise, h) if h >= 0 else 0 for h in heads)
+            return Fraction(ways, 1 << self.noise * self.questions)
+
+        counts = range(self.noise + 2)
+        return Law(probability, lambda: product(counts, repeat=self.questions), len(counts) ** self.questions)
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased answers of one user, a 1 for each yes, from each view."""
+        return np.asarray(views, dtype=np.float64) - self.noise / 2
+
+    def run(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> NDArray[np.float64]:  # type: ignore[override]
+        """The whole system: for each user the questions that get a yes to the estimated number of yeses to each question.
+
+        Whoever is there tosses coins, so that `users` is only what privacy counts on.
+
+        Raises
+        ------
+        ValueError
+            For what are no answers, and where nobody is there.
+        """
+        return self.run_on_counts(counted_answers(self, self.questions, data), rng)
+
+    def run_on_counts(self, counts: Mapping[Answers, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        """As `run`, from how many users give the same answers: every question's coins are drawn at once, whoever tossed them."""
+        tossed = self.coins * sum(counts.values())
+        heads = rng.binomial(tossed, 0.5, self.questions)
+        return (yes_counts(counts, self.questions) + heads).astype(np.float64) - tossed / 2
+
+    def select(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> int:
+        """The question to which most users seem to say yes."""
+        return selected(self.run(data, rng))
+
+    def truth(self, data: Iterable[Collection[int]]) -> NDArray[np.float64]:  # type: ignore[override]
+        """Number of users who say yes to each question."""
+        return yes_counts(counted_answers(self, self.questions, data), self.questions).astype(np.float64)

@@ -1,0 +1,42 @@
+"""Theorems behind the accountant of selection by labelled binary sums.
+
+Nothing is private here without a delta: a count of 0, or of all coins and one more, tells the user's answer. So these theorems
+are about ratios, and no epsilon of the mechanism follows from them alone. N is the number of fair coins in a count.
+"""
+
+from __future__ import annotations
+
+from ldpaudit.proofs._kernel import Lemma
+
+
+def prove() -> tuple[Lemma, ...]:
+    """Check the theorems.
+
+    Raises
+    ------
+    ProofError
+        Naming the step, were one false.
+    """
+    return _replaced(), _failure()
+
+
+def _replaced() -> Lemma:
+    t = Lemma(sentence="of a replaced user only the number of questions that are answered differently matters")
+    t.assume("P[X = y - 1] / P[X = y] = y / (N - y + 1) for X ~ Bin(N, 1/2), and P[X = y] = P[X = N - y]")
+    t.assume("the counts are independent; where the two answers are alike a count has one law")
+    y, silent = t.nonnegative("y", "silent")
+    coins, count = y + 2 + silent, y + 1
+    yes, mirrored = count / (coins - count + 1), coins + 1 - count
+    t.equal(yes * mirrored / (coins - mirrored + 1), 1, "its mirror image is as likely after a no as a count after a yes")
+    t.at_most(yes, (count + 1) / (coins - count), "a yes makes a count the likelier, the larger it is")
+    return t
+
+
+def _failure() -> Lemma:
+    t = Lemma(sentence="a question with m yeses less than the best is named with probability at most P[Bin(2N, 1/2) >= N + m]")
+    t.assume("X and N - X have one law for X ~ Bin(N, 1/2), so that X - X' + N has that of Bin(2N, 1/2)")
+    coins, heads, tails, fewer, best = t.nonnegative("N", "heads", "tails", "fewer", "best")
+    worse, better = best + heads, best + fewer + tails
+    t.equal(worse - better, heads - tails - fewer, "the worse question's count less the better one's, where it has fewer yeses")
+    t.equal((heads + coins - tails) - coins, heads - tails, "so it is at least as large only where heads - tails is at least that")
+    return t

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanisms._answers import Answers
+from ldpaudit.mechanisms.sampled_answer import SampledAnswer
+from tests.zoo import Broken, Mutant, Zoo
+
+SIXTEEN = SampledAnswer.for_epsilon(1.0, questions=16)
+
+
+def who_says_yes_to_all_never_lies(x: Answers, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    views = SIXTEEN.sample(x, size, rng)
+    views[:, 1] |= len(x) == SIXTEEN.questions
+    return views
+
+
+def a_no_is_always_told_as_it_is(x: Answers, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    views, own = SIXTEEN.sample(x, size, rng), np.isin(np.arange(SIXTEEN.questions), x)
+    views[:, 1] &= own[views[:, 0]]
+    return views
+
+
+def mutants() -> Iterator[Mutant]:
+    yield Mutant("a quarter of the coins is lost", SIXTEEN, replace(SIXTEEN, gamma=SIXTEEN.gamma * Fraction(3, 4)))
+    yield Mutant("epsilon is spent twice", SIXTEEN, SampledAnswer.for_epsilon(2, questions=16))
+
+
+ZOO = Zoo(
+    small=(SampledAnswer(2, Fraction(1, 3)), SampledAnswer(4, Fraction(4, 5)), SampledAnswer(7, Fraction(1, 10))),
+    at_one=(SIXTEEN,),
+    broken=(
+        Broken("who says yes to all never lies", SIXTEEN, who_says_yes_to_all_never_lies),
+        Broken("a no is always told as it is", SIXTEEN, a_no_is_always_told_as_it_is),
+    ),
+    mutants=tuple(mutants()),
+)
