@@ -114,7 +114,9 @@ def command(name: str, owner: type[Mechanism]) -> str:
 
 def shown(enclosure: Enclosure) -> str:
     """The certified epsilon as a reader needs it: its upper end, rounded up, or that there is none."""
-    return "none is enough" if math.isinf(enclosure.high) else show_up(enclosure.high, 6)
+    if math.isinf(enclosure.low):
+        return "none is enough"
+    return "none is certified" if math.isinf(enclosure.high) else show_up(enclosure.high, 6)
 
 
 def points(profile: PrivacyProfile, count: int) -> list[tuple[float, Enclosure]]:

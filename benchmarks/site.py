@@ -90,7 +90,7 @@ def _api() -> Iterator[str]:
                 "The [mechanisms](mechanisms/index.md) have pages of their own.")  # fmt: skip
     for name in sorted(set(ldpaudit.__all__) - {"mechanisms"}, key=str.lower):
         kind = "class" if isinstance(getattr(ldpaudit, name), type) else "function"
-        members = ["   :members:"] if kind == "class" else []
+        members = ["   :members:", "   :exclude-members: model_config"] if kind == "class" else []
         yield from ("", f"## {name}", "", "```{eval-rst}", f".. auto{kind}:: ldpaudit.{name}", *members, "```")
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import Any
 
+from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
+from sphinx.util import logging
 
 from ldpaudit import __version__
 
@@ -35,7 +38,10 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sphinx = False
+html_show_copyright = False
 html_copy_source = False
+
+_SIZES = re.compile(r"\\[bB]igg?(?P<side>[lr])\b")
 
 
 def setup(app: Any) -> None:
@@ -51,16 +57,23 @@ def _sentence(_app: Any, what: str, _name: str, _object: Any, _options: Any, lin
 
 
 def _inline(writer: Any, node: Any) -> None:
-    writer.body.append(f'<span class="math">{convert(node.astext())}</span>')
-    _done()
+    writer.body.append(f'<span class="math">{_mathml(node, "inline")}</span>')
+    raise SkipNode
 
 
 def _block(writer: Any, node: Any) -> None:
-    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
-    _done()
+    writer.body.append(f'<div class="math">{_mathml(node, "block")}</div>')
+    raise SkipNode
 
 
-def _done() -> None:
-    from docutils import nodes
+def _growing(size: re.Match[str]) -> str:
+    """A bracket that grows by itself: of a fixed size, it is small again where it has an index."""
+    return r"\left" if size["side"] == "l" else r"\right"
 
-    raise nodes.SkipNode
+
+def _mathml(node: Any, display: str) -> str:
+    """The formula; a warning, with which the build fails, where a command of it is left as it was written."""
+    found = str(convert(_SIZES.sub(_growing, node.astext()), display=display))
+    if left := re.findall(r"\\\w+", found):
+        logging.getLogger(__name__).warning("MathML has no %s in %s", ", ".join(left), node.astext(), location=node)
+    return found

@@ -131,7 +131,8 @@ def test_the_page_of_a_mechanism_says_what_its_accountant_and_its_claims_say() -
 
 def test_a_shown_epsilon_is_rounded_up_and_infinity_is_said_in_words() -> None:
     assert mechanism_pages.shown(Enclosure(1.0, 1.00000001, Rigour.EXACT, "")) == "1.00001"
-    assert mechanism_pages.shown(Enclosure(1.0, float("inf"), Rigour.EXACT, "")) == "none is enough"
+    assert mechanism_pages.shown(Enclosure(1.0, float("inf"), Rigour.EXACT, "")) == "none is certified"
+    assert mechanism_pages.shown(Enclosure(float("inf"), float("inf"), Rigour.EXACT, "")) == "none is enough"
 
 
 def test_a_link_that_the_site_has_not_is_a_name_and_others_lead_to_where_the_page_is_put() -> None:
