@@ -30,6 +30,17 @@ Every failure has a witness in [witnesses.json](witnesses.json): two inputs, an 
 prints the failure. `tests/claims/test_witnesses.py` checks them again in rationals, without the accountants.
 """
 
+FAILS = """\
+## What fails
+
+At some of the examples at least; at others the same sentence may hold.
+"""
+
+
+ALL = """\
+## Every sentence
+"""
+
 
 WITHOUT = """\
 ## Statements without a row
@@ -45,8 +56,9 @@ SIMULATED = "a simulation is held against it: `ldpaudit accuracy`"
 def page(rows: Iterable[literature.Row]) -> str:
     """The whole page."""
     several = list(rows)
-    tables = f"{report.tally(several, literature.PAPERS)}\n\n{report.TableFormat.markdown.write(several)}"
-    return f"{HEAD}\n{tables}\n\n{WITHOUT}\n{without(several)}\n\n{section()}\n"
+    tables = f"{report.tally(several, literature.PAPERS)}\n\n{FAILS}\n{report.failures(several)}"
+    every = report.TableFormat.markdown.write(several)
+    return f"{HEAD}\n{tables}\n\n{ALL}\n{every}\n\n{WITHOUT}\n{without(several)}\n\n{section()}\n"
 
 
 def without(rows: Iterable[literature.Row]) -> str:

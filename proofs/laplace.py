@@ -1,7 +1,7 @@
 """Theorem: Laplace noise of scale b is epsilon-LDP exactly for epsilon >= (high - low)/b on one number in [low, high].
 
 On the indicator of a value it is epsilon-LDP exactly for epsilon >= 2/b for replace-one, and >= 1/b for add-remove.
-The loss at a view y is (|y - x'| - |y - x|)/b; it is bounded wherever y lies, by the triangle inequality case by case.
+The loss at a view y is ``(|y - x'| - |y - x|)/b``; it is bounded wherever y lies, by the triangle inequality case by case.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 1. A replaced user changes one element of the oracle of every length, and no more. What that costs is proved in
    proofs/range_queries.py: one replaced message is told by two counters, and the oracles are independent.
-2. At a threshold of twice the error no value that reaches the threshold is lost. 3. That bounds nothing of what is kept
-besides: 4. at four times the error it does.
+2. At a threshold of twice the error no value that reaches the threshold is lost.
+3. That bounds nothing of what is kept besides.
+4. At four times the error it does.
 
 No epsilon is enough at delta = 0, so none of these is a bound there: what (epsilon, delta) are kept, the accountant says.
 """

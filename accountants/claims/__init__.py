@@ -1,7 +1,7 @@
 """What papers print about a mechanism, beside what is true: one file for each stem whose paper prints claims.
 
 A file named like a stem has `printed(setting)`, every statement at some parameters with what is found, `examples()`, the
-settings of the README's table, and where errors can be simulated `accuracy(setting)`; where a paper states its claims in
+settings of docs/literature.md, and where errors can be simulated `accuracy(setting)`; where a paper states its claims in
 other parameters than the mechanism's, a `Setting` holds them. `ldpaudit.literature` finds these files by the stem. The
 formulas with their hypotheses stand in the theory rooms.
 

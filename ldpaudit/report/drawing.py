@@ -48,10 +48,15 @@ def line(claim: ClaimRecord) -> str:
 
 
 def curve(claim: ClaimRecord, points: Sequence[tuple[float, Enclosure]]) -> str:
-    """Delta over epsilon: its upper end as a line, the enclosure as a band, and the claim as a cross."""
+    """The privacy profile of a claim's plan, with the claim as a cross."""
+    claimed = None if claim.epsilon is None else _claimed(claim)
+    return profile(f"Privacy profile of {claim.id}", points, claimed, claim.delta_number or 0.0)
+
+
+def profile(title: str, points: Sequence[tuple[float, Enclosure]], claimed: float | None = None, delta: float = 0.0) -> str:
+    """Delta over epsilon: its upper end as a line, the enclosure as a band, and a claimed (epsilon, delta) as a cross."""
     if not points or max(delta.high for _, delta in points) <= 0:
         return ""
-    delta = claim.delta_number or 0.0
     least = min([d.high for _, d in points if d.high > 0] + ([delta] if delta > 0 else []))
     decades = max(3, min(-floor(log10(max(least, 1e-300))), 9 if delta == 0 or delta > 1e-9 else -floor(log10(delta)) + 1))
     widest = points[-1][0]
@@ -64,14 +69,14 @@ def curve(claim: ClaimRecord, points: Sequence[tuple[float, Enclosure]]) -> str:
     lower = [place(epsilon, d.low) for epsilon, d in points]
     marks = [*_axes(widest, decades), f'<path class="band" d="{_path([*upper, *reversed(lower)])} Z"/>']
     marks.append(f'<path class="certified" d="{_path(upper)}"/>')
-    if claim.epsilon is not None:
-        x, y = place(_claimed(claim), delta)
+    if claimed is not None:
+        x, y = place(claimed, delta)
         marks.append(f'<path class="claim" d="M {x - 5:.1f} {y - 5:.1f} l 10 10 m 0 -10 l -10 10"/>')
-        marks.append(_label(x, max(y - 10, 12), f"claimed ({_claimed(claim):.4g}, {delta:.3g})", "dark"))
-    cross = "" if claim.epsilon is None else ", and the claim as a cross"
+        marks.append(_label(x, max(y - 10, 12), f"claimed ({claimed:.4g}, {delta:.3g})", "dark"))
+    cross = "" if claimed is None else ", and the claim as a cross"
     line = f"what is certified at {len(points)} values as a line, its enclosure as a band{cross}"
     caption = f"Delta over epsilon: {line}. What lies above the line holds."
-    return _figure(200, f"Privacy profile of {claim.id}", marks, caption)
+    return _figure(200, title, marks, caption)
 
 
 def _axes(widest: float, decades: int) -> list[str]:

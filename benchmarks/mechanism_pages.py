@@ -1,0 +1,140 @@
+"""One page per mechanism, printed from the code: what it does, what it costs, what the papers claim of it.
+
+The words are the docstrings', the numbers those of the accountant at the example of `ldpaudit init`, the claims the rows of
+docs/literature.md, which a test compares. `python -m benchmarks.site` puts the pages into the site.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ldpaudit import mechanisms
+from ldpaudit.accountants import account
+from ldpaudit.deployment import loads
+from ldpaudit.enclosure import Enclosure, show_up
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.parameters import of, plain
+from ldpaudit.profile import PrivacyProfile
+from ldpaudit.registry import CONSTRUCTOR
+from ldpaudit.report.drawing import profile as picture
+from ldpaudit.starter import example, starter
+
+LITERATURE = Path(__file__).resolve().parent.parent / "docs" / "literature.md"
+DELTA = 1e-6
+"""At which epsilon is printed beside that of delta = 0; the picture goes a little further than there."""
+_BEYOND = 1.25
+_POINTS = {"local": 25, "interactive": 25, "shuffled": 7, "sampled": 7}
+"""Values of epsilon per picture: a delta of a whole protocol takes half a second."""
+_SEEN = {
+    "local": "one user's report",
+    "shuffled": "all users' messages, in random order",
+    "interactive": "one user's transcript, whoever the others are",
+    "sampled": "what is released",
+}
+"""What an adversary sees, by the model."""
+_HEADING = re.compile(r"\n\n\w[\w ]*\n---")
+"""Where a numpydoc docstring begins to list parameters."""
+
+
+def page(stem: str) -> str:
+    """The page of a stem, in MyST."""
+    return "\n".join(_lines(stem)) + "\n"
+
+
+def contents(stems: tuple[str, ...]) -> str:
+    """The page over all mechanisms: a row for each variant, and the contents."""
+    lines = ["# Mechanisms", "", "Each page is printed from the code: what the mechanism does, what it costs at an example, the",
+             "theorem that says so, and what the papers claim of it.", ""]  # fmt: skip
+    lines += ["| mechanism | is | an adversary sees |", "|---|---|---|"]
+    lines += [f"| [`{name}`]({name.split(':')[0]}.md) | {plain(owner.title)} | {_SEEN[owner.model]} |"
+              for stem in stems for name, owner in _variants(stem)]  # fmt: skip
+    return "\n".join([*lines, "", "```{toctree}", ":hidden:", "", *stems, "```", ""])
+
+
+def _variants(stem: str) -> Iterator[tuple[str, type[Mechanism]]]:
+    for variant, owner in mechanisms.classes(stem).items():
+        yield f"{stem}:{variant}" if variant else stem, owner
+
+
+def _lines(stem: str) -> Iterator[str]:
+    home = f"ldpaudit.mechanisms.{stem}"
+    yield from (f"# {stem}", "")
+    yield from _directive(f"automodule:: {home}")
+    for name, owner in _variants(stem):
+        title = plain(owner.title)
+        yield from ("", f"## {title[0].upper()}{title[1:]}", "", "```{eval-rst}", *_does(owner).splitlines(), "```", "")
+        yield from _at_its_example(stem, name, owner)
+    yield from ("", "## What it costs", "", f"The theorem, as `accountants/{stem}.py` states it.", "")
+    yield from _directive(f"automodule:: ldpaudit.accountants.{stem}", "members:")
+    yield from ("", "## What the papers claim of it", "", *_claims(stem))
+    yield from ("", "## What can be seen", "", f"The attack, of `attacks/{stem}.py`.", "")
+    yield from _directive(f"autofunction:: ldpaudit.attacks.{stem}.attack")
+    yield from ("", "## Why", "", f"The proof, of `proofs/{stem}.py`, which `ldpaudit prove {stem}` checks.", "")
+    yield from _directive(f"automodule:: ldpaudit.proofs.{stem}")
+    yield from ("", "## In Python", "")
+    for _, owner in _variants(stem):
+        yield from _directive(f"autoclass:: {home}.{owner.__name__}", "members:", "exclude-members: title, variant, unbiased")
+
+
+def _directive(what: str, *options: str) -> Iterator[str]:
+    """What Sphinx reads a docstring with."""
+    yield from ("```{eval-rst}", f".. {what}", *(f"   :{option}" for option in options), "```")
+
+
+def _does(owner: type[Mechanism]) -> str:
+    """What the docstring says before it comes to parameters."""
+    return _HEADING.split(inspect.getdoc(owner) or "")[0]
+
+
+def _at_its_example(stem: str, name: str, owner: type[Mechanism]) -> Iterator[str]:
+    """Certified numbers of the mechanism that `ldpaudit init` writes, and a picture."""
+    (claim,) = loads(starter(stem, owner.variant)).claims
+    profile = account(claim.plan, claim.neighbours)
+    yield f"An adversary sees {_SEEN[owner.model]}. At the example of `ldpaudit init {name}`, for {claim.neighbours} neighbours:"
+    account_it = command(name, owner)
+    yield from ("", *(("```sh", account_it, "```", "") if account_it else ()), "| delta | certified epsilon |", "|---|---|")
+    for delta in (0.0, DELTA):
+        yield f"| {delta:g} | {shown(profile.epsilon(delta))} |"
+    yield from ("", picture(f"Privacy profile of {name}", points(profile, _POINTS[owner.model])))
+
+
+def command(name: str, owner: type[Mechanism]) -> str:
+    """The command that accounts the example; empty where a parameter is a matrix, which is given as a file."""
+    constructor, values = example(owner)
+    if any(value.startswith('"') for value in values.values()):
+        return ""
+    fitting = [way for way in of(owner).values() if {each.name for each in way if each.default is None} == set(values)]
+    chosen = [f"{CONSTRUCTOR}={constructor}"] if len(fitting) > 1 else []
+    return " ".join(("ldpaudit account", name, *(f"{key}={value}" for key, value in values.items()), *chosen))
+
+
+def shown(enclosure: Enclosure) -> str:
+    """The certified epsilon as a reader needs it: its upper end, rounded up, or that there is none."""
+    if math.isinf(enclosure.low):
+        return "none is enough"
+    return "none is certified" if math.isinf(enclosure.high) else show_up(enclosure.high, 6)
+
+
+def points(profile: PrivacyProfile, count: int) -> list[tuple[float, Enclosure]]:
+    """Delta at values of epsilon, from 0 to beyond the one that is enough for `DELTA`."""
+    widest = _BEYOND * (profile.epsilon(DELTA).high or 1.0)
+    return [(epsilon, profile.delta(epsilon)) for epsilon in (widest * i / (count - 1) for i in range(count))]
+
+
+def _claims(stem: str) -> Iterator[str]:
+    """The rows of the table of all claims that are about it."""
+    # The first table with every sentence of the sources; questions of ours stand in another, below it.
+    (table,) = re.findall(r"^## Every sentence\n+((?:\|.*\n)+)", LITERATURE.read_text(), re.MULTILINE)
+    rows = [line for line in table.splitlines() if line.split(" | ")[1:2] == [f"`{stem}`"]]
+    if not rows:
+        yield "No source of ours prints a claim about it that is judged."
+        return
+    yield f"As [What the papers claim, and what is true](../literature.md) has them; `ldpaudit claims {stem}` judges them anew."
+    yield from ("", "| claim | at the examples | printed over found | source |", "|---|---|---|---|")
+    for row in rows:
+        claim, _, *rest = row.strip("| ").split(" | ")
+        yield f"| {' | '.join((claim, *rest))} |"

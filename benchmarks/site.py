@@ -1,0 +1,113 @@
+"""The documentation as a site: the pages of docs/ and those that are printed from the code, built by Sphinx in strict mode.
+
+    python -m benchmarks.site build/site [STEM...]
+
+Needs the extra 'docs'. With stems, only their pages are printed: a look at one takes seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import ldpaudit
+from benchmarks import mechanism_pages
+from ldpaudit import mechanisms
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+ABOVE = ("CONTRIBUTING.md", "CHANGELOG.md")
+"""Pages of the site that stand at the top of the repository."""
+PROCESSES = 2
+_LINK = re.compile(r"\[(?P<text>[^]\[]*)\]\((?P<target>[\w./-]+)(?P<place>#[\w-]+)?\)")
+
+
+def stage(folder: Path, stems: Sequence[str] = ()) -> None:
+    """Lay the sources of the site into a folder: what is committed, and what is printed.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are laid; what was there is removed.
+    stems : sequence of str
+        Mechanisms whose pages are printed; all where none is named.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(DOCS, folder)
+    for path in (*DOCS.rglob("*.md"), *(ROOT / name for name in ABOVE)):
+        (folder / _place(path)).write_text(relinked(path))
+    (folder / "api.md").write_text(api())
+    _print_mechanisms(folder / "mechanisms", tuple(stems) or mechanisms.stems())
+
+
+def relinked(path: Path) -> str:
+    """A page whose links to other pages are those of the site; what the site has not, is named without a link."""
+
+    def link(found: re.Match[str]) -> str:
+        target = (path.parent / found["target"]).resolve()
+        if not (target.is_relative_to(DOCS) or (target.parent == ROOT and target.name in ABOVE)):
+            return f"`{found['text']}`"
+        where = os.path.relpath(_place(target), _place(path).parent)
+        return f"[{found['text']}]({where}{found['place'] or ''})"
+
+    return _LINK.sub(link, path.read_text())
+
+
+def _place(path: Path) -> Path:
+    """Where a file of the repository stands in the site."""
+    return path.relative_to(DOCS if path.is_relative_to(DOCS) else ROOT)
+
+
+def _print_mechanisms(folder: Path, stems: tuple[str, ...]) -> None:
+    folder.mkdir()
+    (folder / "index.md").write_text(mechanism_pages.contents(stems))
+    for stem, text in zip(stems, _printed(stems), strict=True):
+        (folder / f"{stem}.md").write_text(text)
+
+
+def _printed(stems: tuple[str, ...]) -> list[str]:
+    """Their pages; where there are few, a process of their own would cost more than it saves."""
+    if len(stems) <= PROCESSES:
+        return [mechanism_pages.page(stem) for stem in stems]
+    with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
+        return list(pool.map(mechanism_pages.page, stems))
+
+
+def api() -> str:
+    """The page of the public names, each with its docstring."""
+    return "\n".join(_api()) + "\n"
+
+
+def _api() -> Iterator[str]:
+    yield from ("# Python", "", "`import ldpaudit as ldp`; every public name, from its docstring.",
+                "The [mechanisms](mechanisms/index.md) have pages of their own.")  # fmt: skip
+    for name in sorted(set(ldpaudit.__all__) - {"mechanisms"}, key=str.lower):
+        kind = "class" if isinstance(getattr(ldpaudit, name), type) else "function"
+        members = ["   :members:", "   :exclude-members: model_config"] if kind == "class" else []
+        yield from ("", f"## {name}", "", "```{eval-rst}", f".. auto{kind}:: ldpaudit.{name}", *members, "```")
+
+
+def build(folder: Path, stems: Sequence[str] = ()) -> None:
+    """Build the site, whose first page is then `folder`/html/index.html.
+
+    Raises
+    ------
+    subprocess.CalledProcessError
+        Where Sphinx has anything to complain about.
+    """
+    stage(folder / "source", stems)
+    command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "--builder", "html"]
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    places = ["--doctree-dir", str(folder / "doctrees"), str(folder / "source"), str(folder / "html")]
+    subprocess.run([*command, *places], check=True, env={**os.environ, "PYTHONPATH": path})
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]), sys.argv[2:])
