@@ -6,11 +6,9 @@ import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import ldpaudit
 from ldpaudit import verification
 from ldpaudit.apart import Crew, Task
 from ldpaudit.baseline import Baseline, claim_regression, claim_words, read_baseline, target_regression, target_words
@@ -18,7 +16,7 @@ from ldpaudit.baseline import baseline_of as baseline_of
 from ldpaudit.cache import Cache
 from ldpaudit.certificate import Certificate, ClaimRecord, EvidenceRecord
 from ldpaudit.certify import claim_seed
-from ldpaudit.enclosure import round_up, show_down
+from ldpaudit.enclosure import show_down
 from ldpaudit.errors import DeploymentError, LdpauditError, in_a_line
 from ldpaudit.evidence import Evidence
 from ldpaudit.findings import Finding as Finding
@@ -28,6 +26,7 @@ from ldpaudit.gate_config import CONFIG as CONFIG
 from ldpaudit.gate_config import TABLE, TargetTable
 from ldpaudit.gate_config import Config as Config
 from ldpaudit.gate_config import find_config as find_config
+from ldpaudit.measuring import measure
 from ldpaudit.parallel import Asked, ask, here, require_ids, require_no_code
 from ldpaudit.plan import Run
 from ldpaudit.reuse import Memory, Reuse, Sought
@@ -249,24 +248,10 @@ def _there(folder: Path) -> str:
     return "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
 
 
-def measure(target: TargetTable, trials: int, confidence: float, seed: int) -> Evidence:
-    """What samples of a target show; it is imported and run."""
-    function = import_module("ldpaudit.adapters.callables").resolve(target.callable)
-    found: Evidence = ldpaudit.audit(
-        function,
-        inputs=target.inputs,
-        epsilon=float(target.epsilon),
-        delta=round_up(target.delta),
-        trials=trials,
-        confidence=confidence,
-        seed=seed,
-    )
-    return found
-
-
 def _evidence(visit: _Visit, target: TargetTable, seed: int, sought: Sought) -> tuple[Evidence, Sought]:
     if sought.found is None:
-        arguments = (target, visit.config.trials, visit.config.confidence, seed)
+        claimed = (target.callable, target.inputs, target.epsilon, target.delta)
+        arguments = (*claimed, visit.config.trials, visit.config.confidence, seed)
         evidence, seen = _done(visit, Task(target.id, measure, arguments, visit.config.patience), sought)
         text = EvidenceRecord.of(evidence).model_dump_json()
         sought = visit.memory.keep(sought, text, seen)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import platform
 import site
 import sys
@@ -15,9 +16,9 @@ import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module, invalidate_caches, metadata
+from importlib import invalidate_caches, metadata
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import cache_from_source, resolve_name
+from importlib.util import cache_from_source, find_spec, resolve_name
 from pathlib import Path
 
 from ldpaudit.errors import Unsupported
@@ -164,24 +165,25 @@ def _require_plain(node: ast.AST, module: str) -> None:
 
 
 @cache
-def _roots() -> tuple[Path, ...]:
-    """Folders of what is installed: Python's own, and those of packages."""
+def _roots() -> tuple[str, ...]:
+    """Folders of what is installed: Python's own, those of packages, and ours."""
     named = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     users = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
-    return tuple({Path(path).resolve() for path in (*named, *site.getsitepackages(), *users) if path})
+    folders = [*named, *site.getsitepackages(), *users, *map(str, our_folders())]
+    return tuple({os.path.realpath(path) + os.sep for path in folders})
 
 
 @cache
-def _ours() -> tuple[Path, ...]:
+def our_folders() -> tuple[Path, ...]:
     """Folders of ldpaudit."""
-    packages = [import_module(name) for name in ("ldpaudit", *(f"ldpaudit.{name}" for name in OUTER))]
-    return tuple({Path(path).resolve() for package in packages for path in package.__path__})
+    specs = [find_spec(name) for name in ("ldpaudit", *(f"ldpaudit.{name}" for name in OUTER))]
+    places = [place for spec in specs if spec for place in spec.submodule_search_locations or ()]
+    return tuple({Path(place).resolve() for place in places})
 
 
 def is_installed(path: str) -> bool:
     """Whether a file is Python's, a package's or ours."""
-    resolved = Path(path).resolve()
-    return any(resolved.is_relative_to(root) for root in (*_roots(), *_ours()))
+    return os.path.realpath(path).startswith(_roots())
 
 
 def environment() -> dict[str, object]:
@@ -191,25 +193,26 @@ def environment() -> dict[str, object]:
         "code": our_digest(),
         "python": sys.version,
         "machine": [sys.platform, platform.machine()],
-        "installed": sorted(_distributions()),
+        "installed": _distributions(),
     }
 
 
+@cache
 def our_digest() -> str:
     """SHA-256 of all that ldpaudit consists of."""
     digest = hashlib.sha256()
-    for root in sorted(_ours()):
+    for root in sorted(our_folders()):
         for path in sorted(root.rglob("*")):
             if path.suffix in (".py", ".toml", ".json") and path.is_file():
                 digest.update(f"{path.relative_to(root)}\n".encode() + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def _distributions() -> Iterator[list[str]]:
+@cache
+def _distributions() -> list[list[str]]:
     """Installed packages: name, version, and the digest of the digests that its installer recorded.
 
     A package that is installed again from a changed checkout often has the version that it had.
     """
-    for each in metadata.distributions():
-        recorded = hashlib.sha256((each.read_text("RECORD") or "").encode()).hexdigest()
-        yield [str(each.metadata["Name"]), each.version, recorded]
+    found = [(each, each.read_text("RECORD") or "") for each in metadata.distributions()]
+    return sorted([str(each.name), each.version, hashlib.sha256(recorded.encode()).hexdigest()] for each, recorded in found)

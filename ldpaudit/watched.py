@@ -56,8 +56,10 @@ def watched(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Seen]:
     answer = function(*arguments)
     if any(name.startswith("multiprocessing.popen_") for name in sys.modules):
         acts.append("multiprocessing")
-    files = map(os.path.realpath, opened | _imported())
-    return answer, Seen(frozenset(filter(_is_foreign, files)), tuple(acts))
+    # Where modules are looked for says nothing yet; those that are found are files of their own.
+    places = set(map(os.path.abspath, sys.path))
+    foreign = filter(_is_foreign, (opened | _imported()) - places)
+    return answer, Seen(frozenset(map(os.path.realpath, foreign)), tuple(acts))
 
 
 def _reads(event: str, given: tuple[Any, ...]) -> bool:

@@ -19,9 +19,10 @@ import pytest
 
 from ldpaudit import gate, reuse, source_code
 from ldpaudit.apart import Crew, Task
-from ldpaudit.cache import MOST, Cache, DamagedEntryError, secret_of
+from ldpaudit.cache import MOST, Cache, DamagedEntryError, _make, secret_of
 from ldpaudit.commands import check as command
 from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported
+from ldpaudit.measuring import measure
 from ldpaudit.parallel import ask
 from ldpaudit.report.gate import GateFormat
 from ldpaudit.source_code import follow, our_digest
@@ -77,9 +78,7 @@ def unwatched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def done(visit: Any, work: Task, sought: reuse.Sought) -> tuple[Any, Seen]:
         ran.append(work.name)
-        target, *others = work.arguments
-        honest = target.model_copy(update={"callable": "tests.broken_callables:fair"})
-        return gate.measure(honest, *others), Seen(frozenset(), ())
+        return measure("tests.broken_callables:fair", *work.arguments[1:]), Seen(frozenset(), ())
 
     monkeypatch.setattr(gate, "_done", done)
     return ran
@@ -153,12 +152,12 @@ def test_whatever_an_answer_depends_on_is_in_its_key(
 
 
 def test_the_digest_of_ldpaudit_is_of_every_file_that_it_consists_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source_code, "_ours", lambda: (tmp_path,))
+    monkeypatch.setattr(source_code, "our_folders", lambda: (tmp_path,))
     write(tmp_path, {"a.py": "", "b/c.toml": "x = 1"})
-    seen = [our_digest()]
+    seen = [our_digest.__wrapped__()]
     for change in ({"a.py": "1"}, {"b/c.toml": "x = 2"}, {"b/d.py": ""}):
         write(tmp_path, change)
-        seen.append(our_digest())
+        seen.append(our_digest.__wrapped__())
     assert len(set(seen)) == 4
 
 
@@ -167,6 +166,14 @@ def test_an_installed_package_is_known_by_what_its_installer_recorded() -> None:
     assert found["numpy"][0] == metadata.version("numpy")
     record = metadata.distribution("numpy").read_text("RECORD") or ""
     assert found["numpy"][1] == hashlib.sha256(record.encode()).hexdigest() != hashlib.sha256(b"").hexdigest()
+
+
+def test_a_module_is_found_that_is_as_young_as_the_last_look_at_its_folder(folder: Path) -> None:
+    before = folder.stat()
+    assert follow("cached.levels:P").modules["cached_extra"] == "absent"
+    write(folder, {"cached_extra.py": ""})
+    os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert follow("cached.levels:P").modules["cached_extra"] == hashlib.sha256(b"").hexdigest()
 
 
 def sought_again(folder: Path) -> list[reuse.Sought]:
@@ -373,6 +380,9 @@ def test_a_secret_is_made_once_whoever_asks_and_is_for_nobody_else(tmp_path: Pat
     assert len(found) == 1
     assert len(found.pop()) == 32
     assert path.stat().st_mode & 0o777 == 0o600
+    secret = path.read_bytes()
+    _make(path)  # as a process does that saw none a moment ago
+    assert path.read_bytes() == secret
     assert list(path.parent.iterdir()) == [path]
 
 
