@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from ldpaudit import commands
-from tests.helpers import ROOT
+from tests.helpers import ROOT, within
 from tests.road import plain_yaml
 from tests.road.test_gate import CHECK, DEPLOYMENT
 
@@ -181,28 +180,18 @@ def test_the_page_shows_inputs_that_the_action_has_and_the_hook_that_there_is() 
         assert f"| `{name}` |" in PAGE.read_text(), name
 
 
-def test_the_hook_checks_a_push_that_only_deletes(
-    scratch: Scratch, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_hook_checks_a_push_that_only_deletes(scratch: Scratch) -> None:
     """Nothing is left to match a pattern of files: it runs always."""
     assert (HOOK["always_run"], HOOK["pass_filenames"], HOOK["stages"]) == (True, False, ["pre-push"])
     scratch.git("rm", "-q", "ours.toml")
-    assert within(scratch, HOOK["entry"], monkeypatch) == 2
-    assert "needs a file that matches 'ours.toml', got none" in capsys.readouterr().err
-
-
-def within(scratch: Scratch, command: str, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How a command of ldpaudit ends in the repository; in this process, which is faster than one of its own."""
-    monkeypatch.chdir(scratch.folder)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    program, *arguments = shlex.split(command)
+    program, *arguments = shlex.split(HOOK["entry"])
     assert program == "ldpaudit"
-    return commands.run(arguments)
+    done = within(scratch.folder, *arguments)
+    assert done.returncode == 2
+    assert "needs a file that matches 'ours.toml', got none" in done.stderr
 
 
-def test_every_command_of_the_page_ends_as_the_page_says(
-    scratch: Scratch, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_of_the_page_ends_as_the_page_says(scratch: Scratch) -> None:
     """In a repository with the page's configuration, one after the other; pre-commit's command is run by a slow test."""
     (configuration,) = fenced("toml")
     for name, text in {"ldpaudit.toml": f"trials = 1000\n{configuration}", "ours/randomizer.py": FAIR}.items():
@@ -216,7 +205,8 @@ def test_every_command_of_the_page_ends_as_the_page_says(
         if line != INSTALL:
             command, _, comment = line.partition("#")
             code = int(found[1]) if (found := re.search(r"ends with (\d)", comment)) else 0
-            assert within(scratch, command, monkeypatch) == code, (line, capsys.readouterr())
+            done = within(scratch.folder, *shlex.split(command)[1:])
+            assert done.returncode == code, (line, done.stdout + done.stderr)
     assert {"summary.md", "findings.sarif", "junit.xml"} <= {path.name for path in scratch.folder.iterdir()}
 
 
