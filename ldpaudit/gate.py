@@ -60,7 +60,8 @@ def check(
 ) -> Gate:
     """Every deployment and target of a configuration, against its policy and its baseline.
 
-    Code of the user's runs in a process of its own for each target, and for each deployment that names an implementation.
+    Code of the user's runs in a process of its own for each target, and for each deployment that names an implementation; the
+    folder comes first on the import path there, and there alone.
     What cannot be checked is a finding too.
 
     Parameters
@@ -91,13 +92,13 @@ def check(
     if config.no_import:
         _require_no_code(config, path, [each for _, each in asked])
     baseline = read_baseline(folder / config.baseline) if config.baseline else Baseline()
-    memory = Memory(cache)
+    memory = Memory(cache, folder)
     # All of it before any code of the user's runs, which could write what is then read.
     sought = [*(_seek_deployment(memory, each, _shown(file, folder), config) for file, each in asked),
               *(_seek_target(memory, target, config) for target in config.targets)]  # fmt: skip
     findings: list[Finding] = []
     known: list[Sought] = []
-    with Crew() as crew:
+    with Crew(first=[str(folder.resolve())]) as crew:
         visit = _Visit(folder, path, config, baseline, memory, crew)
         for (file, each), before in zip(asked, sought, strict=False):
             if progress is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ldpaudit.cache import Cache, DamagedEntryError, key_of
 from ldpaudit.errors import LdpauditError, Unsupported
-from ldpaudit.source_code import Followed, environment, follow
+from ldpaudit.source_code import Followed, environment, first_on_path, follow
 from ldpaudit.watched import Seen
 
 _NO_CODE = Followed({}, frozenset())
@@ -42,10 +43,6 @@ class Sought:
     said: str = ""
 
 
-def _followed(code: str | None) -> Followed:
-    return follow(code) if code else _NO_CODE
-
-
 class Memory:
     """What was answered before, of this program on this machine.
 
@@ -53,11 +50,20 @@ class Memory:
     ----------
     cache : Cache or None
         None where nothing is reused or kept.
+    folder : Path
+        The one that comes first on the import path of code.
     """
 
-    def __init__(self, cache: Cache | None) -> None:
-        self._cache = cache
-        self._environment = key_of(environment()) if cache else ""
+    def __init__(self, cache: Cache | None, folder: Path) -> None:
+        self._cache, self._folder = cache, folder
+        with first_on_path(folder):
+            self._environment = key_of(environment()) if cache else ""
+
+    def _followed(self, code: str | None) -> Followed:
+        if code is None:
+            return _NO_CODE
+        with first_on_path(self._folder):
+            return follow(code)
 
     def seek(self, name: str, given: Mapping[str, Any], code: str | None, reason: str = "") -> Sought:
         """Look for an answer; nothing is run.
@@ -76,7 +82,7 @@ class Memory:
         if self._cache is None or reason:
             return Sought(name, said=reason if self._cache else "")
         try:
-            followed = _followed(code)
+            followed = self._followed(code)
         except (Unsupported, ImportError, OSError) as error:
             return Sought(name, said=f"it is not kept: {error}")
         key = key_of({"given": given, "code": followed.modules, "environment": self._environment})
@@ -92,7 +98,7 @@ class Memory:
         if seen is not None and (beyond := seen.beyond(sought.code.files)):
             return replace(sought, said=f"it is not kept: {beyond}")
         try:
-            if _followed(sought.module) != sought.code:
+            if self._followed(sought.module) != sought.code:
                 return replace(sought, said="it is not kept: its code was changed meanwhile")
             self._cache.write(sought.key, answer)
         except (LdpauditError, ImportError, OSError) as error:  # never a reason for a build to fail

@@ -14,6 +14,7 @@ import site
 import sys
 import sysconfig
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import invalidate_caches, metadata
@@ -33,6 +34,8 @@ _NAMED = {
 }  # fmt: skip
 """Names with which code imports what its imports do not say, or asks for what no file says."""
 _OF_SYS = {"path", "modules", "argv"}
+_UNCHECKED = (1).to_bytes(4, "little")
+"""Flags of a compiled file that is by a hash of its source, and says that nobody need compare it."""
 STANDARD, INSTALLED, ABSENT, NAMESPACE = "standard", "installed", "absent", "namespace"
 
 
@@ -50,6 +53,16 @@ class Followed:
 
     modules: dict[str, str]
     files: frozenset[str]
+
+
+@contextmanager
+def first_on_path(folder: Path) -> Iterator[None]:
+    """For looking for modules as a process does in which a folder comes first; nothing may be imported meanwhile."""
+    sys.path.insert(0, str(folder.resolve()))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder.resolve()))
 
 
 def follow(name: str) -> Followed:
@@ -75,6 +88,7 @@ def follow(name: str) -> Followed:
             if spec is None or modules[each]:
                 continue
             source = Path(_source(spec))
+            _require_compiled_from_it(each, source)
             content = source.read_bytes()
             modules[each] = hashlib.sha256(content).hexdigest()
             files |= {str(path.resolve()) for path in (source, Path(cache_from_source(str(source))))}
@@ -121,6 +135,13 @@ def _source(spec: ModuleSpec) -> str:
     if not isinstance(spec.loader, SourceFileLoader) or spec.origin is None:
         raise Unsupported(spec.name, "is no Python source, and cannot be followed")
     return spec.origin
+
+
+def _require_compiled_from_it(name: str, source: Path) -> None:
+    """Refuse a compiled file that Python would run whatever the source says."""
+    compiled = Path(cache_from_source(str(source)))
+    if compiled.exists() and compiled.read_bytes()[4:8] == _UNCHECKED:
+        raise Unsupported(name, "is compiled so that its source is not asked, and cannot be followed")
 
 
 def _imported(content: bytes, spec: ModuleSpec, start: str) -> Iterator[str]:
@@ -194,7 +215,18 @@ def environment() -> dict[str, object]:
         "python": sys.version,
         "machine": [sys.platform, platform.machine()],
         "installed": _distributions(),
+        "hidden": _hidden(),
     }
+
+
+def _hidden() -> list[str]:
+    """Modules of Python's and of installed packages that a local one of the same name may hide, from ldpaudit too."""
+    local, installed = set[str](), set(sys.stdlib_module_names)
+    for folder in sys.path:
+        with suppress(OSError):
+            names = {path.name.partition(".")[0] for path in Path(folder or os.curdir).iterdir()}
+            (installed if is_installed(str(Path(folder, "any"))) else local).update(names)
+    return sorted(local & installed)
 
 
 @cache

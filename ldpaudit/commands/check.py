@@ -36,7 +36,6 @@ def check(
     from ldpaudit import gate
     from ldpaudit.report.files import write_whole
 
-    sys.path.insert(0, str(folder.resolve()))
     if no_cache and cache is not None:
         raise ValueError("check needs --cache FOLDER or --no-cache, got both")
     path, config = gate.find_config(folder)

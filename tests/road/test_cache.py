@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import py_compile
+import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -13,6 +15,7 @@ from contextlib import suppress
 from importlib import metadata
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from typing import Any
 
 import pytest
@@ -116,7 +119,9 @@ CHANGES: dict[str, tuple[Callable[[Path, pytest.MonkeyPatch], None], str]] = {
     "a package around it": (edited("cached/__init__.py", "import random\nrandom.random = lambda: 0\n"), "1 of 2"),
     "a module that was not there": (edited("cached_extra.py", ""), "1 of 2"),
     "a package that was none": (edited("cached_far/__init__.py", ""), "1 of 2"),
-    "a module that hides one of Python's": (edited("random.py", ""), "1 of 2"),
+    "a module that hides one of Python's": (edited("random.py", ""), "0 of 2"),
+    "a module that hides one of a package that ldpaudit needs": (edited("sympy.py", ""), "0 of 2"),
+    "a package that hides one of Python's": (edited("statistics/__init__.py", ""), "0 of 2"),
     "a comment in the deployment": (edited("ours.toml", DEPLOYMENT.format(true=1, claimed=1) + "# more\n"), "1 of 2"),
     "a claim": (edited("ours.toml", DEPLOYMENT.format(true=1, claimed=2)), "1 of 2"),
     "the inputs": (edited("ldpaudit.toml", CONFIG.replace("[0, 1]", "[1, 0]")), "1 of 2"),
@@ -146,8 +151,9 @@ def test_whatever_an_answer_depends_on_is_in_its_key(
             change(folder, monkeypatch)
             sought = sought_again(folder)
         assert f"{sum(each.found is not None for each in sought)} of 2" == expected, name
-        for extra in ("cached_extra.py", "cached_far/__init__.py", "random.py"):
+        for extra in ("cached_extra.py", "cached_far/__init__.py", "random.py", "sympy.py", "statistics/__init__.py"):
             (folder / extra).unlink(missing_ok=True)
+        shutil.rmtree(folder / "statistics", ignore_errors=True)
         write(folder, {**CODE, "ours.toml": DEPLOYMENT.format(true=1, claimed=1), "ldpaudit.toml": CONFIG})
 
 
@@ -168,6 +174,16 @@ def test_an_installed_package_is_known_by_what_its_installer_recorded() -> None:
     assert found["numpy"][1] == hashlib.sha256(record.encode()).hexdigest() != hashlib.sha256(b"").hexdigest()
 
 
+def test_code_that_runs_whatever_its_source_says_is_not_kept(folder: Path) -> None:
+    """A compiled file that comes with a change, and that Python does not compare with its source."""
+    source = str(folder / "cached" / "levels.py")
+    for mode, kept in ((PycInvalidationMode.CHECKED_HASH, True), (PycInvalidationMode.UNCHECKED_HASH, False)):
+        py_compile.compile(source, invalidation_mode=mode)
+        sought = sought_again(folder)[1]
+        assert bool(sought.key) == kept
+    assert "is compiled so that its source is not asked" in sought.said
+
+
 def test_a_module_is_found_that_is_as_young_as_the_last_look_at_its_folder(folder: Path) -> None:
     before = folder.stat()
     assert follow("cached.levels:P").modules["cached_extra"] == "absent"
@@ -179,7 +195,7 @@ def test_a_module_is_found_that_is_as_young_as_the_last_look_at_its_folder(folde
 def sought_again(folder: Path) -> list[reuse.Sought]:
     """What the gate would find in its cache; nothing is run."""
     _, config = gate.find_config(folder)
-    memory = reuse.Memory(Cache(folder / ".cache", SECRET))
+    memory = reuse.Memory(Cache(folder / ".cache", SECRET), folder)
     return [gate._seek_deployment(memory, ask(folder / "ours.toml"), "ours.toml", config),
             gate._seek_target(memory, config.targets[0], config)]  # fmt: skip
 
@@ -262,7 +278,7 @@ FORGED: dict[str, tuple[Callable[[str], str], str]] = {
 def test_an_entry_that_was_not_sealed_here_is_made_again_and_that_is_said(tmp_path: Path, name: str) -> None:
     change, says = FORGED[name]
     cache = Cache(tmp_path / "c", SECRET)
-    memory = reuse.Memory(None)
+    memory = reuse.Memory(None, tmp_path)
     memory._cache, memory._environment = cache, "here"
     given = {"what": "certificate"}
     memory.keep(memory.seek("a.toml", given, None), '"verdict": "REFUTED"')
