@@ -123,6 +123,7 @@ def test_a_change_that_breaks_a_claim_fails_the_action_and_says_so_in_the_pull_r
     for _ in range(2):
         assert scratch.step("Comment", comment="true").returncode == 0
     assert (scratch.home / "ldpaudit-comment.md").read_text() == f"<!-- ldpaudit . -->\n{page}"
+    assert 'select(.user.login == "github-actions[bot]" and (.body | startswith(env.MARK)))' in scratch.called.read_text()
     made = [line for line in scratch.called.read_text().splitlines() if "--method" in line]
     body = f"-F body=@{scratch.home}/ldpaudit-comment.md"
     assert made == [

@@ -230,17 +230,6 @@ def test_a_module_that_ends_the_program_while_it_is_imported_ends_no_build_green
     assert "ERROR      code: error" in done.stdout
 
 
-@pytest.mark.parametrize("option", [(), ("--no-import",)])
-def test_a_module_of_the_folder_that_has_a_librarys_name_is_not_taken_for_it(tmp_path: Path, option: tuple[str, ...]) -> None:
-    """What is imported here only when it is needed would be the folder's, and end the build green."""
-    project(tmp_path, true=2)
-    for name in ("sympy", "mpmath", "sklearn", "statistics"):
-        (tmp_path / f"{name}.py").write_text("import os\nos._exit(0)\n")
-    command = [sys.executable, "-c", f"import sys; sys.path[:] = [{str(ROOT)!r}, *filter(None, sys.path)]\n{CHECK}"]
-    done = subprocess.run([*command, "check", str(tmp_path), *option], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, "refuted" in done.stdout) == (1, True), done.stderr
-
-
 @pytest.mark.parametrize("config", [target("exits"), 'deployments = ["ours.toml"]\nno-import = true\n'])
 def test_without_imports_a_gate_that_names_code_is_refused(tmp_path: Path, config: str) -> None:
     code = '[implementation]\ncallable = "tests.broken_callables:exits"\n'
