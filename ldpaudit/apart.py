@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -52,11 +52,16 @@ class Worker:
     """A process that makes one call after the other.
 
     It is in a session of its own: a Ctrl-C at the terminal reaches us alone, and what the called code started ends with it.
+
+    Parameters
+    ----------
+    first : sequence of str
+        Folders that come first on its import path, and not on ours: what is in them may have any name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first: Sequence[str] = ()) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _SERVE.format(path=sys.path)],
+            [sys.executable, "-c", _SERVE.format(path=[*first, *sys.path])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -142,9 +147,12 @@ class Crew:
     ----------
     size : int
         At least 1.
+    first : sequence of str
+        See `Worker`.
     """
 
-    def __init__(self, size: int = 1) -> None:
+    def __init__(self, size: int = 1, first: Sequence[str] = ()) -> None:
+        self._first = first
         self._threads = ThreadPoolExecutor(size)
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
@@ -198,7 +206,7 @@ class Crew:
                 raise LdpauditError(f"{task.name}: was not begun")
             if task.patience is None and self._idle:
                 return self._idle.pop()
-            worker = Worker()
+            worker = Worker(self._first)
             self._all.add(worker)
             return worker
 

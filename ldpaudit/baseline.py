@@ -105,6 +105,17 @@ def baseline_of(gate: Gate) -> str:
     return json.dumps({"schema": SCHEMA, "claims": claims, "targets": targets}, indent=2, sort_keys=True) + "\n"
 
 
+def claim_words(verdict: Outcome, high: float | None) -> str:
+    """A claim's row, for people."""
+    return f"{verdict}, {'no upper bound' if high is None else f'epsilon <= {show_up(high)}'}"
+
+
+def target_words(row: TargetRow) -> str:
+    """A target's row, for people."""
+    delta = f", delta = {row.delta:g}" if row.delta else ""
+    return f"{'refuted' if row.refuted else 'not refuted'} at epsilon = {row.epsilon:g}{delta}"
+
+
 def claim_regression(before: ClaimRow | None, outcome: Outcome, high: float | None) -> str:
     """What got worse since the baseline, as the end of a sentence; nothing where nothing did."""
     if before is None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ldpaudit.reuse import Reuse
 from ldpaudit.verdict import Outcome
 
 
@@ -42,6 +43,9 @@ class Finding:
         Certified upper bound, which the baseline keeps.
     target : TargetRow or None
         Of a target, what the baseline keeps.
+    was, now : str or None, str
+        What the baseline has of it and what it is now, in words. ``was`` is empty where the baseline has nothing of this name,
+        and None where there is no baseline.
     """
 
     id: str
@@ -53,6 +57,8 @@ class Finding:
     reproduce: str
     high: float | None = None
     target: TargetRow | None = None
+    was: str | None = None
+    now: str = ""
 
     @property
     def state(self) -> str:
@@ -65,9 +71,20 @@ class Gate:
     """All findings, and how the build ends.
 
     0, or 1 for a claim that failed, 2 where not everything was checked, 3 for a decision that is missing.
+
+    Parameters
+    ----------
+    findings : tuple of Finding
+        In the order of the configuration.
+    baseline : str or None
+        The file with which they were compared.
+    reuse : Reuse or None
+        How much was done before; None where there was no cache.
     """
 
     findings: tuple[Finding, ...]
+    baseline: str | None = None
+    reuse: Reuse | None = None
 
     @property
     def exit_code(self) -> int:

@@ -4,128 +4,64 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from fractions import Fraction
-from importlib import import_module
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
-
-import ldpaudit
-from ldpaudit.apart import PATIENCE, Crew, Task
-from ldpaudit.baseline import Baseline, claim_regression, read_baseline, target_regression
+from ldpaudit import verification
+from ldpaudit.apart import Crew, Task
+from ldpaudit.baseline import Baseline, claim_regression, claim_words, read_baseline, target_regression, target_words
 from ldpaudit.baseline import baseline_of as baseline_of
-from ldpaudit.certificate import Certificate, ClaimRecord
-from ldpaudit.certify import CONFIDENCE, TRIALS, claim_seed
-from ldpaudit.deployment import NUMBER, exact_number
-from ldpaudit.enclosure import round_up, show_down
+from ldpaudit.cache import Cache
+from ldpaudit.certificate import Certificate, ClaimRecord, EvidenceRecord
+from ldpaudit.certify import claim_seed
+from ldpaudit.enclosure import show_down
 from ldpaudit.errors import DeploymentError, LdpauditError, in_a_line
 from ldpaudit.evidence import Evidence
 from ldpaudit.findings import Finding as Finding
 from ldpaudit.findings import Gate as Gate
 from ldpaudit.findings import TargetRow
-from ldpaudit.names import Id, repeated
+from ldpaudit.gate_config import CONFIG as CONFIG
+from ldpaudit.gate_config import TABLE, TargetTable
+from ldpaudit.gate_config import Config as Config
+from ldpaudit.gate_config import find_config as find_config
+from ldpaudit.measuring import measure
 from ldpaudit.parallel import Asked, ask, here, require_ids, require_no_code
-from ldpaudit.refusal import refusal
-from ldpaudit.toml import line_of, parse, read_text
+from ldpaudit.plan import Run
+from ldpaudit.reuse import Memory, Reuse, Sought
+from ldpaudit.toml import line_of, read_text
 from ldpaudit.verdict import Outcome
-
-CONFIG = "ldpaudit.toml"
-TABLE = ("tool", "ldpaudit")
-"""Where in pyproject.toml the configuration stands."""
+from ldpaudit.watched import Seen, watched
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """What all findings of one run of the gate share."""
+
+    folder: Path
+    path: Path
+    config: Config
+    baseline: Baseline
+    memory: Memory
+    crew: Crew
+
+    def was(self, words: str) -> str | None:
+        """What the baseline has of a claim, in words: none where it has no such claim; None where there is no baseline."""
+        return words if self.config.baseline else None
 
 
-def _float_size(number: Fraction) -> Fraction:
-    if abs(number) > 10**308:
-        raise ValueError("needs a number that a float can hold, got one above 1e308")
-    return number
-
-
-_Number = Annotated[Fraction, BeforeValidator(exact_number), AfterValidator(_float_size), WithJsonSchema(NUMBER)]
-
-
-class TargetTable(_Table):
-    """A callable that is audited as a black box."""
-
-    id: Id = Field(description="Of the target, in findings and in the baseline.")
-    callable: str = Field(pattern=r"^[\w.]+:[\w.]+$", description="`module:callable`, from an input to a report.")
-    inputs: list[Any] = Field(min_length=2, description="What it is called with; each must be hard to tell from the others.")
-    epsilon: _Number = Field(description="The claim, in nats.")
-    delta: _Number = Field(Fraction(0), description="The claim's delta.")
-    expect: Literal["refuted"] | None = Field(None, description="On record, where it is known to be refuted.")
-
-
-def _inside(path: str) -> str:
-    """A configuration may come with a change that nobody has read: what it has written stays in its own folder."""
-    if not Path(path).name or Path(path).is_absolute() or ".." in Path(path).parts:
-        raise ValueError(f"needs a file inside the configuration's folder, got {path!r:.60} (`--baseline FILE` takes any)")
-    return path
-
-
-class Config(_Table):
-    """What ``[tool.ldpaudit]`` or ``ldpaudit.toml`` says."""
-
-    deployments: list[str] = Field([], description="Patterns of deployment files, relative to the configuration's folder.")
-    targets: list[TargetTable] = Field([], description="Callables that are audited as black boxes.")
-    seed: int = Field(0, description="Seed of all samples.")
-    trials: int = Field(TRIALS, ge=16, le=10**9, description="Views per claim, and per target.")
-    confidence: float = Field(CONFIDENCE, gt=0, lt=1, description="Of the evidence on each claim and target.")
-    require_decision: bool = Field(False, alias="require-decision", description="Whether an undecided claim fails the build.")
-    baseline: Annotated[str, AfterValidator(_inside)] | None = Field(
-        None, description="File inside the configuration's folder with which findings are compared."
-    )
-    patience: float = Field(PATIENCE, gt=0, description="Seconds that code of the user's may take.")
-    no_import: bool = Field(False, alias="no-import", description="Whether code that a file names is refused.")
-
-
-def find_config(folder: Path) -> tuple[Path, Config]:
-    """The configuration of a folder: ``ldpaudit.toml``, else ``[tool.ldpaudit]`` of ``pyproject.toml``.
-
-    Raises
-    ------
-    DeploymentError
-        Where neither is there, or it says anything that it may not.
-    """
-    for path, table in ((folder / CONFIG, ()), (folder / "pyproject.toml", TABLE)):
-        if path.is_file():
-            text = read_text(path)
-            tree: Any = parse(text, str(path))
-            for depth, key in enumerate(table):
-                if not isinstance(tree, dict):
-                    where = table[:depth]
-                    raise DeploymentError(f"needs a table, got {tree!r:.60}", str(path), line_of(text, where), ".".join(where))
-                tree = tree.get(key, {})
-            if tree or not table:
-                return path, _config(tree, text, path, table)
-    raise DeploymentError(f"needs {CONFIG}, or [tool.ldpaudit] in pyproject.toml", str(folder))
-
-
-def _config(tree: Mapping[str, Any], text: str, path: Path, table: Sequence[str]) -> Config:
-    def fail(message: str, key: Sequence[str | int]) -> DeploymentError:
-        return DeploymentError(message, str(path), line_of(text, key), ".".join(map(str, key)))
-
-    try:
-        config = Config.model_validate(tree)
-    except ValidationError as error:
-        sentence, key = refusal(error, Config)
-        raise fail(sentence, [*table, *key]) from None
-    if not config.deployments and not config.targets:
-        raise DeploymentError("needs deployments or targets, got neither", str(path), None, ".".join(table))
-    if twice := repeated(target.id for target in config.targets):
-        raise fail(f"needs targets with ids of their own, got {twice!r} twice", [*table, "targets"])
-    return config
-
-
-def check(folder: Path, config: Config, path: Path, progress: Callable[[str], None] | None = None) -> Gate:
+def check(
+    folder: Path,
+    config: Config,
+    path: Path,
+    progress: Callable[[str], None] | None = None,
+    cache: Cache | None = None,
+) -> Gate:
     """Every deployment and target of a configuration, against its policy and its baseline.
 
-    Code of the user's runs in a process of its own for each target, and for each deployment that names an implementation.
+    Code of the user's runs in a process of its own for each target, and for each deployment that names an implementation; the
+    folder comes first on the import path there, and there alone.
     What cannot be checked is a finding too.
 
     Parameters
@@ -138,6 +74,8 @@ def check(folder: Path, config: Config, path: Path, progress: Callable[[str], No
         The configuration's file.
     progress : callable or None
         Called with each id as its turn comes.
+    cache : Cache or None
+        Where answers from before are, and where new ones are kept; None where all is done anew.
 
     Returns
     -------
@@ -154,17 +92,57 @@ def check(folder: Path, config: Config, path: Path, progress: Callable[[str], No
     if config.no_import:
         _require_no_code(config, path, [each for _, each in asked])
     baseline = read_baseline(folder / config.baseline) if config.baseline else Baseline()
+    memory = Memory(cache, folder)
+    # All of it before any code of the user's runs, which could write what is then read.
+    sought = [*(_seek_deployment(memory, each, _shown(file, folder), config) for file, each in asked),
+              *(_seek_target(memory, target, config) for target in config.targets)]  # fmt: skip
     findings: list[Finding] = []
-    with Crew() as crew:
-        for file, each in asked:
+    known: list[Sought] = []
+    with Crew(first=[str(folder.resolve())]) as crew:
+        visit = _Visit(folder, path, config, baseline, memory, crew)
+        for (file, each), before in zip(asked, sought, strict=False):
             if progress is not None:
                 progress(file.name)
-            findings += _deployment(crew, file, each, folder, config, baseline)
-        for index, target in enumerate(config.targets):
+            found, kept = _deployment(visit, file, each, before)
+            findings += found
+            known.append(kept)
+        for index, (target, before) in enumerate(zip(config.targets, sought[len(asked) :], strict=True)):
             if progress is not None:
                 progress(target.id)
-            findings.append(_target(crew, target, config, path, _target_line(path, index), baseline))
-    return Gate((*findings, *_gone(findings, baseline, folder, config)))
+            finding, kept = _target(visit, target, _target_line(path, index), before)
+            findings.append(finding)
+            known.append(kept)
+    reuse = Reuse(tuple(known)) if cache is not None else None
+    return Gate((*findings, *_gone(findings, visit)), config.baseline, reuse)
+
+
+def _seek_deployment(memory: Memory, asked: Asked | LdpauditError, name: str, config: Config) -> Sought:
+    if not isinstance(asked, Asked):
+        return Sought(name)
+    whole = asked.deployment
+    given = {"what": "certificate", "text": whole.text, "files": verification.embedded(whole), **_settings(config)}
+    foreign = isinstance(whole.plan, Run) and not type(whole.plan.mechanism).__module__.startswith("ldpaudit.")
+    reason = "it is not kept: its mechanism is another package's" if foreign else ""
+    return memory.seek(name, given, whole.implementation, reason)
+
+
+def _seek_target(memory: Memory, target: TargetTable, config: Config) -> Sought:
+    # As Python writes them: a date of TOML is not the text that looks like it.
+    given = {"what": "evidence", "inputs": repr(target.inputs), "id": target.id, **_settings(config)}
+    given |= {name: str(getattr(target, name)) for name in ("callable", "epsilon", "delta")}
+    return memory.seek(target.id, given, target.callable)
+
+
+def _settings(config: Config) -> dict[str, int | float]:
+    return {"seed": config.seed, "trials": config.trials, "confidence": config.confidence}
+
+
+def _done(visit: _Visit, work: Task, sought: Sought) -> tuple[Any, Seen | None]:
+    """What a call of the user's code returns; and, where it may be kept, what that depends on."""
+    if not sought.key:
+        return visit.crew.do(work), None
+    answer: tuple[Any, Seen] = visit.crew.do(replace(work, function=watched, arguments=(work.function, *work.arguments)))
+    return answer
 
 
 def _require_no_code(config: Config, path: Path, asked: Sequence[Asked | LdpauditError]) -> None:
@@ -193,52 +171,61 @@ def _matches(folder: Path, pattern: str, path: Path) -> Iterator[Path]:
     yield from found
 
 
+def _shown(file: Path, folder: Path) -> str:
+    return str(file.relative_to(folder)) if file.is_relative_to(folder) else str(file)
+
+
 def _deployment(
-    crew: Crew, file: Path, asked: Asked | LdpauditError, folder: Path, config: Config, baseline: Baseline
-) -> list[Finding]:
-    shown = str(file.relative_to(folder)) if file.is_relative_to(folder) else str(file)
+    visit: _Visit, file: Path, asked: Asked | LdpauditError, sought: Sought
+) -> tuple[list[Finding], Sought]:
+    folder, config = visit.folder, visit.config
+    shown = _shown(file, folder)
     command = (
         f"{_there(folder)}ldpaudit certify {shlex.quote(shown)} --seed {config.seed} --trials {config.trials}"
         f" --confidence {config.confidence}"
     )
     try:
-        certificate = _certificate(crew, asked, config)
+        certificate, sought = _certificate(visit, asked, sought)
     except LdpauditError as error:
         line = error.line if isinstance(error, DeploymentError) else None
-        return [Finding(shown, None, "error", in_a_line(error), _seen(folder, shown), line, command)]
+        return [Finding(shown, None, "error", in_a_line(error), _seen(folder, shown), line, command)], sought
     findings = []
     for index, claim in enumerate(certificate.claims):
         line = line_of(certificate.deployment, ["claims", index, "id"])
-        found = _claim(claim, f"{certificate.id}/{claim.id}", config, baseline)
+        found = _claim(claim, f"{certificate.id}/{claim.id}", visit)
         found = replace(found, file=_seen(folder, shown), line=line, reproduce=command)
         if found.problem == "undecided":
             found = replace(found, reproduce=f"{command} --require-decision")
         if found.problem == "regressed":  # only the gate knows what was before
             found = replace(found, reproduce=_compared(folder, config))
         findings.append(found)
-    return findings
+    return findings, sought
 
 
-def _certificate(crew: Crew, asked: Asked | LdpauditError, config: Config) -> Certificate:
+def _certificate(visit: _Visit, asked: Asked | LdpauditError, sought: Sought) -> tuple[Certificate, Sought]:
     if not isinstance(asked, Asked):
         raise asked
-    foreign = asked.deployment.implementation is not None
-    work = asked.task(config.seed, config.trials, config.confidence, config.patience)
-    found = crew.do(work) if foreign else here(asked, config.seed, config.trials, config.confidence)
+    if sought.found is not None:
+        return Certificate.from_json(sought.found, asked.name), sought
+    config, seen = visit.config, None
+    if asked.deployment.implementation is None:
+        found: Certificate | LdpauditError = here(asked, config.seed, config.trials, config.confidence)
+    else:
+        found, seen = _done(visit, asked.task(config.seed, config.trials, config.confidence, config.patience), sought)
     if isinstance(found, LdpauditError):
         raise found
-    certificate: Certificate = found
-    return certificate
+    return found, visit.memory.keep(sought, found.to_json(), seen)
 
 
 def _compared(folder: Path, config: Config) -> str:
     return f"ldpaudit check {shlex.quote(str(folder))} --baseline {shlex.quote(str(config.baseline))}"
 
 
-def _claim(claim: ClaimRecord, name: str, config: Config, baseline: Baseline) -> Finding:
+def _claim(claim: ClaimRecord, name: str, visit: _Visit) -> Finding:
     """A claim as it came out; where it stands is still to be said."""
+    config, before = visit.config, visit.baseline.claims.get(name)
     high = claim.enclosure.high if claim.enclosure else None
-    worse = claim_regression(baseline.claims.get(name), claim.verdict, high)
+    worse = claim_regression(before, claim.verdict, high)
     undecided = claim.verdict is Outcome.UNDECIDED and claim.expect is None
     problem: str | None = "undecided" if config.require_decision and undecided else None
     if worse:
@@ -246,7 +233,10 @@ def _claim(claim: ClaimRecord, name: str, config: Config, baseline: Baseline) ->
     if not claim.as_recorded:
         problem = "refuted" if claim.expect is None else "not as recorded"
     message = f"{claim.sentence}: {claim.verdict}, {claim.reason}{worse}"
-    return Finding(name, claim.verdict, problem, message, "", None, "", high)
+    was = visit.was(claim_words(before.verdict, before.high) if before else "")
+    return Finding(
+        name, claim.verdict, problem, message, "", None, "", high, was=was, now=claim_words(claim.verdict, high)
+    )
 
 
 def _seen(folder: Path, file: str) -> str:
@@ -259,35 +249,31 @@ def _there(folder: Path) -> str:
     return "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
 
 
-def measure(target: TargetTable, trials: int, confidence: float, seed: int) -> Evidence:
-    """What samples of a target show; it is imported and run."""
-    function = import_module("ldpaudit.adapters.callables").resolve(target.callable)
-    found: Evidence = ldpaudit.audit(
-        function,
-        inputs=target.inputs,
-        epsilon=float(target.epsilon),
-        delta=round_up(target.delta),
-        trials=trials,
-        confidence=confidence,
-        seed=seed,
-    )
-    return found
+def _evidence(visit: _Visit, target: TargetTable, seed: int, sought: Sought) -> tuple[Evidence, Sought]:
+    if sought.found is None:
+        claimed = (target.callable, target.inputs, target.epsilon, target.delta)
+        arguments = (*claimed, visit.config.trials, visit.config.confidence, seed)
+        evidence, seen = _done(visit, Task(target.id, measure, arguments, visit.config.patience), sought)
+        text = EvidenceRecord.of(evidence).model_dump_json()
+        sought = visit.memory.keep(sought, text, seen)
+    else:
+        text = sought.found
+    return EvidenceRecord.model_validate_json(text).read(), sought
 
 
-def _target(
-    crew: Crew, target: TargetTable, config: Config, path: Path, line: int | None, baseline: Baseline
-) -> Finding:
+def _target(visit: _Visit, target: TargetTable, line: int | None, sought: Sought) -> tuple[Finding, Sought]:
+    config, path = visit.config, visit.path
     seed, file = claim_seed(config.seed, "target", target.id), _seen(path.parent, path.name)
-    arguments = (target, config.trials, config.confidence, seed)
     try:
-        evidence = crew.do(Task(target.id, measure, arguments, config.patience))
+        evidence, sought = _evidence(visit, target, seed, sought)
     except LdpauditError as error:
         again = f"ldpaudit check {shlex.quote(str(path.parent))}"  # `audit` would end as the code does
-        return Finding(target.id, None, "error", f"{target.callable}: {error}", file, line, again)
+        return Finding(target.id, None, "error", f"{target.callable}: {error}", file, line, again), sought
     now = TargetRow(
         refuted=evidence.refutes(target.epsilon), epsilon=float(target.epsilon), delta=float(target.delta)
     )
-    worse = target_regression(baseline.targets.get(target.id), now)
+    before = visit.baseline.targets.get(target.id)
+    worse = target_regression(before, now)
     given = " ".join(shlex.quote(json.dumps(x, default=str)) for x in target.inputs)
     command = (
         f"{_there(path.parent)}ldpaudit audit {target.callable} --inputs {given} --epsilon {float(target.epsilon)!r}"
@@ -302,17 +288,22 @@ def _target(
     outcome = Outcome.REFUTED if now.refuted else Outcome.UNDECIDED
     if problem == "regressed":
         command = _compared(path.parent, config)
-    return Finding(target.id, outcome, problem, message, file, line, command, None, now)
+    was = visit.was(target_words(before) if before else "")
+    found = Finding(target.id, outcome, problem, message, file, line, command, None, now, was, target_words(now))
+    return found, sought
 
 
-def _gone(findings: Sequence[Finding], baseline: Baseline, folder: Path, config: Config) -> Iterator[Finding]:
+def _gone(findings: Sequence[Finding], visit: _Visit) -> Iterator[Finding]:
     """What the baseline has and nobody claims any more: a claim that is renamed or deleted must not pass."""
     if any(f.problem == "error" for f in findings):
         return  # its claims may be what is missing
     there = {f.id for f in findings}
-    drop = f"{_compared(folder, config)} --update-baseline"
-    for kind, rows in (("claim", baseline.claims), ("target", baseline.targets)):
-        for name in rows:
-            if name not in there:
-                message = f"the baseline has the {kind} {name}, and the gate has none of this name; to drop it on purpose: {drop}"
-                yield Finding(name, None, "gone", message, _seen(folder, str(config.baseline)), None, _compared(folder, config))
+    folder, again = visit.folder, _compared(visit.folder, visit.config)
+    drop = f"{again} --update-baseline"
+    claims = [(name, "claim", claim_words(row.verdict, row.high)) for name, row in visit.baseline.claims.items()]
+    targets = [(name, "target", target_words(row)) for name, row in visit.baseline.targets.items()]
+    for name, kind, was in (*claims, *targets):
+        if name not in there:
+            message = f"the baseline has the {kind} {name}, and the gate has none of this name; to drop it on purpose: {drop}"
+            file = _seen(folder, str(visit.config.baseline))
+            yield Finding(name, None, "gone", message, file, None, again, was=was, now="claimed no longer")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+
+from ldpaudit import commands
 
 ROOT = Path(__file__).parent.parent
 """The checkout."""
@@ -14,6 +18,17 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The command line, run in the checkout."""
     command = [sys.executable, "-m", "ldpaudit", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+
+def within(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line, run in a folder by this process: faster than one of its own, where nothing can end or linger in it."""
+    out, err, path = io.StringIO(), io.StringIO(), list(sys.path)
+    try:
+        with chdir(folder), redirect_stdout(out), redirect_stderr(err):
+            code = commands.run(commands.spread(list(arguments)))
+    finally:
+        sys.path[:] = path
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 def fails_in_one_line(done: subprocess.CompletedProcess[str], says: str) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ldpaudit.commands.options import NoImportOption, pairs
 from ldpaudit.commands.output import note, progress
+from ldpaudit.errors import LdpauditError
 from ldpaudit.report.gate import GateFormat
+
+if TYPE_CHECKING:
+    from ldpaudit.cache import Cache
 
 
 def check(
@@ -18,6 +22,10 @@ def check(
     baseline: Annotated[str | None, typer.Option(help="Compare with this file instead of the configured one.")] = None,
     update_baseline: Annotated[bool, typer.Option(help="Write the findings as the new baseline.")] = False,
     no_import: NoImportOption = False,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder for answers that are used again; by default .ldpaudit-cache in FOLDER.")
+    ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do everything anew, and keep nothing.")] = False,
     report: Annotated[list[str] | None, typer.Option(help="FORMAT=FILE: written as well; may be given again.")] = None,
     format: Annotated[GateFormat, typer.Option("--format", help="How findings are printed.")] = GateFormat.text,
 ) -> None:
@@ -28,7 +36,8 @@ def check(
     from ldpaudit import gate
     from ldpaudit.report.files import write_whole
 
-    sys.path.insert(0, str(folder.resolve()))
+    if no_cache and cache is not None:
+        raise ValueError("check needs --cache FOLDER or --no-cache, got both")
     path, config = gate.find_config(folder)
     reports = _reports(report or [])
     config = config.model_copy(update={"no_import": no_import or config.no_import, "baseline": baseline or config.baseline})
@@ -38,7 +47,10 @@ def check(
             raise ValueError("check --update-baseline needs a baseline in the configuration, or --baseline FILE")
         config = config.model_copy(update={"baseline": None})  # what is replaced is not compared with
     with progress("checking") as advance:
-        result = gate.check(folder, config, path, advance)
+        result = gate.check(folder, config, path, advance, None if no_cache else _cache(folder, cache))
+    if result.reuse is not None:
+        for line in (*result.reuse.remarks, str(result.reuse)):
+            note(line)
     if update_baseline and written is not None:
         if result.exit_code == 2:
             note(f"{written} stays as it is: not everything was checked")
@@ -48,6 +60,21 @@ def check(
         write_whole(file, kind.write(result))
     sys.stdout.write(format.write(result))
     raise typer.Exit(result.exit_code)
+
+
+def _cache(folder: Path, given: Path | None) -> Cache | None:
+    """The cache, sealed with a secret of this user's; without one there is none, and the build goes on."""
+    from ldpaudit.cache import FOLDER, Cache, secret_of
+
+    secret = Path(typer.get_app_dir("ldpaudit")) / "cache.key"
+    if secret.resolve().is_relative_to(folder.resolve()):
+        note(f"no cache: its secret would be {secret}, in the folder that is checked")
+        return None
+    try:
+        return Cache(given or folder / FOLDER, secret_of(secret))
+    except LdpauditError as error:
+        note(f"no cache: {error}")
+        return None
 
 
 def _reports(texts: list[str]) -> dict[GateFormat, Path]:

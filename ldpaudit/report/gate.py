@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from ldpaudit.report.visible import markdown_code, markdown_text, visible, visible_json
+from ldpaudit.report.gate_summary import summary
+from ldpaudit.report.visible import visible, visible_json
 
 if TYPE_CHECKING:  # only the types: the command line reads the list of formats, and must start fast
     from ldpaudit.gate import Finding, Gate
@@ -140,14 +141,8 @@ def _property(value: str) -> str:
 
 
 def markdown(gate: Gate) -> str:
-    """A table for a build's summary page."""
-    rows = ["| claim | outcome | why |", "|---|---|---|"]
-    for f in gate.findings:
-        state = f"**{f.problem}**" if f.problem else _outcome(f)
-        rows.append(f"| {markdown_text(f.id)} | {state} | {markdown_text(f.message)} |")
-    commands = [f"- {markdown_text(f.id)}: {markdown_code(f.reproduce)}" for f in gate.findings if f.problem]
-    again = ["", "To reproduce:", "", *commands] if commands else []
-    return "\n".join(["### ldpaudit", "", *rows, "", _count(gate), *again]) + "\n"
+    """For a build's summary page, and for a comment on the change."""
+    return summary(gate, _outcome, _count(gate))
 
 
 class GateFormat(StrEnum):

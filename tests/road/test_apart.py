@@ -15,6 +15,7 @@ import pytest
 from ldpaudit.apart import Crew, Task
 from ldpaudit.errors import ImplementationError, LdpauditError
 from tests.helpers import ROOT
+from tests.road.test_gate import CHECK, project
 
 
 def task(function: object, *arguments: object, patience: float | None = 60.0) -> Task:
@@ -133,3 +134,14 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+@pytest.mark.parametrize("option", [(), ("--no-import",)])
+def test_a_module_of_the_folder_that_has_a_librarys_name_is_not_taken_for_it(tmp_path: Path, option: tuple[str, ...]) -> None:
+    """What is imported here only when it is needed would be the folder's, and end the build green."""
+    project(tmp_path, true=2)
+    for name in ("sympy", "mpmath", "sklearn", "statistics"):
+        (tmp_path / f"{name}.py").write_text("import os\nos._exit(0)\n")
+    command = [sys.executable, "-c", f"import sys; sys.path[:] = [{str(ROOT)!r}, *filter(None, sys.path)]\n{CHECK}"]
+    done = subprocess.run([*command, "check", str(tmp_path), *option], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, "refuted" in done.stdout) == (1, True), done.stderr

@@ -11,7 +11,8 @@ import pytest
 from ldpaudit import gate
 from ldpaudit.baseline import read_baseline
 from ldpaudit.errors import DeploymentError
-from tests.road.test_gate import CHECK, DEPLOYMENT, project, python, run, target
+from tests.helpers import within
+from tests.road.test_gate import DEPLOYMENT, project, run, target
 
 
 def test_an_upper_bound_that_rose_is_a_regression(tmp_path: Path) -> None:
@@ -23,7 +24,7 @@ def test_an_upper_bound_that_rose_is_a_regression(tmp_path: Path) -> None:
     assert finding.problem == "regressed"
     assert "its upper bound was 1 in the baseline, and is 2" in finding.message
     assert finding.reproduce == f"ldpaudit check {tmp_path} --baseline baseline.json"
-    assert python(tmp_path, CHECK, *shlex.split(finding.reproduce)[1:]).returncode == 1
+    assert within(tmp_path, *shlex.split(finding.reproduce)[1:]).returncode == 1
     assert run(project(tmp_path, true=0.5, claimed=3, config=config)).exit_code == 0
 
 
@@ -48,7 +49,7 @@ def test_a_baseline_that_is_named_and_missing_is_an_error_until_it_is_written(tm
     project(tmp_path, config='baseline = "baseline.json"\n' + target("fair"))
     with pytest.raises(DeploymentError, match="needs the baseline's file, got none: `ldpaudit check --update-baseline`"):
         run(tmp_path)
-    assert python(tmp_path, CHECK, "check", "--update-baseline").returncode == 0
+    assert within(tmp_path, "check", "--update-baseline").returncode == 0
     rows = json.loads((tmp_path / "baseline.json").read_text())
     assert rows["claims"] == {"ours/report": {"verdict": "PROVED", "high": "1.0"}}
     assert rows["targets"] == {"code": {"refuted": False, "epsilon": 2.0, "delta": 0.0}}
@@ -70,7 +71,7 @@ def test_a_claim_or_target_of_the_baseline_that_is_gone_fails_the_build(tmp_path
         ("ours/report", None), ("ours/renamed", "gone"), ("code", "gone")
     ]  # fmt: skip
     drop = result.findings[1].message.split("to drop it on purpose: ")[1]
-    assert python(tmp_path, CHECK, *shlex.split(drop)[1:]).returncode == 0
+    assert within(tmp_path, *shlex.split(drop)[1:]).returncode == 0
     assert run(tmp_path).exit_code == 0
 
 

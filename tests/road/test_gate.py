@@ -15,7 +15,7 @@ import pytest
 from ldpaudit import gate
 from ldpaudit.errors import DeploymentError
 from ldpaudit.report.gate import GateFormat
-from tests.helpers import ROOT
+from tests.helpers import ROOT, within
 
 DEPLOYMENT = """\
 schema = "ldpaudit.deployment/1"
@@ -297,7 +297,7 @@ def test_a_repositorys_life(tmp_path: Path) -> None:
 
     changed = LIFE["ours/randomizer.py"].replace("{epsilon}", "1.5")
     (tmp_path / "ours/randomizer.py").write_text(changed)
-    for done in (python(tmp_path, PYTEST, *plain), python(tmp_path, CHECK, "check")):
+    for done in (python(tmp_path, PYTEST, *plain), within(tmp_path, "check")):
         assert done.returncode == 1
         assert "randomize" in done.stdout
         assert "measured epsilon >= 1." in done.stdout
@@ -350,7 +350,9 @@ def test_pytest_says_of_a_test_that_passes_how_far_the_audit_could_see(tmp_path:
     assert f'name="ldpaudit" value="{sentence}' in (tmp_path / "out.xml").read_text()
 
 
-def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(tmp_path: Path) -> None:
+def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written = {
         "ours/__init__.py": "",
         "ours/randomizer.py": "def same(x):\n    return x\n",
@@ -368,9 +370,12 @@ def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(tmp_path
     assert "deployment.py" not in done.stdout
     commands = [shlex.split(line.split("reproduce: ")[1]) for line in done.stdout.splitlines() if "reproduce: " in line]
     assert {command[1] for command in commands} == {"certify", "audit", "tests/test_ours.py::test_of_a_function_beside_it"}
+    monkeypatch.syspath_prepend(tmp_path)
     for program, *arguments in commands:
-        again = python(tmp_path, CHECK, *arguments) if program == "ldpaudit" else python(tmp_path, PYTEST, *plain, *arguments)
+        again = within(tmp_path, *arguments) if program == "ldpaudit" else python(tmp_path, PYTEST, *plain, *arguments)
         assert again.returncode == 1, (program, arguments, again.stdout + again.stderr)
+    for name in ("ours", "ours.randomizer"):
+        monkeypatch.delitem(sys.modules, name)
 
 
 def test_a_command_of_the_gate_is_pasted_where_the_gate_was_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,79 @@
+"""A call, and what it read or started: whether its answer depends on more than the text of its code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ldpaudit.source_code import is_installed
+
+_STARTS = {
+    "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "os.startfile",
+    "socket.connect", "socket.bind", "sqlite3.connect",
+}  # fmt: skip
+"""Events with which code asks what is not a file."""
+_OF_THE_SYSTEM = ("/proc/", "/sys/", "/dev/")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a call did.
+
+    Parameters
+    ----------
+    files : frozenset of str
+        Read, or imported; those of Python, of installed packages and of ours left out.
+    acts : tuple of str
+        Events of Python's that say that it asked what is no file: a program, a socket, a database.
+    """
+
+    files: frozenset[str]
+    acts: tuple[str, ...]
+
+    def beyond(self, files: frozenset[str]) -> str:
+        """What the answer depends on besides these files, in a clause; nothing where on nothing."""
+        if self.acts:
+            return f"its code calls {self.acts[0]}"
+        others = sorted(self.files - files)
+        return f"its code reads {others[0]}" if others else ""
+
+
+def watched(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Seen]:
+    """What a call returns, and what it did. The watch cannot be ended: it is for a process that ends after the call."""
+    opened: set[str] = set()
+    acts: list[str] = []
+
+    def hook(event: str, given: tuple[Any, ...]) -> None:
+        if event in _STARTS:
+            acts.append(event)
+        elif _reads(event, given):
+            opened.add(os.path.abspath(os.fsdecode(given[0])))  # noqa: PTH100 - in the folder of now, links as they are
+
+    sys.addaudithook(hook)
+    answer = function(*arguments)
+    if any(name.startswith("multiprocessing.popen_") for name in sys.modules):
+        acts.append("multiprocessing")
+    # Where modules are looked for says nothing yet; those that are found are files of their own.
+    places = set(map(os.path.abspath, sys.path))
+    foreign = filter(_is_foreign, (opened | _imported()) - places)
+    return answer, Seen(frozenset(map(os.path.realpath, foreign)), tuple(acts))
+
+
+def _reads(event: str, given: tuple[Any, ...]) -> bool:
+    """Whether what was in a file before can be read, and may decide something; not of a descriptor, or of the program itself."""
+    if event == "open" and given[2] & (os.O_WRONLY | os.O_TRUNC | os.O_EXCL):
+        return False
+    return event in ("open", "ctypes.dlopen") and isinstance(given[0], str | bytes | os.PathLike)
+
+
+def _imported() -> set[str]:
+    """Files of the modules that are loaded: some were before the watch began."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return {file for file in files if isinstance(file, str)}
+
+
+def _is_foreign(path: str) -> bool:
+    return not path.startswith(_OF_THE_SYSTEM) and not is_installed(path)
