@@ -69,7 +69,9 @@ def follow(page: Path, folder: Path) -> None:
     several = blocks(page)
     for block, after in pairwise([*several, Block("end", (), "")]):
         if block.file:
-            (folder / block.file).write_text(block.text)
+            file = folder / block.file
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text)
         elif block.is_run and _can(block):
             _run(block, after.text if after.language == "text" else None, folder)
 
