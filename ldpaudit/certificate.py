@@ -156,9 +156,34 @@ class ProofRecord(_Record):
     admissions: tuple[str, ...]
 
 
+class TruePositiveRecord(EnclosureRecord):
+    """Chance that the best test finds an input, at a false-positive rate."""
+
+    false_positive: str
+    false_positive_number: Real
+    """The float next to `false_positive`, which is exact."""
+
+
+class PosteriorRecord(EnclosureRecord):
+    """Largest probability of an input after the views, where it has this one before."""
+
+    prior: str
+    prior_number: Real
+    """The float next to `prior`, which is exact."""
+
+
+class RiskRecord(_Record):
+    """The best that an adversary can do, as written: what the privacy profile of the claim's plan implies."""
+
+    guess: EnclosureRecord
+    """Chance of the right guess between two neighbours that are equally likely."""
+    true_positive: tuple[TruePositiveRecord, ...]
+    posterior: tuple[PosteriorRecord, ...]
+
+
 NUMBERS = ("epsilon_number", "delta_number")
 """Fields of a claim that say again as a number what another says exactly."""
-LATER = ("witness", *NUMBERS)
+LATER = ("witness", *NUMBERS, "risk")
 """Fields of a claim that certificates of before do not have."""
 
 
@@ -186,6 +211,8 @@ class ClaimRecord(_Record):
     """The float next to `epsilon`, which is exact; None where nothing is claimed."""
     delta_number: Real | None = None
     """The float next to `delta`, which is exact."""
+    risk: RiskRecord | None = None
+    """What the plan's profile means for one user; None where no profile is certified."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

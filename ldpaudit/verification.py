@@ -86,8 +86,8 @@ def _out_of_range(certificate: Certificate) -> Iterator[str]:
 
 def of_a_claim(claim: Claim, written: ClaimRecord, again: ClaimRecord) -> list[str]:
     """Where a claim's record differs from the one that is made again of the same evidence."""
-    # Certificates of before say their numbers exactly, and not a second time.
-    left_out = ["evidence", *(field for field in NUMBERS if getattr(written, field) is None)]
+    # Certificates of before say their numbers exactly, and not a second time, and nothing of what they mean for a user.
+    left_out = ["evidence", *(field for field in (*NUMBERS, "risk") if getattr(written, field) is None)]
     return [
         f"{claim.id}: {field} is {shown(ours)}, not {shown(theirs)}"
         for field in ClaimRecord.model_fields
