@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -24,7 +25,7 @@ from pydantic import (
 from ldpaudit import strict_json
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import DeploymentError
-from ldpaudit.evidence import Evidence, Mode
+from ldpaudit.evidence import Evidence, Look, Mode, Trajectory
 from ldpaudit.profile import DataSet, Witness
 from ldpaudit.verdict import Outcome
 
@@ -83,6 +84,39 @@ class EnclosureRecord(_Record):
         return Enclosure(self.low, self.high, Rigour[self.rigour], self.source)
 
 
+LATER_OF_EVIDENCE = ("distinct", "resolution", "trajectory")
+"""Fields of evidence that certificates of before do not have."""
+
+
+class LookRecord(_Record):
+    """A `Look`, as written."""
+
+    trials: int
+    measured: int
+    guesses: int
+    right: int
+    epsilon_lower: Real
+
+
+class TrajectoryRecord(_Record):
+    """A `Trajectory`, as written: the bound of a sequential audit as it tightened."""
+
+    level: Real
+    directions: int
+    tuning: tuple[Real, ...]
+    looks: tuple[LookRecord, ...]
+
+    @classmethod
+    def of(cls, t: Trajectory) -> Self:
+        """Write down."""
+        return cls.model_validate(asdict(t))
+
+    def read(self) -> Trajectory:
+        """Read back."""
+        looks = tuple(Look(**dict(look)) for look in self.looks)
+        return Trajectory(self.level, self.directions, self.tuning, looks)
+
+
 class EvidenceRecord(_Record):
     """An `Evidence`, as written; the inputs of the pair as text."""
 
@@ -107,11 +141,13 @@ class EvidenceRecord(_Record):
     distinct: Real | None = None
     resolution: str = ""
     """For whoever reads the JSON; `read` makes the sentence again."""
+    trajectory: TrajectoryRecord | None = None
+    """The bound as it tightened; None in fixed mode."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         # Certificates that were written before there were these fields keep their digest.
-        absent = [name for name, empty in (("distinct", None), ("resolution", "")) if getattr(self, name) == empty]
+        absent = [name for name in LATER_OF_EVIDENCE if getattr(self, name) in (None, "")]
         data: dict[str, Any] = write(self)
         return {name: value for name, value in data.items() if name not in absent}
 
@@ -119,11 +155,13 @@ class EvidenceRecord(_Record):
     def of(cls, e: Evidence) -> Self:
         """Write down."""
         values = {name: getattr(e, name) for name in cls.model_fields}
-        return cls(**{**values, "pair": tuple(map(str, e.pair))})
+        looks = None if e.trajectory is None else TrajectoryRecord.of(e.trajectory)
+        return cls(**{**values, "pair": tuple(map(str, e.pair)), "trajectory": looks})
 
     def read(self) -> Evidence:
         """Read back."""
-        return Evidence(**{name: getattr(self, name) for name in type(self).model_fields if name != "resolution"})
+        values = {name: getattr(self, name) for name in type(self).model_fields if name != "resolution"}
+        return Evidence(**{**values, "trajectory": self.trajectory and self.trajectory.read()})
 
 
 class WitnessRecord(_Record):

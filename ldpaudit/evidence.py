@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
@@ -40,6 +40,56 @@ class Form(StrEnum):
     """What often leaves the device: no types, no order of sets and dictionaries, floats rounded to 20 bits."""
     UNORDERED = "unordered"
     """As canonical, where lists and arrays stand for sets: their order is dropped too. Tuples keep theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a sequential audit saw at one of its looks.
+
+    Parameters
+    ----------
+    trials : int
+        Views drawn by then, in all.
+    measured, guesses, right : int
+        As `Evidence` says them, then.
+    epsilon_lower : float
+        The bound of the any-time test, in nats.
+    """
+
+    trials: int
+    measured: int
+    guesses: int
+    right: int
+    epsilon_lower: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """How a sequential audit's bound came about: some of its looks, each with half as many views again as the one before.
+
+    The test holds at every stopping time: with the audit's confidence all of these bounds are true together, and with them
+    that of its evidence. They may fall: the views that came between were worse than those before.
+
+    Parameters
+    ----------
+    level : float
+        Share of the failure probability that all of them may spend together.
+    directions : int
+        How many of the inputs are ever guessed, where delta is above 0: what the test allows delta for.
+    tuning : tuple of float
+        What the test bets on, fixed before the counted views. The counts and this give the bounds.
+    looks : tuple of Look
+        In their order; the last one is where the audit ended.
+    """
+
+    level: float
+    directions: int
+    tuning: tuple[float, ...]
+    looks: tuple[Look, ...]
+
+    def after(self, views: int) -> Trajectory:
+        """The same, where as many views were drawn before the audit of these."""
+        return replace(self, looks=tuple(replace(look, trials=views + look.trials) for look in self.looks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +137,8 @@ class Evidence:
     distinct : float or None
         How many of the reports that the event was learned from were different, as a share; None where the event was not
         learned, since the mechanism is known.
+    trajectory : Trajectory or None
+        The bound as it tightened. None in fixed mode: there the bounds of earlier looks would not hold together.
     """
 
     epsilon_lower: float
@@ -108,6 +160,7 @@ class Evidence:
     level: float = 1.0
     tuning: tuple[float, ...] = ()
     distinct: float | None = None
+    trajectory: Trajectory | None = field(default=None, repr=False)
 
     @property
     def resolution(self) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.certificate import NUMBERS, Certificate, ClaimRecord, EvidenceRecord
+from ldpaudit.certificate import LATER_OF_EVIDENCE, NUMBERS, Certificate, ClaimRecord, EvidenceRecord
 from ldpaudit.claim import Claim
 from ldpaudit.deployment import Deployment, among, load, loads
 from ldpaudit.errors import DeploymentError
@@ -138,8 +138,9 @@ def _of_evidence(written: EvidenceRecord | None, drawn: EvidenceRecord | None) -
         if written is not drawn:
             yield "its samples, drawn again, give evidence" if drawn else "its samples, drawn again, give no evidence"
         return
+    absent = [field for field in LATER_OF_EVIDENCE if not getattr(written, field)]  # in certificates of before
     for field in EvidenceRecord.model_fields:
-        if (ours := getattr(drawn, field)) != (theirs := getattr(written, field)):
+        if field not in absent and (ours := getattr(drawn, field)) != (theirs := getattr(written, field)):
             yield f"its samples, drawn again, give {field} {shown(ours)}, not {shown(theirs)}"
 
 

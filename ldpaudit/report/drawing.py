@@ -1,4 +1,4 @@
-"""Pictures of a certificate in SVG, drawn without a script: what is known of epsilon, and the privacy profile."""
+"""Pictures of a certificate in SVG, drawn without a script: what is known of epsilon, the privacy profile, the audit."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import floor, inf, isfinite, log10
 
-from ldpaudit.certificate import ClaimRecord
+from ldpaudit.certificate import ClaimRecord, EvidenceRecord
 from ldpaudit.enclosure import Enclosure, show_down, show_up
+from ldpaudit.evidence import Mode
 from ldpaudit.report.visible import visible
 
 WIDTH = 360
@@ -72,6 +73,57 @@ def curve(claim: ClaimRecord, points: Sequence[tuple[float, Enclosure]]) -> str:
     line = f"what is certified at {len(points)} values as a line, its enclosure as a band{cross}"
     caption = f"Delta over epsilon: {line}. What lies above the line holds."
     return _figure(200, f"Privacy profile of {claim.id}", marks, caption)
+
+
+def tightening(claim: ClaimRecord) -> str:
+    """The samples' bound on epsilon at the looks of a sequential audit, and the claim; nothing where one look was all."""
+    if claim.evidence is None or claim.evidence.trajectory is None or len(claim.evidence.trajectory.looks) < 2:
+        return ""
+    looks, bound = claim.evidence.trajectory.looks, claim.evidence.epsilon_lower
+    asked = [] if claim.epsilon is None else [_claimed(claim)]
+    top = 1.15 * max([each.epsilon_lower for each in looks] + [x for x in (bound, *asked) if isfinite(x)])
+    first, last = log10(looks[0].trials), log10(looks[-1].trials)
+    if top <= 0:
+        return ""
+
+    def place(views: int, epsilon: float) -> tuple[float, float]:
+        along = (log10(views) - first) / (last - first)
+        return _PLOT_LEFT + (_RIGHT - _PLOT_LEFT) * along, _PLOT_BOTTOM - (_PLOT_BOTTOM - _PLOT_TOP) * min(epsilon / top, 1.0)
+
+    places = [place(look.trials, look.epsilon_lower) for look in looks]
+    marks = [*_view_axes(looks[0].trials, looks[-1].trials, top), f'<path class="tightening" d="{_path(places)}"/>']
+    marks += [f'<circle class="measured" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in places]
+    for epsilon in asked:
+        _, y = place(looks[0].trials, epsilon)
+        marks.append(f'<path class="claim" d="M {_PLOT_LEFT} {y:.1f} H {_RIGHT}"/>')
+        marks.append(_text(_PLOT_LEFT + 4, y - 5, f"claimed {epsilon:.6g}", "dark", "start"))
+    line = ", and the claim as a line" if asked else ""
+    caption = (
+        f"What the samples showed as views were drawn: epsilon is at least what is drawn, at {len(looks)} looks{line}. All of "
+        f"these bounds hold together, with confidence {claim.evidence.confidence:g}. {_ending(claim.evidence)}"
+    )
+    return _figure(200, f"Bound of the samples of {claim.id} as it tightened", marks, caption)
+
+
+def _ending(evidence: EvidenceRecord) -> str:
+    """How what is measured in the end comes from the looks, or from where it does."""
+    if evidence.mode is Mode.SEQUENTIAL:
+        return f"The last is what was measured, {show_down(evidence.epsilon_lower, 4)}."
+    return f"What was measured, {show_down(evidence.epsilon_lower, 4)}, is by a last look with a share of the level of its own."
+
+
+def _view_axes(first: int, last: int, top: float) -> list[str]:
+    """Views on a logarithmic axis, epsilon on a plain one."""
+    marks = [f'<path class="axis" d="M {_PLOT_LEFT} {_PLOT_TOP} V {_PLOT_BOTTOM} H {_RIGHT}"/>']
+    for part in range(5):
+        y = _PLOT_BOTTOM - (_PLOT_BOTTOM - _PLOT_TOP) * part / 4
+        marks.append(f'<path class="grid" d="M {_PLOT_LEFT} {y:.1f} H {_RIGHT}"/>')
+        marks.append(_text(_PLOT_LEFT - 6, y + 4, f"{top * part / 4:.3g}", "quiet", "end"))
+    marks.append(_text(_PLOT_LEFT, _PLOT_BOTTOM + 16, f"{first:,}", "quiet", "middle"))
+    marks.append(_text(_RIGHT, _PLOT_BOTTOM + 16, f"{last:,}", "quiet", "end"))
+    marks.append(_text((_PLOT_LEFT + _RIGHT) / 2, _PLOT_BOTTOM + 33, "views drawn", "quiet", "middle"))
+    marks.append(_text(4, 10, "epsilon", "quiet", "start"))
+    return marks
 
 
 def _axes(widest: float, decades: int) -> list[str]:

@@ -100,7 +100,7 @@ def _claim(claim: ClaimRecord, exhibit: Exhibit | None) -> str:
     profile = drawing.curve(claim, exhibit.curve) if exhibit else ""
     return f"""<section class="claim"><h2>{escape(claim.id)} {badge(claim.verdict, outcome(claim))}</h2>
 <p>{escape(plain(claim))}</p>{meaning}{drawing.line(claim)}
-<h3>Why</h3><p>{escape(sentence(claim.reason))}{escape(sight(claim))}</p>{_instead(exhibit)}{profile}
+<h3>Why</h3><p>{escape(sentence(claim.reason))}{escape(sight(claim))}</p>{_instead(exhibit)}{profile}{drawing.tightening(claim)}
 <h3>What it rests on</h3><dl>{"".join(f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _facts(claim))}</dl></section>
 """
 

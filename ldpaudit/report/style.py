@@ -29,6 +29,7 @@ svg { width: 100%; height: auto; display: block } svg text { font: 11px system-u
 svg .axis { stroke: var(--muted); fill: none } svg .grid { stroke: var(--line); fill: none }
 svg .certified { stroke: var(--certified); fill: none; stroke-width: 2 } svg .bar { fill: var(--certified) }
 svg .band { fill: var(--band) } svg .measured { fill: var(--measured) }
+svg .tightening { stroke: var(--measured); fill: none; stroke-width: 1.5 }
 svg .claim { stroke: var(--text); stroke-width: 2; fill: none } svg text.quiet { fill: var(--muted) }
 svg text.blue { fill: var(--certified) } svg text.amber { fill: var(--measured) }
 pre { background: var(--panel); padding: .8rem; overflow-x: auto; font-size: .8rem; border-radius: .3rem; white-space: pre-wrap;

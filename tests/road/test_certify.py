@@ -13,7 +13,7 @@ import pytest
 
 import ldpaudit as ldp
 from ldpaudit.certificate import Certificate
-from ldpaudit.certify import claim_seed, verify
+from ldpaudit.certify import claim_seed, resample, verify
 from ldpaudit.deployment import loads
 from ldpaudit.derivation import derive
 from ldpaudit.errors import DeploymentError
@@ -196,6 +196,17 @@ def test_a_page_shows_the_risks_that_the_certificate_says() -> None:
     assert "87.5\N{NO-BREAK SPACE}%" in html.page(told, exhibits(told))
     before = certificate.model_copy(update={"claims": (claim.model_copy(update={"risk": None}),)})
     assert exhibits(before) == exhibits(certificate)
+
+
+def test_a_certificate_of_before_bounds_were_kept_stands_when_its_samples_are_drawn_again() -> None:
+    certificate = certify(claimed='"ln(2)"')
+    (claim,) = certificate.claims
+    assert claim.evidence is not None
+    assert claim.evidence.trajectory is not None
+    evidence = claim.evidence.model_copy(update={"trajectory": None, "resolution": ""})
+    before = certificate.model_copy(update={"claims": (claim.model_copy(update={"evidence": evidence}),)})
+    assert "trajectory" not in before.to_json()
+    assert verify(before) == resample(before) == []
 
 
 def test_a_certificate_of_before_there_were_numbers_risks_dates_and_issuers_still_stands() -> None:
