@@ -219,7 +219,8 @@ def test_the_audit_s_bound_is_drawn_as_it_tightened_where_its_numbers_are() -> N
     claim = made().claims[0]
     assert claim.evidence is not None
     assert claim.evidence.trajectory is not None
-    looks = [LookRecord(trials=n, measured=n, guesses=n, right=n, epsilon_lower=e) for n, e in ((10, 0.0), (100, 0.25), (1000, 0.5))]
+    drawn = ((10, 0.0), (100, 0.25), (1000, 0.5))
+    looks = [LookRecord(trials=n, measured=n, guesses=n, right=n, epsilon_lower=e) for n, e in drawn]
     seen = claim.evidence.trajectory.model_copy(update={"looks": tuple(looks)})
     evidence = claim.evidence.model_copy(update={"trajectory": seen, "epsilon_lower": 0.5, "mode": Mode.SEQUENTIAL})
     picture = drawing.tightening(claim.model_copy(update={"evidence": evidence, "epsilon": "1/4"}))
