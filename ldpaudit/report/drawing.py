@@ -15,7 +15,7 @@ from ldpaudit.report.visible import visible
 WIDTH = 360
 """Of a picture, in its own units: its text can be read on a telephone."""
 _LEFT, _RIGHT = 20, WIDTH - 20
-_PLOT_LEFT, _PLOT_TOP, _PLOT_BOTTOM = 66, 16, 160
+_PLOT_LEFT, _PLOT_TOP, _PLOT_BOTTOM = 66, 22, 160
 
 
 def line(claim: ClaimRecord) -> str:
@@ -45,7 +45,8 @@ def line(claim: ClaimRecord) -> str:
         marks.append(f'<path class="claim" d="M {at(asked[0]):.1f} 22 V 62"/>')
         said.append(f"claimed {asked[0]:.6g}")
         marks.append(_label(at(asked[0]), 16, said[-1], "dark"))
-    return _figure(110, f"Epsilon: {', '.join(said)}", marks, "What is known of epsilon; smaller is more private.")
+    top = 0 if asked else 30  # above the line stands the claim alone
+    return _figure(110, f"Epsilon: {', '.join(said)}", marks, "What is known of epsilon; smaller is more private.", top)
 
 
 def curve(claim: ClaimRecord, points: Sequence[tuple[float, Enclosure]]) -> str:
@@ -76,15 +77,15 @@ def curve(claim: ClaimRecord, points: Sequence[tuple[float, Enclosure]]) -> str:
 
 
 def tightening(claim: ClaimRecord) -> str:
-    """The samples' bound on epsilon at the looks of a sequential audit, and the claim; nothing where one look was all."""
-    if claim.evidence is None or claim.evidence.trajectory is None or len(claim.evidence.trajectory.looks) < 2:
+    """The samples' bound on epsilon at the looks of a sequential audit, and the claim; nothing where nothing was seen."""
+    if claim.evidence is None or claim.evidence.trajectory is None:
         return ""
     looks, bound = claim.evidence.trajectory.looks, claim.evidence.epsilon_lower
+    if len(looks) < 2 or not any(look.epsilon_lower for look in looks):
+        return ""
     asked = [] if claim.epsilon is None else [_claimed(claim)]
     top = 1.15 * max([each.epsilon_lower for each in looks] + [x for x in (bound, *asked) if isfinite(x)])
     first, last = log10(looks[0].trials), log10(looks[-1].trials)
-    if top <= 0:
-        return ""
 
     def place(views: int, epsilon: float) -> tuple[float, float]:
         along = (log10(views) - first) / (last - first)
@@ -158,8 +159,8 @@ def _text(x: float, y: float, text: str, kind: str, anchor: str) -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(text)}</text>'
 
 
-def _figure(height: int, title: str, marks: Sequence[str], caption: str) -> str:
-    drawn = f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_attribute(title)}">{"".join(marks)}</svg>'
+def _figure(height: int, title: str, marks: Sequence[str], caption: str, top: int = 0) -> str:
+    drawn = f'<svg viewBox="0 {top} {WIDTH} {height - top}" role="img" aria-label="{_attribute(title)}">{"".join(marks)}</svg>'
     return f"<figure>{drawn}<figcaption>{html.escape(caption)}</figcaption></figure>"
 
 

@@ -97,10 +97,10 @@ def _head(certificate: Certificate) -> str:
 def _claim(claim: ClaimRecord, exhibit: Exhibit | None) -> str:
     """One claim: in words, in pictures, why, and what it rests on."""
     meaning = f"<p>{chances(exhibit.risk.sentence(exhibit.seen))}</p>" if exhibit and exhibit.risk else ""
-    profile = drawing.curve(claim, exhibit.curve) if exhibit else ""
+    pictures = f"{drawing.curve(claim, exhibit.curve) if exhibit else ''}{drawing.tightening(claim)}"
     return f"""<section class="claim"><h2>{escape(claim.id)} {badge(claim.verdict, outcome(claim))}</h2>
 <p>{escape(plain(claim))}</p>{meaning}{drawing.line(claim)}
-<h3>Why</h3><p>{escape(sentence(claim.reason))}{escape(sight(claim))}</p>{_instead(exhibit)}{profile}{drawing.tightening(claim)}
+<h3>Why</h3><p>{escape(sentence(claim.reason))}{escape(sight(claim))}</p>{_instead(exhibit)}<div class="pictures">{pictures}</div>
 <h3>What it rests on</h3><dl>{"".join(f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _facts(claim))}</dl></section>
 """
 

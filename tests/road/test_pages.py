@@ -234,11 +234,15 @@ def test_the_audit_s_bound_is_drawn_as_it_tightened_where_its_numbers_are() -> N
     assert drawing.tightening(claim) in full()
 
 
-def test_of_one_look_there_is_no_picture() -> None:
+def test_of_one_look_or_of_looks_that_saw_nothing_there_is_no_picture() -> None:
     claim = made().claims[0]
     assert claim.evidence is not None
-    fixed = claim.evidence.model_copy(update={"trajectory": None})
-    assert drawing.tightening(claim.model_copy(update={"evidence": fixed})) == ""
+    seen = claim.evidence.trajectory
+    assert seen is not None
+    unseen = tuple(look.model_copy(update={"epsilon_lower": 0.0}) for look in seen.looks)
+    for other in (None, seen.model_copy(update={"looks": seen.looks[:1]}), seen.model_copy(update={"looks": unseen})):
+        evidence = claim.evidence.model_copy(update={"trajectory": other})
+        assert drawing.tightening(claim.model_copy(update={"evidence": evidence})) == ""
 
 
 def test_the_picture_of_a_profile_is_where_its_numbers_are() -> None:
