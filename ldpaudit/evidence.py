@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 from ldpaudit.claim import SLACK, Claim
-from ldpaudit.enclosure import show_up
+from ldpaudit.display import markup, pictures
+from ldpaudit.display.digits import show_down, show_up
 
 DIFFERENT = 0.9
 """Share of different reports among those that a score was learned from, above which they are nearly all different."""
@@ -176,6 +178,34 @@ class Evidence:
             return f"on this event, {self.guesses:,} guesses are too few to refute the claim, however many of them are right"
         told = f"on this event alone, an epsilon of {show_up(self.detectable, 4)} or more would have been told from the claim"
         return f"{told} with 95 % power; of other events this audit says nothing"
+
+    @property
+    def tightened(self) -> str:
+        """What the bounds of the trajectory mean, in sentences; nothing where there is none."""
+        if self.trajectory is None:
+            return ""
+        together = f"All of these bounds hold together, with confidence {self.confidence:g}."
+        bound = show_down(self.epsilon_lower, 4)
+        if self.mode is Mode.SEQUENTIAL:
+            return f"{together} The last is what was measured, {bound}."
+        return f"{together} What was measured, {bound}, is by a last look with a share of the level of its own."
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the bound, what it rests on, and how it tightened."""
+        looks = [(look.trials, look.epsilon_lower) for look in self.trajectory.looks] if self.trajectory else []
+        picture = pictures.tightening(looks, self.claimed, "Bound of the samples as it tightened", self.tightened)
+        return markup.card(f"epsilon is at least {show_down(self.epsilon_lower)}", self._facts(), picture)
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        if self.claimed is not None:
+            yield "claimed", f"{self.claimed:.6g}: {'refuted' if self.refutes(self.claimed) else 'not refuted'}"
+        yield "at delta", f"{self.delta:g}"
+        yield "confidence", f"{self.confidence:g}"
+        yield "guesses", f"{self.right:,} of {self.guesses:,} right, on {self.measured:,} of {self.trials:,} views"
+        yield "inputs", " against ".join(map(str, self.pair))
+        yield "event", self.event
+        if self.claimed is None or not self.refutes(self.claimed):
+            yield "sight", self.resolution
 
     def refutes(self, claim: Claim | Fraction | float) -> bool:
         """Whether the bound exceeds the claimed epsilon, read to its slack.

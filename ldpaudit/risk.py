@@ -10,11 +10,12 @@ from typing import Any
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.pld.trade_off import TradeOff, guess_between_two, posterior
-from ldpaudit.certificate import EnclosureRecord, PosteriorRecord, RiskRecord, TruePositiveRecord
+from ldpaudit.display import markup
 from ldpaudit.enclosure import Enclosure, show_down, show_up
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan
 from ldpaudit.profile import PrivacyProfile
+from ldpaudit.records import EnclosureRecord, PosteriorRecord, RiskRecord, TruePositiveRecord
 from ldpaudit.remembered import remembered
 
 RATES = (Fraction(1, 100), Fraction(1, 1000))
@@ -57,6 +58,10 @@ class Risk:
             yield f"found, at {percent_exactly(rate)} false alarms", found
         for prior, found in self.posterior:
             yield f"belief, from {percent_exactly(prior)} before", found
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return markup.card("The best that an adversary can do", ((name, percent(chance)) for name, chance in self.rows))
 
     @property
     def record(self) -> RiskRecord:

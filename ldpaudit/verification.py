@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.certificate import LATER_OF_EVIDENCE, NUMBERS, Certificate, ClaimRecord, EvidenceRecord
+from ldpaudit.certificate import NUMBERS, Certificate, ClaimRecord, EvidenceRecord
 from ldpaudit.claim import Claim
 from ldpaudit.deployment import Deployment, among, load, loads
 from ldpaudit.errors import DeploymentError
 from ldpaudit.experiment import LEAST
 from ldpaudit.mechanisms._files import File
 from ldpaudit.plan import Shuffle
+from ldpaudit.records import LATER_OF_EVIDENCE
 from ldpaudit.strict_json import read_bytes, shown
 from ldpaudit.toml import LARGEST_FILE
 

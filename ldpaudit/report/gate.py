@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from ldpaudit.report.visible import markdown_code, markdown_text, visible, visible_json
+from ldpaudit.display.visible import markdown_code, markdown_text, visible, visible_json
 
 if TYPE_CHECKING:  # only the types: the command line reads the list of formats, and must start fast
     from ldpaudit.gate import Finding, Gate

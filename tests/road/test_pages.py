@@ -11,11 +11,12 @@ from itertools import pairwise
 import pytest
 
 import ldpaudit as ldp
-from ldpaudit.certificate import Certificate, LookRecord
+from ldpaudit.certificate import Certificate
 from ldpaudit.deployment import loads
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.evidence import Mode
 from ldpaudit.exhibits import Exhibit, exhibits
+from ldpaudit.records import LookRecord
 from ldpaudit.report import drawing, html
 from ldpaudit.report.changes import changes, deployment_lines
 from ldpaudit.report.index import index
