@@ -15,12 +15,12 @@ from pathlib import Path
 from ldpaudit import mechanisms
 from ldpaudit.accountants import account
 from ldpaudit.deployment import loads
+from ldpaudit.display import pictures
 from ldpaudit.enclosure import Enclosure, show_up
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.parameters import of, plain
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.registry import CONSTRUCTOR
-from ldpaudit.report.drawing import profile as picture
 from ldpaudit.starter import example, starter
 
 LITERATURE = Path(__file__).resolve().parent.parent / "docs" / "literature.md"
@@ -99,7 +99,8 @@ def _at_its_example(stem: str, name: str, owner: type[Mechanism]) -> Iterator[st
     yield from ("", *(("```sh", account_it, "```", "") if account_it else ()), "| delta | certified epsilon |", "|---|---|")
     for delta in (0.0, DELTA):
         yield f"| {delta:g} | {shown(profile.epsilon(delta))} |"
-    yield from ("", picture(f"Privacy profile of {name}", points(profile, _POINTS[owner.model])))
+    drawn = [(epsilon, found.low, found.high) for epsilon, found in points(profile, _POINTS[owner.model])]
+    yield from ("", pictures.curve(drawn, None, f"Privacy profile of {name}"))
 
 
 def command(name: str, owner: type[Mechanism]) -> str:

@@ -6,45 +6,31 @@ import hashlib
 import json
 from contextlib import suppress
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
     Field,
-    PlainSerializer,
     SerializerFunctionWrapHandler,
     ValidationError,
     model_serializer,
 )
 
 from ldpaudit import strict_json
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.display import markup
+from ldpaudit.display.digits import show_down, show_up
 from ldpaudit.errors import DeploymentError
-from ldpaudit.evidence import Evidence, Mode
-from ldpaudit.profile import DataSet, Witness
+from ldpaudit.records import EnclosureRecord as EnclosureRecord
+from ldpaudit.records import EvidenceRecord as EvidenceRecord
+from ldpaudit.records import ProofRecord as ProofRecord
+from ldpaudit.records import Real, Record
+from ldpaudit.records import RiskRecord as RiskRecord
+from ldpaudit.records import WitnessRecord as WitnessRecord
 from ldpaudit.verdict import Outcome
 
 SCHEMA: Literal["ldpaudit.certificate/1"] = "ldpaudit.certificate/1"
-
-
-def _real(value: Any) -> float:
-    """A number, or an infinity in the words in which JSON is told of it."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number and value not in ("inf", "-inf"):
-        raise ValueError(f"needs a number, got {value!r:.60}")
-    return float(value)
-
-
-Real = Annotated[
-    float,
-    BeforeValidator(_real),
-    # JSON has no infinities; Python's shortest decimal that reads back as the same float is exact.
-    PlainSerializer(lambda x: x if abs(x) < float("inf") else str(x), when_used="json"),
-]
 
 
 def day(text: str) -> str:
@@ -61,108 +47,13 @@ def day(text: str) -> str:
     raise ValueError(f"needs a date such as 2026-01-31, got {text!r:.60}")
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=True)
-
-
-class EnclosureRecord(_Record):
-    """An `Enclosure`, as written."""
-
-    low: Real
-    high: Real
-    rigour: Literal["FLOAT", "INTERVAL", "EXACT"]
-    source: str
-
-    @classmethod
-    def of(cls, e: Enclosure) -> Self:
-        """Write down."""
-        return cls(low=e.low, high=e.high, rigour=e.rigour.name, source=e.source)  # type: ignore[arg-type]
-
-    def read(self) -> Enclosure:
-        """Read back."""
-        return Enclosure(self.low, self.high, Rigour[self.rigour], self.source)
-
-
-class EvidenceRecord(_Record):
-    """An `Evidence`, as written; the inputs of the pair as text."""
-
-    epsilon_lower: Real
-    delta: Real
-    confidence: Real
-    trials: int
-    measured: int
-    guesses: int
-    right: int
-    pair: tuple[str, str]
-    event: str
-    directions: int
-    seed: int | None
-    claimed: Real | None
-    p_value: Real | None
-    detectable: Real | None
-    inputs: int
-    mode: Mode
-    level: Real
-    tuning: tuple[Real, ...]
-    distinct: Real | None = None
-    resolution: str = ""
-    """For whoever reads the JSON; `read` makes the sentence again."""
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Certificates that were written before there were these fields keep their digest.
-        absent = [name for name, empty in (("distinct", None), ("resolution", "")) if getattr(self, name) == empty]
-        data: dict[str, Any] = write(self)
-        return {name: value for name, value in data.items() if name not in absent}
-
-    @classmethod
-    def of(cls, e: Evidence) -> Self:
-        """Write down."""
-        values = {name: getattr(e, name) for name in cls.model_fields}
-        return cls(**{**values, "pair": tuple(map(str, e.pair))})
-
-    def read(self) -> Evidence:
-        """Read back."""
-        return Evidence(**{name: getattr(self, name) for name in type(self).model_fields if name != "resolution"})
-
-
-class WitnessRecord(_Record):
-    """A `Witness`, as written: the two data sets as values, in text, and how many users hold each."""
-
-    first: tuple[tuple[str, int], ...]
-    second: tuple[tuple[str, int], ...]
-    event: str
-    epsilon: Real | None
-
-    @classmethod
-    def of(cls, w: Witness) -> Self:
-        """Write down."""
-        first, second = (tuple((str(x), count) for x, count in data.counts) for data in w.pair)
-        return cls(first=first, second=second, event=w.event, epsilon=None if w.epsilon is None else float(w.epsilon))
-
-    @property
-    def data_sets(self) -> tuple[str, str]:
-        """Both in words."""
-        return str(DataSet(self.first)), str(DataSet(self.second))
-
-
-class ProofRecord(_Record):
-    """A checked proof, what it gives at these parameters, and what no machine checked."""
-
-    theorem: str
-    epsilon: Real
-    steps: int
-    assumes: tuple[str, ...]
-    admissions: tuple[str, ...]
-
-
 NUMBERS = ("epsilon_number", "delta_number")
 """Fields of a claim that say again as a number what another says exactly."""
-LATER = ("witness", *NUMBERS)
+LATER = ("witness", *NUMBERS, "risk")
 """Fields of a claim that certificates of before do not have."""
 
 
-class ClaimRecord(_Record):
+class ClaimRecord(Record):
     """One claim, what the judge saw of it, and the verdict."""
 
     id: str
@@ -186,6 +77,8 @@ class ClaimRecord(_Record):
     """The float next to `epsilon`, which is exact; None where nothing is claimed."""
     delta_number: Real | None = None
     """The float next to `delta`, which is exact."""
+    risk: RiskRecord | None = None
+    """What the plan's profile means for one user; None where no profile is certified."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -199,12 +92,45 @@ class ClaimRecord(_Record):
         return self.epsilon is None
 
     @property
+    def claimed(self) -> str:
+        """The claim's epsilon in short, and delta where it is not 0."""
+        if self.asked:
+            return "?"
+        epsilon = f"{float(Fraction(self.epsilon or 0)):.6g}"
+        return epsilon if self.delta == "0" else f"{epsilon}, {float(Fraction(self.delta)):.3g}"
+
+    @property
+    def certified(self) -> str:
+        """The enclosure, rounded outward; a short decimal between its ends needs no rounding."""
+        if self.enclosure is None:
+            return "unsupported"
+        low, high = self.enclosure.low, self.enclosure.high
+        if self.enclosure.rigour != "EXACT":
+            return f"[{show_down(low)}, {show_up(high)}]"
+        short = f"{high:.6g}"
+        return f"= {short if low <= float(short) <= high else show_up(high)}"
+
+    @property
+    def measured(self) -> str:
+        """What the samples show."""
+        return f">= {show_down(self.evidence.epsilon_lower, 4)}" if self.evidence else "-"
+
+    @property
+    def outcome(self) -> str:
+        """The verdict, and the record where it differs."""
+        if self.asked and self.verdict.record == "holds":
+            return f"answered, {self.verdict}"
+        if self.expect is None:
+            return str(self.verdict)
+        return str(self.verdict) if self.as_recorded else f"{self.verdict}, on record: {self.expect}"
+
+    @property
     def as_recorded(self) -> bool:
         """Whether it came out as its file records it; without a record, whether it is not refuted."""
         return self.verdict.record == self.expect if self.expect else self.verdict is not Outcome.REFUTED
 
 
-class Certificate(_Record):
+class Certificate(Record):
     """What `certify` returns; docs/security.md says how a stranger re-checks it, and what that promises."""
 
     schema_: Literal["ldpaudit.certificate/1"] = SCHEMA
@@ -223,7 +149,7 @@ class Certificate(_Record):
     issuer: str = ""
     """Who says that they made it; a signature shows it."""
     claims: Annotated[tuple[ClaimRecord, ...], Field(min_length=1)]
-    files: dict[str, str] = {}
+    files: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
     """The files that the deployment file names, whole, in base64."""
 
     @model_serializer(mode="wrap")
@@ -248,6 +174,14 @@ class Certificate(_Record):
         """Plain data, the digest included."""
         data = self.model_dump(mode="json")
         return {"schema": data.pop("schema_"), **data, "verdict": str(self.verdict), "digest": self.digest}
+
+    def _repr_html_(self) -> str:
+        """For notebooks: each claim with its verdict; `report.html.page` makes the whole page."""
+        cells = ((c.id, c.unit, c.claimed, c.certified, c.measured, c.outcome, c.reason) for c in self.claims)
+        head = ("claim", "per", "claimed", "certified", "measured", "verdict", "why")
+        made = f"seed {self.seed}, {self.trials:,} views per claim, confidence {self.confidence:g}"
+        facts = (("verdict", str(self.verdict)), ("id", self.id), ("made with", made), ("SHA-256", self.digest))
+        return markup.card(self.title, facts, markup.table(head, cells))
 
     def to_json(self) -> str:
         """JSON, two spaces deep, ending in a newline."""

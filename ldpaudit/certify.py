@@ -22,8 +22,11 @@ from ldpaudit.derivation import Derivation, derive
 from ldpaudit.enclosure import Enclosure, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence
-from ldpaudit.plan import Shuffle, of_one_user
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Plan, Shuffle, of_one_user
 from ldpaudit.profile import Witness
+from ldpaudit.remembered import remembered
+from ldpaudit.risk import Risk, of_plan
 from ldpaudit.verdict import Outcome, Verdict, judge
 from ldpaudit.version import __version__
 
@@ -100,13 +103,19 @@ def _attempt(stage: Callable[[], Any]) -> Any:
         return limit
 
 
+@remembered
+def _epsilon(plan: Plan, neighbours: Neighbours, delta: Fraction) -> Enclosure:
+    """The certified epsilon: of a shuffled plan it takes seconds, and every stage asks for it."""
+    return account(plan, neighbours).epsilon(delta)
+
+
 def _witness(claim: Claim) -> Witness | None:
     """What attains the lower end of epsilon at the claim's delta, where the plan's attack can play it: data sets of users."""
     if not isinstance(claim.plan, Shuffle):
         return None
     try:
         profile = account(claim.plan, claim.neighbours)
-        low = profile.epsilon(claim.delta).low
+        low = _epsilon(claim.plan, claim.neighbours, claim.delta).low
         return profile.witness(low) if 0 < low < float("inf") else None
     except Unsupported:
         return None
@@ -135,7 +144,7 @@ def _asked(claim: Claim) -> Claim:
     """The claim that is tested: of a question, that of its answer."""
     if claim.epsilon is not None:
         return claim
-    return replace(claim, epsilon=_answer(account(claim.plan, claim.neighbours).epsilon(claim.delta)))
+    return replace(claim, epsilon=_answer(_epsilon(claim.plan, claim.neighbours, claim.delta)))
 
 
 def _answer(e: Enclosure) -> Fraction:
@@ -146,8 +155,9 @@ def _answer(e: Enclosure) -> Fraction:
 
 
 def _record(claim: Claim, evidence: Evidence | Unsupported | None, witness: Witness | None) -> ClaimRecord:
-    enclosure = _attempt(lambda: account(claim.plan, claim.neighbours).epsilon(claim.delta))
+    enclosure = _attempt(partial(_epsilon, claim.plan, claim.neighbours, claim.delta))
     proof = _attempt(lambda: _derived(claim))
+    risk = _attempt(partial(of_plan, claim.plan, claim.neighbours))
     limits = [str(x) for x in (enclosure, evidence, proof) if isinstance(x, Unsupported)]
     enclosures = [enclosure] if isinstance(enclosure, Enclosure) else []
     seen = [evidence] if isinstance(evidence, Evidence) else []
@@ -177,6 +187,7 @@ def _record(claim: Claim, evidence: Evidence | Unsupported | None, witness: Witn
         witness=None if witness is None else WitnessRecord.of(witness),
         epsilon_number=None if claim.epsilon is None else float(claim.epsilon),
         delta_number=float(claim.delta),
+        risk=risk.record if isinstance(risk, Risk) else None,
     )
 
 

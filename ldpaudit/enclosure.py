@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ldpaudit.display import markup
+from ldpaudit.display.digits import show_down as show_down
+from ldpaudit.display.digits import show_up as show_up
 from ldpaudit.working_precision import working_precision
 
 if TYPE_CHECKING:
@@ -99,23 +101,6 @@ def _directed(value: arb | Fraction | float, up: bool) -> float:
     return _ball_float(value, up)
 
 
-def show_up(value: float, digits: int = 6) -> str:
-    """Decimal of so many significant digits, never below the value."""
-    return _decimal(value, digits, ROUND_CEILING)
-
-
-def show_down(value: float, digits: int = 6) -> str:
-    """Decimal of so many significant digits, never above the value."""
-    return _decimal(value, digits, ROUND_FLOOR)
-
-
-def _decimal(value: float, digits: int, rounding: str) -> str:
-    if not math.isfinite(value):
-        return str(value)
-    rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
-    return f"{rounded.normalize():f}" if -5 < rounded.adjusted() < digits + 3 else f"{rounded.normalize():e}"
-
-
 @dataclass(frozen=True, slots=True)
 class Enclosure:
     """The true value lies in ``[low, high]``.
@@ -180,3 +165,8 @@ class Enclosure:
 
     def __str__(self) -> str:
         return f"[{show_down(self.low)}, {show_up(self.high)}] ({self.rigour.name}: {self.source})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        ends = f"between {show_down(self.low)} and {show_up(self.high)}"
+        return markup.card(ends, [("rigour", self.rigour.name), ("source", self.source)])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 from ldpaudit.claim import SLACK, Claim
-from ldpaudit.enclosure import show_up
+from ldpaudit.display import markup, pictures
+from ldpaudit.display.digits import show_down, show_up
 
 DIFFERENT = 0.9
 """Share of different reports among those that a score was learned from, above which they are nearly all different."""
@@ -40,6 +42,56 @@ class Form(StrEnum):
     """What often leaves the device: no types, no order of sets and dictionaries, floats rounded to 20 bits."""
     UNORDERED = "unordered"
     """As canonical, where lists and arrays stand for sets: their order is dropped too. Tuples keep theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a sequential audit saw at one of its looks.
+
+    Parameters
+    ----------
+    trials : int
+        Views drawn by then, in all.
+    measured, guesses, right : int
+        As `Evidence` says them, then.
+    epsilon_lower : float
+        The bound of the any-time test, in nats.
+    """
+
+    trials: int
+    measured: int
+    guesses: int
+    right: int
+    epsilon_lower: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """How a sequential audit's bound came about: some of its looks, each with half as many views again as the one before.
+
+    The test holds at every stopping time: with the audit's confidence all of these bounds are true together, and with them
+    that of its evidence. They may fall: the views that came between were worse than those before.
+
+    Parameters
+    ----------
+    level : float
+        Share of the failure probability that all of them may spend together.
+    directions : int
+        How many of the inputs are ever guessed, where delta is above 0: what the test allows delta for.
+    tuning : tuple of float
+        What the test bets on, fixed before the counted views. The counts and this give the bounds.
+    looks : tuple of Look
+        In their order; the last one is where the audit ended.
+    """
+
+    level: float
+    directions: int
+    tuning: tuple[float, ...]
+    looks: tuple[Look, ...]
+
+    def after(self, views: int) -> Trajectory:
+        """The same, where as many views were drawn before the audit of these."""
+        return replace(self, looks=tuple(replace(look, trials=views + look.trials) for look in self.looks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +139,8 @@ class Evidence:
     distinct : float or None
         How many of the reports that the event was learned from were different, as a share; None where the event was not
         learned, since the mechanism is known.
+    trajectory : Trajectory or None
+        The bound as it tightened. None in fixed mode: there the bounds of earlier looks would not hold together.
     """
 
     epsilon_lower: float
@@ -108,6 +162,7 @@ class Evidence:
     level: float = 1.0
     tuning: tuple[float, ...] = ()
     distinct: float | None = None
+    trajectory: Trajectory | None = field(default=None, repr=False)
 
     @property
     def resolution(self) -> str:
@@ -123,6 +178,34 @@ class Evidence:
             return f"on this event, {self.guesses:,} guesses are too few to refute the claim, however many of them are right"
         told = f"on this event alone, an epsilon of {show_up(self.detectable, 4)} or more would have been told from the claim"
         return f"{told} with 95 % power; of other events this audit says nothing"
+
+    @property
+    def tightened(self) -> str:
+        """What the bounds of the trajectory mean, in sentences; nothing where there is none."""
+        if self.trajectory is None:
+            return ""
+        together = f"All of these bounds hold together, with confidence {self.confidence:g}."
+        bound = show_down(self.epsilon_lower, 4)
+        if self.mode is Mode.SEQUENTIAL:
+            return f"{together} The last is what was measured, {bound}."
+        return f"{together} What was measured, {bound}, is by a last look with a share of the level of its own."
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the bound, what it rests on, and how it tightened."""
+        looks = [(look.trials, look.epsilon_lower) for look in self.trajectory.looks] if self.trajectory else []
+        picture = pictures.tightening(looks, self.claimed, "Bound of the samples as it tightened", self.tightened)
+        return markup.card(f"epsilon is at least {show_down(self.epsilon_lower)}", self._facts(), picture)
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        if self.claimed is not None:
+            yield "claimed", f"{self.claimed:.6g}: {'refuted' if self.refutes(self.claimed) else 'not refuted'}"
+        yield "at delta", f"{self.delta:g}"
+        yield "confidence", f"{self.confidence:g}"
+        yield "guesses", f"{self.right:,} of {self.guesses:,} right, on {self.measured:,} of {self.trials:,} views"
+        yield "inputs", " against ".join(map(str, self.pair))
+        yield "event", self.event
+        if self.claimed is None or not self.refutes(self.claimed):
+            yield "sight", self.resolution
 
     def refutes(self, claim: Claim | Fraction | float) -> bool:
         """Whether the bound exceeds the claimed epsilon, read to its slack.

@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass
 
 from ldpaudit.accountants import account
-from ldpaudit.certificate import Certificate
+from ldpaudit.certificate import Certificate, ClaimRecord
 from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.plan import Shuffle
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.repair import Repair, repair
-from ldpaudit.risk import Risk, risk
+from ldpaudit.risk import Risk, of_plan
 from ldpaudit.verification import deployment_of
 
 POINTS = 41
@@ -54,23 +54,21 @@ def exhibits(certificate: Certificate) -> dict[str, Exhibit]:
     """Of every claim, by its id; nothing is sampled, and nothing that the deployment names is imported."""
     whole = deployment_of(certificate)
     lacking = {claim.id for claim in certificate.claims if claim.verdict.record != "holds"}
-    risks: dict[tuple[str, str], Risk] = {}
     found = {}
-    for claim in whole.claims:
+    for claim, written in zip(whole.claims, certificate.claims, strict=True):
         instead = repair(whole, claim) if claim.id in lacking else None
         try:
-            found[claim.id] = _exhibit(claim, risks, instead)
+            found[claim.id] = _exhibit(claim, written, instead)
         except Unsupported:
             found[claim.id] = Exhibit(_seen(claim), repair=instead)
     return found
 
 
-def _exhibit(claim: Claim, risks: dict[tuple[str, str], Risk], instead: Repair | None) -> Exhibit:
+def _exhibit(claim: Claim, written: ClaimRecord, instead: Repair | None) -> Exhibit:
     profile = account(claim.plan, claim.neighbours)
-    what = repr(claim.plan), str(claim.neighbours)
-    if what not in risks:  # several claims may be about one plan
-        risks[what] = risk(profile)
-    return Exhibit(_seen(claim), _curve(profile, claim), risks[what], instead)
+    # Certificates of before do not say it.
+    risk = of_plan(claim.plan, claim.neighbours) if written.risk is None else Risk.of(written.risk)
+    return Exhibit(_seen(claim), _curve(profile, claim), risk, instead)
 
 
 def _seen(claim: Claim) -> str:

@@ -12,7 +12,10 @@ from fractions import Fraction
 from functools import wraps
 from typing import Any, Self
 
+from ldpaudit.display import axes, markup, pictures
+from ldpaudit.display.digits import show_down, show_up
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import Unsupported
 from ldpaudit.number import exact
 from ldpaudit.plan import Plan, Shuffle
 from ldpaudit.working_precision import serialized
@@ -205,7 +208,57 @@ class PrivacyProfile(ABC):
         """Rigour at epsilon = 0."""
         return self.delta(0.0).rigour
 
+    def plot(self, ax: Any = None, *, claim: tuple[Number, Number] | None = None, points: int = axes.POINTS) -> Any:
+        """Draw delta over epsilon with matplotlib (extra ``plot``): the enclosure as a band, the claim as a mark.
 
+        Parameters
+        ----------
+        ax : matplotlib axes or None
+            Drawn on; None for new ones of a new figure, ``profile.plot().figure``.
+        claim : (epsilon, delta) or None
+            A point to mark.
+        points : int
+            Values of epsilon at which the profile is asked, at least 2.
+
+        Returns
+        -------
+        matplotlib axes
+
+        Raises
+        ------
+        LdpauditError
+            Where matplotlib is missing.
+        ValueError
+            Where there are fewer points.
+        """
+        if points < 2:
+            raise ValueError(f"a plot needs points >= 2, got {points}")
+        drawn = axes.new_figure(7, 4.2).add_subplot() if ax is None else ax
+        axes.draw(self, drawn, None if claim is None else (float(claim[0]), float(claim[1])), points)
+        return drawn
+
+    def _repr_html_(self) -> str:
+        """For notebooks: epsilon at some deltas, and the curve at a few points."""
+        try:
+            return markup.card("Privacy profile", self._facts(), self._picture())
+        except Unsupported as limit:
+            return markup.card("Privacy profile", [("unsupported", str(limit))])
+
+    def _facts(self) -> list[tuple[str, str]]:
+        at = [(delta, self.epsilon(delta)) for delta in _SHOWN]
+        ends = ((f"epsilon at delta {d:g}", f"between {show_down(e.low)} and {show_up(e.high)} ({e.rigour.name})") for d, e in at)
+        return [*ends, ("bound by", at[0][1].source)]
+
+    def _picture(self) -> str:
+        end = axes.widest(self, _SHOWN[-1])
+        at = [(epsilon, self.delta(epsilon)) for epsilon in (1.1 * end * i / (_POINTS - 1) for i in range(_POINTS))]
+        return pictures.curve([(epsilon, found.low, found.high) for epsilon, found in at], None, "Privacy profile")
+
+
+_SHOWN = (0.0, 1e-6, 1e-9)
+"""Deltas at which a notebook shows epsilon."""
+_POINTS = 25
+"""Values of epsilon of a notebook's picture: of a shuffled plan each takes a tenth of a second."""
 RESOLUTION = 2.0**-46
 """Relative precision of the search for an epsilon, well below the slack to which claims are read."""
 

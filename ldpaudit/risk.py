@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
+from ldpaudit.accountants import account
 from ldpaudit.accountants.pld.trade_off import TradeOff, guess_between_two, posterior
+from ldpaudit.display import markup
 from ldpaudit.enclosure import Enclosure, show_down, show_up
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Plan
 from ldpaudit.profile import PrivacyProfile
+from ldpaudit.records import EnclosureRecord, PosteriorRecord, RiskRecord, TruePositiveRecord
+from ldpaudit.remembered import remembered
 
 RATES = (Fraction(1, 100), Fraction(1, 1000))
 """False-positive rates at which an adversary's test is judged."""
@@ -52,6 +59,29 @@ class Risk:
         for prior, found in self.posterior:
             yield f"belief, from {percent_exactly(prior)} before", found
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return markup.card("The best that an adversary can do", ((name, percent(chance)) for name, chance in self.rows))
+
+    @property
+    def record(self) -> RiskRecord:
+        """As a certificate says it."""
+        tests = (
+            TruePositiveRecord(**_ends(found), false_positive=str(rate), false_positive_number=float(rate))
+            for rate, found in self.true_positive
+        )
+        beliefs = (PosteriorRecord(**_ends(e), prior=str(p), prior_number=float(p)) for p, e in self.posterior)
+        return RiskRecord(guess=EnclosureRecord.of(self.guess), true_positive=tuple(tests), posterior=tuple(beliefs))
+
+    @classmethod
+    def of(cls, record: RiskRecord) -> Risk:
+        """Read back from a certificate."""
+        return cls(
+            record.guess.read(),
+            tuple((Fraction(each.false_positive), each.read()) for each in record.true_positive),
+            tuple((Fraction(each.prior), each.read()) for each in record.posterior),
+        )
+
     def sentence(self, seen: str) -> str:
         """What it means for a user, in a plain sentence; every chance is rounded up."""
         prior, sure = self.posterior[-1]
@@ -79,6 +109,22 @@ def risk(profile: PrivacyProfile) -> Risk:
         true_positive=tuple((rate, tests.at(rate)) for rate in RATES),
         posterior=tuple((prior, posterior(profile, prior)) for prior in PRIORS),
     )
+
+
+@remembered
+def of_plan(plan: Plan, neighbours: Neighbours) -> Risk:
+    """What the certified profile of a plan implies; derived once for as many claims as are about it.
+
+    Raises
+    ------
+    Unsupported
+        Where no profile is certified.
+    """
+    return risk(account(plan, neighbours))
+
+
+def _ends(chance: Enclosure) -> dict[str, Any]:
+    return {**asdict(chance), "rigour": chance.rigour.name}
 
 
 def percent(chance: Enclosure) -> str:

@@ -21,6 +21,7 @@ from ldpaudit.errors import DeploymentError
 from ldpaudit.experiment import LEAST
 from ldpaudit.mechanisms._files import File
 from ldpaudit.plan import Shuffle
+from ldpaudit.records import LATER_OF_EVIDENCE
 from ldpaudit.strict_json import read_bytes, shown
 from ldpaudit.toml import LARGEST_FILE
 
@@ -86,8 +87,8 @@ def _out_of_range(certificate: Certificate) -> Iterator[str]:
 
 def of_a_claim(claim: Claim, written: ClaimRecord, again: ClaimRecord) -> list[str]:
     """Where a claim's record differs from the one that is made again of the same evidence."""
-    # Certificates of before say their numbers exactly, and not a second time.
-    left_out = ["evidence", *(field for field in NUMBERS if getattr(written, field) is None)]
+    # Certificates of before say their numbers exactly, and not a second time, and nothing of what they mean for a user.
+    left_out = ["evidence", *(field for field in (*NUMBERS, "risk") if getattr(written, field) is None)]
     return [
         f"{claim.id}: {field} is {shown(ours)}, not {shown(theirs)}"
         for field in ClaimRecord.model_fields
@@ -138,8 +139,9 @@ def _of_evidence(written: EvidenceRecord | None, drawn: EvidenceRecord | None) -
         if written is not drawn:
             yield "its samples, drawn again, give evidence" if drawn else "its samples, drawn again, give no evidence"
         return
+    absent = [field for field in LATER_OF_EVIDENCE if not getattr(written, field)]  # in certificates of before
     for field in EvidenceRecord.model_fields:
-        if (ours := getattr(drawn, field)) != (theirs := getattr(written, field)):
+        if field not in absent and (ours := getattr(drawn, field)) != (theirs := getattr(written, field)):
             yield f"its samples, drawn again, give {field} {shown(ours)}, not {shown(theirs)}"
 
 

@@ -23,6 +23,7 @@ from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.composition.laplace_products import ProductsProfile
 from ldpaudit.accountants.composition.product import ProductProfile
 from ldpaudit.accountants.numerics.cached import cached
+from ldpaudit.accountants.pld.all_pairs import AllPairs
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistribution, infinite_mass
 from ldpaudit.accountants.pld.exact import dominating_pair, guarantee
@@ -233,6 +234,8 @@ def _lowers(profile: PrivacyProfile) -> tuple[Groups, ...]:
             return pairs
         case FiniteProfile(pairs, level=Rigour.EXACT):
             return tuple(((pair.complete(), 1),) for pair in pairs)
+        case AllPairs():
+            return tuple(((pair.complete(), 1),) for pair in profile.telling())
         case OnePairProfile():
             return (((dominated_curve(profile), 1),),)
     return ()

@@ -56,7 +56,8 @@ def audit(
     drawn = found.trials + last.trials
     if last.epsilon_lower <= found.epsilon_lower:
         return replace(found, trials=drawn)
-    return replace(last, trials=drawn, seed=experiment.seed, event=f"{LATE}{last.event}")
+    # The looks before spent a part of the level of their own: their bounds hold together with this one.
+    return replace(last, trials=drawn, seed=experiment.seed, event=f"{LATE}{last.event}", trajectory=found.trajectory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ class _Subject:
         box = target(self.function, self.inputs, experiment, self.reading, execution.progress, learning)
         learned, told = experiment.trials - box.remaining, _shifted(execution, experiment.trials - box.remaining, 0.0)
         found = run(box.target, replace(experiment, trials=box.remaining), told, self.code, share)
-        return replace(found, trials=learned + found.trials, distinct=box.distinct)
+        trajectory = None if found.trajectory is None else found.trajectory.after(learned)
+        return replace(found, trials=learned + found.trials, distinct=box.distinct, trajectory=trajectory)
 
 
 def late_views(trials: int, inputs: int) -> int:

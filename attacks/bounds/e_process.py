@@ -21,6 +21,7 @@ the views that are counted, and the audit may stop at any time. The prior does n
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,16 +109,17 @@ class EProcess:
         with np.errstate(over="ignore"):
             # Rounded up, which only lowers the e-process.
             per_wrong = (np.exp(odds) + self.share) * (1 + 1e-14 * (1 + np.abs(odds)))
-        share = (DIFFUSE if self.bets else 1) / len(_STAKES)
-        weighted = [(share, b) for b in _STAKES] + list(zip(self._weights(), self.bets, strict=True))
-        terms = []
-        for weight, stake in weighted:
-            live = stake * per_wrong <= MOST
-            b = np.where(live, stake, 0.0)
-            won = right * np.log1p(b * (1 - self.share)) + abstained * np.log1p(-b * self.share)
-            grown = won + wrong * np.log1p(-b * np.where(live, per_wrong, 0.0))
-            terms.append(np.where(live, grown + math.log(weight), -np.inf))
-        return np.asarray(np.logaddexp.reduce(terms))
+        spread = (DIFFUSE if self.bets else 1) / len(_STAKES)
+        weights = [*[spread] * len(_STAKES), *self._weights()]
+        # A row per stake, whatever the shape of the counts.
+        stakes, logs = (
+            np.reshape(each, (-1, *(1,) * right.ndim)) for each in ([*_STAKES, *self.bets], [math.log(w) for w in weights])
+        )
+        live = stakes * per_wrong <= MOST
+        b = np.where(live, stakes, 0.0)
+        won = right * np.log1p(b * (1 - self.share)) + abstained * np.log1p(-b * self.share)
+        grown = won + wrong * np.log1p(-b * np.where(live, per_wrong, 0.0))
+        return np.asarray(np.logaddexp.reduce(np.where(live, grown + logs, -np.inf)))
 
     def refutes(self, counts: Counts, epsilon: float) -> bool:
         """See `LevelTest`."""
@@ -129,15 +131,25 @@ class EProcess:
 
     def epsilon_lower(self, counts: Counts) -> float:
         """See `LevelTest`; holds at every stopping time."""
-        if not counts.right or not self.refutes(counts, 0.0):
-            return 0.0
-        low, high = 0.0, 1.0
-        while self.refutes(counts, high):
-            low, high = high, 2 * high
-        while high - low > _PRECISION * high:
+        return self.bounds([counts])[0]
+
+    def bounds(self, looks: Sequence[Counts]) -> list[float]:
+        """`epsilon_lower` of the counts at several looks at one audit: all of them hold together."""
+        right, wrong, trials = np.array([(c.right, c.wrong, c.trials) for c in looks], dtype=np.float64).reshape(-1, 3).T
+
+        def refuted(epsilon: NDArray[np.float64]) -> NDArray[np.bool_]:
+            return np.asarray(self.log_value(right, wrong, trials, epsilon) >= -math.log(self.alpha))
+
+        low = np.zeros(len(looks))
+        seen = (right > 0) & refuted(low)
+        high = np.where(seen, 1.0, 0.0)
+        while (beyond := (high > 0) & refuted(high)).any():
+            low, high = np.where(beyond, high, low), np.where(beyond, 2 * high, high)
+        while (wide := high - low > _PRECISION * high).any():
             middle = (low + high) / 2
-            low, high = (middle, high) if self.refutes(counts, middle) else (low, middle)
-        return low
+            above = refuted(middle)
+            low, high = np.where(wide & above, middle, low), np.where(wide & ~above, middle, high)
+        return [float(bound) for bound in low]
 
     def _log(self, counts: Counts, epsilon: float) -> float:
         if epsilon == math.inf:

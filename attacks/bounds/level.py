@@ -8,7 +8,7 @@ from scipy import special
 
 from ldpaudit.attacks.bounds import binomial, e_process, nuisance
 from ldpaudit.attacks.bounds.counts import Counts, LevelTest, logit_share
-from ldpaudit.evidence import Evidence, Mode
+from ldpaudit.evidence import Evidence, Mode, Trajectory
 
 POWER = 0.95
 """Power at which the detectable epsilon is stated."""
@@ -27,6 +27,13 @@ def level_test(
 def bound_of(evidence: Evidence) -> float:
     """The bound computed again from the counts of an evidence, whatever bound it states."""
     return _test_of(evidence).epsilon_lower(_counts_of(evidence))
+
+
+def bounds_of(trajectory: Trajectory, inputs: int, delta: float, confidence: float) -> list[float]:
+    """The bounds of a trajectory computed again from its counts, whatever bounds it states."""
+    share, alpha = delta * trajectory.directions / inputs, trajectory.level * (1 - confidence)
+    test = e_process.EProcess(inputs, share, alpha, trajectory.tuning)
+    return test.bounds([Counts(look.right, look.guesses - look.right, look.measured) for look in trajectory.looks])
 
 
 def p_value_of(evidence: Evidence) -> float | None:

@@ -67,6 +67,11 @@ class Job:
         """All that the samples and the bound depend on."""
         return f"{self.source.description} {self.experiment} {self.share}"
 
+    @property
+    def sequential(self) -> bool:
+        """Whether the counts are looked at again and again."""
+        return self.experiment.mode is Mode.SEQUENTIAL
+
     def aim(self, horizon: int) -> Aim:
         """What rules are chosen for."""
         return Aim(self.experiment.delta, self.experiment.alpha, horizon, self.experiment.epsilon)
@@ -81,7 +86,7 @@ class Job:
         left = self._last * (1 - sum(each.share for each in self._game(state).narrower))
         if self.experiment.mode is Mode.FIXED:
             return [(Mode.FIXED, left, state.counts)]
-        looks = [(Mode.SEQUENTIAL, self._ever, state.counts)]
+        looks = [(Mode.SEQUENTIAL, self.ever, state.counts)]
         return [*looks, (Mode.FIXED, left, state.counts - state.since)] if state.drawn == self.experiment.trials else looks
 
     def narrow_looks(self, state: State) -> list[tuple[float, Counts]]:
@@ -92,7 +97,7 @@ class Job:
         return [(self._last * each.share, counts) for each, counts in rules]
 
     @property
-    def _ever(self) -> float:
+    def ever(self) -> float:
         """Share of the level for looking all the time."""
         return (1 - FINAL) * self.share
 
@@ -113,7 +118,7 @@ class Job:
         """Whether a sequential audit has refuted the claim."""
         if self.experiment.mode is Mode.FIXED or self.experiment.epsilon is None or not state.counts.right:
             return False
-        return self.test(state, Mode.SEQUENTIAL, self._ever).refutes(state.counts, surely_above(self.experiment.epsilon))
+        return self.test(state, Mode.SEQUENTIAL, self.ever).refutes(state.counts, surely_above(self.experiment.epsilon))
 
     def tell(self, state: State) -> None:
         """Report the bound as it stands."""
@@ -121,7 +126,7 @@ class Job:
             return
         k, c = self._game(state).inputs, state.counts
         if self.experiment.mode is Mode.SEQUENTIAL:
-            bound = self.test(state, Mode.SEQUENTIAL, self._ever).epsilon_lower(c)
+            bound = self.test(state, Mode.SEQUENTIAL, self.ever).epsilon_lower(c)
         else:
             share = self.experiment.delta * state.directions / k
             alpha = self.looks(state)[0][1] * self.experiment.alpha
@@ -216,7 +221,7 @@ def _learn(job: Job) -> State:
     sizes = list(unit_sizes(job, state.drawn, late))
     results = stream(job.units(best, 1, 0, iter(sizes)), job.execution.executor)
     for size, sample in zip(sizes, results, strict=True):
-        state = _count(state, size, game.count(_rules(game, state), sample))
+        state = _count(job, state, size, game.count(_rules(game, state), sample))
         samples, seen = [*samples, sample], seen + size
         job.tell(state)
         if job.refuted(state):
@@ -250,16 +255,24 @@ def _rules(game: Game, state: State) -> tuple[Any, ...]:
     return state.rule, *(each.rule for each in game.narrower)
 
 
-def _count(state: State, size: int, counted: Sequence[tuple[int, int]]) -> State:
+def _count(job: Job, state: State, size: int, counted: Sequence[tuple[int, int]]) -> State:
     counts, *rest = (Counts(*each, size) for each in counted)
     before = state.narrower or [Counts()] * len(rest)
-    return replace(
+    after = replace(
         state,
         drawn=state.drawn + size,
         units=state.units + 1,
         counts=state.counts + counts if state.directions else state.counts,
         narrower=tuple(a + b for a, b in zip(before, rest, strict=True)),
     )
+    kept = is_kept(after.drawn, [drawn for drawn, _ in after.looks])
+    # In fixed mode the bounds of several looks would not hold together.
+    return replace(after, looks=(*after.looks, (after.drawn, after.counts))) if kept and job.sequential else after
+
+
+def is_kept(drawn: int, before: Sequence[int]) -> bool:
+    """Whether a look at so many views is kept, those before being kept: with half as many again as the last one had."""
+    return not before or 2 * drawn >= 3 * before[-1]
 
 
 def _bets(job: Job, game: Game, choice: Choice, seen: int) -> tuple[float, ...]:
@@ -312,7 +325,7 @@ def measure(job: Job, state: State, checkpoint: Checkpoint | None = None) -> Sta
     units = job.units(state.game, 2, state.units, iter(sizes), rules)
     results = stream(units, job.execution.executor)
     for size, counted in zip(sizes, results, strict=True):
-        state = _count(state, size, counted)
+        state = _count(job, state, size, counted)
         if checkpoint:
             checkpoint.save(state)
         job.tell(state)

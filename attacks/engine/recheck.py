@@ -7,13 +7,14 @@ from these and from the audit that is asked for, and is derived again; the drawn
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
-from ldpaudit.attacks.bounds.level import bound_of, detectable_of, p_value_of, refutes
-from ldpaudit.attacks.engine.play import FINAL, may_be_bet, surely_above, uncounted
+from ldpaudit.attacks.bounds.level import bound_of, bounds_of, detectable_of, p_value_of, refutes
+from ldpaudit.attacks.engine.play import FINAL, is_kept, may_be_bet, surely_above, uncounted
 from ldpaudit.attacks.engine.run import seen_once
 from ldpaudit.attacks.games.game import Game
 from ldpaudit.attacks.games.sources import Planned, games
-from ldpaudit.evidence import Evidence, Mode
+from ldpaudit.evidence import Evidence, Look, Mode, Trajectory
 from ldpaudit.experiment import Experiment
 
 LOOKS = {
@@ -43,7 +44,7 @@ def differences(evidence: Evidence | None, source: Planned, asked: Experiment) -
     played = games(source)
     if evidence is None:
         return ["it needs evidence, since an attack on its plan is known"]
-    for check in (_of_the_audit, _out_of_range, _of_no_game, _not_of_the_counts):
+    for check in (_of_the_audit, _out_of_range, _of_no_game, _not_of_the_counts, _of_the_looks, _not_of_their_counts):
         # Each relies on what the one before it has found in order.
         if found := [f"its evidence needs {line}" for line in check(evidence, played, asked)]:
             return found
@@ -106,6 +107,51 @@ def _not_of_the_counts(e: Evidence, played: tuple[Game, ...], asked: Experiment)
             yield f"the {name} that its counts give, {found}, not {getattr(e, name)}"
     if e.trials < asked.trials and not _stopped(e):
         yield f"all {asked.trials} trials, since they refute nothing, got {e.trials}"
+
+
+def _of_the_looks(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
+    """What a trajectory says that no audit of this evidence has seen; certificates of before have none."""
+    if (t := e.trajectory) is None:
+        return
+    if asked.mode is not Mode.SEQUENTIAL:
+        yield f"no looks before the last, since its mode is {asked.mode}"
+        return
+    possible = 0 <= t.directions <= e.inputs and may_be_bet(t.tuning, t.directions, e.inputs, asked)
+    if t.level != 1 - FINAL or not possible:
+        found = f"level {t.level}, {t.directions} directions and bets {t.tuning}"
+        yield f"looks at level {1 - FINAL}, of directions and with bets of this audit, got {found}"
+    if e.mode is Mode.SEQUENTIAL and t.tuning != e.tuning:
+        yield f"looks with its own bets {e.tuning}, got {t.tuning}"
+    yield from _out_of_order(e, t)
+
+
+def _out_of_order(e: Evidence, t: Trajectory) -> Iterator[str]:
+    """Looks whose counts do not grow, or are not those that are kept, or do not end with the evidence's."""
+    ended = e.trials, e.measured, e.guesses, e.right
+    for before, after in pairwise([Look(0, 0, 0, 0, 0.0), *t.looks]):
+        drawn, measured, guesses, right = (a - b for a, b in zip(_counted(after), _counted(before), strict=True))
+        if not 0 <= right <= guesses <= measured <= drawn or not drawn:
+            yield f"looks whose counts grow, got {before} and then {after}"
+    if any(not is_kept(after.trials, [before.trials]) for before, after in pairwise(t.looks[:-1])):
+        yield f"looks with half as many views again, got {', '.join(str(look.trials) for look in t.looks)}"
+    last = _counted(t.looks[-1]) if t.looks else (0, 0, 0, 0)
+    of_all = last == ended if e.mode is Mode.SEQUENTIAL else all(a <= b for a, b in zip(ended, last, strict=True))
+    if last[0] != e.trials or not of_all:
+        yield f"a last look at all that it counts, {ended}, got {last}"
+
+
+def _counted(look: Look) -> tuple[int, int, int, int]:
+    return look.trials, look.measured, look.guesses, look.right
+
+
+def _not_of_their_counts(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
+    if e.trajectory is None:
+        return
+    for look, bound in zip(e.trajectory.looks, bounds_of(e.trajectory, e.inputs, e.delta, e.confidence), strict=True):
+        if look.epsilon_lower != bound:
+            yield f"the bound that a look's counts give, epsilon >= {bound}, not {look.epsilon_lower}"
+    if any(e.claimed is not None and look.epsilon_lower > surely_above(e.claimed) for look in e.trajectory.looks[:-1]):
+        yield "no look that refutes the claim before the last one, which ends an audit"
 
 
 def _stopped(e: Evidence) -> bool:

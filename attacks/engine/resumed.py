@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from ldpaudit.attacks.bounds.counts import Counts
-from ldpaudit.attacks.engine.play import Job, first_views, last_learning, may_be_bet, unit_sizes
+from ldpaudit.attacks.engine.play import Job, first_views, is_kept, last_learning, may_be_bet, unit_sizes
 from ldpaudit.attacks.engine.work import State
 from ldpaudit.attacks.games.game import TwoInputs
 from ldpaudit.attacks.games.k_inputs import SubsetRule
@@ -25,7 +25,7 @@ def problem(job: Job, state: State) -> str | None:
     played = games(job.source)
     if state.game >= len(played):
         return f"a game below {len(played)}, got {state.game}"
-    if (wrong := _rule_problem(job, state)) or (wrong := _counts_problem(job, state)):
+    if (wrong := _rule_problem(job, state)) or (wrong := _counts_problem(job, state) or _looks_problem(state)):
         return wrong
     if job.experiment.mode is Mode.FIXED:
         return f"no bets in an audit of a fixed sample, got {len(state.tuning)}" if state.tuning else None
@@ -63,13 +63,32 @@ def _counts_problem(job: Job, state: State) -> str | None:
         return f"at most a guess of a narrower rule per view that was counted, got {state.narrower}"
     if since != Counts() and job.experiment.mode is Mode.FIXED:
         return f"nothing in since in an audit of a fixed sample, got {since}"
-    counted_from = state.drawn - counts.trials
+    counted_from, looks = state.drawn - counts.trials, [drawn for drawn, _ in state.looks]
     for walk in _walks(job):
         known = set(walk)
         on_it = state.units < len(walk) and walk[state.units] == state.drawn
-        if on_it and {counted_from, counted_from + since.trials} <= known:
+        if on_it and {counted_from, counted_from + since.trials} <= known and _kept(job, walk[1 : state.units + 1]) == looks:
             return None
-    return f"views, units and counts of one schedule, got {state.drawn} views in {state.units} units, and {counts}"
+    found = f"{state.drawn} views in {state.units} units, {counts}, and looks at {looks!s:.60}"
+    return f"views, units, counts and looks of one schedule, got {found}"
+
+
+def _kept(job: Job, walk: list[int]) -> list[int]:
+    """The views after which a look is kept."""
+    found: list[int] = []
+    for drawn in walk if job.sequential else ():
+        if is_kept(drawn, found):
+            found.append(drawn)
+    return found
+
+
+def _looks_problem(state: State) -> str | None:
+    known = [Counts(), *(counts for _, counts in state.looks), state.counts]
+    for before, after in pairwise(known):
+        more = after - before
+        if min(more.right, more.wrong, more.trials) < 0 or more.right + more.wrong > more.trials:
+            return f"counts that grow from look to look, got {before} and then {after}"
+    return None
 
 
 def _walks(job: Job) -> Iterator[list[int]]:

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from ldpaudit.attacks.bounds.counts import Counts, LevelTest
-from ldpaudit.attacks.bounds.level import detectable, p_value
+from ldpaudit.attacks.bounds.level import bounds_of, detectable, p_value
 from ldpaudit.attacks.engine.play import Job, begin, measure
 from ldpaudit.attacks.engine.resumed import problem
 from ldpaudit.attacks.engine.work import Checkpoint, State
 from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.sources import Given, Source, games
-from ldpaudit.evidence import Evidence, Mode
+from ldpaudit.evidence import Evidence, Look, Mode, Trajectory
 from ldpaudit.experiment import HERE, Execution, Experiment
 
 
@@ -107,7 +107,19 @@ def _evidence(job: Job, state: State) -> Evidence:
         mode=mode,
         level=level,
         tuning=state.tuning if mode is Mode.SEQUENTIAL else (),
+        trajectory=_trajectory(job, state),
     )
+
+
+def _trajectory(job: Job, state: State) -> Trajectory | None:
+    """The bounds at the looks that were kept, and at the last one; None where these would not hold together."""
+    if not job.sequential:
+        return None
+    kept = dict([*state.looks, (state.drawn, state.counts)])
+    looks = tuple(Look(drawn, c.trials, c.right + c.wrong, c.right, 0.0) for drawn, c in kept.items())
+    seen = Trajectory(job.ever, state.directions, state.tuning, looks)
+    bounds = bounds_of(seen, games(job.source)[state.game].inputs, job.experiment.delta, job.experiment.confidence)
+    return replace(seen, looks=tuple(replace(look, epsilon_lower=e) for look, e in zip(looks, bounds, strict=True)))
 
 
 def _words(event: str, state: State, counts: Counts) -> str:

@@ -21,7 +21,7 @@ LARGEST, SMALLEST = 1 << 20, 1 << 12
 fits into memory as scores (8 MB)."""
 LARGEST_FILE = 1 << 23
 """Bytes that a checkpoint may have; a rule on 65,536 inputs takes half a million."""
-SCHEMA = "ldpaudit.checkpoint/3"
+SCHEMA = "ldpaudit.checkpoint/4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,8 @@ class State:
         Those of them that were counted before the rule was chosen for the last time.
     narrower : tuple of Counts
         Those of each narrower rule of the game.
+    looks : tuple of (int, Counts)
+        Views drawn and counts at some looks of a sequential audit, for whoever asks how the bound came about.
     """
 
     game: int
@@ -75,6 +77,7 @@ class State:
     counts: Counts = field(default_factory=Counts)
     since: Counts = field(default_factory=Counts)
     narrower: tuple[Counts, ...] = ()
+    looks: tuple[tuple[int, Counts], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; infinite thresholds as text."""
@@ -100,7 +103,8 @@ class State:
         made = k_inputs.SubsetRule(rule.at) if isinstance(rule, _Subset) else two_inputs.ThresholdRule(rule.upper, rule.lower)
         counts = {name: Counts(**getattr(read, name).model_dump()) for name in ("counts", "since")}
         rare = tuple(Counts(**each.model_dump()) for each in read.narrower)
-        return cls(read.game, made, read.directions, read.tuning, read.drawn, read.units, **counts, narrower=rare)
+        looks = tuple((drawn, Counts(**each.model_dump())) for drawn, each in read.looks)
+        return cls(read.game, made, read.directions, read.tuning, read.drawn, read.units, **counts, narrower=rare, looks=looks)
 
 
 class _Strict(BaseModel):
@@ -136,6 +140,7 @@ class _State(_Strict):
     counts: _Counts
     since: _Counts
     narrower: tuple[_Counts, ...]
+    looks: tuple[tuple[_Whole, _Counts], ...]
 
 
 @dataclass(frozen=True, slots=True)

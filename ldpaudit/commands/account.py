@@ -57,11 +57,12 @@ def account(
     answer = profile.epsilon(given) if epsilon is None else profile.delta(given)
     claimed = None if epsilon is None or delta is None else parse(delta)
     if plot is not None:
+        from ldpaudit.display import axes
         from ldpaudit.report import plot as drawing
 
         there = answer.high if claimed is None else float(claimed)
         mark = (there, float(given)) if epsilon is None else (float(given), there)
-        with progress("drawing", drawing.POINTS) as advance:
+        with progress("drawing", axes.POINTS) as advance:
             drawing.draw(profile, plot, title=str(plan), mark=mark, advance=advance)
     beside = _published(plan, given, answer, relation) if compare else ()
     other = f"{'delta' if asked == 'epsilon' else 'epsilon'}={float(given):g}"

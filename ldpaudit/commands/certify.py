@@ -139,9 +139,9 @@ def _write_pages(
 def _print(certificates: list[Certificate], format: Format) -> None:
     from rich.text import Text
 
+    from ldpaudit.display.visible import visible
     from ldpaudit.repair import repairs
     from ldpaudit.report import text
-    from ldpaudit.report.visible import visible
 
     if format is Format.json:
         say_json([c.to_dict() for c in certificates])

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any
 
+from ldpaudit.display.visible import visible, visible_json
 from ldpaudit.errors import ImplementationError
-from ldpaudit.report.visible import visible, visible_json
 
 
 def say(line: str = "") -> None:

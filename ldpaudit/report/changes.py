@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 
 from ldpaudit.certificate import Certificate, ClaimRecord
-from ldpaudit.report.text import certified, claimed, measured
 
 
 def changes(before: Certificate, now: Certificate) -> list[str]:
@@ -25,15 +24,15 @@ def deployment_lines(before: Certificate, now: Certificate) -> list[str]:
 
 
 def _of_a_claim(old: ClaimRecord, new: ClaimRecord) -> Iterator[str]:
-    for what, word in (
-        ("verdict", lambda claim: claim.verdict),
-        ("claim", claimed),
-        ("certified epsilon", certified),
-        ("measured epsilon", measured),
-        ("plan", lambda claim: claim.plan),
-        ("relation", lambda claim: claim.neighbours),
+    for what, field in (
+        ("verdict", "verdict"),
+        ("claim", "claimed"),
+        ("certified epsilon", "certified"),
+        ("measured epsilon", "measured"),
+        ("plan", "plan"),
+        ("relation", "neighbours"),
     ):
-        if (was := word(old)) != (is_ := word(new)):
+        if (was := getattr(old, field)) != (is_ := getattr(new, field)):
             yield f"{new.id}: its {what} was {was} and is {is_}"
 
 

@@ -1,120 +1,36 @@
-"""Pictures of a certificate in SVG, drawn without a script: what is known of epsilon, and the privacy profile."""
+"""Pictures of a certificate, from its record: what is known of epsilon, the privacy profile, the audit."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from fractions import Fraction
-from math import floor, inf, isfinite, log10
 
 from ldpaudit.certificate import ClaimRecord
-from ldpaudit.enclosure import Enclosure, show_down, show_up
-from ldpaudit.report.visible import visible
-
-WIDTH = 360
-"""Of a picture, in its own units: its text can be read on a telephone."""
-_LEFT, _RIGHT = 20, WIDTH - 20
-_PLOT_LEFT, _PLOT_TOP, _PLOT_BOTTOM = 66, 16, 160
+from ldpaudit.display import pictures
+from ldpaudit.enclosure import Enclosure
 
 
 def line(claim: ClaimRecord) -> str:
-    """The line of epsilon: certified values as a bar, the samples' bound as an arrow, the claim as a tick."""
-    known = [claim.enclosure.low, claim.enclosure.high] if claim.enclosure else []
-    seen = [claim.evidence.epsilon_lower] if claim.evidence else []
-    asked = [] if claim.epsilon is None else [_claimed(claim)]
-    largest = max([x for x in (*known, *seen, *asked) if isfinite(x)], default=0.0)
-    if largest <= 0:
-        return ""
-
-    def at(epsilon: float) -> float:
-        return _LEFT + (_RIGHT - _LEFT) * min(epsilon / (1.15 * largest), 1.0)
-
-    marks = [f'<path class="axis" d="M {_LEFT} 48 H {_RIGHT}"/>', _text(_LEFT, 84, "0", "quiet", "middle")]
-    said = []
-    if known:
-        low, high = map(at, known)
-        marks.append(f'<rect class="bar" x="{low - 2:.1f}" y="41" width="{high - low + 4:.1f}" height="14"/>')
-        said.append(f"certified at most {show_up(known[1], 4)}")
-        marks.append(_label(high, 84, said[-1], "blue"))
-    if seen:
-        marks.append(f'<path class="measured" d="M {at(seen[0]):.1f} 38 v 20 l 10 -10 z"/>')
-        said.append(f"measured at least {show_down(seen[0], 4)}")
-        marks.append(_label(at(seen[0]), 102, said[-1], "amber"))
-    if asked:
-        marks.append(f'<path class="claim" d="M {at(asked[0]):.1f} 22 V 62"/>')
-        said.append(f"claimed {asked[0]:.6g}")
-        marks.append(_label(at(asked[0]), 16, said[-1], "dark"))
-    return _figure(110, f"Epsilon: {', '.join(said)}", marks, "What is known of epsilon; smaller is more private.")
+    """What is certified, measured and claimed, on the line of epsilon."""
+    known = (claim.enclosure.low, claim.enclosure.high) if claim.enclosure else None
+    return pictures.line(known, claim.evidence.epsilon_lower if claim.evidence else None, _claimed(claim))
 
 
 def curve(claim: ClaimRecord, points: Sequence[tuple[float, Enclosure]]) -> str:
-    """The privacy profile of a claim's plan, with the claim as a cross."""
-    claimed = None if claim.epsilon is None else _claimed(claim)
-    return profile(f"Privacy profile of {claim.id}", points, claimed, claim.delta_number or 0.0)
+    """The privacy profile, and the claim."""
+    epsilon, delta = _claimed(claim), claim.delta_number or 0.0
+    ends = [(at, found.low, found.high) for at, found in points]
+    return pictures.curve(ends, None if epsilon is None else (epsilon, delta), f"Privacy profile of {claim.id}", delta)
 
 
-def profile(title: str, points: Sequence[tuple[float, Enclosure]], claimed: float | None = None, delta: float = 0.0) -> str:
-    """Delta over epsilon: its upper end as a line, the enclosure as a band, and a claimed (epsilon, delta) as a cross."""
-    if not points or max(delta.high for _, delta in points) <= 0:
+def tightening(claim: ClaimRecord) -> str:
+    """The samples' bound at the looks of a sequential audit."""
+    evidence = claim.evidence.read() if claim.evidence else None
+    if evidence is None or evidence.trajectory is None:
         return ""
-    least = min([d.high for _, d in points if d.high > 0] + ([delta] if delta > 0 else []))
-    decades = max(3, min(-floor(log10(max(least, 1e-300))), 9 if delta == 0 or delta > 1e-9 else -floor(log10(delta)) + 1))
-    widest = points[-1][0]
-
-    def place(epsilon: float, height: float) -> tuple[float, float]:
-        down = min(max(-log10(height) if height > 0 else inf, 0.0), decades) / decades
-        return _PLOT_LEFT + (_RIGHT - _PLOT_LEFT) * epsilon / widest, _PLOT_TOP + (_PLOT_BOTTOM - _PLOT_TOP) * down
-
-    upper = [place(epsilon, d.high) for epsilon, d in points]
-    lower = [place(epsilon, d.low) for epsilon, d in points]
-    marks = [*_axes(widest, decades), f'<path class="band" d="{_path([*upper, *reversed(lower)])} Z"/>']
-    marks.append(f'<path class="certified" d="{_path(upper)}"/>')
-    if claimed is not None:
-        x, y = place(claimed, delta)
-        marks.append(f'<path class="claim" d="M {x - 5:.1f} {y - 5:.1f} l 10 10 m 0 -10 l -10 10"/>')
-        marks.append(_label(x, max(y - 10, 12), f"claimed ({claimed:.4g}, {delta:.3g})", "dark"))
-    cross = "" if claimed is None else ", and the claim as a cross"
-    line = f"what is certified at {len(points)} values as a line, its enclosure as a band{cross}"
-    caption = f"Delta over epsilon: {line}. What lies above the line holds."
-    return _figure(200, title, marks, caption)
+    looks = [(look.trials, look.epsilon_lower) for look in evidence.trajectory.looks]
+    return pictures.tightening(looks, _claimed(claim), f"Bound of the samples of {claim.id} as it tightened", evidence.tightened)
 
 
-def _axes(widest: float, decades: int) -> list[str]:
-    marks = [f'<path class="axis" d="M {_PLOT_LEFT} {_PLOT_TOP} V {_PLOT_BOTTOM} H {_RIGHT}"/>']
-    step = -(-decades // 4)
-    for power in sorted({*range(0, decades, step), decades}):
-        y = _PLOT_TOP + (_PLOT_BOTTOM - _PLOT_TOP) * power / decades
-        marks.append(f'<path class="grid" d="M {_PLOT_LEFT} {y:.1f} H {_RIGHT}"/>')
-        label = "1" if power == 0 else f"{'under ' * (power == decades)}1e-{power}"
-        marks.append(_text(_PLOT_LEFT - 6, y + 4, label, "quiet", "end"))
-    for part in range(5):
-        x = _PLOT_LEFT + (_RIGHT - _PLOT_LEFT) * part / 4
-        marks.append(_text(x, _PLOT_BOTTOM + 16, f"{widest * part / 4:.3g}", "quiet", "middle"))
-    marks.append(_text((_PLOT_LEFT + _RIGHT) / 2, _PLOT_BOTTOM + 33, "epsilon", "quiet", "middle"))
-    marks.append(_text(4, 10, "delta", "quiet", "start"))
-    return marks
-
-
-def _claimed(claim: ClaimRecord) -> float:
-    return float(Fraction(claim.epsilon or 0))
-
-
-def _path(points: Sequence[tuple[float, float]]) -> str:
-    return "M " + " L ".join(f"{x:.1f} {y:.1f}" for x, y in points)
-
-
-def _label(x: float, y: float, text: str, kind: str) -> str:
-    return _text(x, y, text, kind, "start" if x < WIDTH / 3 else "end" if x > 2 * WIDTH / 3 else "middle")
-
-
-def _text(x: float, y: float, text: str, kind: str, anchor: str) -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(text)}</text>'
-
-
-def _figure(height: int, title: str, marks: Sequence[str], caption: str) -> str:
-    drawn = f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_attribute(title)}">{"".join(marks)}</svg>'
-    return f"<figure>{drawn}<figcaption>{html.escape(caption)}</figcaption></figure>"
-
-
-def _attribute(text: str) -> str:
-    return html.escape(visible(text))
+def _claimed(claim: ClaimRecord) -> float | None:
+    return None if claim.epsilon is None else float(Fraction(claim.epsilon))

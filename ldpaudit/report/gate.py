@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
+from ldpaudit.display.visible import visible, visible_json
 from ldpaudit.report.gate_summary import summary
-from ldpaudit.report.visible import visible, visible_json
 
 if TYPE_CHECKING:  # only the types: the command line reads the list of formats, and must start fast
     from ldpaudit.gate import Finding, Gate

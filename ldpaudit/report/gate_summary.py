@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ldpaudit.report.visible import markdown_code, markdown_text
+from ldpaudit.display.visible import markdown_code, markdown_text
 
 if TYPE_CHECKING:
     from ldpaudit.findings import Finding, Gate

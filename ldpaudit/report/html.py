@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ldpaudit.certificate import Certificate, ClaimRecord
+from ldpaudit.display.visible import visible
 from ldpaudit.report import drawing
 from ldpaudit.report.changes import changes, deployment_lines
 from ldpaudit.report.style import STYLE
-from ldpaudit.report.text import certified, claimed, measured, outcome, sight
-from ldpaudit.report.visible import visible
+from ldpaudit.report.text import sight
 from ldpaudit.report.words import OVERALL, SIGNS, VERDICTS, overall, plain, relation, sentence
 from ldpaudit.verdict import Outcome
 
@@ -97,18 +97,18 @@ def _head(certificate: Certificate) -> str:
 def _claim(claim: ClaimRecord, exhibit: Exhibit | None) -> str:
     """One claim: in words, in pictures, why, and what it rests on."""
     meaning = f"<p>{chances(exhibit.risk.sentence(exhibit.seen))}</p>" if exhibit and exhibit.risk else ""
-    profile = drawing.curve(claim, exhibit.curve) if exhibit else ""
-    return f"""<section class="claim"><h2>{escape(claim.id)} {badge(claim.verdict, outcome(claim))}</h2>
+    pictures = f"{drawing.curve(claim, exhibit.curve) if exhibit else ''}{drawing.tightening(claim)}"
+    return f"""<section class="claim"><h2>{escape(claim.id)} {badge(claim.verdict, claim.outcome)}</h2>
 <p>{escape(plain(claim))}</p>{meaning}{drawing.line(claim)}
-<h3>Why</h3><p>{escape(sentence(claim.reason))}{escape(sight(claim))}</p>{_instead(exhibit)}{profile}
+<h3>Why</h3><p>{escape(sentence(claim.reason))}{escape(sight(claim))}</p>{_instead(exhibit)}<div class="pictures">{pictures}</div>
 <h3>What it rests on</h3><dl>{"".join(f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _facts(claim))}</dl></section>
 """
 
 
 def _facts(claim: ClaimRecord) -> Iterable[tuple[str, str]]:
-    yield "claimed", escape(claimed(claim))
-    yield "certified", escape(certified(claim))
-    yield "measured", escape(measured(claim))
+    yield "claimed", escape(claim.claimed)
+    yield "certified", escape(claim.certified)
+    yield "measured", escape(claim.measured)
     if claim.evidence:
         first, second = claim.evidence.pair
         yield "event", f"{escape(claim.evidence.event)}, between the inputs {escape(first)} and {escape(second)}"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ldpaudit.errors import DeploymentError, LdpauditError
+from ldpaudit.display.axes import draw as draw_on
+from ldpaudit.display.axes import new_figure as empty_figure
+from ldpaudit.errors import DeploymentError
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.report.files import write_whole
-
-POINTS = 120
-SMALLEST = 1e-12
-"""The smallest delta of the picture, where the claim names none that is smaller."""
 
 
 def draw(
@@ -30,7 +27,7 @@ def draw(
     Parameters
     ----------
     profile : PrivacyProfile
-        Asked at `POINTS` values of epsilon.
+        Asked at 120 values of epsilon.
     path : Path
         PNG, SVG or PDF; written whole.
     title : str
@@ -48,25 +45,9 @@ def draw(
         Where the path has another ending or cannot be written.
     """
     figure = new_figure(path, 7, 4.2)
-    smallest = min(SMALLEST, mark[1] / 100) if mark and mark[1] > 0 else SMALLEST
-    widest = profile.epsilon(smallest).high
-    widest = widest if math.isfinite(widest) and widest > 0 else 1.0
-    widest = max(widest, mark[0]) if mark and math.isfinite(mark[0]) else widest
-    grid, deltas = [1.05 * widest * i / (POINTS - 1) for i in range(POINTS)], []
-    for e in grid:
-        deltas.append(profile.delta(e))
-        advance()
     axes = figure.add_subplot()
-    floor = smallest / 10
-    low, high = ([max(d, floor) for d in side] for side in ([d.low for d in deltas], [d.high for d in deltas]))
-    axes.fill_between(grid, low, high, color="#1d5fa8", alpha=0.25, linewidth=0, label="enclosure")
-    axes.plot(grid, high, color="#1d5fa8", linewidth=1.6, label="delta at most", gid="delta-at-most")
-    if mark is not None and math.isfinite(mark[0]):
-        axes.plot([mark[0]], [max(mark[1], floor)], "o", color="#b3261e", label=f"({mark[0]:.4g}, {mark[1]:.3g})")
-    axes.set(xlabel="epsilon (nats)", ylabel="delta", yscale="log", ylim=(floor, 2), xlim=(0, grid[-1]))
+    draw_on(profile, axes, mark, advance=advance)
     axes.set_title(title if len(title) < 80 else title[:77] + "...", fontsize=10)
-    axes.grid(alpha=0.25)
-    axes.legend(frameon=False, fontsize=9)
     save(figure, path)
 
 
@@ -82,11 +63,7 @@ def new_figure(path: Path, width: float, height: float) -> Any:
     """
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise DeploymentError(f"needs an ending among .png, .svg and .pdf, got {path.suffix!r}", str(path))
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise LdpauditError("a plot needs matplotlib: install ldpaudit[plot]") from None
-    return Figure(figsize=(width, height), layout="constrained")
+    return empty_figure(width, height)
 
 
 def save(figure: Any, path: Path) -> None:

@@ -23,12 +23,15 @@ dt { color: var(--muted) } dd { margin: 0; min-width: 0; overflow-wrap: anywhere
 .wide { overflow-x: auto } table { border-collapse: collapse; font-size: .9rem; margin: .5rem 0; width: 100% }
 th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top }
 caption { text-align: left; color: var(--muted); font-size: .875rem }
+ul.plain { list-style: none; padding: 0 } ul.plain li { margin: .35rem 0 }
+.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)); gap: 0 1.5rem }
 figure { margin: .8rem 0; max-width: 30rem } figcaption { color: var(--muted); font-size: .875rem }
 svg { width: 100%; height: auto; display: block } svg text { font: 11px system-ui, sans-serif; fill: var(--text);
   paint-order: stroke; stroke: var(--page); stroke-width: 3px }
 svg .axis { stroke: var(--muted); fill: none } svg .grid { stroke: var(--line); fill: none }
 svg .certified { stroke: var(--certified); fill: none; stroke-width: 2 } svg .bar { fill: var(--certified) }
 svg .band { fill: var(--band) } svg .measured { fill: var(--measured) }
+svg .tightening { stroke: var(--measured); fill: none; stroke-width: 1.5 }
 svg .claim { stroke: var(--text); stroke-width: 2; fill: none } svg text.quiet { fill: var(--muted) }
 svg text.blue { fill: var(--certified) } svg text.amber { fill: var(--measured) }
 pre { background: var(--panel); padding: .8rem; overflow-x: auto; font-size: .8rem; border-radius: .3rem; white-space: pre-wrap;

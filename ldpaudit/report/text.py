@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from types import MappingProxyType
 
 from rich.console import Console
@@ -12,8 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ldpaudit.certificate import Certificate, ClaimRecord
-from ldpaudit.enclosure import show_down, show_up
-from ldpaudit.report.visible import visible
+from ldpaudit.display.visible import visible
 from ldpaudit.verdict import Outcome
 
 STYLES = {Outcome.REFUTED: "bold red", Outcome.UNDECIDED: "yellow", Outcome.BOUNDED: "green", Outcome.PROVED: "green"}
@@ -28,9 +26,9 @@ def print_certificate(
     for column in ("claim", "per", "claimed", "certified", "measured", "verdict"):
         table.add_column(column, style=None, no_wrap=column != "claim")
     for claim in certificate.claims:
-        verdict = Text(outcome(claim), style=STYLES[claim.verdict])
+        verdict = Text(claim.outcome, style=STYLES[claim.verdict])
         # As text: what users write is no markup.
-        cells = (claim.id, claim.unit, claimed(claim), certified(claim), measured(claim))
+        cells = (claim.id, claim.unit, claim.claimed, claim.certified, claim.measured)
         table.add_row(*(Text(visible(cell)) for cell in cells), verdict)
     console.print(Padding(table, (0, 0, 0, 2)))
     for claim in certificate.claims:
@@ -39,39 +37,6 @@ def print_certificate(
         for line in instead.get(claim.id, ()):
             console.print(Padding(Text(visible(line)), (0, 0, 0, 4)))
     console.print()
-
-
-def claimed(claim: ClaimRecord) -> str:
-    """The claim's epsilon, and delta where it is not 0."""
-    if claim.asked:
-        return "?"
-    epsilon = f"{float(Fraction(claim.epsilon or 0)):.6g}"
-    return epsilon if claim.delta == "0" else f"{epsilon}, {float(Fraction(claim.delta)):.3g}"
-
-
-def certified(claim: ClaimRecord) -> str:
-    """The enclosure, rounded outward; a short decimal between its ends needs no rounding."""
-    if claim.enclosure is None:
-        return "unsupported"
-    low, high = claim.enclosure.low, claim.enclosure.high
-    if claim.enclosure.rigour != "EXACT":
-        return f"[{show_down(low)}, {show_up(high)}]"
-    short = f"{high:.6g}"
-    return f"= {short if low <= float(short) <= high else show_up(high)}"
-
-
-def measured(claim: ClaimRecord) -> str:
-    """What the samples show."""
-    return f">= {show_down(claim.evidence.epsilon_lower, 4)}" if claim.evidence else "-"
-
-
-def outcome(claim: ClaimRecord) -> str:
-    """The verdict, and the record where it differs."""
-    if claim.asked and claim.verdict.record == "holds":
-        return f"answered, {claim.verdict}"
-    if claim.expect is None:
-        return str(claim.verdict)
-    return str(claim.verdict) if claim.as_recorded else f"{claim.verdict}, on record: {claim.expect}"
 
 
 def sight(claim: ClaimRecord) -> str:

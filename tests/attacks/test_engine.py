@@ -417,6 +417,9 @@ HOSTILE: list[tuple[str, Any]] = [
     ("rule", DELETED), ("rule", 3),
     ("tuning", [-1.0]), ("tuning", [1.05, 1.0, 1.2, 1.5, 1e308]),
     ("tuning", ["1"]), ("tuning", 3), ("tuning", DELETED), ("more", 1),
+    ("looks", DELETED), ("looks", 3), ("looks", lambda looks: looks[1:] or 3),
+    ("looks", lambda looks: [*looks, [10**6, {"right": 0, "wrong": 0, "trials": 0}]]),
+    ("looks", lambda looks: [[drawn, {**counts, "right": counts["right"] + 10**6}] for drawn, counts in looks] or 3),
     ("units", lambda n: n - 1), ("drawn", lambda n: n - 1), ("counts.trials", lambda n: n - 1), ("since.trials", lambda n: n + 1),
 ]  # fmt: skip
 

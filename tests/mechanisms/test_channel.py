@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 
 import ldpaudit as ldp
 from ldpaudit import registry, strategies
+from ldpaudit.accountants.pld import all_pairs
 from ldpaudit.accountants.pld.all_pairs import AllPairs
+from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.accountants.pld.kinds import CodedLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
@@ -89,6 +92,53 @@ def test_the_pairs_that_floats_leave_out_are_never_the_worst(rows: list[list[Fra
     assert ends(screened.delta(epsilon)) == ends(oracle.delta(epsilon))
     assert ends(screened.epsilon(delta)) == ends(oracle.epsilon(delta))
     assert ends(screened.epsilon(0)) == ends(oracle.epsilon(0))
+
+
+def random_channel(inputs: int, views: int, seed: int) -> Channel:
+    """Rows of large denominators, no two pairs of one kind."""
+    weights = np.random.default_rng(seed).integers(100, 1000, (inputs, views)).tolist()
+    return Channel([[Fraction(weight, sum(row)) for weight in row] for row in weights])
+
+
+def test_pairs_that_chords_leave_out_are_never_the_worst_whatever_was_asked_before() -> None:
+    m = random_channel(14, 6, 1)
+    screened, oracle = AllPairs(m.matrix, "the matrix"), channel_profile(m)
+    grid = [0.0, 2.0, 1.0, 0.5, 1.5, *(0.1 * i for i in range(20)), 1e-6, 1e-5]
+    for epsilon in grid:
+        assert ends(screened.delta(epsilon)) == ends(oracle.delta(epsilon)), epsilon
+    assert 2 <= len(screened.asked) < len(grid) / 2
+
+
+def test_runs_of_a_channel_of_many_pairs_cost_what_some_pair_of_them_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    m, epsilon = random_channel(4, 3, 2), 0.5
+    rows = list(m.matrix)
+    one = [(a, b) for a, b in permutations(rows, 2)]
+    twice = max(together(a, b, Fraction(math.exp(epsilon))) for a in one for b in one)
+    monkeypatch.setattr(all_pairs, "_MOST_LISTED", 0)
+    profile = ldp.account(m)
+    assert isinstance(profile, AllPairs)
+    found = ldp.account(Repeat(m, 2)).delta(epsilon)
+    assert found.low <= twice * (1 + Fraction(1, 10**12))
+    assert found.high >= twice * (1 - Fraction(1, 10**12))
+    assert found.low > 1.2 * profile.delta(epsilon).high
+    mean = max(one, key=lambda pair: sum(p * math.log(p / q) for p, q in zip(*pair, strict=True)))
+    assert ExactPLD.of(zip(*mean, strict=True)) in profile.telling()
+    assert all(ExactPLD.of(zip(*pair, strict=True)) in profile.telling() for pair in one if largest(pair) == max(map(largest, one)))
+
+
+Pair = tuple[tuple[Fraction, ...], ...]
+
+
+def together(a: Pair, b: Pair, ratio: Fraction) -> Fraction:
+    """The divergence of two pairs of laws, each view with each."""
+    views = [(p * r, q * s) for p, q in zip(*a, strict=True) for r, s in zip(*b, strict=True)]
+    return sum((max(p - ratio * q, Fraction(0)) for p, q in views), Fraction(0))
+
+
+def largest(pair: Pair) -> Fraction:
+    """The largest likelihood ratio."""
+    found: Fraction = max(p / q for p, q in zip(*pair, strict=True))
+    return found
 
 
 @settings(max_examples=60, deadline=None)

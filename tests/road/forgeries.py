@@ -112,16 +112,47 @@ def evidence(index: int = LOCAL, **changes: Any) -> Forgery:
 
 
 def recomputed(index: int = LOCAL, **changes: Any) -> Forgery:
-    """Evidence with all that follows from its counts."""
+    """Evidence with all that follows from its counts; of looks before the last nothing is said, as in certificates of before."""
 
     def forge(data: Data) -> None:
         found = data["claims"][index]["evidence"]
         found.update(changes)
+        found.pop("trajectory", None)
         for field, of in (("epsilon_lower", level.bound_of), ("p_value", level.p_value_of), ("detectable", level.detectable_of)):
             found[field] = of(EvidenceRecord.model_validate_json(json.dumps(found)).read())
         found["resolution"] = EvidenceRecord.model_validate_json(json.dumps(found)).read().resolution
 
     return forge
+
+
+def looks(index: int = LOCAL, at: int = 1, **by: Any) -> Forgery:
+    """Numbers of a look that are as much larger."""
+
+    def forge(data: Data) -> None:
+        look = data["claims"][index]["evidence"]["trajectory"]["looks"][at]
+        look.update({name: look[name] + more for name, more in by.items()})
+
+    return forge
+
+
+def trajectory(index: int = LOCAL, **changes: Any) -> Forgery:
+    return lambda data: data["claims"][index]["evidence"]["trajectory"].update(changes)
+
+
+def look_with_its_bound(data: Data) -> None:
+    """Another count of a look, and what follows from it."""
+    looks(LOCAL, 5, right=1)(data)
+    found = data["claims"][LOCAL]["evidence"]
+    e = EvidenceRecord.model_validate_json(json.dumps(found)).read()
+    assert e.trajectory is not None
+    bounds = level.bounds_of(e.trajectory, e.inputs, e.delta, e.confidence)
+    for each, bound in zip(found["trajectory"]["looks"], bounds, strict=True):
+        each["epsilon_lower"] = bound
+
+
+def fewer_views(data: Data) -> None:
+    evidence(FALSE, trials=300)(data)
+    data["claims"][FALSE]["evidence"].pop("trajectory")
 
 
 def counted(index: int, by: int) -> Forgery:
@@ -173,6 +204,7 @@ def another_deployment(data: Data) -> None:
     data.update(genuine(DEPLOYMENT.replace("epsilon = 1\nview", "epsilon = 2\nview"), 0).to_dict())
 
 
+FIRST_BET_MOVED = [0.99, *(0.1 * ratio for ratio in play.RATIOS)]
 SEEN: dict[str, Forgery] = {
     "the verdict beside the claims": whole(verdict="PROVED"),
     "the schema": whole(schema="ldpaudit.certificate/0"),
@@ -214,6 +246,10 @@ SEEN: dict[str, Forgery] = {
     "an enclosure left out": claim(enclosure=None),
     "a proof left out": claim(proofs=[]),
     "a proof of fewer steps": lambda data: data["claims"][LOCAL]["proofs"][0].update(steps=1),
+    "a chance of a right guess": lambda data: data["claims"][LOCAL]["risk"]["guess"].update(high=0.51),
+    "a true-positive rate": lambda data: data["claims"][DELTA]["risk"]["true_positive"][1].update(high=0.001),
+    "a false-positive rate": lambda data: data["claims"][LOCAL]["risk"]["true_positive"][0].update(false_positive="1/10"),
+    "a belief": lambda data: data["claims"][SHUFFLED]["risk"]["posterior"].pop(),
     "a witness left out": lambda data: data["claims"][SHUFFLED].pop("witness"),
     "a witness of other data sets": lambda data: data["claims"][SHUFFLED]["witness"].update(first=[["1", 5]]),
     "evidence left out": claim(evidence=None),
@@ -249,6 +285,18 @@ SEEN: dict[str, Forgery] = {
     "no p-value": evidence(p_value=None),
     "what it could detect": evidence(detectable=1.0000001),
     "what it could see, in words": evidence(resolution="nothing escapes this audit"),
+    "a look's bound": looks(epsilon_lower=0.1),
+    "a look's count": looks(at=-2, right=1),
+    "a count of a look that falls": looks(at=-1, right=-10**6),
+    "a look that is not the last one's": looks(at=-1, trials=1),
+    "a look at no more views than before": lambda data: data["claims"][LOCAL]["evidence"]["trajectory"]["looks"].insert(
+        0, data["claims"][LOCAL]["evidence"]["trajectory"]["looks"][0]
+    ),
+    "no looks": trajectory(looks=[]),
+    "a level of looks": trajectory(level=1.0),
+    "bets of looks": trajectory(tuning=[0.3, 0.9]),
+    "directions of looks": trajectory(DELTA, directions=9),
+    "other bets of looks than of the evidence": trajectory(FALSE, tuning=FIRST_BET_MOVED),
     "how different reports were": evidence(distinct=1.0),
     "the pair of inputs": evidence(pair=["0", "0"]),
     "the event": evidence(event="{y = anything}"),
@@ -262,10 +310,10 @@ SEEN: dict[str, Forgery] = {
 }  # fmt: skip
 """What plain `verify` sees."""
 
-FIRST_BET_MOVED = [0.99, *(0.1 * ratio for ratio in play.RATIOS)]
 UNSEEN: dict[str, tuple[str, Forgery, str]] = {
     "the counts, with the bound and all else that follows from them": ("--resample", counted(LOCAL, -1), DEPLOYMENT),
-    "views of an audit that stopped early": ("--resample", evidence(FALSE, trials=300), DEPLOYMENT),
+    "views of an audit that stopped early": ("--resample", fewer_views, DEPLOYMENT),
+    "a look before the last, with the bound that follows from it": ("--resample", look_with_its_bound, DEPLOYMENT),
     "directions, where delta is 0": ("--resample", evidence(FALSE, directions=2), DEPLOYMENT),
     "the first bet, with all that follows from it": ("--resample", recomputed(FALSE, tuning=FIRST_BET_MOVED), DEPLOYMENT),
     "evidence of another run, under this run's seed": ("--resample", under_this_seed(pasted(1)), DEPLOYMENT),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -12,13 +13,15 @@ import pytest
 
 import ldpaudit as ldp
 from ldpaudit.certificate import Certificate
-from ldpaudit.certify import claim_seed, verify
+from ldpaudit.certify import claim_seed, resample, verify
 from ldpaudit.deployment import loads
 from ldpaudit.derivation import derive
 from ldpaudit.errors import DeploymentError
+from ldpaudit.exhibits import exhibits
 from ldpaudit.parallel import ask, certify_all
 from ldpaudit.report import html
 from ldpaudit.report.text import sight
+from ldpaudit.risk import Risk, risk
 from ldpaudit.verdict import Outcome
 from tests.helpers import ROOT
 
@@ -170,12 +173,49 @@ def test_numbers_of_a_claim_read_as_numbers_beside_what_is_exact() -> None:
     assert "epsilon_number" not in asked
 
 
-def test_a_certificate_of_before_there_were_numbers_dates_and_issuers_still_stands() -> None:
+def test_what_a_profile_means_for_a_user_stands_beside_the_claim_exactly_and_as_a_number() -> None:
+    said = json.loads(certify().to_json())["claims"][0]["risk"]
+    assert said["guess"]["low"] <= 1 / (1 + math.exp(-1)) <= said["guess"]["high"]
+    for key, each in [*(("false_positive", e) for e in said["true_positive"]), *(("prior", e) for e in said["posterior"])]:
+        assert each[f"{key}_number"] == float(Fraction(each[key]))
+        assert each["low"] <= each["high"]
+    assert [each["false_positive"] for each in said["true_positive"]] == ["1/100", "1/1000"]
+    (claim,) = certify().claims
+    assert claim.risk is not None
+    kept = Risk.of(claim.risk)
+    assert kept == risk(ldp.account(ldp.mechanisms.KaryRandomizedResponse.for_epsilon(1, k=2)))
+    assert kept.record == claim.risk
+
+
+def test_a_page_shows_the_risks_that_the_certificate_says() -> None:
     certificate = certify()
-    claims = tuple(c.model_copy(update={"epsilon_number": None, "delta_number": None}) for c in certificate.claims)
+    (claim,) = certificate.claims
+    assert claim.risk is not None
+    other = claim.risk.model_copy(update={"guess": claim.risk.guess.model_copy(update={"low": 0.875, "high": 0.875})})
+    told = certificate.model_copy(update={"claims": (claim.model_copy(update={"risk": other}),)})
+    assert "87.5\N{NO-BREAK SPACE}%" in html.page(told, exhibits(told))
+    before = certificate.model_copy(update={"claims": (claim.model_copy(update={"risk": None}),)})
+    assert exhibits(before) == exhibits(certificate)
+
+
+def test_a_certificate_of_before_bounds_were_kept_stands_when_its_samples_are_drawn_again() -> None:
+    certificate = certify(claimed='"ln(2)"')
+    (claim,) = certificate.claims
+    assert claim.evidence is not None
+    assert claim.evidence.trajectory is not None
+    evidence = claim.evidence.model_copy(update={"trajectory": None, "resolution": ""})
+    before = certificate.model_copy(update={"claims": (claim.model_copy(update={"evidence": evidence}),)})
+    assert "trajectory" not in before.to_json()
+    assert verify(before) == resample(before) == []
+
+
+def test_a_certificate_of_before_there_were_numbers_risks_dates_and_issuers_still_stands() -> None:
+    certificate = certify()
+    later = {"epsilon_number": None, "delta_number": None, "risk": None}
+    claims = tuple(c.model_copy(update=later) for c in certificate.claims)
     before = certificate.model_copy(update={"claims": claims})
     assert not {"date", "issuer"} & set(before.to_dict())
-    assert not {"epsilon_number", "delta_number"} & set(before.to_dict()["claims"][0])
+    assert not set(later) & set(before.to_dict()["claims"][0])
     assert Certificate.from_json(before.to_json()) == before
     assert verify(before) == []
 

@@ -111,6 +111,7 @@ def test_the_sdist_holds_the_tests_and_the_deployments(built: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {n.split("/", 1)[-1] for n in archive.getnames()}
+        assert not [member.name for member in archive if member.issym() or member.islnk()], "Windows may not make links"
     assert {"tests/road/test_layout.py", "accountants/pld/finite.py", "LICENSE"} <= names
     assert {"deployments/enpa-notification.toml", "schemas/deployment.json"} <= names
 

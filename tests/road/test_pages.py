@@ -14,7 +14,9 @@ import ldpaudit as ldp
 from ldpaudit.certificate import Certificate
 from ldpaudit.deployment import loads
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.evidence import Mode
 from ldpaudit.exhibits import Exhibit, exhibits
+from ldpaudit.records import LookRecord
 from ldpaudit.report import drawing, html
 from ldpaudit.report.changes import changes, deployment_lines
 from ldpaudit.report.index import index
@@ -212,6 +214,36 @@ def test_the_index_has_the_worst_verdict_first_and_a_link_to_each_page() -> None
     compared = index([good, bad], {"votes": bad})
     assert "Nothing changed since the certificate before." in compared
     assert "There is no certificate before this one." in compared
+
+
+def test_the_audit_s_bound_is_drawn_as_it_tightened_where_its_numbers_are() -> None:
+    claim = made().claims[0]
+    assert claim.evidence is not None
+    assert claim.evidence.trajectory is not None
+    drawn = ((10, 0.0), (100, 0.25), (1000, 0.5))
+    looks = [LookRecord(trials=n, measured=n, guesses=n, right=n, epsilon_lower=e) for n, e in drawn]
+    seen = claim.evidence.trajectory.model_copy(update={"looks": tuple(looks)})
+    evidence = claim.evidence.model_copy(update={"trajectory": seen, "epsilon_lower": 0.5, "mode": Mode.SEQUENTIAL})
+    picture = drawing.tightening(claim.model_copy(update={"evidence": evidence, "epsilon": "1/4"}))
+    (line,) = re.findall(r'class="tightening" d="M ([^"]+)"', picture)
+    (x0, y0), (x1, y1), (x2, y2) = [tuple(map(float, place.split())) for place in line.split(" L ")]
+    assert x1 - x0 == pytest.approx(x2 - x1, abs=0.11)
+    assert y0 - y1 == pytest.approx(y1 - y2, abs=0.11)
+    assert f'class="claim" d="M {x0:.0f} {y1:.1f} H' in picture
+    assert "The last is what was measured, 0.5." in picture
+    assert "All of these bounds hold together, with confidence 0.999" in picture
+    assert drawing.tightening(claim) in full()
+
+
+def test_of_one_look_or_of_looks_that_saw_nothing_there_is_no_picture() -> None:
+    claim = made().claims[0]
+    assert claim.evidence is not None
+    seen = claim.evidence.trajectory
+    assert seen is not None
+    unseen = tuple(look.model_copy(update={"epsilon_lower": 0.0}) for look in seen.looks)
+    for other in (None, seen.model_copy(update={"looks": seen.looks[:1]}), seen.model_copy(update={"looks": unseen})):
+        evidence = claim.evidence.model_copy(update={"trajectory": other})
+        assert drawing.tightening(claim.model_copy(update={"evidence": evidence})) == ""
 
 
 def test_the_picture_of_a_profile_is_where_its_numbers_are() -> None:

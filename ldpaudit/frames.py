@@ -1,0 +1,168 @@
+"""Claims, literature, measured errors, comparisons and risks as tables: dictionaries, or frames of polars or pandas.
+
+>>> from ldpaudit import literature
+>>> found = table(literature.claims("hashtogram"))
+>>> {row["standing"] for row in found} <= {"holds", "variant"}
+True
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.comparison import Contender, Score
+from ldpaudit.display import markup
+from ldpaudit.errors import LdpauditError
+from ldpaudit.literature import Measured, Row
+from ldpaudit.risk import Risk
+
+LIBRARIES = ("polars", "pandas")
+"""In the order in which `Table.frame` looks for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of plain values under the same names.
+
+    Parameters
+    ----------
+    rows : tuple of dict
+        Text, numbers, truth values, and None where there is nothing.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_polars(self) -> Any:
+        """A ``polars.DataFrame``.
+
+        Raises
+        ------
+        LdpauditError
+            Where polars is missing.
+        """
+        _require("polars")
+        return import_module("polars").DataFrame(list(map(dict, self.rows)), infer_schema_length=None)
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame``.
+
+        Raises
+        ------
+        LdpauditError
+            Where pandas is missing.
+        """
+        _require("pandas")
+        return import_module("pandas").DataFrame(list(map(dict, self.rows)))
+
+    def frame(self) -> Any:
+        """A frame of polars, or of pandas where that alone is installed.
+
+        Raises
+        ------
+        LdpauditError
+            Where neither is.
+        """
+        for name, made in zip(LIBRARIES, (self.to_polars, self.to_pandas), strict=True):
+            if find_spec(name) is not None:
+                return made()
+        raise LdpauditError(f"a frame needs {' or '.join(LIBRARIES)}, found neither; the rows of a table are dictionaries")
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        head = tuple(self.rows[0]) if self.rows else ("no rows",)
+        cells = ([_cell(row[name]) for name in head] for row in self.rows)
+        return markup.card(f"{len(self.rows)} row{'s' * (len(self.rows) != 1)}", (), markup.table(head, cells))
+
+
+def table(values: Risk | Iterable[Printed | Row | Measured | tuple[Contender, Score]]) -> Table:
+    """What can be a table, as one.
+
+    Parameters
+    ----------
+    values : Risk, or iterable
+        Of `ldpaudit.risk.risk`; or of `ldpaudit.literature.claims` or `printed`, `summary` or `measure`; or the rows of a
+        comparison, each a contender and its score.
+
+    Raises
+    ------
+    TypeError
+        Where it is something else.
+    """
+    if isinstance(values, Risk):
+        return Table(tuple({"chance": name, **_ends(found)} for name, found in values.rows))
+    if not isinstance(values, Iterable):
+        raise TypeError(f"a table needs a risk, or claims, rows, measured errors or scores, got {values!r:.60}")
+    return Table(tuple(map(_row, values)))
+
+
+def _row(value: Any) -> Mapping[str, Any]:
+    match value:
+        case Printed():
+            return _of_a_claim(value)
+        case Row():
+            return _of_a_sentence(value)
+        case Measured():
+            return _of_an_error(value)
+        case (Contender() as contender, Score() as score):
+            return {"system": str(contender), "names_values": contender.names_values, **_plain(asdict(score))}
+    raise TypeError(f"a table needs claims, rows, measured errors or scores, got {value!r:.60}")
+
+
+def _of_a_claim(claim: Printed) -> dict[str, Any]:
+    found = {"claimed": float(claim.claimed), "claimed_exact": str(claim.claimed), **_ends(claim.found)}
+    words = {"provenance": claim.provenance.value, "reading": claim.reading, "variant": claim.variant}
+    judged = {"attained": claim.attained, "holds": claim.holds, "standing": claim.standing.value}
+    return {"where": claim.where, "sentence": claim.sentence, **judged, **found, **words, "remarks": "; ".join(claim.remarks)}
+
+
+def _of_a_sentence(row: Row) -> dict[str, Any]:
+    finite = [ratio for ratio in row.looseness if 0 < ratio < math.inf]
+    ratios = {"least_looseness": min(finite, default=None), "largest_looseness": max(finite, default=None)}
+    words = {"provenance": row.provenance, "reading": row.reading, "variant": row.variant}
+    return {"where": row.where, "sentence": row.sentence, "stem": row.stem, "verdict": row.verdict, **ratios, **words}
+
+
+def _of_an_error(each: Measured) -> dict[str, Any]:
+    claim = {"where": each.claim.where, "sentence": each.claim.sentence, "alpha": each.claim.alpha, "beta": each.claim.beta}
+    runs = {name: value for name, value in _shallow(each).items() if name != "claim"}
+    return {**claim, **runs, "holds": each.holds, "standing": each.standing.value}
+
+
+def _shallow(value: Any) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in type(value).__dataclass_fields__}
+
+
+def _ends(found: Any) -> dict[str, Any]:
+    return {"low": found.low, "high": found.high, "rigour": found.rigour.name, "source": found.source}
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers as floats, and None for what is none."""
+    return {name: _number(value) for name, value in values.items()}
+
+
+def _number(value: Any) -> Any:
+    value = float(value) if isinstance(value, Fraction) else value
+    return None if value != value else value
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _require(name: str) -> None:
+    if find_spec(name) is None:
+        raise LdpauditError(f"a frame of {name} needs {name}, which is not installed")

@@ -1,0 +1,31 @@
+"""Answers that are kept: certified numbers of one plan that several stages ask for, and several claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import TypeVar, TypeVarTuple
+
+_Arguments = TypeVarTuple("_Arguments")
+_Answer = TypeVar("_Answer")
+
+MOST = 64
+"""Answers that each function keeps: those of a deployment, and of the next ones."""
+
+
+def remembered(function: Callable[[*_Arguments], _Answer]) -> Callable[[*_Arguments], _Answer]:
+    """The same function of frozen values, that is asked once for the last answers; what it raises is not kept.
+
+    Where an argument has no hash, as a mechanism of somebody's with an array among its fields, it is asked each time.
+    """
+    known = lru_cache(maxsize=MOST)(function)
+
+    @wraps(function)
+    def ask(*args: *_Arguments) -> _Answer:
+        try:
+            hash(args)
+        except TypeError:
+            return function(*args)
+        return known(*args)
+
+    return ask
