@@ -15,7 +15,7 @@ level of estimates, :math:`b = 2\,artanh\frac{A}{\log(T)\,s'}` with :math:`A = \
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -227,7 +227,7 @@ class HeavyThresh(Evolving):
                 continue
             yield Shown(yes, True, holds if estimates > 0 else None)
             estimates -= 1
-            reference = Reference(self.public, self.start, self.changes, self.sentinel_needs, holds)
+            reference = replace(reference, held=holds)
 
     def vote_chance(self, vote: bool) -> Fraction:
         """Probability that a vote is published as yes."""
