@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,19 +10,19 @@ from functools import singledispatch
 
 from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.pld.distribution import Groups
-from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
+from ldpaudit.accountants.pld.profiles import Bracket, ConstantDelta, LargestProfile
 from ldpaudit.accountants.sampling.noisy_votes import NoisyVotes
 from ldpaudit.accountants.sampling.other_prefixes_low import OtherPrefixes
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._trie import Data
 from ldpaudit.mechanisms._trie_rounds import TrieRounds
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Run
-from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness, require_delta, require_epsilon
+from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness
 
 
 @singledispatch
@@ -203,38 +202,3 @@ def _sharing(m: TrieHeavyHitter, others: OtherPrefixes, users: int, user: str | 
 
 _FIRST_LETTER = 0x100
 """The first of the letters, more than a batch of 200 needs, that the other prefixes of a witness repeat: none is an a."""
-
-
-@dataclass(frozen=True)
-class ConstantDelta(PrivacyProfile):
-    """A delta that is the same at every epsilon: the infinite-loss mass is the total variation.
-
-    Parameters
-    ----------
-    chance : Fraction
-        Probability of the views that only one of the two inputs shows; all other views have the same ratio for both.
-    source : str
-        What is computed.
-    found : Witness or None
-        The pair and the views.
-    """
-
-    chance: Fraction
-    source: str
-    found: Witness | None = None
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """EXACT."""
-        require_epsilon(epsilon)
-        return Enclosure.of(self.chance, source=self.source)
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """0 or infinite. EXACT."""
-        require_delta(delta)
-        value = 0.0 if self.chance <= delta else math.inf
-        return Enclosure(value, value, Rigour.EXACT, self.source)
-
-    def witness(self, epsilon: Number) -> Witness | None:
-        """The same at every epsilon."""
-        require_epsilon(epsilon)
-        return self.found

@@ -1,9 +1,10 @@
-"""THRESH: its exact epsilon over the one that it claims, for noise levels a and b as shares of the claim.
+"""THRESH and HEAVYTHRESH: exact epsilon over the one that is claimed, for noise levels a and b as shares of the claim.
 
-    python -m benchmarks.thresh [--plot FILE.png]
+    python -m benchmarks.thresh [--heavy] [--plot FILE.png]
 
 The table for both readings of what users compare with before the first update, then violations that the attack shows on
-transcripts, and how long a run takes; or the table as a picture (needs matplotlib, extra 'plot').
+transcripts, and how long a run takes; or the table as a picture (needs matplotlib, extra 'plot'). HEAVYTHRESH's b is a reading
+of ours, 2 artanh(A / (log(T) s')), and its map is about that one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import argparse
 import math
 import time
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +23,13 @@ from ldpaudit import account, audit
 from ldpaudit.accountants.claims.thresh import assumption
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.evidence import Mode
+from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 
 USERS, EPOCHS, DELTA = 10**6, 1024, Fraction(1, 20)
+Instance = Callable[[float, float, int], Thresh | HeavyThresh]
+"""From shares of epsilon, and what users compare with before the first update."""
 A_SHARES = (1 / 16, 0.12, 0.13, 0.2, 0.249, 0.26, 0.35, 0.49, 0.55, 0.75, 0.99)
 B_SHARES = (1 / 16, 0.12, 0.13, 0.2, 0.249, 0.26, 0.35, 0.49, 0.55, 0.75, 0.99, 1.5, 4.0)
 
@@ -38,22 +44,34 @@ def instance(a_share: float, b_share: float, start: int, kind: type[Thresh] = Th
     return kind(USERS, EPOCHS, max(rounds, 1), epsilon, DELTA, USERS, start=start)
 
 
-def ratio(m: Thresh) -> Enclosure:
+def heavy(a_share: float, b_share: float, start: int, kind: type[HeavyThresh] = HeavyThresh) -> HeavyThresh:
+    """The same of HEAVYTHRESH with three words and few rows, which suffice for both costs in one epoch; more cost no more."""
+
+    def made(rounds: int, epsilon: Fraction) -> HeavyThresh:
+        return kind(USERS, EPOCHS, rounds, epsilon, DELTA, USERS, domain=3, start=start, rows=64)
+
+    epsilon = made(1_000, Fraction(1)).a / Fraction(a_share)
+    sizes = made(1_000, Fraction(1)).sizes
+    noise = math.sqrt(2 * math.log(16 * sizes.domain * EPOCHS / DELTA) / USERS)
+    step = noise / (math.log2(EPOCHS) * math.tanh(b_share * float(epsilon) / 2))
+    return made(max(1, round(2 * math.log(16 * sizes.rows * USERS * EPOCHS / DELTA) / step**2)), epsilon)
+
+
+def ratio(m: Thresh | HeavyThresh) -> Enclosure:
     """Exact over claimed epsilon."""
     found = account(m).epsilon(0)
     low, high = (Fraction(end) / m.epsilon for end in (found.low, found.high))
     return Enclosure.of(low, high, rigour=found.rigour, source=found.source)
 
 
-def table(start: int, kind: type[Thresh] = Thresh) -> None:
+def table(start: int, make: Instance, title: str) -> None:
     """Rows a/epsilon, columns b/epsilon; Assumption 4.2 is a/epsilon < 1 and holds in every row."""
-    print(f"\n{kind.title}, compared with {start} before the first update: exact / claimed epsilon, from below")
+    print(f"\n{title}, compared with {start} before the first update: exact / claimed epsilon, from below")
     print("a/eps  b/eps:" + "".join(f"{share:8.3g}" for share in B_SHARES))
     for a_share in A_SHARES:
         cells = []
         for b_share in B_SHARES:
-            m = instance(a_share, b_share, start, kind)
-            found = ratio(m)
+            found = ratio(make(a_share, b_share, start))
             flag = "~" if found.rigour < Rigour.EXACT else "*" if found.low > 1 else " "
             cells.append(f"{math.floor(found.low * 1000) / 1000:7.3f}{flag}")
         print(f"{a_share:12.3g} " + "".join(cells))
@@ -91,7 +109,7 @@ def timing() -> None:
     print(f"\nrun of 100,000 users and 1,000 epochs: {time.monotonic() - start:.1f} s")
 
 
-def plot(path: Path, points: int = 32) -> None:
+def plot(path: Path, make: Instance, title: str, points: int = 32) -> None:
     """Both readings side by side; white where exact is claimed."""
     import matplotlib as mpl
 
@@ -102,7 +120,7 @@ def plot(path: Path, points: int = 32) -> None:
     a_shares, b_shares = np.linspace(0.04, 0.995, points), np.geomspace(0.04, 4, points)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), sharey=True, layout="constrained")
     for axis, start in zip(axes, (-1, 0), strict=True):
-        cells = [[math.log2(ratio(instance(a, b, start)).low) for a in a_shares] for b in b_shares]
+        cells = [[math.log2(ratio(make(a, b, start)).low) for a in a_shares] for b in b_shares]
         norm = TwoSlopeNorm(0, vmin=-2, vmax=2)
         image = axis.pcolormesh(a_shares, b_shares, cells, cmap="RdBu_r", norm=norm, shading="nearest")
         axis.contour(a_shares, b_shares, cells, levels=[0], colors="black", linewidths=1)
@@ -110,19 +128,27 @@ def plot(path: Path, points: int = 32) -> None:
     axes[0].set_ylabel("b / epsilon")
     bar = figure.colorbar(image, ax=axes, label="exact / claimed epsilon", extend="both")
     bar.set_ticks([-2, -1, 0, 1, 2], labels=["1/4", "1/2", "1", "2", "4"])
-    figure.suptitle("THRESH as printed; Assumption 4.2 (a < epsilon) holds everywhere here, red: Theorem 4.1 does not")
+    figure.suptitle(f"{title}; Assumption 4.2 (a < epsilon) holds everywhere here, red: epsilon-LDP does not")
     figure.savefig(path, dpi=130)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the table to this file instead")
-    chosen = parser.parse_args().plot
-    if chosen is not None:
-        plot(chosen)
+    parser.add_argument("--heavy", action="store_true", help="of HEAVYTHRESH")
+    chosen = parser.parse_args()
+    known: tuple[Instance, Instance, str] = (
+        (heavy, partial(heavy, kind=HeavyThreshRepaired), HeavyThresh.title)
+        if chosen.heavy
+        else (instance, partial(instance, kind=ThreshRepaired), Thresh.title)
+    )
+    printed, repaired, name = known
+    if chosen.plot is not None:
+        plot(chosen.plot, printed, name)
     else:
-        table(-1)
-        table(0)
-        table(-1, ThreshRepaired)
-        violations()
-        timing()
+        table(-1, printed, name)
+        table(0, printed, name)
+        table(-1, repaired, f"{name}, repaired")
+        if not chosen.heavy:
+            violations()
+            timing()

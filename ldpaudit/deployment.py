@@ -14,10 +14,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ldpaudit import bundled, registry
 from ldpaudit.claim import Claim
-from ldpaudit.errors import DeploymentError
+from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.expression import LONGEST, parse
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms._files import File
+from ldpaudit.mechanisms.memoized_response import over_epochs
 from ldpaudit.names import Id
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.number import brief, exact
@@ -54,7 +55,7 @@ def _relation(value: object) -> Neighbours:
 EXPRESSION = {"type": "string", "minLength": 1, "maxLength": LONGEST}
 NUMBER = {"anyOf": [{"type": "number"}, EXPRESSION]}
 """A number, or an exact expression in quotes, in a JSON Schema."""
-RELATION = {"type": "string", "pattern": "^(replace-one|add-remove|user-level|group-of-[0-9]{1,39})$"}
+RELATION = {"type": "string", "pattern": "^(replace-one|add-remove|user-level|same-pattern|group-of-[0-9]{1,39})$"}
 ExactNumber = Annotated[Fraction, BeforeValidator(exact_number), WithJsonSchema(NUMBER)]
 
 
@@ -86,6 +87,9 @@ class _Epochs(_Table):
     window: int = Field(ge=1, description="Consecutive epochs that a window has.")
     window_answers: int = Field(ge=1, description="Most answers of one user in any window.")
     lifetime_answers: int = Field(ge=1, description="Most answers of one user in all epochs.")
+    values: int | None = Field(
+        None, ge=1, description="Most values that a client keeps an answer of, where memoized; by default as many as there are."
+    )
 
     def answers(self, unit: str) -> int:
         """Most answers of one user in any window of consecutive epochs, or in all epochs; when they come does not matter."""
@@ -113,7 +117,8 @@ class _ClaimTable(_Table):
     )
     delta: ExactNumber = Field(Fraction(0), description="In [0, 1).")
     neighbours: Annotated[Neighbours | None, BeforeValidator(_relation), WithJsonSchema(RELATION)] = Field(
-        None, description="`replace-one`, `add-remove`, `user-level` or `group-of-K`; by default the mechanism's usual relation."
+        None,
+        description="`replace-one`, `add-remove`, `user-level`, `same-pattern`, `group-of-K`; by default the mechanism's own.",
     )
     unit: Literal["report", "event", "source", "round", "user-day", "window", "lifetime"] = Field(
         "report", description="What it is about: one run of the mechanism, a user's day or window of epochs, or all she ever sends."
@@ -281,12 +286,13 @@ def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], 
         if table.view == "shuffled" and file.shuffle is None:
             raise fail("needs a table [shuffle] for the view 'shuffled'", ["claims", index, "view"])
         try:
+            claimed = _claimed_plan(file, plan, table)
             claim = Claim(
                 id=table.id,
-                plan=_claimed_plan(file, plan, table),
+                plan=claimed,
                 epsilon=table.epsilon,
                 delta=table.delta,
-                neighbours=table.neighbours or _usual(plan),
+                neighbours=table.neighbours or _usual(claimed if _is_stream(file, table) else plan),
                 unit=table.unit,
                 source=table.source,
                 expect=table.expect,
@@ -303,22 +309,45 @@ def _usual(plan: Plan) -> Neighbours:
 
 
 def _claimed_plan(file: _File, plan: Plan, table: _ClaimTable) -> Plan:
-    """What the claim's unit counts: one report, a day's reports, everything that a memoizing client ever sends."""
-    reports, memoized = file.contribution.reports, file.contribution.memoized
-    if file.epochs is not None and memoized:
-        raise ValueError("[epochs] needs fresh answers: kept ones show which epochs hold equal values; see kind memoized_bit")
-    if table.unit == "window" and file.epochs is None:
+    """What the claim's unit counts: one report, a day's reports, a window's, everything that a client ever sends."""
+    epochs, memoized = file.epochs, file.contribution.memoized
+    if epochs is not None and epochs.values is not None and not memoized:
+        raise ValueError("a budget of values needs memoized = true: fresh answers keep none")
+    if table.unit == "window" and epochs is None:
         raise ValueError("a claim per window needs a table [epochs]")
     if table.unit not in ONE_REPORT:
-        if file.epochs is not None and table.unit in ("window", "lifetime"):
-            plan = Repeat(plan, reports * file.epochs.answers(table.unit))
-        elif memoized:
-            plan = Run(_memoized(plan, table.unit, reports))
-        elif table.unit == "lifetime":
-            raise ValueError("a claim per lifetime needs memoized = true: otherwise reports go on for ever")
-        elif reports > 1:
-            plan = Repeat(plan, reports)
+        if epochs is not None and table.unit in ("window", "lifetime"):
+            plan = _over_epochs(file, epochs, plan, table.unit)
+        else:
+            plan = _of_days(plan, table.unit, file.contribution)
     return Shuffle(plan, file.shuffle.users) if file.shuffle and table.view != "local" else plan
+
+
+def _is_stream(file: _File, table: _ClaimTable) -> bool:
+    """Whether a claim is about a stream of kept answers, of which the inputs are not those of one report."""
+    return file.epochs is not None and file.contribution.memoized and table.unit in ("window", "lifetime")
+
+
+def _over_epochs(file: _File, epochs: _Epochs, plan: Plan, unit: str) -> Plan:
+    """All answers that the budgets admit: fresh ones, or a stream of kept ones."""
+    answers = file.contribution.reports * epochs.answers(unit)
+    if not file.contribution.memoized:
+        return Repeat(plan, answers)
+    if not isinstance(plan, Run):
+        raise ValueError(f"memoized = true needs a mechanism that memoizes, got {plan}")
+    try:
+        return Run(over_epochs(plan.mechanism, answers, epochs.values))
+    except Unsupported as error:
+        raise ValueError(f"memoized = true beside [epochs]: {error}") from None
+
+
+def _of_days(plan: Plan, unit: str, given: _Contribution) -> Plan:
+    """A day's reports, or of one value that is held for ever, all that a client which memoizes ever sends."""
+    if given.memoized:
+        return Run(_memoized(plan, unit, given.reports))
+    if unit == "lifetime":
+        raise ValueError("a claim per lifetime needs memoized = true: otherwise reports go on for ever")
+    return Repeat(plan, given.reports) if given.reports > 1 else plan
 
 
 def _memoized(plan: Plan, unit: str, reports: int) -> Mechanism:

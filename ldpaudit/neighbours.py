@@ -21,8 +21,9 @@ class Neighbours:
     ----------
     kind : str
         ``replace-one`` (one user holds another value), ``add-remove`` (one user is there or not; a local randomizer
-        is then asked about the input ``None``), ``user-level`` (one user's whole stream is replaced), ``pairs``, or
-        ``group`` (so many users hold other values, each her own).
+        is then asked about the input ``None``), ``user-level`` (one user's whole stream is replaced), ``same-pattern``
+        (the same, by one that repeats values in the same epochs), ``pairs``, or ``group`` (so many users hold other
+        values, each her own).
     pairs : tuple of pairs
         The pairs themselves, for the kind ``pairs`` only.
     users : int
@@ -38,7 +39,7 @@ class Neighbours:
     pairs: tuple[tuple[Any, Any], ...] = ()
     users: int = 0
 
-    KINDS: ClassVar[tuple[str, ...]] = ("replace-one", "add-remove", "user-level", "pairs", "group")
+    KINDS: ClassVar[tuple[str, ...]] = ("replace-one", "add-remove", "user-level", "same-pattern", "pairs", "group")
 
     def __post_init__(self) -> None:
         if self.kind not in self.KINDS:
@@ -76,6 +77,7 @@ class Neighbours:
 REPLACE_ONE = Neighbours("replace-one")
 ADD_REMOVE = Neighbours("add-remove")
 USER_LEVEL = Neighbours("user-level")
+SAME_PATTERN = Neighbours("same-pattern")
 
 
 def group(users: int) -> Neighbours:

@@ -29,6 +29,8 @@ class Accuracy:
         ``data(rng)``: the users' inputs, as `Mechanism.run` takes them.
     error : callable
         ``error(data, result)``: the error of what `Mechanism.run` returned, in the units of `alpha`.
+    run : callable or None
+        ``run(data, rng)``: what is run in place of the mechanism's `run`, where the data are not as that takes them.
     """
 
     where: str
@@ -37,6 +39,7 @@ class Accuracy:
     beta: float
     data: Callable[[np.random.Generator], Any]
     error: Callable[[Any, Any], float]
+    run: Callable[[Any, np.random.Generator], Any] | None = None
 
 
 def zipf(users: int, domain: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.profile import Number, PrivacyProfile
+from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
 
 
 def limit_of_delta(groups: Groups, source: str) -> Enclosure:
@@ -100,3 +102,38 @@ class PostProcessedProfile(PrivacyProfile):
     @staticmethod
     def _from_above(e: Enclosure) -> Enclosure:
         return Enclosure(0.0, e.high, min(e.rigour, Rigour.INTERVAL), f"post-processing of: {e.source}")
+
+
+@dataclass(frozen=True)
+class ConstantDelta(PrivacyProfile):
+    """A delta that is the same at every epsilon: the infinite-loss mass is the total variation.
+
+    Parameters
+    ----------
+    chance : Fraction
+        Probability of the views that only one of the two inputs shows; all other views cost nothing in this direction.
+    source : str
+        What is computed.
+    found : Witness or None
+        The pair and the views.
+    """
+
+    chance: Fraction
+    source: str
+    found: Witness | None = None
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """EXACT."""
+        require_epsilon(epsilon)
+        return Enclosure.of(self.chance, source=self.source)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """0 or infinite. EXACT."""
+        require_delta(delta)
+        value = 0.0 if self.chance <= delta else math.inf
+        return Enclosure(value, value, Rigour.EXACT, self.source)
+
+    def witness(self, epsilon: Number) -> Witness | None:
+        """The same at every epsilon."""
+        require_epsilon(epsilon)
+        return self.found

@@ -41,6 +41,8 @@ if TYPE_CHECKING:  # tests/road/test_types.py holds these to the folder
     from ldpaudit.mechanisms.laplace import LaplaceHistogram as LaplaceHistogram
     from ldpaudit.mechanisms.local_hashing import LocalHashing as LocalHashing
     from ldpaudit.mechanisms.memoized_bit import MemoizedBit as MemoizedBit
+    from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip as MemoizedDBitFlip
+    from ldpaudit.mechanisms.memoized_response import MemoizedResponse as MemoizedResponse
     from ldpaudit.mechanisms.one_bit import DBitFlip as DBitFlip
     from ldpaudit.mechanisms.one_bit import OneBitMean as OneBitMean
     from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse as KaryRandomizedResponse

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,14 @@ from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms._parameters import odds
 from ldpaudit.mechanisms._thresh import Levels, least_changes
 from ldpaudit.neighbours import USER_LEVEL
+
+
+class Spending(NamedTuple):
+    """A run: what the centre publishes after each epoch, how many votes each user has cast, and estimates all have sent."""
+
+    published: NDArray[np.float64]
+    votes: NDArray[np.int64]
+    estimates: int
 
 
 class Evolving(Mechanism):

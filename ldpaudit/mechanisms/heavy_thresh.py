@@ -15,7 +15,7 @@ level of estimates, :math:`b = 2\,artanh\frac{A}{\log(T)\,s'}` with :math:`A = \
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Views
-from ldpaudit.mechanisms._evolving import Evolving
+from ldpaudit.mechanisms._evolving import Evolving, Spending
 from ldpaudit.mechanisms._gf2 import BITS
 from ldpaudit.mechanisms._heavy import (
     Crowd,
@@ -227,7 +227,7 @@ class HeavyThresh(Evolving):
                 continue
             yield Shown(yes, True, holds if estimates > 0 else None)
             estimates -= 1
-            reference = Reference(self.public, self.start, self.changes, self.sentinel_needs, holds)
+            reference = replace(reference, held=holds)
 
     def vote_chance(self, vote: bool) -> Fraction:
         """Probability that a vote is published as yes."""
@@ -331,23 +331,24 @@ class HeavyThresh(Evolving):
         Unsupported
             Where there are too many rows and words to look at all their signs.
         """
-        users = self._crowd()
-        published, current = np.full((self.epochs, self.domain), -1.0), np.full(self.domain, -1.0)
+        return self.run_and_spend(data, rng).published
+
+    def run_and_spend(self, data: Any, rng: np.random.Generator) -> Spending:
+        """As `run`, and what each user has spent: of this the centre sees nothing."""
+        users, current, published = self._crowd(), np.full(self.domain, -1.0), np.empty((self.epochs, self.domain))
         for epoch, counts in enumerate(self._epochs(data)):
             votes = users.vote(counts, epoch) ^ bernoulli(self.vote_chance(False), self.users, rng)
             if self.is_update(int(np.count_nonzero(votes)), self.users):
                 sends = users.update(counts)
                 current = self.aggregate(self._crowd_reports(counts, rng) if sends else self._reports(None, self.users, rng))
             published[epoch] = current
-        return published
+        return Spending(published, users.cast, users.sent)
 
     def _crowd(self) -> Crowd:
         if self.rows * self.domain > _LISTED:
             raise Unsupported(self, f"a run looks at all signs of the matrix, of which there are more than {_LISTED}")
-        return Crowd(
-            self.public.patterns(), self.sentinel_needs, self.changes, self.votes, self.estimates, self.start,
-            np.zeros(self.users, dtype=np.int64),
-        )  # fmt: skip
+        cast, fixed = np.zeros(self.users, dtype=np.int64), (self.votes, self.estimates, self.start)
+        return Crowd(self.public.patterns(), self.sentinel_needs, self.changes, *fixed, cast)
 
     def _crowd_reports(self, counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         rows, drawn = rng.integers(0, self.rows, self.users), rng.integers(0, self.rounds, self.users)

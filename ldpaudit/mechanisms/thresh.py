@@ -11,7 +11,7 @@ Joseph, Roth, Ullman, Waggoner 2018, "Local differential privacy for evolving da
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,10 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms._bits import product_law
-from ldpaudit.mechanisms._evolving import Evolving
+from ldpaudit.mechanisms._evolving import Evolving, Spending
 from ldpaudit.mechanisms._parameters import integer, positive, probability
 from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.mechanisms._thresh import Levels, Users, levels
+from ldpaudit.mechanisms._thresh_groups import Counts, Group, ones_of
 from ldpaudit.mechanisms._thresh_pair import Play, worst_pair
 
 _BLOCK = 16
@@ -201,6 +202,10 @@ class Thresh(Evolving):
         ndarray, shape (epochs,)
             The global estimate after each epoch; -1 before the first update.
         """
+        return self.run_and_spend(data, rng).published
+
+    def run_and_spend(self, data: ArrayLike, rng: np.random.Generator) -> Spending:
+        """As `run`, and what each user has spent: of this the centre sees nothing."""
         counts = self._counts(data)
         users = self._users(self.users, self.votes, self.estimates)
         published, current = np.empty(self.epochs), -1.0
@@ -215,7 +220,50 @@ class Thresh(Evolving):
                         bits = rng.integers(0, self.rounds, self.users) < column
                     current = self.aggregate(self._flipped(bits, self.b, self.estimate_coin, rng), self.users)
                 published[epoch] = current
+        return Spending(published, users.cast, users.sent)
+
+    def run_on_means(
+        self, means: NDArray[np.float64], shares: Sequence[float], rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """As `run` of users who draw their bits from the mean of their group, and of the same law, at the cost of a few users.
+
+        Probabilities are floats, off by some 1e-12.
+
+        Parameters
+        ----------
+        means : ndarray, shape (epochs, groups)
+            In [0, 1].
+        shares : sequence of float
+            Each group's share of the users.
+        rng : numpy.random.Generator
+            Source of all randomness.
+
+        Returns
+        -------
+        ndarray, shape (epochs,)
+            As `run`.
+        """
+        sizes = np.diff(np.rint(np.cumsum(shares) * self.users).astype(np.int64), prepend=0).tolist()
+        groups = [Group.fresh(size, self.start * self.rounds, self.votes) for size in sizes]
+        published, current, sent = np.empty(self.epochs), -1.0, 0
+        for epoch, row in enumerate(means):
+            laws, change = [Counts.of(self.rounds, float(mean)) for mean in row], int(self.changes[epoch])
+            yes = sum(group.vote(law, change, rng) for group, law in zip(groups, laws, strict=True))
+            if self.is_update(self._shown(yes, self.a, self.vote_coin, rng), self.users):
+                drawn = [group.update(law, change, rng) for group, law in zip(groups, laws, strict=True)]
+                ones = [ones_of(law, self.rounds, each, rng) for law, each in zip(laws, drawn, strict=True)]
+                held = sum(ones) if sent < self.estimates else 0
+                current, sent = self.aggregate(self._shown(held, self.b, self.estimate_coin, rng), self.users), sent + 1
+            else:
+                for group in groups:
+                    group.settle()
+            published[epoch] = current
         return published
+
+    def _shown(self, ones: int, level: Fraction, coin: Fraction, rng: np.random.Generator) -> int:
+        """How many ones are published of all users, so many of whom hold a one, randomized at a noise level."""
+        low, high = (float(chance) for chance in self.bit(level, coin))
+        return int(rng.binomial(ones, high) + rng.binomial(self.users - ones, low))
 
     def _flipped(self, bits: NDArray[np.bool_], level: Fraction, coin: Fraction, rng: np.random.Generator) -> int:
         """How many ones are published for bits that are randomized at a noise level."""

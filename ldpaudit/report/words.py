@@ -21,6 +21,7 @@ NEIGHBOURS = {
     "replace-one": "two inputs that differ in one user, who holds any other value in the second.",
     "add-remove": "two inputs of which one has a user more than the other.",
     "user-level": "two inputs that differ in everything that one user ever holds.",
+    "same-pattern": "two inputs that differ in the values that one user ever holds, and not in when these repeat.",
     "pairs": "the pairs of inputs that are named.",
     "group": "two inputs that differ in what so many users hold.",
 }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from ldpaudit import account
 from ldpaudit.deployment import load, loads
 from ldpaudit.errors import DeploymentError
+from ldpaudit.neighbours import SAME_PATTERN
 from tests.helpers import ROOT
 
 FILE = ROOT / "deployments" / "epochs-budget.toml"
@@ -27,10 +30,63 @@ def test_no_answer_is_counted_that_cannot_come(old: str, new: str, window: float
     assert (claims["window"], claims["lifetime"]) == pytest.approx((window, lifetime), abs=1e-9)
 
 
-def test_a_window_needs_epochs_and_epochs_need_fresh_answers() -> None:
+def test_a_window_needs_epochs() -> None:
     text = FILE.read_text()
     start, end = text.index("[epochs]"), text.index("[[claims]]")
     with pytest.raises(DeploymentError, match=r"a claim per window needs a table \[epochs\]"):
         loads(text[:start] + text[end:])
-    with pytest.raises(DeploymentError, match="needs fresh answers"):
-        loads(text.replace("[epochs]", "[contribution]\nmemoized = true\n\n[epochs]"))
+
+
+KEPT = FILE.with_name("epochs-memoized.toml")
+
+
+def test_kept_answers_cost_their_budget_of_values_where_values_repeat_alike_and_elsewhere_no_epsilon_is_enough() -> None:
+    costs = {claim.id: account(claim.plan, claim.neighbours).epsilon(0).high for claim in load(KEPT).claims}
+    expected = {"report": 0.5, "window-same-pattern": 1.5, "lifetime-same-pattern": 1.5, "lifetime": math.inf}
+    assert costs == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("old", "new", "values"), [
+    ("values = 3", "values = 300", (8, 8)), ("values = 3\n", "", (8, 8)), ("window_answers = 10", "window_answers = 2", (2, 3)),
+    ("lifetime_answers = 60", "lifetime_answers = 1", (1, 1)),
+    ("memoized = true", "memoized = true\nreports = 2", (3, 3)),
+])  # fmt: skip
+def test_no_more_values_are_kept_than_answers_and_values_there_are(old: str, new: str, values: tuple[int, int]) -> None:
+    claims = {claim.id: claim for claim in loads(KEPT.read_text().replace(old, new)).claims}
+    found = [account(claims[f"{unit}-same-pattern"].plan, SAME_PATTERN).epsilon(0).high for unit in ("window", "lifetime")]
+    assert found == pytest.approx([value / 2 for value in values])
+
+
+def test_a_claim_about_kept_answers_that_names_no_relation_is_about_any_two_streams() -> None:
+    text = KEPT.read_text().replace('neighbours = "same-pattern"\n', "")
+    assert [str(claim.neighbours) for claim in loads(text).claims] == ["replace-one"] + ["user-level"] * 3
+
+
+ANSWERED = 'kind = "randomized_response"\nepsilon = "1/2"\nk = 8'
+BIT = 'kind = "memoized_bit"\nepochs = 1\nf = "1/2"\np = "1/2"\nq = "3/4"'
+
+
+@pytest.mark.parametrize(("mechanism", "budget", "whole"), [
+    (f"{BIT}\n[contribution]\nreports = 2", "", "MemoizedBit(epochs=120, f=1/2, p=1/2, q=3/4)"),
+    ('kind = "one_bit"\nvariant = "dbitflip"\nk = 8\nd = 2\np = "3/4"', "values = 3\n",
+     "MemoizedDBitFlip(epochs=60, k=8, d=2, p=3/4, values=3)"),
+])  # fmt: skip
+def test_other_clients_that_keep_what_they_drew_are_named_too(mechanism: str, budget: str, whole: str) -> None:
+    text = KEPT.read_text().replace(ANSWERED, mechanism).replace("values = 3\n", budget)
+    text = text.replace("reports = 2\n\n[contribution]", "reports = 2")
+    (claim,) = (claim for claim in loads(text).claims if claim.id == "lifetime")
+    assert str(claim.plan) == whole
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ("[contribution]\nmemoized = true", "", "a budget of values needs memoized = true"),
+    (ANSWERED, ANSWERED.replace("randomized_response", "subset_selection"), "its reports over epochs are known memoized of"),
+    (ANSWERED, BIT, "without a budget of values"),
+    (ANSWERED, 'kind = "guarantee"\nepsilon = "1/2"', "needs a mechanism that memoizes"),
+    ("values = 3", "values = 0", "epochs.values"),
+])  # fmt: skip
+def test_what_is_not_known_memoized_is_refused(old: str, new: str, says: str) -> None:
+    text = KEPT.read_text()
+    assert old in text
+    with pytest.raises(DeploymentError, match=says):
+        loads(text.replace(old, new))

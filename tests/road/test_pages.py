@@ -185,7 +185,7 @@ def test_a_page_says_how_to_reproduce_it_with_its_own_settings() -> None:
     assert NEIGHBOURS["replace-one"] in page
 
 
-@pytest.mark.parametrize("name", ["replace-one", "add-remove", "user-level", "group-of-3", "pairs [(0, 1)]"])
+@pytest.mark.parametrize("name", ["replace-one", "add-remove", "user-level", "same-pattern", "group-of-3", "pairs [(0, 1)]"])
 def test_every_relation_has_words(name: str) -> None:
     assert relation(name).startswith(("two inputs", "the pairs"))
 

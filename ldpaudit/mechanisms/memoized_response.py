@@ -1,0 +1,215 @@
+r"""A response that is kept value by value: k-ary randomized response and dBitFlip, answered epoch after epoch.
+
+Ding, Kulkarni, Yekhanin 2017 memoize dBitFlip so; of k-ary randomized response it is RAPPOR's permanent step alone (Erlingsson,
+Pihur, Korolova 2014). No fresh noise is added: reports of one value are equal in all epochs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._memoized import Memoizing, Stream
+from ldpaudit.mechanisms._sampling import uniform_subset
+from ldpaudit.mechanisms.memoized_bit import MemoizedBit
+from ldpaudit.mechanisms.one_bit import DBitFlip
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.profile import Number
+
+
+@dataclass(frozen=True, slots=True)
+class MemoizedResponse(Memoizing):
+    """k-ary randomized response, drawn once for each value and shown in every epoch in which the value is held.
+
+    An input is a whole stream, a value for each epoch; a view is the row of answers. Neighbours are any two streams, or two that
+    repeat values in the same epochs. A client keeps the answers of at most `values` values; a user who comes to one more keeps
+    showing the answer of the value before, for ever.
+
+    Parameters
+    ----------
+    epochs : int
+        T, at least 1.
+    k : int
+        Number of values, at least 2.
+    p : Fraction
+        Probability of the truth, ``1/k <= p < 1``.
+    values : int
+        D, most values whose answer is kept, at most `k` and `epochs`; 0 stands for as many as there can be.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> m = MemoizedResponse(epochs=3, k=2, p=Fraction(3, 4))
+    >>> m.law((0, 1, 0)).probability((0, 1, 0)), m.law((0, 1, 0)).probability((0, 1, 1))
+    (Fraction(9, 16), Fraction(0, 1))
+    """
+
+    title = "k-ary randomized response, memoized"
+
+    epochs: int
+    k: int
+    p: Fraction
+    values: int = 0
+
+    def __post_init__(self) -> None:
+        self._require_sizes()
+        object.__setattr__(self, "p", self.report.p)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, k: int, epochs: int, values: int = 0) -> Self:
+        """Each answer is epsilon-LDP: as `KaryRandomizedResponse.for_epsilon`."""
+        return cls(epochs, k, KaryRandomizedResponse.for_epsilon(epsilon, k).p, values)
+
+    @property
+    def report(self) -> KaryRandomizedResponse:
+        """One answer."""
+        return KaryRandomizedResponse(self.k, self.p)
+
+    def kept(self, values: Sequence[int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Answers, shape ``(size, len(values))``."""
+        return np.stack([self.report.sample(v, size, rng) for v in values], axis=1)
+
+    def reports(self, views: Views) -> NDArray[np.int64]:
+        """The answers, shape ``(size, epochs)``."""
+        return np.asarray(views)
+
+    def law(self, x: Stream) -> Law:
+        """Law on rows of `epochs` answers: one independent answer for each value that is kept."""
+        shown, report = self.kept_stream(x), self.report
+
+        def probability(view: tuple[int, ...]) -> Fraction:
+            answers = {v: {y for y, held in zip(view, shown, strict=True) if held == v} for v in shown}
+            if any(len(each) > 1 for each in answers.values()):
+                return Fraction(0)
+            return math.prod((report.p if y == v else report.lie for v, (y,) in answers.items()), start=Fraction(1))
+
+        return Law(probability, lambda: product(range(self.k), repeat=self.epochs), self.k**self.epochs)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoizedDBitFlip(Memoizing):
+    """dBitFlip, memoized: a client draws its buckets once and for all, and the bits of each value once.
+
+    An input is a whole stream, a value for each epoch; a view is a row of ``epochs * k`` numbers, for each epoch the `k` of a
+    report: a bit, or -1 where the bucket is not drawn. Neighbours and `values` are as in `MemoizedResponse`.
+
+    Parameters
+    ----------
+    epochs : int
+        T, at least 1.
+    k : int
+        Number of buckets, at least 2; inputs are streams of ``range(k)``.
+    d : int
+        Number of bits that a report has, from 1 to `k`.
+    p : Fraction
+        Probability of a true bit, ``1/2 < p < 1``.
+    values : int
+        D, most values whose bits are kept, at most `k` and `epochs`; 0 stands for as many as there can be.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> MemoizedDBitFlip(epochs=2, k=3, d=1, p=Fraction(3, 4)).law((0, 0)).probability((1, -1, -1, 1, -1, -1))
+    Fraction(1, 4)
+    """
+
+    variant = "dbitflip"
+    title = "dBitFlip, memoized"
+
+    epochs: int
+    k: int
+    d: int
+    p: Fraction
+    values: int = 0
+
+    def __post_init__(self) -> None:
+        self._require_sizes()
+        object.__setattr__(self, "p", self.report.p)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, k: int, d: int, epochs: int, values: int = 0) -> Self:
+        """Each report is as `DBitFlip.for_epsilon` makes it."""
+        return cls(epochs, k, d, DBitFlip.for_epsilon(epsilon, k, d).p, values)
+
+    @property
+    def report(self) -> DBitFlip:
+        """One report."""
+        return DBitFlip(self.k, self.d, self.p)
+
+    def kept(self, values: Sequence[int], size: int, rng: np.random.Generator) -> NDArray[np.int8]:
+        """Reports, shape ``(size, len(values), k)``: of all buckets first, and then those that are drawn."""
+        every = replace(self.report, d=self.k)
+        bits = np.stack([every.sample(v, size, rng) for v in values], axis=1)
+        return np.where(uniform_subset(self.k, self.d, size, rng)[:, None], bits, np.int8(-1))
+
+    def reports(self, views: Views) -> NDArray[np.int8]:
+        """The reports, shape ``(size, epochs, k)``."""
+        return np.asarray(views).reshape(len(views), self.epochs, self.k)
+
+    def law(self, x: Stream) -> Law:
+        """Law on rows of ``epochs * k`` numbers: given the drawn buckets, bits of each value that is kept are independent."""
+        shown, report, choices = self.kept_stream(x), self.report, math.comb(self.k, self.d)
+        laws = {v: report.law(v) for v in shown}
+
+        def probability(view: tuple[int, ...]) -> Fraction:
+            rows = [tuple(view[self.k * t : self.k * (t + 1)]) for t in range(self.epochs)]
+            kept = {v: {row for row, held in zip(rows, shown, strict=True) if held == v} for v in shown}
+            drawn = {tuple(y >= 0 for y in row) for row in rows}
+            if len(drawn) > 1 or any(len(each) > 1 for each in kept.values()):
+                return Fraction(0)
+            given = (choices * laws[v].probability(row) for v, (row,) in kept.items())
+            return math.prod(given, start=Fraction(1, choices))
+
+        return Law(probability, self._views, choices << self.d * self.epochs)
+
+    def _views(self) -> Iterator[tuple[int, ...]]:
+        for buckets in combinations(range(self.k), self.d):
+            for bits in product((0, 1), repeat=self.d * self.epochs):
+                view = np.full((self.epochs, self.k), -1)
+                view[:, buckets] = np.reshape(bits, (self.epochs, self.d))
+                yield tuple(view.ravel().tolist())
+
+
+def over_epochs(m: Mechanism, epochs: int, values: int | None) -> Mechanism:
+    """The client that keeps the reports of a mechanism value by value, over so many epochs.
+
+    Parameters
+    ----------
+    m : Mechanism
+        One report: k-ary randomized response, dBitFlip, or a memoized bit of one epoch.
+    epochs : int
+        At least 1.
+    values : int or None
+        Most values whose report is kept; as many as there can be where None is given.
+
+    Raises
+    ------
+    Unsupported
+        For another mechanism, or a budget of values that it does not have.
+    """
+    own: dict[str, Any] = {"epochs": epochs, "values": min(values or epochs, epochs, getattr(m, "k", epochs))}
+    if type(m) is KaryRandomizedResponse:
+        return MemoizedResponse(k=m.k, p=m.p, **own)
+    if type(m) is DBitFlip:
+        return MemoizedDBitFlip(k=m.k, d=m.d, p=m.p, **own)
+    if type(m) is MemoizedBit and m.epochs == 1 and values is None:
+        return replace(m, epochs=epochs)
+    allowed = "k-ary randomized response, dBitFlip, or memoized_bit of one epoch and without a budget of values"
+    raise Unsupported(m, f"its reports over epochs are known memoized of {allowed}")
