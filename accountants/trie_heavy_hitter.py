@@ -12,6 +12,7 @@ from functools import singledispatch
 from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
+from ldpaudit.accountants.sampling.noisy_holders import SharedWord, holders
 from ldpaudit.accountants.sampling.noisy_votes import NoisyVotes
 from ldpaudit.accountants.sampling.other_prefixes_low import OtherPrefixes
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
@@ -89,10 +90,11 @@ def noisy(m: NoisyTrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> Priva
     .. math:: \varepsilon = \ln(1 + q (e^{2 \varepsilon_0} - 1)), \qquad \delta = q (2 \delta_0 - \delta_0^2)
 
     Tight: no smaller delta does, at any epsilon, where theta is at most k + 1, so that a single vote may be released: it is
-    attained where all others hold one word and the user another. Below this epsilon, delta is enclosed between the data
-    sets of `NoisyVotes.one_apart` and the dominating pair of `NoisyVotes.dominating`. L rounds, of which each depends on
-    what the others released, are dominated by L independent runs of that pair, composed exactly. From below, all others
-    hold one word whose prefixes are always released, and the user's votes are missing there in every round.
+    attained where all others hold one word and the user another. Below this epsilon, delta is enclosed between data sets
+    and the dominating pair of `NoisyVotes.dominating`. L rounds, of which each depends on what the others released, are
+    dominated by L independent runs of that pair, composed exactly. The data sets: all others hold one word whose prefixes
+    are always released, and the user's votes are missing there in every round; or some others hold the user's word, see
+    `SharedWord`.
     Proof: proofs/trie_heavy_hitter.py, of single steps.
 
     Parameters
@@ -118,29 +120,34 @@ def noisy(m: NoisyTrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> Priva
         return ConstantDelta(Fraction(0), source)
     votes = NoisyVotes(m.users, m.batch, m.alpha, m.bound, m.least, neighbours)
     above = LargestProfile(tuple(compose(((pair, m.levels),), source) for pair in votes.dominating()))
-    found = tuple(compose(groups, source) for groups in _that_occur(votes, m.levels))
-    return Bracket(LargestProfile(found), above) if found else Bracket(ConstantDelta(Fraction(0), source), above)
+    found: list[PrivacyProfile] = [compose(groups, source) for groups in _that_occur(votes, m.levels)]
+    if any(holders(votes)):
+        found.append(SharedWord(votes, m.levels))
+    return Bracket(LargestProfile(tuple(found)), above)
+
+
+def _that_occur(votes: NoisyVotes, levels: int) -> Iterator[Groups]:
+    """Losses of all rounds of pairs of data sets that occur, listed: both values are always released, or the user's never."""
+    for pair in votes.one_apart(0):
+        yield ((pair, 1),)
+    if (both := _both_shown(votes)) is not None:
+        for pair in votes.one_apart(both):
+            yield ((pair, levels),)
+    if votes.always_shows_all:
+        apart, missing = votes.one_apart(0), votes.missing_vote()
+        for direction in (0, -1):  # a pair that equals its reversed pair is there once
+            yield ((apart[direction], 1), (missing[direction], levels - 1))
 
 
 _MOST_CELLS = 40_000
 """Votes times pairs of noises that are listed for a data set, per 128 bits of a power of alpha: some tenths of a second."""
 
 
-def _that_occur(votes: NoisyVotes, levels: int) -> Iterator[Groups]:
-    """Losses of all rounds of pairs of data sets that occur."""
-    sure = votes.least + votes.bound
-    crossing, both_shown = votes.least - votes.bound - 1, sure + votes.users - votes.batch
-    cells = (2 * votes.bound + 1) ** 2 * votes.bound
-    for holders in sorted({0, crossing, both_shown, -(-sure * votes.users // votes.batch)}):
-        if holders >= votes.users or cells * (holders + 2) > _MOST_CELLS:
-            continue
-        always = votes.batch - holders - 1 - votes.bound >= votes.least and holders >= both_shown
-        for pair in votes.one_apart(holders):
-            yield ((pair, levels),) if always else ((pair, 1),)
-    if votes.always_shows_all:
-        apart, missing = votes.one_apart(0), votes.missing_vote()
-        for direction in (0, -1):  # a pair that equals its reversed pair is there once
-            yield ((apart[direction], 1), (missing[direction], levels - 1))
+def _both_shown(votes: NoisyVotes) -> int | None:
+    """The fewest others who hold the user's value so that both values are released in every round, if that can be listed."""
+    others = votes.least + votes.bound + votes.users - votes.batch
+    listed = (2 * votes.bound + 1) ** 2 * votes.bound * (others + 2) <= _MOST_CELLS
+    return others if listed and votes.batch - others - 1 - votes.bound >= votes.least else None
 
 
 def _missing_vote(m: TrieHeavyHitter, neighbours: Neighbours) -> Witness:
