@@ -15,14 +15,16 @@ from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
 from ldpaudit.accountants.sampling.noisy_holders import SharedWord, holders
 from ldpaudit.accountants.sampling.noisy_votes import NoisyVotes
 from ldpaudit.accountants.sampling.other_prefixes_low import OtherPrefixes
+from ldpaudit.accountants.sampling.thinned import ThinnedRound
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._trie import Data
 from ldpaudit.mechanisms._trie_rounds import TrieRounds
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.number import brief
 from ldpaudit.plan import Run
 from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness, require_delta, require_epsilon
 
@@ -137,6 +139,71 @@ def _that_occur(votes: NoisyVotes, levels: int) -> Iterator[Groups]:
         apart, missing = votes.one_apart(0), votes.missing_vote()
         for direction in (0, -1):  # a pair that equals its reversed pair is there once
             yield ((apart[direction], 1), (missing[direction], levels - 1))
+
+
+def with_dropouts(m: TrieRounds, rate: Number, neighbours: Neighbours = ADD_REMOVE) -> PrivacyProfile:
+    r"""Profile of `TrieRounds.run_with_dropouts`: each drawn user is lost before the vote arrives, whatever users hold.
+
+    A round whose votes arrive from m' users is one with the batch m'. Noisy votes, and votes of which even one tells, cost no
+    more than without losses: a smaller batch draws the user less often, and its pair of laws is a mixture of the larger
+    batch's with no difference at all. The trie alone may cost more, for in a batch of a few thresholds other prefixes reveal the
+    user; its L rounds together cost at most
+
+    .. math:: \delta(arepsilon) \le L \sum_{m'} inom{m}{m'} (1-r)^{m'} r^{m-m'} \delta_{m'}(arepsilon / L)
+
+    by joint convexity and basic composition, and at least what the user's own prefix costs in one round. Source:
+    `accountants/sampling/thinned.py`.
+
+    Parameters
+    ----------
+    m : TrieRounds
+        Without losses.
+    rate : number
+        r, in [0, 1).
+    neighbours : Neighbours
+        Add-remove; of noisy and of exact votes replace-one too.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. INTERVAL.
+
+    Raises
+    ------
+    Unsupported
+        For the trie alone, of users who hold several words, or who are replaced.
+    """
+    if not 0 <= (lost := Fraction(rate)) < 1:
+        raise ValueError(f"with_dropouts needs 0 <= rate < 1, got rate={brief(rate)}")
+    if not lost:
+        return profile(m, neighbours)
+    if m.with_counts:
+        return Bracket(ConstantDelta(Fraction(0), "votes that get lost"), profile(m, neighbours))
+    if neighbours != ADD_REMOVE or m.words > 1:
+        raise Unsupported(m, "with lost users, of the trie alone only one user more or less is bounded, and one word a user")
+    return LossyTrie(ThinnedRound(m.users, m.batch, m.threshold, 1 - lost), m.levels)
+
+
+@dataclass(frozen=True)
+class LossyTrie(PrivacyProfile):
+    """Profile of rounds in which votes get lost; see `with_dropouts`.
+
+    Parameters
+    ----------
+    each : ThinnedRound
+        A round.
+    levels : int
+        L, at least 1.
+    """
+
+    each: ThinnedRound
+    levels: int
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """INTERVAL."""
+        share = Fraction(epsilon) / self.levels if math.isfinite(require_epsilon(epsilon)) else epsilon
+        low, high = self.each.one_prefix(epsilon).low, min(1.0, round_up(self.levels * Fraction(self.each.mixture(share))))
+        return Enclosure(low, max(low, high), Rigour.INTERVAL, f"votes that get lost, {self.levels} round(s)")
 
 
 _MOST_CELLS = 40_000
