@@ -52,22 +52,22 @@ HEAD = """\
 Printed by `python -m benchmarks.discovery`: figures 2 to 9 of the TrieHH paper, on English words by their frequency in place of
 its tweets, which are not public; the paper's lists of n and epsilon are lost, and these are ours. Delta is 1/n**2 throughout,
 theta the least at which the paper's Theorem 1 reaches it, and ten rounds find words of nine letters: what is longer is never
-found. Between one user with a word and one without, the same (epsilon, delta) is granted to four systems of the curator:
+found. Three systems trust a curator, who is granted the same (epsilon, delta) for one user more or less:
 
 - *printed*: TrieHH with the batch of the paper's Corollary 2;
 - *certified*: TrieHH with the largest batch found that is certified for the same epsilon, delta and theta. Where the paper's batch
   is a few thetas it is itself not certified, and what is may be too small to find anything;
-- *coins*: sample-and-threshold in a single round of whole words, with the largest certified coin for the best of its thresholds;
+- *coins*: sample-and-threshold in a single round of whole words, with the largest certified coin for the best of its thresholds.
 
-and the same epsilon to prefix trees that trust nobody, or a shuffler:
+Prefix trees that trust a shuffler, or nobody, have the same epsilon:
 
 - *shuffled*: a shuffled Hadamard oracle for each length of prefix, with about the least certified noise at the same delta (one
   user replaced);
 - *TreeHist*: one sign a user, and *TreeHist, hashed*, one answer of local hashing a user; local, at delta 0.
 
-These take a word for its first letters (8, 12 and 6), which favours them. Every number is a mean over runs, and where one follows
-after +-, half the width of its 95 % interval; from a million users on, the last three systems are run once,
-and the others three times for ten million.
+These take a word for its first letters (8, 12 and 6), which favours them. Figures 2 to 4 and *worst case* are Proposition 1's
+formula, rounded. All else is a mean over runs, with half the width of its 95 % interval after +- where there are several: from a
+million users on trees are run once, and for ten million the curator's systems three times.
 
 ![Recall of the most frequent words, by how many are looked for and by users](discovery.svg)
 """
@@ -158,7 +158,11 @@ def _private_systems() -> dict[str, Callable[[int, int], Run | None]]:
 SYSTEMS = _private_systems()
 QUICK = ("printed", "certified", "coins")
 """Those that are run as often as asked."""
-COLOURS = dict(zip(SYSTEMS, ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown"), strict=True))
+STYLES = {
+    "printed": ("tab:blue", "o", 1.5), "certified": ("tab:orange", "s", 3.0), "coins": ("#a6d8a8", "^", 5.0),
+    "shuffled": ("tab:red", "D", 1.2), "TreeHist": ("tab:purple", "v", 1.2), "TreeHist, hashed": ("tab:brown", "x", 1.2),
+}  # fmt: skip
+"""Colour, marker and width of a system's curves."""
 
 
 def recalls(crowd: People, system: Run, tops: Sequence[int], runs: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -285,23 +289,24 @@ def plot(path: Path, users: int, columns: dict[int, Curves]) -> None:
     figure = Figure(figsize=(12, 6.2), layout="constrained")
     panels = figure.subplots(2, len(EPSILONS), sharey=True)
     for epsilon, upper, lower in zip(EPSILONS, *panels, strict=True):
-        for (name, colour), marker in zip(COLOURS.items(), "os^Dvx", strict=True):
+        for name, (colour, marker, width) in STYLES.items():
             line = f"{name}, epsilon {epsilon}"
-            style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.5, "label": name}
+            style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 2.5 + width, "linewidth": width, "label": name}
+            style["zorder"] = 5 - width  # curves that meet at the top are seen behind each other
             if line in columns[users]:
                 upper.plot(TOPS, columns[users][line].mean(axis=0), **style, clip_on=False)
             crowds = [n for n in columns if line in columns[n]]
             lower.plot(crowds, [columns[n][line][:, TOPS.index(100)].mean() for n in crowds], **style, clip_on=False)
-        upper.set(title=f"epsilon = {epsilon}", xlabel=f"K, of n = {users:,}", ylim=(0, 1), xscale="log")
+        upper.set(title=f"epsilon = {epsilon}", xlabel=f"K, n = {users:,}", ylim=(0, 1.03), xscale="log")
         upper.set_xticks(TOPS[::2], labels=map(str, TOPS[::2]))
         upper.minorticks_off()
-        lower.set(xlabel="users n", ylim=(0, 1), xscale="log")
+        lower.set(xlabel="users n, K = 100", ylim=(0, 1.03), xscale="log")
         for panel in (upper, lower):
             panel.grid(alpha=0.3)
             panel.spines[["top", "right"]].set_visible(False)
     panels[0][0].set_ylabel("recall of the top K")
-    panels[1][0].set_ylabel("recall of the top 100")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(COLOURS), frameon=False)
+    panels[1][0].set_ylabel("recall of the top K")
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(STYLES), frameon=False)
     figure.savefig(path, metadata={"Date": None})
 
 

@@ -129,10 +129,3 @@ def test_with_a_shared_prefix_a_word_is_found_more_often() -> None:
     found = [sum((p for view, p in law(m, x).items() if "ab" in view), Fraction(0)) for x in (alone, shared)]
     assert found[0] == 1 - missed(m, 6)
     assert found[1] > found[0]
-
-
-def test_rounds_of_noisy_votes_cost_two_fifths_less_than_basic_composition_says() -> None:
-    (row,) = (p for p in all_printed(examples()[1]) if "basic composition" in p.sentence)
-    assert row.variant
-    assert float(row.claimed) == pytest.approx(0.12)
-    assert 0.02 < row.found.low < row.found.high < 0.6 * float(row.claimed)
