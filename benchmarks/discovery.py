@@ -291,8 +291,9 @@ def plot(path: Path, users: int, columns: dict[int, Curves]) -> None:
     for epsilon, upper, lower in zip(EPSILONS, *panels, strict=True):
         for name, (colour, marker, width) in STYLES.items():
             line = f"{name}, epsilon {epsilon}"
-            style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 2.5 + width, "linewidth": width, "label": name}
-            style["zorder"] = 5 - width  # curves that meet at the top are seen behind each other
+            # Curves that meet at the top are seen behind each other.
+            style: dict[str, Any] = {"color": colour, "marker": marker, "linewidth": width, "label": name, "zorder": 5 - width}
+            style["markersize"] = 2.5 + width
             if line in columns[users]:
                 upper.plot(TOPS, columns[users][line].mean(axis=0), **style, clip_on=False)
             crowds = [n for n in columns if line in columns[n]]
