@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,18 +12,21 @@ from functools import singledispatch
 from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.profiles import Bracket, ConstantDelta, LargestProfile
+from ldpaudit.accountants.sampling.noisy_holders import SharedWord, holders
 from ldpaudit.accountants.sampling.noisy_votes import NoisyVotes
 from ldpaudit.accountants.sampling.other_prefixes_low import OtherPrefixes
+from ldpaudit.accountants.sampling.thinned import ThinnedRound
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
-from ldpaudit.enclosure import Enclosure
+from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._trie import Data
 from ldpaudit.mechanisms._trie_rounds import TrieRounds
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.number import brief
 from ldpaudit.plan import Run
-from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness
+from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness, require_epsilon
 
 
 @singledispatch
@@ -88,10 +92,11 @@ def noisy(m: NoisyTrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> Priva
     .. math:: \varepsilon = \ln(1 + q (e^{2 \varepsilon_0} - 1)), \qquad \delta = q (2 \delta_0 - \delta_0^2)
 
     Tight: no smaller delta does, at any epsilon, where theta is at most k + 1, so that a single vote may be released: it is
-    attained where all others hold one word and the user another. Below this epsilon, delta is enclosed between the data
-    sets of `NoisyVotes.one_apart` and the dominating pair of `NoisyVotes.dominating`. L rounds, of which each depends on
-    what the others released, are dominated by L independent runs of that pair, composed exactly. From below, all others
-    hold one word whose prefixes are always released, and the user's votes are missing there in every round.
+    attained where all others hold one word and the user another. Below this epsilon, delta is enclosed between data sets
+    and the dominating pair of `NoisyVotes.dominating`. L rounds, of which each depends on what the others released, are
+    dominated by L independent runs of that pair, composed exactly. The data sets: all others hold one word whose prefixes
+    are always released, and the user's votes are missing there in every round; or some others hold the user's word, see
+    `SharedWord`.
     Proof: proofs/trie_heavy_hitter.py, of single steps.
 
     Parameters
@@ -117,29 +122,99 @@ def noisy(m: NoisyTrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> Priva
         return ConstantDelta(Fraction(0), source)
     votes = NoisyVotes(m.users, m.batch, m.alpha, m.bound, m.least, neighbours)
     above = LargestProfile(tuple(compose(((pair, m.levels),), source) for pair in votes.dominating()))
-    found = tuple(compose(groups, source) for groups in _that_occur(votes, m.levels))
-    return Bracket(LargestProfile(found), above) if found else Bracket(ConstantDelta(Fraction(0), source), above)
+    found: list[PrivacyProfile] = [compose(groups, source) for groups in _that_occur(votes, m.levels)]
+    if any(holders(votes)):
+        found.append(SharedWord(votes, m.levels))
+    return Bracket(LargestProfile(tuple(found)), above)
+
+
+def _that_occur(votes: NoisyVotes, levels: int) -> Iterator[Groups]:
+    """Losses of all rounds of pairs of data sets that occur, listed: both values are always released, or the user's never."""
+    for pair in votes.one_apart(0):
+        yield ((pair, 1),)
+    if (both := _both_shown(votes)) is not None:
+        for pair in votes.one_apart(both):
+            yield ((pair, levels),)
+    if votes.always_shows_all:
+        apart, missing = votes.one_apart(0), votes.missing_vote()
+        for direction in (0, -1):  # a pair that equals its reversed pair is there once
+            yield ((apart[direction], 1), (missing[direction], levels - 1))
+
+
+def with_dropouts(m: TrieRounds, rate: Number, neighbours: Neighbours = ADD_REMOVE) -> PrivacyProfile:
+    r"""Profile of `TrieRounds.run_with_dropouts`: each drawn user is lost before the vote arrives, whatever users hold.
+
+    A round whose votes arrive from m' users is one with the batch m'. Noisy votes, and votes of which even one tells, cost no
+    more than without losses: a smaller batch draws the user less often, and its pair of laws is a mixture of the larger
+    batch's with no difference at all. The trie alone may cost more, for in a batch of a few thresholds other prefixes reveal the
+    user; its L rounds together cost at most
+
+    .. math:: \delta(arepsilon) \le L \sum_{m'} inom{m}{m'} (1-r)^{m'} r^{m-m'} \delta_{m'}(arepsilon / L)
+
+    by joint convexity and basic composition, and at least what the user's own prefix costs in one round. Source:
+    `accountants/sampling/thinned.py`.
+
+    Parameters
+    ----------
+    m : TrieRounds
+        Without losses.
+    rate : number
+        r, in [0, 1).
+    neighbours : Neighbours
+        Add-remove; of noisy and of exact votes replace-one too.
+
+    Returns
+    -------
+    PrivacyProfile
+        In nats. INTERVAL.
+
+    Raises
+    ------
+    Unsupported
+        For the trie alone, of users who hold several words, or who are replaced.
+    """
+    if not 0 <= (lost := Fraction(rate)) < 1:
+        raise ValueError(f"with_dropouts needs 0 <= rate < 1, got rate={brief(rate)}")
+    if not lost:
+        return profile(m, neighbours)
+    if m.with_counts:
+        return Bracket(ConstantDelta(Fraction(0), "votes that get lost"), profile(m, neighbours))
+    if neighbours != ADD_REMOVE or m.words > 1:
+        raise Unsupported(m, "with lost users, of the trie alone only one user more or less is bounded, and one word a user")
+    return LossyTrie(ThinnedRound(m.users, m.batch, m.threshold, 1 - lost), m.levels)
+
+
+@dataclass(frozen=True)
+class LossyTrie(PrivacyProfile):
+    """Profile of rounds in which votes get lost; see `with_dropouts`.
+
+    Parameters
+    ----------
+    each : ThinnedRound
+        A round.
+    levels : int
+        L, at least 1.
+    """
+
+    each: ThinnedRound
+    levels: int
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """INTERVAL."""
+        share = Fraction(epsilon) / self.levels if math.isfinite(require_epsilon(epsilon)) else epsilon
+        low, high = self.each.one_prefix(epsilon).low, min(1.0, round_up(self.levels * Fraction(self.each.mixture(share))))
+        return Enclosure(low, max(low, high), Rigour.INTERVAL, f"votes that get lost, {self.levels} round(s)")
 
 
 _MOST_CELLS = 40_000
 """Votes times pairs of noises that are listed for a data set, per 128 bits of a power of alpha: some tenths of a second."""
 
 
-def _that_occur(votes: NoisyVotes, levels: int) -> Iterator[Groups]:
-    """Losses of all rounds of pairs of data sets that occur."""
-    sure = votes.least + votes.bound
-    crossing, both_shown = votes.least - votes.bound - 1, sure + votes.users - votes.batch
-    cells = (2 * votes.bound + 1) ** 2 * votes.bound
-    for holders in sorted({0, crossing, both_shown, -(-sure * votes.users // votes.batch)}):
-        if holders >= votes.users or cells * (holders + 2) > _MOST_CELLS:
-            continue
-        always = votes.batch - holders - 1 - votes.bound >= votes.least and holders >= both_shown
-        for pair in votes.one_apart(holders):
-            yield ((pair, levels),) if always else ((pair, 1),)
-    if votes.always_shows_all:
-        apart, missing = votes.one_apart(0), votes.missing_vote()
-        for direction in (0, -1):  # a pair that equals its reversed pair is there once
-            yield ((apart[direction], 1), (missing[direction], levels - 1))
+def _both_shown(votes: NoisyVotes) -> int | None:
+    """The fewest others who hold the user's value so that both values are released in every round, if that can be listed."""
+    others = votes.least + votes.bound + votes.users - votes.batch
+    listed = (2 * votes.bound + 1) ** 2 * votes.bound * (others + 2) <= _MOST_CELLS
+    return others if listed and votes.batch - others - 1 - votes.bound >= votes.least else None
 
 
 def _missing_vote(m: TrieHeavyHitter, neighbours: Neighbours) -> Witness:

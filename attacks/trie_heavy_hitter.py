@@ -56,10 +56,10 @@ def noisy(m: NoisyTrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta: f
     """
     replaced = neighbours == REPLACE_ONE
     sure = m.least + m.bound
-    tried = {0, m.least - m.bound - 1, sure + m.users - m.batch, -(-sure * m.users // m.batch)}
     few = {0, m.threshold - 1}
-    pairs = {w: Apart(m, w, replaced) for w in tried | few if 0 <= w < min(m.users, MOST_HOLDERS)}
-    best = max((w for w in pairs if w in tried), key=lambda w: _reach(pairs[w].atoms, delta))
+    tried = {*range(sure), sure + m.users - m.batch, -(-sure * m.users // m.batch), *few}
+    pairs = {w: Apart(m, w, replaced) for w in sorted(tried) if w < min(m.users, MOST_HOLDERS)}
+    best = max(pairs, key=lambda w: _reach(pairs[w].atoms, delta))
     baits = (pairs[w].bait() for w in sorted(few & set(pairs)))
     return replace(pairs[best].attack(), baits=tuple(baits))
 

@@ -1,27 +1,18 @@
-"""How many real words TrieHH finds: discovery and recall by users, epsilon, words looked for and unit size.
+r"""How many real words TrieHH finds: prints docs/discovery.md, and draws docs/discovery.svg.
 
-    python -m benchmarks.discovery [--users 1000000] [--words FILE] [--runs 10] [--most 1000000] [--plot FILE.png]
+    python -m benchmarks.discovery [--users N] [--most N] [--words FILE] [--runs 10] [--picture FILE] > docs/discovery.md
 
-Needs the extra `examples` (the package wordfreq), or a file with a word and its frequency a line. Every user holds one word,
-drawn by frequency and ended by "$"; what Algorithm 3 is asked holds five, of which a sampled user picks one. A word counts as
-found where all of it is released, so that ten rounds find words of nine letters. delta is 1/n**2 throughout, and theta
-the least at which the paper's Theorem 1 reaches it. Systems:
-
-- printed: the batch of Corollary 2;
-- certified: the largest batch found that is certified for the same epsilon, delta and theta; where the paper's is a few
-  thetas, even that is not, and the one that is may be too small to find anything;
-- coins: sample-and-threshold in a single round, whole words, with the largest certified coin for the best of its thresholds.
-
-The first three tables are the paper's figures 2 to 4, by the formula of Proposition 1; then figures 5, 6, 8 and 9 on these
-words, and recall over users, which the paper does not plot. The paper's own lists of n and epsilon are lost.
+Needs the extra `examples` (the package wordfreq), or a file with a word and its frequency a line. The paper's own lists of n and
+epsilon are lost, and its tweets are not public.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -31,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks.discovery_people import Found, Lexicon, People, people
 from benchmarks.words import corpus
 from ldpaudit.accountants.sampling.discovery import discovery_rate, least_holders, least_threshold
 from ldpaudit.accountants.sampling.theorems import triehh_corollary_2
@@ -41,58 +33,44 @@ EPSILONS, LEVELS, UNITS = (1, 2, 4, 8), 10, (1, 2, 3, 4)
 TOPS = (10, 25, 50, 100, 150, 250, 350, 500)
 SHARES = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
 """Word frequencies of the curves."""
+POPULATIONS = (10**4, 10**5, 10**6, 10**7)
 HELD = 5
 """Words of a user of Algorithm 3."""
+SEVERAL, LARGE = 3, 10**6
+"""Runs of what takes long: of the trees below so many users, from where on they are run once, and of the others above."""
 _COIN = 1 << 20
 """Coins are multiples of 1/_COIN."""
 
-Found: TypeAlias = NDArray[np.bool_]
-"""For each word, whether it was found."""
-Run: TypeAlias = Callable[["People", np.random.Generator], Found]
+Run: TypeAlias = Callable[[People, np.random.Generator], Found]
+Curves: TypeAlias = dict[str, NDArray[np.float64]]
+"""A system's recall for every run, in rows, and every K."""
+Rows: TypeAlias = Iterable[tuple[str, Iterable[Any]]]
 
+HEAD = """\
+# How many words TrieHH finds
 
-@dataclass(frozen=True)
-class Lexicon:
-    """Words by falling frequency, with the number of each of their prefixes."""
+Printed by `python -m benchmarks.discovery`: figures 2 to 9 of the TrieHH paper, on English words by their frequency in place of
+its tweets, which are not public; the paper's lists of n and epsilon are lost, and these are ours. Delta is 1/n**2 throughout,
+theta the least at which the paper's Theorem 1 reaches it, and ten rounds find words of nine letters: what is longer is never
+found. Three systems trust a curator, who is granted the same (epsilon, delta) for one user more or less:
 
-    words: Sequence[str]
-    _prefixes: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+- *printed*: TrieHH with the batch of the paper's Corollary 2;
+- *certified*: TrieHH with the largest batch found that is certified for the same epsilon, delta and theta. Where the paper's batch
+  is a few thetas it is itself not certified, and what is may be too small to find anything;
+- *coins*: sample-and-threshold in a single round of whole words, with the largest certified coin for the best of its thresholds.
 
-    def prefixes(self, letters: int) -> NDArray[np.int64]:
-        """For each word the number of its prefix of so many letters; -1 where a shorter prefix is all of it already."""
-        if letters not in self._prefixes:
-            ended = np.array([word + "$" for word in self.words])
-            self._prefixes[letters] = np.unique(ended.astype(f"U{letters}"), return_inverse=True)[1].ravel()
-        return self._prefixes[letters]
+Prefix trees that trust a shuffler, or nobody, have the same epsilon:
 
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Letters of each word and its end."""
-        return np.array([len(word) + 1 for word in self.words])
+- *shuffled*: a shuffled Hadamard oracle for each length of prefix, with about the least certified noise at the same delta (one
+  user replaced);
+- *TreeHist*: one sign a user, and *TreeHist, hashed*, one answer of local hashing a user; local, at delta 0.
 
+These take a word for its first letters (8, 12 and 6), which favours them. Figures 2 to 4 and *worst case* are Proposition 1's
+formula, rounded. All else is a mean over runs, with half the width of its 95 % interval after +- where there are several: from a
+million users on trees are run once, and for ten million the curator's systems three times.
 
-@dataclass(frozen=True)
-class People:
-    """What users hold: numbers of words, one row a user."""
-
-    lexicon: Lexicon
-    held: NDArray[np.int64]
-
-    @property
-    def users(self) -> int:
-        """n."""
-        return len(self.held)
-
-    @property
-    def shares(self) -> NDArray[np.float64]:
-        """Each word's frequency: local frequencies, averaged over users."""
-        return np.bincount(self.held.ravel(), minlength=len(self.lexicon.words)) / self.held.size
-
-    def drawn(self, batch: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """The words that a batch picks."""
-        who = rng.choice(self.users, batch, replace=False, shuffle=False)
-        return self.held[who, rng.integers(0, self.held.shape[1], batch)]
-
+![Recall of the most frequent words, by how many are looked for and by users](discovery.svg)
+"""
 
 @dataclass(frozen=True)
 class Trie:
@@ -170,12 +148,23 @@ def _largest_coin(users: int, epsilon: int, threshold: int) -> Fraction:
     return Fraction(low, _COIN)
 
 
-SYSTEMS: dict[str, Callable[[int, int], Run]] = {"printed": printed, "certified": certified, "coins": coins}
+def _private_systems() -> dict[str, Callable[[int, int], Run | None]]:
+    from benchmarks import discovery_trees
+
+    return {
+        "printed": printed, "certified": certified, "coins": coins, "shuffled": discovery_trees.shuffled,
+        "TreeHist": discovery_trees.signs, "TreeHist, hashed": discovery_trees.hashed,
+    }  # fmt: skip
 
 
-def people(lexicon: Lexicon, shares: NDArray[np.float64], users: int, held: int, rng: np.random.Generator) -> People:
-    """Users who hold so many words each, drawn by frequency."""
-    return People(lexicon, rng.choice(len(shares), (users, held), p=shares))
+SYSTEMS = _private_systems()
+QUICK = ("printed", "certified", "coins")
+"""Those that are run as often as asked."""
+STYLES = {
+    "printed": ("tab:blue", "o", 1.5), "certified": ("tab:orange", "s", 3.0), "coins": ("#a6d8a8", "^", 5.0),
+    "shuffled": ("tab:red", "D", 1.2), "TreeHist": ("tab:purple", "v", 1.2), "TreeHist, hashed": ("tab:brown", "x", 1.2),
+}  # fmt: skip
+"""Colour, marker and width of a system's curves."""
 
 
 def recalls(crowd: People, system: Run, tops: Sequence[int], runs: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -186,127 +175,172 @@ def recalls(crowd: People, system: Run, tops: Sequence[int], runs: int, rng: np.
 
 
 def with_error(values: NDArray[np.float64]) -> list[str]:
-    """The mean over runs, and half the width of its 95 % interval."""
-    runs = len(values)
-    half = stats.t.ppf(0.975, runs - 1) * values.std(axis=0, ddof=1) / np.sqrt(runs) if runs > 1 else np.zeros(values.shape[1])
-    return [f"{mean:.3f}~{each:.3f}" for mean, each in zip(values.mean(axis=0), half, strict=True)]
+    """The mean over runs, and half the width of its 95 % interval where there are several."""
+    runs, means = len(values), values.mean(axis=0)
+    if runs == 1:
+        return [f"{mean:.2f}" for mean in means]
+    halves = stats.t.ppf(0.975, runs - 1) * values.std(axis=0, ddof=1) / np.sqrt(runs)
+    return [f"{mean:.2f} +-{half:.2f}" for mean, half in zip(means, halves, strict=True)]
 
 
-def table(title: str, heads: Iterable[Any], rows: Iterable[tuple[str, Iterable[Any]]]) -> None:
+def table(title: str, heads: Iterable[Any], rows: Rows) -> None:
     """Print one table."""
-    print(f"\n{title}\n{'':26}" + "".join(f"{head!s:>13}" for head in heads))
+    head = [*map(str, heads)]
+    print(f"\n## {title}\n\n| | {' | '.join(head)} |\n|---|{'---|' * len(head)}")
     for name, values in rows:
-        print(f"{name:26}" + "".join(f"{value!s:>13}" for value in values), flush=True)
+        print(f"| {name} | {' | '.join(map(str, values))} |", flush=True)
 
 
 def formulas(users: int) -> None:
-    """Figures 2 to 4: the worst-case curves."""
-    def rate(n: int, share: float, epsilon: int) -> str:
-        m = printed(n, epsilon)
-        return f"{discovery_rate(n, round(share * n), m.batch, m.threshold, m.levels).low:.6f}"
+    """Figures 2 to 4: Proposition 1's worst case, of the paper's batch and of the certified one."""
 
-    populations = [10**4, 10**5, 10**6, 10**7]
-    named = [(f"epsilon = {epsilon}", epsilon) for epsilon in EPSILONS]
-    table(f"Figure 2: worst-case discovery by frequency, n = {users}", SHARES,
-          ((name, [rate(users, share, e) for share in SHARES]) for name, e in named))  # fmt: skip
-    table("Figure 3: worst-case discovery of a word of 1 %", populations,
-          ((name, [rate(n, 0.01, e) for n in populations]) for name, e in named))  # fmt: skip
-    table("Figure 4: fewest holders with discovery 0.9", populations,
-          ((name, [_fewest(n, e) for n in populations]) for name, e in named))  # fmt: skip
+    def rate(n: int, share: float, m: Trie) -> str:
+        return f"{discovery_rate(n, round(share * n), m.batch, m.threshold, m.levels).low:.4f}"
 
-
-def _fewest(users: int, epsilon: int) -> int | None:
-    m = printed(users, epsilon)
-    return least_holders(users, m.batch, m.threshold, m.levels, 0.9)
+    batches = [(f"{make.__name__}, epsilon {e}", make, e) for e in EPSILONS for make in (printed, certified)]
+    table(f"Figure 2: worst-case discovery by frequency, n = {users:,}", SHARES,
+          ((name, [rate(users, share, make(users, e)) for share in SHARES]) for name, make, e in batches))  # fmt: skip
+    heads = [f"n = {n:,}" for n in POPULATIONS]
+    table("Figure 3: worst-case discovery of a word of 1 %", heads,
+          ((name, [rate(n, 0.01, make(n, e)) for n in POPULATIONS]) for name, make, e in batches))  # fmt: skip
+    table("Figure 4: fewest holders with worst-case discovery 0.9", heads,
+          ((name, [_fewest(n, make(n, e)) for n in POPULATIONS]) for name, make, e in batches))  # fmt: skip
 
 
-def by_frequency(crowd: People, runs: int, rng: np.random.Generator) -> None:
-    """Figure 5: discovery of words by their frequency, beside the formula."""
+def _fewest(users: int, m: Trie) -> str:
+    found = least_holders(users, m.batch, m.threshold, m.levels, 0.9)
+    return "none" if found is None else f"{found:,}"
+
+
+def by_frequency(crowd: People, figure: int, runs: int, rng: np.random.Generator) -> None:
+    """Figures 5 and 7: discovery of words by their frequency; with one word a user beside the formula."""
     at = [int(np.argmin(abs(crowd.shares - share))) for share in SHARES]
-    heads = [crowd.lexicon.words[i] for i in at]
+    held = [round(crowd.shares[i] * crowd.users) for i in at]
 
-    def rows() -> Iterator[tuple[str, list[str]]]:
+    def rows() -> Iterator[tuple[str, Iterable[str]]]:
         yield "frequency", [f"{crowd.shares[i]:.5f}" for i in at]
-        for epsilon in EPSILONS:
-            m = printed(crowd.users, epsilon)
-            found = np.mean([m(crowd, rng)[at] for _ in range(runs)], axis=0)
-            held = [round(crowd.shares[i] * crowd.users) for i in at]
-            worst = [discovery_rate(crowd.users, w, m.batch, m.threshold, m.levels).low for w in held]
-            yield f"epsilon = {epsilon}", [f"{each:.3f}" for each in found]
-            yield "  worst case", [f"{each:.3f}" for each in worst]
+        for e in EPSILONS:
+            for make in (printed, certified):
+                m = make(crowd.users, e)
+                found = np.array([m(crowd, rng)[at] for _ in range(runs)])
+                yield f"{make.__name__}, epsilon {e}", with_error(found.astype(np.float64))
+                if figure == 5:
+                    worst = (discovery_rate(crowd.users, w, m.batch, m.threshold, m.levels).low for w in held)
+                    yield "worst case", [f"{each:.2f}" for each in worst]
 
-    table(f"Figure 5: discovery by frequency, {runs} runs", heads, rows())
+    words = f"{crowd.held.shape[1]} word{'s' * (crowd.held.shape[1] > 1)} a user"
+    table(f"Figure {figure}: discovery by frequency, {words}, n = {crowd.users:,}, {runs} runs",
+          [crowd.lexicon.words[i] for i in at], rows())  # fmt: skip
 
 
-def by_top(crowd: People, title: str, runs: int, rng: np.random.Generator, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def recalled(crowd: People, names: Iterable[str], tops: Sequence[int], runs: int, rng: np.random.Generator) -> Curves:
+    """Recall by all systems that are made for so many users, at every epsilon."""
+    lines = {f"{name}, epsilon {e}": (name, SYSTEMS[name](crowd.users, e)) for e in EPSILONS for name in names}
+    return {
+        line: recalls(crowd, system, tops, often(name, crowd.users, runs), rng)
+        for line, (name, system) in lines.items() if system is not None
+    }  # fmt: skip
+
+
+def often(name: str, users: int, runs: int) -> int:
+    """Runs of a system."""
+    if name in QUICK:
+        return runs if users <= LARGE else min(runs, SEVERAL)
+    return min(runs, SEVERAL) if users < LARGE else 1
+
+
+def by_top(crowd: People, title: str, names: Iterable[str], runs: int, rng: np.random.Generator) -> Curves:
     """Figures 6 and 8: recall of the K most frequent words."""
-    lines = [(f"{name}, epsilon = {e}", SYSTEMS[name](crowd.users, e)) for e in EPSILONS for name in names]
-    found = [(name, recalls(crowd, system, TOPS, runs, rng)) for name, system in lines]
-    table(title, [f"K={top}" for top in TOPS], ((name, with_error(values)) for name, values in found))
-    yield from ((name, values.mean(axis=0)) for name, values in found)
+    found = recalled(crowd, names, TOPS, runs, rng)
+    table(title, [f"K = {top}" for top in TOPS], ((line, with_error(values)) for line, values in found.items()))
+    return found
 
 
 def by_unit(crowd: People, epsilon: int, runs: int, rng: np.random.Generator) -> None:
     """Figure 9: recall by unit size."""
-    lines = [(f"{name}, unit = {unit}", make(crowd.users, epsilon, unit)) for unit in UNITS
-             for name, make in (("printed", printed), ("certified", certified))]  # fmt: skip
-    table(f"Figure 9: recall by unit size, epsilon = {epsilon}, {HELD} words a user", [f"K={top}" for top in TOPS],
+    lines = [(f"{make.__name__}, unit {unit}", make(crowd.users, epsilon, unit)) for unit in UNITS for make in (printed, certified)]
+    table(f"Figure 9: recall by unit size, epsilon {epsilon}, {HELD} words a user", [f"K = {top}" for top in TOPS],
           ((name, with_error(recalls(crowd, system, TOPS, runs, rng))) for name, system in lines))  # fmt: skip
 
 
-def by_users(lexicon: Lexicon, shares: NDArray[np.float64], most: int, runs: int, rng: np.random.Generator) -> None:
-    """Recall of the 100 most frequent words by users."""
-    populations = [10**i for i in range(4, 8) if 10**i <= most]
-    crowds = [people(lexicon, shares, n, 1, rng) for n in populations]
+def by_users(columns: dict[int, Curves]) -> None:
+    """Recall of the 100 most frequent words, from that of the K most frequent ones at every number of users."""
+    lines = [f"{name}, epsilon {e}" for e in EPSILONS for name in SYSTEMS]
 
-    def line(name: str, epsilon: int) -> list[str]:
-        return [with_error(recalls(c, SYSTEMS[name](c.users, epsilon), [100], runs, rng))[0] for c in crowds]
+    def shown(found: Curves, line: str) -> str:
+        return with_error(found[line][:, [TOPS.index(100)]])[0] if line in found else "-"
 
-    rows = ((f"{name}, epsilon = {e}", line(name, e)) for e in EPSILONS for name in SYSTEMS)
-    table(f"Recall of the 100 most frequent words by users, {runs} runs", populations, rows)
+    table("Recall of the 100 most frequent words by users, one word a user", [f"n = {n:,}" for n in columns],
+          ((line, [shown(found, line) for found in columns.values()]) for line in lines))  # fmt: skip
 
 
-def plot(path: Path, curves: Iterable[tuple[str, Any]]) -> None:
-    """Recall over K, one panel per epsilon."""
+def sizes(users: int) -> None:
+    """What the systems of the curator are made with."""
+    table(f"Batches and coins, n = {users:,}", [f"epsilon {e}" for e in EPSILONS],
+          [(make.__name__, [f"{make(users, e).batch:,} of theta {make(users, e).threshold}" for e in EPSILONS])
+           for make in (printed, certified)]
+          + [("coins", [f"{float(coins(users, e).coin):.4f} of theta {coins(users, e).threshold}" for e in EPSILONS])])  # fmt: skip
+
+
+def plot(path: Path, users: int, columns: dict[int, Curves]) -> None:
+    """Recall over K, and over users: one column of panels per epsilon."""
+    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 3), layout="constrained")
-    panels = dict(zip(EPSILONS, figure.subplots(1, len(EPSILONS), sharey=True), strict=True))
-    for name, values in curves:
-        system, _, epsilon = name.partition(", epsilon = ")
-        panels[int(epsilon)].plot(TOPS, values, marker="o", markersize=3, label=system)
-    for each, panel in panels.items():
-        panel.set(title=f"epsilon = {each}", xlabel="K", ylim=(-0.02, 1.02))
-        panel.grid(alpha=0.3)
-    panels[EPSILONS[0]].set_ylabel("recall of the K most frequent words")
-    panels[EPSILONS[-1]].legend()
-    figure.savefig(path, dpi=120)
+    mpl.rcParams["svg.hashsalt"] = "discovery"
+    figure = Figure(figsize=(12, 6.2), layout="constrained")
+    panels = figure.subplots(2, len(EPSILONS), sharey=True)
+    for epsilon, upper, lower in zip(EPSILONS, *panels, strict=True):
+        for name, (colour, marker, width) in STYLES.items():
+            line = f"{name}, epsilon {epsilon}"
+            # Curves that meet at the top are seen behind each other.
+            style: dict[str, Any] = {"color": colour, "marker": marker, "linewidth": width, "label": name, "zorder": 5 - width}
+            style["markersize"] = 2.5 + width
+            if line in columns[users]:
+                upper.plot(TOPS, columns[users][line].mean(axis=0), **style, clip_on=False)
+            crowds = [n for n in columns if line in columns[n]]
+            lower.plot(crowds, [columns[n][line][:, TOPS.index(100)].mean() for n in crowds], **style, clip_on=False)
+        upper.set(title=f"epsilon = {epsilon}", xlabel=f"K, n = {users:,}", ylim=(0, 1.03), xscale="log")
+        upper.set_xticks(TOPS[::2], labels=map(str, TOPS[::2]))
+        upper.minorticks_off()
+        lower.set(xlabel="users n, K = 100", ylim=(0, 1.03), xscale="log")
+        for panel in (upper, lower):
+            panel.grid(alpha=0.3)
+            panel.spines[["top", "right"]].set_visible(False)
+    panels[0][0].set_ylabel("recall of the top K")
+    panels[1][0].set_ylabel("recall of the top K")
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(STYLES), frameon=False)
+    figure.savefig(path, metadata={"Date": None})
 
 
 def main() -> None:
-    """Print the tables."""
+    """Print the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--users", type=int, default=658_769, help="of the tables by frequency, K and unit size")
-    parser.add_argument("--most", type=int, default=10**6, help="users of the last table, up to 10**7")
+    parser.add_argument("--users", type=int, default=10**6, help="of the tables by frequency, K and unit size")
+    parser.add_argument("--most", type=int, default=10**7, help="users of the last table")
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--words", type=Path)
-    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--picture", type=Path)
     arguments = parser.parse_args()
     start, rng, n, runs = time.perf_counter(), np.random.default_rng(1), arguments.users, arguments.runs
     known = corpus(1, arguments.words, rng)
     lexicon, shares = Lexicon(known.words), known.shares
     single, several = (people(lexicon, shares, n, held, rng) for held in (1, HELD))
+    print(HEAD, end="")
+    sizes(n)
     formulas(n)
-    by_frequency(single, 20 * runs, rng)
-    for name in SYSTEMS:
-        print(f"{name:26}" + "  ".join(f"epsilon {e}: {SYSTEMS[name](n, e)}" for e in EPSILONS))
-    curves = list(by_top(single, f"Figure 6: recall, one word a user, n = {n}, {runs} runs", runs, rng, [*SYSTEMS]))
-    list(by_top(several, f"Figure 8: recall, {HELD} words a user", runs, rng, ["printed", "certified"]))
+    by_frequency(single, 5, 5 * runs, rng)
+    columns = {n: by_top(single, f"Figure 6: recall, one word a user, n = {n:,}, {runs} runs", SYSTEMS, runs, rng)}
+    by_frequency(several, 7, 5 * runs, rng)
+    by_top(several, f"Figure 8: recall, {HELD} words a user, n = {n:,}, {runs} runs", ["printed", "certified"], runs, rng)
     by_unit(several, 4, runs, rng)
-    by_users(lexicon, shares, arguments.most, runs, rng)
-    if arguments.plot:
-        plot(arguments.plot, curves)
-    print(f"\n{time.perf_counter() - start:.0f} seconds")
+    for other in (each for each in POPULATIONS if each <= arguments.most and each != n):
+        columns[other] = recalled(people(lexicon, shares, other, 1, rng), SYSTEMS, TOPS, runs, rng)
+    columns = dict(sorted(columns.items()))
+    by_users(columns)
+    if arguments.picture:
+        plot(arguments.picture, n, columns)
+    print(f"{time.perf_counter() - start:.0f} seconds", file=sys.stderr)
 
 
 if __name__ == "__main__":

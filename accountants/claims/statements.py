@@ -20,10 +20,10 @@ _MIDDLE = "a lower bound: `ldpaudit limit intermediate.error`"
 _LARGE = "a lower bound: `ldpaudit limit large_sample.error`"
 _CASE = ("the text has lost its formula; its case, ln 2B > n q, needs domains of about e^60 at epsilon = 1 and delta = 1e-6, "
          "and the bounds that `GGKPV (15)` is judged by have no cases")
-_WORDS = ("a plot of measurements on data that are not public, without numbers in the text; python -m benchmarks.discovery "
-          "draws it for other words, and for the batch that is certified for the same guarantee")
+_WORDS = ("a plot of measurements on data that are not public, without numbers in the text; docs/discovery.md has it for other "
+          "words, and for the batch that is certified for the same guarantee")
 _CURVES = ("a plot whose settings the text has lost; `TRIEHH Proposition 1` is the formula of its curves, "
-           "and python -m benchmarks.discovery prints them at settings of its own")
+           "and docs/discovery.md has them at settings of our own, and for the certified batch")
 
 
 @dataclass(frozen=True, slots=True)

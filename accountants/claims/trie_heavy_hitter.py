@@ -35,7 +35,7 @@ from ldpaudit.accountants.sampling.theorems import (
 from ldpaudit.accountants.sampling.trie import largest_batch
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number
 from ldpaudit.tables.triehh_table_1 import TABLE
@@ -57,6 +57,7 @@ _RELATIONS = (
     (ADD_REMOVE, "one user more or less", ""),
     (REPLACE_ONE, "one user replaced", "the paper's neighbours differ in a user who is there or not"),
 )
+_NOISY = "noisy votes are released too, with a share of epsilon and delta for each round, where the paper releases the trie alone"
 _VOTES = "votes are released too, where the paper releases the trie alone"
 
 
@@ -152,6 +153,16 @@ def _table_1(m: TrieHeavyHitter) -> Iterator[Printed]:
             delta = Fraction(values["delta"])
             digit, of = rounding(row.value), hypotheses(m)
             yield from _privacy(m, "TRIEHH Table 1", Fraction(row.value), delta, Provenance.PRINTED, of, digit)
+            if m.levels > 1 and not m.counts:
+                yield _noisy(m, Fraction(row.value), delta)
+
+
+def _noisy(m: TrieHeavyHitter, budget: Fraction, delta: Fraction) -> Printed:
+    """The trie with noisy votes for the same budget, divided among the rounds as basic composition needs."""
+    least = NoisyTrieHeavyHitter.for_budget(m.users, m.batch, m.threshold, m.levels, budget, delta)
+    sentence = f"epsilon of the trie with noisy votes at delta={float(delta):.6g}, for this epsilon by basic composition"
+    found = account(least).epsilon(delta)
+    return Printed("TRIEHH Table 1", sentence, budget, found, provenance=Provenance.DERIVED, variant=_NOISY)
 
 
 def _corollary_2(m: TrieHeavyHitter) -> Iterator[Printed]:

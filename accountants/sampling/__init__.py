@@ -9,5 +9,6 @@ Theorems: Balle, Barthe, Gaboardi 2018, Theorems 2 and 9 (subsampling without re
 
 Reading order: `subsample`; then, for thresholds, `thresholded` (one prefix, one round) and `prefix_inverse` (its epsilon, in
 floats); `other_prefixes` with `largest_slope` (upper bound of what they reveal) and `other_prefixes_low` (data sets);
-`removal` (the remove direction); `chords` and `rounds` (several rounds); `trie` (the profile: all together).
+`removal` (the remove direction); `chords` and `rounds` (several rounds); `trie` (the profile: all together); `noisy_votes` (upper
+bound where votes are noisy) with `noisy_holders` (data sets).
 """

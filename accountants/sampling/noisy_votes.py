@@ -61,7 +61,12 @@ class NoisyVotes:
     @property
     def rate(self) -> Fraction:
         """q: m/(n+1) for one user more or less, m/n for one replaced."""
-        return Fraction(self.batch, self.users + (not self._replaced))
+        return Fraction(self.batch, self.users_there)
+
+    @property
+    def users_there(self) -> int:
+        """Of the data set with the user."""
+        return self.users + (not self._replaced)
 
     @property
     def _replaced(self) -> bool:
@@ -105,7 +110,7 @@ class NoisyVotes:
 
         In both directions; by listing votes and noises in integers.
         """
-        with_user = self._released(self.users + (not self._replaced), holders + 1)
+        with_user = self._released(self.users_there, holders + 1)
         without = self._released(self.users, holders)
         views = dict.fromkeys([*with_user, *without])
         return both_directions([(with_user.get(y, Fraction(0)), without.get(y, Fraction(0))) for y in views])
@@ -127,6 +132,11 @@ class NoisyVotes:
         m = self.batch
         for votes in range(max(0, holders - (users - m)), min(m, holders) + 1):
             yield votes, math.comb(m, votes) * math.comb(users - m, holders - votes)
+
+    @property
+    def noise(self) -> list[float]:
+        """Probabilities of the noises from -k to k, each rounded once."""
+        return [float(Fraction(weight, self._total)) for weight in self._weights]
 
     @property
     def _weights(self) -> list[int]:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,60 @@ from ldpaudit.attacks.attack import Attack
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter
 
+Growing: TypeAlias = tuple[bool, bool]
+"""Whether the user's prefix grows, and whether the other one does."""
 Numbers: TypeAlias = tuple[int, int]
 """The noisy votes for the user's prefix and for the other one; 0 for one that is not released."""
 TIE = 1e-6
 """Score of a release of the user's prefix that the declared mechanism shows on neither data set."""
+
+
+_WIDTH = 0.02
+"""Log-likelihood ratios that are taken for one, where data sets are compared."""
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """Sets of views of nearly the same likelihood ratio, each with its two probabilities.
+
+    Parameters
+    ----------
+    first, second : ndarray
+        Probabilities on the first and on the second data set.
+    """
+
+    NOTHING: ClassVar[Atoms]
+
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, pairs: list[tuple[float, float]]) -> Self:
+        """Views with these pairs of probabilities, merged."""
+        return cls._merged(*np.array(pairs).T)
+
+    @classmethod
+    def together(cls, atoms: list[Atoms]) -> Self:
+        """The views of all of these, which exclude each other."""
+        return cls._merged(*(np.concatenate(each) for each in ([a.first for a in atoms], [a.second for a in atoms])))
+
+    def then(self, shown: Atoms) -> Atoms:
+        """These views, and then those of an independent round."""
+        return self._merged(*(np.outer(x, y).ravel() for x, y in ((self.first, shown.first), (self.second, shown.second))))
+
+    @classmethod
+    def _merged(cls, first: NDArray[np.float64], second: NDArray[np.float64]) -> Self:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.round(np.nan_to_num((np.log(first) - np.log(second)) / _WIDTH, nan=0.0))
+        place = np.unique(ratios, return_inverse=True)[1].ravel()
+        return cls(np.bincount(place, first).astype(np.float64), np.bincount(place, second).astype(np.float64))
+
+    def pairs(self) -> list[tuple[float, float]]:
+        """The pairs of probabilities."""
+        return [*zip(self.first.tolist(), self.second.tolist(), strict=True)]
+
+
+Atoms.NOTHING = Atoms(np.ones(1), np.ones(1))
 
 
 @dataclass(frozen=True)
@@ -45,9 +95,25 @@ class Apart:
 
     @property
     def atoms(self) -> list[tuple[float, float]]:
-        """Probabilities, with the user and without, of what the first round shows."""
-        there, without = self._laws(True, True)
-        return [(there.get(y, 0.0), without.get(y, 0.0)) for y in {**there, **without}]
+        """Probabilities, with the user and without, of what all rounds show, by their total log-likelihood ratio."""
+        ended: list[Atoms] = []
+        going: dict[Growing, Atoms] = {(True, True): Atoms.NOTHING}
+        for _ in range(self.m.levels):
+            following: dict[Growing, list[Atoms]] = defaultdict(list)
+            for grow, before in going.items():
+                for grown, shown in self._by_growth(*grow).items():
+                    following[grown].append(before.then(shown))
+            ended += following.pop((False, False), [])
+            going = {grown: Atoms.together(atoms) for grown, atoms in following.items()}
+        return Atoms.together([*ended, *going.values()]).pairs()
+
+    def _by_growth(self, own: bool, other: bool) -> dict[Growing, Atoms]:
+        """What a round shows, by which prefixes grow in it."""
+        there, without = self._laws(own, other)
+        found: dict[Growing, list[tuple[float, float]]] = defaultdict(list)
+        for shown in {**there, **without}:
+            found[shown[0] > 0, shown[1] > 0].append((there.get(shown, 0.0), without.get(shown, 0.0)))
+        return {grown: Atoms.of(pairs) for grown, pairs in found.items()}
 
     def attack(self) -> Attack:
         """The pair, with the log-likelihood ratio of a view."""
@@ -102,23 +168,24 @@ class Apart:
         return _numbers(m, w + 1, rest - self.replaced, own, other), _numbers(m, w, rest, own, other)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _numbers(m: NoisyTrieHeavyHitter, own: int, other: int, own_grows: bool, other_grows: bool) -> dict[Numbers, float]:
     """Law of what a round shows where so many users hold the two words, and their prefixes may grow or not."""
-    users, noises = own + other, [float(m.noise.probability(i)) for i in range(-m.bound, m.bound + 1)]
-    found: dict[Numbers, float] = defaultdict(float)
-    for votes in range(max(0, own - (users - m.batch)), min(m.batch, own) + 1):
-        ways = math.comb(m.batch, votes) * math.comb(users - m.batch, own - votes) / math.comb(users, own)
-        numbers = (_shown(m, votes, noises, own_grows), _shown(m, m.batch - votes, noises, other_grows))
-        for x, p in numbers[0].items():
-            for y, q in numbers[1].items():
-                found[x, y] += ways * p * q
-    return dict(found)
+    users = own + other
+    votes = np.arange(max(0, own - (users - m.batch)), min(m.batch, own) + 1)
+    ways = [math.comb(m.batch, v) * math.comb(users - m.batch, own - v) / math.comb(users, own) for v in votes.tolist()]
+    (rows, first), (columns, second) = _shown(m, votes, own_grows), _shown(m, m.batch - votes, other_grows)
+    law = (first.T * np.array(ways)) @ second
+    return {(rows[i], columns[j]): float(law[i, j]) for i, j in np.argwhere(law > 0).tolist()}
 
 
-def _shown(m: NoisyTrieHeavyHitter, votes: int, noises: list[float], grows: bool) -> dict[int, float]:
-    found: dict[int, float] = defaultdict(float)
-    for i, p in enumerate(noises, -m.bound):
-        found[votes + i if grows and votes + i >= m.least else 0] += p
-    return found
-
+def _shown(m: NoisyTrieHeavyHitter, votes: NDArray[np.int64], grows: bool) -> tuple[list[int], NDArray[np.float64]]:
+    """The numbers that may be shown, and their probabilities for each number of votes, a row each."""
+    noises = np.arange(-m.bound, m.bound + 1)
+    noisy = votes[:, None] + noises
+    shown = np.where((noisy >= m.least) & grows, noisy, 0)
+    numbers, place = np.unique(shown, return_inverse=True)
+    law = np.zeros((len(votes), len(numbers)))
+    masses = [float(m.noise.probability(i)) for i in noises.tolist()]
+    np.add.at(law, (np.arange(len(votes))[:, None], place.reshape(shown.shape)), masses)
+    return numbers.tolist(), law

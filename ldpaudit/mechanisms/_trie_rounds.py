@@ -212,7 +212,7 @@ class TrieRounds(InParts, Mechanism):
         """As `run`, where each drawn user is lost before the vote arrives, whatever users hold; nobody is drawn instead.
 
         Who is lost must stay secret. Where lost users are replaced until the batch is full, `run` itself is what happens.
-        `accountants/sampling/thinned.py` says what it costs.
+        `with_dropouts` in accountants/trie_heavy_hitter.py says what it costs.
 
         Parameters
         ----------

@@ -156,6 +156,12 @@ def test_corollary_2_is_judged_at_the_budget_of_the_paper_s_experiment_and_at_ot
     assert not any(each.standing is Standing.FAILS for each in rows)
 
 
+def test_rounds_of_noisy_votes_cost_two_fifths_less_than_basic_composition_says() -> None:
+    (row,) = about("trie_heavy_hitter", "TRIEHH Table 1", "basic composition")
+    assert row.variant
+    assert 0.02 < row.found.low < row.found.high < 0.6 * float(row.claimed)
+
+
 def test_of_all_prefixes_that_lemma_2_is_about_the_most_held_one_is_found_most_easily() -> None:
     n, m, theta = 400, 20, 5
     tails = [float(hypergeometric_upper(n + 1, w + 1, m, theta)) for w in range(n // m + 1)]

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account
+from ldpaudit import account, audit
+from ldpaudit.attacks.shared.noisy_votes import Apart
 from ldpaudit.attacks.trie_heavy_hitter import attack
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
@@ -191,6 +192,40 @@ def test_the_attacker_plays_neighbours_and_scores_by_their_laws(relation: Neighb
         (score,) = found.score([view])
         expected = math.log(p[view] / q[view]) if view in p and view in q else math.inf if view in p else -math.inf
         assert score == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_the_attacker_compares_data_sets_by_what_all_rounds_show(levels: int) -> None:
+    m = NoisyTrieHeavyHitter(8, 6, 2, levels, HALF, 1)
+    atoms = Apart(m, 3, replaced=False).atoms
+    there, without = (law(m, x) for x in m.one_apart(3))
+    assert [sum(column) for column in zip(*atoms, strict=True)] == pytest.approx([1, 1])
+    for c in (Fraction(1), Fraction(3, 2), Fraction(3)):
+        found = sum(max(p - float(c) * q, 0.0) for p, q in atoms)
+        assert found == pytest.approx(float(excess(there, without, c)), rel=0.01)
+
+
+PART = NoisyTrieHeavyHitter(10_000, 6_000, 6, 1, Fraction("0.49647842805715"), 5)
+MOST = NoisyTrieHeavyHitter(10_000, 9_000, 4, 3, HALF, 3)
+
+
+@pytest.mark.parametrize(
+    ("m", "delta", "shared"), [(PART, 0.0248, (5, 6)), (PART, 0.05, (0,)), (PART, 0.015, (5,)), (MOST, 0.25, (4, 5))]
+)
+def test_the_attacker_s_user_shares_a_word_with_as_many_as_tell_most(
+    m: NoisyTrieHeavyHitter, delta: float, shared: tuple[int, ...]
+) -> None:
+    first, second = (dict(x) for x in attack(m, delta=delta).pair)
+    assert second.get((m.word,), 0) in shared
+    assert first[m.word,] == second.get((m.word,), 0) + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [0.015, 0.0248, 0.05])
+def test_the_attack_reaches_95_percent_of_the_lower_end_where_the_batch_is_smaller_than_the_users(delta: float) -> None:
+    low = account(PART).epsilon(delta).low
+    found = audit(PART, delta=delta, seed=11).epsilon_lower
+    assert 0.945 * low <= found <= low
 
 
 USERS: list[Words] = [("ab", "b"), ("ab",), ("ab", "b"), ("b",), ("ac",), ("ab",)]

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
+from typing import Any
 
 import pytest
 
+from ldpaudit import account
 from ldpaudit.accountants.sampling.theorems import triehh_delta, triehh_epsilon
 from ldpaudit.accountants.sampling.thinned import ThinnedRound, thinned_release
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
+from ldpaudit.accountants.trie_heavy_hitter import with_dropouts
+from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._trie import Round
+from ldpaudit.mechanisms._trie_rounds import TrieRounds
+from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from tests.mechanisms.test_trie_heavy_hitter import alike, excess
 
 
 @pytest.mark.parametrize(
@@ -71,3 +80,52 @@ def test_half_of_the_users_who_answer_make_the_theorem_s_epsilon_twice_as_large(
 def test_a_share_outside_its_domain_is_named() -> None:
     with pytest.raises(ValueError, match="0 < share <= 1 is needed, got share=0"):
         thinned_release(10, 5, 4, 2, 0)
+
+
+def lossy(m: TrieRounds, x: Any, lost: Fraction) -> dict[Any, Fraction]:
+    """Law of one round in which each drawn user is lost: by the number of those who are not."""
+    found: dict[Any, Fraction] = {frozenset(): lost**m.batch}
+    for votes in range(1, m.batch + 1):
+        chance = math.comb(m.batch, votes) * (1 - lost) ** votes * lost ** (m.batch - votes)
+        for view, p in replace(m, batch=votes).law(x).items():  # type: ignore[type-var]
+            found[view] = found.get(view, Fraction(0)) + chance * p
+    return found
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        TrieHeavyHitter(5, 3, 2, 1),
+        TrieHeavyHitter(5, 4, 2, 1, counts=1),
+        NoisyTrieHeavyHitter(5, 4, 1, 1, Fraction(1, 2), 1),
+        NoisyTrieHeavyHitter(5, 3, 3, 1, Fraction(1, 3), 2),
+    ],
+    ids=str,
+)
+def test_with_lost_users_no_data_set_costs_more_than_bounded(m: TrieRounds) -> None:
+    lost, most = Fraction(1, 3), dict.fromkeys((Fraction(1), Fraction(3, 2), Fraction(20)), Fraction(0))
+    for others in combinations_with_replacement(["", "a", "b"], m.users):
+        without = lossy(m, alike([(w,) for w in others]), lost)
+        for word in "abc":
+            there = lossy(m, alike([(w,) for w in (*others, word)]), lost)
+            for c in most:
+                most[c] = max(most[c], excess(there, without, c), excess(without, there, c))
+    for c, truth in most.items():
+        found = with_dropouts(m, lost).delta(math.log(c))
+        assert found.low * (1 - 1e-12) <= truth <= found.high * (1 + 1e-12)
+
+
+def test_rounds_with_lost_users_cost_at_least_one_and_at_most_all_of_them_divided() -> None:
+    one, ten = (with_dropouts(TrieHeavyHitter(10**4, 100, 10, levels), Fraction(1, 5)) for levels in (1, 10))
+    assert ten.delta(1.0).low == one.delta(1.0).low > 0
+    assert ten.delta(1.0).high == pytest.approx(10 * one.delta(Fraction(1, 10)).high)
+
+
+def test_what_lost_users_cost_is_refused_where_it_is_not_known() -> None:
+    m = TrieHeavyHitter(10, 5, 2, 1)
+    assert with_dropouts(m, 0).delta(1.0) == account(m).delta(1.0)
+    for declared, relation in ((m, REPLACE_ONE), (replace(m, words=2), ADD_REMOVE)):
+        with pytest.raises(Unsupported, match="only one user more or less"):
+            with_dropouts(declared, 0.5, relation)
+    with pytest.raises(ValueError, match="0 <= rate < 1, got rate=1"):
+        with_dropouts(m, 1)

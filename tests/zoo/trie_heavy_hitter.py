@@ -130,9 +130,10 @@ ZOO = Zoo(
         TrieHeavyHitter(users=5, batch=3, threshold=4, levels=2),
         TrieHeavyHitter(users=5, batch=3, threshold=2, levels=3, counts=1),
         TrieHeavyHitter(users=5, batch=3, threshold=3, levels=2, unit=2, counts=1),
-        NoisyTrieHeavyHitter(users=5, batch=5, threshold=1, levels=1, alpha=Fraction(1, 2), bound=1),
+        # A user alone with a word is the worst at every epsilon.
+        NoisyTrieHeavyHitter(users=5, batch=4, threshold=1, levels=1, alpha=Fraction(1, 2), bound=1),
         NoisyTrieHeavyHitter(users=6, batch=5, threshold=2, levels=2, alpha=Fraction(2, 3), bound=1, unit=2),
-        NoisyTrieHeavyHitter(users=5, batch=4, threshold=3, levels=1, alpha=Fraction(1, 3), bound=2, words=2),
+        NoisyTrieHeavyHitter(users=5, batch=3, threshold=3, levels=1, alpha=Fraction(1, 3), bound=2, words=2),
         NoisyTrieHeavyHitter(users=5, batch=2, threshold=5, levels=2, alpha=Fraction(1, 3), bound=2),
     ),
     at_one=(ONE, EVERYBODY),
