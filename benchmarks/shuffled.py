@@ -32,7 +32,7 @@ the constants that `ldpaudit table ggkpv-1` names; *certified* is the least nois
 *At least* is what no protocol of the model beats with probability above 3/4 (`ldpaudit limit`): for boxes that of the central
 model, since each value is a box. Seconds are the processor's, on a machine that did other work too.
 
-![Errors and bits over the number of users](shuffled.svg)
+![Errors and bits over the number of users](pictures/ggkpv-1.png)
 """
 _ABOUT = {
     "words": """\
@@ -52,7 +52,8 @@ All 8,256 ranges of 128 years. *Theorem* is Theorem 5.2 with Lemma 4.5's error o
 all nodes, times the nodes of a range, or Bernstein's inequality for whole ranges where every width has its oracle, if that is less.
 """,
     "cities": """\
-5,000 boxes with random corners on a grid of 128 latitudes and 128 longitudes; columns as above.
+5,000 boxes with random corners on a grid of 64 latitudes and 64 longitudes; columns as above. What is too many to draw is not
+simulated, and has its bounds alone.
 """,
     "noise": """\
 Noise of the theorems, the least noise that is certified to be enough, their ratio, and from how many users on the theorem's noise

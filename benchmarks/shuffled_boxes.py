@@ -20,7 +20,7 @@ from ldpaudit.accountants.claims import shuffled_hadamard as oracle_claims
 from ldpaudit.accountants.claims import shuffled_quantiles as quantile_claims
 from ldpaudit.accountants.limits import calculators
 from ldpaudit.design import Goal, design
-from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms._kernels import vectors_listed
 from ldpaudit.mechanisms._ranges import Grid
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shuffled_count_min import printed_gamma
@@ -28,8 +28,10 @@ from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, printed_rho
 from ldpaudit.report.claims import markdown_of
 
 EPSILON, DELTA, BETA = Fraction(1), Fraction(1, 10**9), Fraction(1, 10)
-SIDE, BOXES = 128, 5_000
+SIDE, BOXES = 64, 5_000
 """Of the grid of coordinates; boxes that are asked for there."""
+_DRAWN = 5e7
+"""Vectors of kernels of one oracle that are drawn here: half a minute."""
 Ranges = RangeQueries | HadamardRangeQueries | CountMinRangeQueries
 
 
@@ -147,17 +149,24 @@ def _layout_row(name: str, make: Callable[[Asked], Ranges], asked: Asked, limit:
     except ValueError as error:
         return name, f"none: {error}", *["-"] * 7, f"{limit:g}", "-"
     start = time.process_time()
-    try:
+    measured = ("too many to draw", "-")
+    if _drawn(m) <= _DRAWN:
         off = m.grid.totals(m.run(asked.data, np.random.default_rng(4)) - m.truth(asked.data), asked.boxes)
         measured = f"{np.abs(off).max():,.0f}", f"{math.sqrt(float(np.mean(off**2))):,.0f}"
-    except Unsupported:
-        measured = "too many to draw", "-"
     seconds = time.process_time() - start
     theorem, ours = _bounds(m)
     noise, messages, bits = _sizes(m)
     epsilon = f"{account(m).epsilon(DELTA).high:.4g}"
     return (name, noise, epsilon, f"{messages:,.0f}", f"{bits:,.0f}", f"{theorem:,.0f}", f"{ours:,.0f}", *measured, f"{limit:g}",
             f"{seconds:.1f}")  # fmt: skip
+
+
+def _drawn(m: Ranges) -> float:
+    """About how many vectors of kernels a run of the largest oracle lists."""
+    if isinstance(m, CountMinRangeQueries):
+        return 0.0
+    oracles = [m.oracle] if isinstance(m, HadamardRangeQueries) else [m.oracle(level) for level in m.grid.levels]
+    return max(vectors_listed(m.users * (m.rho + oracle.k), m.tau, oracle.bits) for oracle in oracles)
 
 
 def _sizes(m: Ranges) -> tuple[str, float, float]:

@@ -20,7 +20,6 @@ from ldpaudit.accountants.counting.count_min import worst_replaced
 from ldpaudit.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, VECTORS, Protocol, Setting
 from ldpaudit.design import Goal, design
 from ldpaudit.mechanisms._ranges import Grid
-from ldpaudit.mechanisms.range_queries import CountMinRangeQueries
 from ldpaudit.mechanisms.shuffled_count_min import printed_gamma
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
@@ -50,8 +49,9 @@ class Row:
     @property
     def cells(self) -> tuple[str, ...]:
         """Of a table."""
-        ratio = self.claimed / self.enough
-        return self.theorem, self.setting, self.noise, f"{self.claimed:.6g}", f"{self.enough:.6g}", f"{ratio:.3g}", self.exists
+        found = math.isfinite(self.enough)
+        enough, ratio = (f"{self.enough:.6g}", f"{self.claimed / self.enough:.3g}") if found else ("more than 1/2", "-")
+        return self.theorem, self.setting, self.noise, f"{self.claimed:.6g}", enough, ratio, self.exists
 
 
 def counts(s: Setting) -> Iterator[Row]:
@@ -89,13 +89,19 @@ def ranges(side: int, dimensions: int) -> Iterator[Row]:
     each = range_queries.for_privacy(*goal, USERS, side, dimensions)
     divided = each.oracles * printed_rho(GOAL.epsilon / each.oracles, GOAL.delta / each.oracles, 1)
     yield Row(f"{each.oracles} oracles, budget divided", at, "rho, of all", divided, each.oracles * each.rho)
-    m = CountMinRangeQueries.as_printed(*goal, USERS, side, BETA, dimensions)
-    enough = least(lambda gamma: _sketch_keeps(gamma, grid, m.rows), Fraction(1, USERS), Fraction(1, 2))
-    yield Row("5.10, one count-min sketch", at, "gamma", float(m.gamma), float(enough), f"{math.ceil(2 * m.gamma * USERS):,}")
+    rows = (math.ceil(2 * grid.cells / BETA) - 1).bit_length()
+    gamma = printed_gamma(*goal, USERS, rows, k)
+    yield Row("5.10, one count-min sketch", at, "gamma", float(gamma), _sketch(grid, rows), f"{math.ceil(2 * gamma * USERS):,}")
 
 
-def _sketch_keeps(gamma: Fraction, grid: Grid, rows: int) -> bool:
-    return worst_replaced(USERS, gamma, grid.most_replaced, rows).delta(GOAL.epsilon).high <= GOAL.delta
+def _sketch(grid: Grid, rows: int) -> float:
+    """The gamma that is enough whatever the hash functions are; infinite where 1/2 is not."""
+
+    def keeps(gamma: Fraction) -> bool:
+        return worst_replaced(USERS, gamma, grid.most_replaced, rows).delta(GOAL.epsilon).high <= GOAL.delta
+
+    half = Fraction(1, 2)
+    return float(least(keeps, Fraction(1, USERS), half)) if keeps(half) else math.inf
 
 
 def hitters(bits: int) -> Row:
@@ -117,7 +123,7 @@ def rows() -> Iterator[Row]:
     """Of all theorems."""
     for s in SETTINGS:
         yield from counts(s)
-    for side, dimensions in ((1024, 1), (128, 2)):
+    for side, dimensions in ((1024, 1), (64, 2)):
         yield from ranges(side, dimensions)
     yield from (hitters(20), hitters(40), queries(4))
 

@@ -180,7 +180,7 @@ def all_boxes_error(m: RangeQueries, beta: Number) -> Enclosure:
     for boxes of at most a nodes, of which at most b have the same widths. In an oracle of one width a blanket message counts
     for two nodes independently, and for b in all, so that its variance is at most p times the nodes; a user's own message
     has at most b times that. The root of a is what `box_error`, which adds up the nodes' largest errors, loses. Source:
-    Bernstein's inequality; GGKPV Theorem 5.2 in its place.
+    Bernstein's inequality.
     """
     g, most = m.grid, 1 << m.dimensions
     boxes = (m.side * (m.side + 1) // 2) ** m.dimensions
