@@ -32,7 +32,7 @@ the constants that `ldpaudit table ggkpv-1` names; *certified* is the least nois
 *At least* is what no protocol of the model beats with probability above 3/4 (`ldpaudit limit`): for boxes that of the central
 model, since each value is a box. Seconds are the processor's, on a machine that did other work too.
 
-![Errors and bits over the number of users](pictures/ggkpv-1.png)
+![Errors and bits over the number of users](shuffled.png)
 """
 _ABOUT = {
     "words": """\
