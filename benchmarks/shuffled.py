@@ -78,7 +78,7 @@ def tables(_: int) -> Iterator[str]:
 
 def noise(_: int) -> Iterator[str]:
     """Noise of the theorems, and what is enough."""
-    yield theorem_noise.page()
+    yield from theorem_noise.page()
 
 
 def times(_: int) -> Iterator[str]:

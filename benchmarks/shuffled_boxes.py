@@ -30,8 +30,8 @@ from ldpaudit.report.claims import markdown_of
 EPSILON, DELTA, BETA = Fraction(1), Fraction(1, 10**9), Fraction(1, 10)
 SIDE, BOXES = 64, 5_000
 """Of the grid of coordinates; boxes that are asked for there."""
-_DRAWN = 5e7
-"""Vectors of kernels of one oracle that are drawn here: half a minute."""
+_DRAWN = 1e9
+"""Vectors of kernels of one oracle that are drawn here: some seconds."""
 Ranges = RangeQueries | HadamardRangeQueries | CountMinRangeQueries
 
 
