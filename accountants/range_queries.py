@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
 from itertools import combinations
 
 from ldpaudit.accountants.counting.count_min import largest, replaced, worst_replaced
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
+from ldpaudit.accountants.numerics.search import crossing, first
 from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
+from ldpaudit.accountants.shuffling.calibrate import likely_hits
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
 from ldpaudit.errors import Unsupported
@@ -16,10 +21,15 @@ from ldpaudit.mechanisms._hadamard_views import HadamardViews, OneElement
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shuffled_count_min import Shifts
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.profile import PrivacyProfile
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _PAIRS = 24
 """Grids of up to this number of values have the profiles of all pairs of values: at most 276."""
+
+_MOST_MESSAGES = 1 << 40
+"""Blanket messages per user that the mechanisms take."""
+_CLOSE = 1e-3
+"""Relative width of the search for a number of messages in floats, before it is searched for in integers."""
 
 Ranges = RangeQueries | HadamardRangeQueries | CountMinRangeQueries
 
@@ -73,6 +83,43 @@ def one_element_each(m: OneElement) -> PrivacyProfile:
         return known if m.users == 1 else Bracket(HiddenHits(known), known)
     one = HiddenTuple(messages, m.hit, Seen.ALL, f"{messages} blanket messages, 2**-{m.tau} of them like the user's")
     return one if m.users == 1 else Bracket(HiddenTuple(messages, m.hit, Seen.SECOND, one.source), one)
+
+
+def for_privacy(epsilon: Number, delta: Number, users: int, side: int, dimensions: int = 1) -> RangeQueries:
+    """The one with the fewest blanket messages that is certified to be (epsilon, delta)-private; tau as in Theorem 5.9.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain, or no number of messages keeps the goal.
+    """
+    start = RangeQueries(users, side, max(1, (users - 1).bit_length()), 1, dimensions)
+    return replace(start, rho=least_rho(start, epsilon, delta))
+
+
+def least_rho(m: OneElement, epsilon: Number, delta: Number) -> int:
+    """The fewest blanket messages per user and oracle for which a mechanism of one element each is (epsilon, delta)-private.
+
+    Its upper bound of delta falls with their number. The search begins at D times the hits that one of D oracles needs.
+
+    Raises
+    ------
+    ValueError
+        Where epsilon or delta lies outside its domain, or no number of messages up to 2**40 keeps the goal.
+    """
+    goal, target = require_epsilon(epsilon), require_delta(delta)
+    if not (goal > 0 and target > 0):
+        raise ValueError(f"blanket messages that keep a goal need epsilon > 0 and delta > 0, got {epsilon} and {delta}")
+
+    @cache
+    def cost(rho: int) -> float:
+        if rho > _MOST_MESSAGES:
+            raise ValueError(f"({float(goal):g}, {float(target):g}) is out of reach: no rho up to 2**40 was found that keeps it")
+        return one_element_each(replace(m, rho=rho)).delta(epsilon).high if rho else 1.0  # type: ignore[type-var]
+
+    guess = m.oracles * likely_hits(epsilon, delta) / (m.users * float(m.hit))
+    near = crossing(lambda rho: cost(math.floor(rho)), target, guess, 1.5, _CLOSE)[1]
+    return first(lambda rho: cost(rho) <= target, math.floor(near), 1, _MOST_MESSAGES)
 
 
 def hadamard(m: HadamardRangeQueries) -> PrivacyProfile:

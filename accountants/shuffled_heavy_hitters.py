@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.range_queries import one_element_each
+from fractions import Fraction
+
+from ldpaudit.accountants.range_queries import least_rho, one_element_each
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.profile import PrivacyProfile
+from ldpaudit.profile import Number, PrivacyProfile
 
 
 def profile(m: ShuffledHeavyHitters, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -33,3 +35,20 @@ def profile(m: ShuffledHeavyHitters, neighbours: Neighbours = REPLACE_ONE) -> Pr
         In nats. INTERVAL; EXACT for one user, where it is enumerated, and for one user of two values.
     """
     return one_element_each(m)
+
+
+def for_privacy(
+    epsilon: Number, delta: Number, users: int, domain: int, beta: Number = Fraction(1, 10)
+) -> ShuffledHeavyHitters:
+    """The one with the fewest blanket messages that is certified to be (epsilon, delta)-private; tau as in Theorem 4.3.
+
+    Its threshold is the least with which, except with probability `beta`, whatever is kept is held by a quarter of it.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain, or there are too few users for such a threshold.
+    """
+    start = ShuffledHeavyHitters(users, domain, max(1, (users - 1).bit_length()), 1, 1)
+    rho = least_rho(start, epsilon, delta)
+    return ShuffledHeavyHitters.with_few_kept(users, domain, start.tau, rho, beta)

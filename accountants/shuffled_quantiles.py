@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants import account
+from ldpaudit.accountants import account, range_queries
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.profile import PrivacyProfile
+from ldpaudit.profile import Number, PrivacyProfile
 
 
 def profile(m: ShuffledQuantiles, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -28,3 +28,9 @@ def profile(m: ShuffledQuantiles, neighbours: Neighbours = REPLACE_ONE) -> Priva
         In nats; rigour as for `RangeQueries`. Infinite at delta = 0.
     """
     return account(m.ranges, neighbours)
+
+
+def for_privacy(epsilon: Number, delta: Number, users: int, cells: int) -> ShuffledQuantiles:
+    """Over the range queries of `range_queries.for_privacy`, whose errors it has, too."""
+    m = range_queries.for_privacy(epsilon, delta, users, cells)
+    return ShuffledQuantiles(users, cells, m.tau, m.rho)

@@ -59,7 +59,7 @@ def one_message(goal: Goal, users: int, values: int) -> tuple[Protocol, ...]:
     Examples
     --------
     >>> goal = Goal(Fraction(1), Fraction(1, 10**9))
-    >>> [[each.plan.plan.mechanism.title for each in one_message(goal, 10**6, k)] for k in (64, 1024)]
+    >>> [[each.plan.plan.mechanism.title for each in one_message(goal, 10**6, k)] for k in (64, 4096)]
     [['k-ary randomized response', 'unary encoding'], ['unary encoding', 'k-ary randomized response']]
     """
     return _by_error((_uniform_draws, _vectors), goal, users, values)

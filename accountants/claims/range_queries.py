@@ -19,6 +19,7 @@ from ldpaudit.accountants.claims import shuffled_hadamard as oracle_claims
 from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
 from ldpaudit.accountants.claims.sentence import Printed, Provenance
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.deviations import bernstein
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.claim import Hypothesis
@@ -168,6 +169,28 @@ def box_error(m: RangeQueries | HadamardRangeQueries, beta: Number) -> Enclosure
     """The error that no box exceeds, except with probability beta: as many nodes as a box has at most. Theorem 5.2."""
     most = Fraction(m.grid.most_terms)
     return narrow(lambda: ball(most * Fraction(node_error(m, beta).high)), "nodes of a box", Rigour.INTERVAL)
+
+
+def all_boxes_error(m: RangeQueries, beta: Number) -> Enclosure:
+    r"""The error that no box at all exceeds, except with probability beta: Bernstein's inequality for whole boxes, in users.
+
+    .. math:: \alpha = \frac{b l/3 + \sqrt{b^2 l^2/9 + 2 v l}}{1 - p}, \qquad v = (\rho + b)\, n\, p\, a, \quad
+              b = 2^d, \quad l = \ln\frac{2}{\beta} \Bigl(\frac{B_0 (B_0 + 1)}{2}\Bigr)^d
+
+    for boxes of at most a nodes, of which at most b have the same widths. In an oracle of one width a blanket message counts
+    for two nodes independently, and for b in all, so that its variance is at most p times the nodes; a user's own message
+    has at most b times that. The root of a is what `box_error`, which adds up the nodes' largest errors, loses. Source:
+    Bernstein's inequality.
+    """
+    g, most = m.grid, 1 << m.dimensions
+    boxes = (m.side * (m.side + 1) // 2) ** m.dimensions
+
+    def error() -> flint.arb:
+        nats = ball(2 * boxes / Fraction(beta)).log()
+        variance = ball((m.rho + most) * m.users * m.hit * g.most_terms)
+        return most * bernstein(variance / most**2, nats) / (1 - ball(m.hit))
+
+    return narrow(error, "Bernstein", Rigour.INTERVAL)
 
 
 def theorem_5_2(s: Setting) -> tuple[Printed, ...]:

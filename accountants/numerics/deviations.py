@@ -71,6 +71,46 @@ def expected_largest(variance: Fraction, sums: int) -> flint.arb:
     return (log + v * (s.expm1() - s)) / s
 
 
+def largest_of_one_and_others(one: Fraction, other: Fraction, others: int, nats: flint.arb) -> flint.arb:
+    r"""What the largest absolute deviation among one sum of centred coins and several others exceeds with probability e**-nats.
+
+    .. math:: \min_{s > 0} \frac1s \Bigl(L + \ln 2\bigl(e^{u\,\phi(s)} + m\, e^{w\,\phi(s)}\bigr)\Bigr), \qquad
+              \phi(s) = e^s - 1 - s
+
+    At L = 0 a bound of the expected largest one. Any s gives a bound; the best one is looked up in floats. With both variances
+    alike it is `expected_largest`. Source: as there; Markov's inequality for :math:`e^{s \max}` above L = 0, Jensen's at 0.
+
+    Parameters
+    ----------
+    one, other : Fraction
+        u and w, above 0: variances of the one sum, and of each of the others, or more; all may depend on each other.
+    others : int
+        m, at least 0.
+    nats : flint.arb
+        L, at least 0.
+    """
+    s = ball(Fraction(_best_exponent_of_both(float(one), float(other), others, float(nats))))
+    phi = s.expm1() - s
+    return (nats + (2 * ((ball(one) * phi).exp() + others * (ball(other) * phi).exp())).log()) / s
+
+
+def _best_exponent_of_both(one: float, other: float, others: int, nats: float) -> float:
+    """About the s that minimizes the bound of `largest_of_one_and_others`."""
+    from scipy.optimize import minimize_scalar
+
+    ends = [_best_exponent(v, nats + math.log(2 + 2 * m)) for v, m in ((one, 0), (other, others))]
+
+    def bound(log_s: float) -> float:
+        s = math.exp(log_s)
+        phi = math.expm1(s) - s
+        terms = [one * phi, other * phi + math.log(others)] if others else [one * phi]
+        most = max(terms)
+        return (nats + math.log(2) + most + math.log(sum(math.exp(each - most) for each in terms))) / s
+
+    found = minimize_scalar(bound, bounds=(math.log(min(ends) / 2), math.log(2 * max(ends))), method="bounded")
+    return math.exp(float(found.x))
+
+
 def _best_exponent(variance: float, log: float) -> float:
     """About the minimizer s of (log + variance (e**s - 1 - s))/s."""
     from scipy.special import lambertw  # here: it takes a while to import

@@ -8,7 +8,8 @@ number that count for j is a sum of n independent coins whose law the number of 
 
 Largest where everybody or nobody holds the value. So for k-ary response with uniform draws the error of a value that all
 users hold, whose own reports are drawn anew, grows with k; values that few hold are off by much less: a test on uniform
-data alone does not see it. Source: GGKPV, Appendix A, without constants.
+data alone does not see it. But each user holds one value, so that only a few values can be held by many, and the logarithm of
+k is no factor of their error. Source: GGKPV, Appendix A, without constants.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.deviations import bernstein, expected_largest
+from ldpaudit.accountants.numerics.deviations import expected_largest, largest_of_one_and_others
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 
@@ -63,15 +64,15 @@ class Frequencies:
     def expected_error(self) -> Enclosure:
         """From 0 to a bound of the expected largest error over all values, for any data; in users, INTERVAL.
 
-        By `numerics.deviations.expected_largest`, with the worst variance.
+        The smaller of `_by_moments` and `_by_holders`.
         """
-        bound = narrow(lambda: expected_largest(self.worst_variance, self.values) / ball(self._scale), "")
-        return Enclosure(0.0, bound.high, Rigour.INTERVAL, "Bennett's bound of the exponential moments, and Jensen's inequality")
+        bounds = [narrow(each, "") for each in (self._by_moments, self._by_holders)]
+        return Enclosure(0.0, min(each.high for each in bounds), Rigour.INTERVAL, "exponential moments, or those of holders apart")
 
     def error(self, beta: Fraction) -> Enclosure:
         """From 0 to what the largest error exceeds with probability at most `beta`, for any data; in users, INTERVAL.
 
-        By Bernstein's inequality at beta / (2 k) on either side of each value.
+        By exponential moments, as `_by_moments`.
 
         Raises
         ------
@@ -80,11 +81,27 @@ class Frequencies:
         """
         if not 0 < beta < 1:
             raise ValueError(f"an error needs 0 < beta < 1, got beta={beta}")
+        high = narrow(lambda: self._by_moments(-ball(Fraction(beta)).log()), "").high
+        return Enclosure(0.0, high, Rigour.INTERVAL, "Bennett's bound of the exponential moments of each value and side")
 
-        def bound() -> flint.arb:
-            return bernstein(ball(self.worst_variance), ball(2 * self.values / Fraction(beta)).log()) / ball(self._scale)
+    def _by_moments(self, nats: flint.arb | int = 0) -> flint.arb:
+        r"""Bound of the largest error where all users hold one value, by exponential moments; it is one for any data.
 
-        return Enclosure(0.0, narrow(bound, "").high, Rigour.INTERVAL, "Bernstein's inequality for each value and side")
+        For each s the sum over values of :math:`e^{v_j \phi(s)}`, in which :math:`v_j` is linear in the number of holders, is
+        convex in the numbers of holders, so that it is largest where one value has them all.
+        """
+        one, other = self.variance(self.users), self.variance(0)
+        return largest_of_one_and_others(one, other, self.values - 1, flint.arb(nats)) / ball(self._scale)
+
+    def _by_holders(self) -> flint.arb:
+        r"""Bound of the expected largest error by the reports of each value's holders, and by all others apart.
+
+        .. math:: E \max_j |H_j + O_j| \le \sqrt{\textstyle\sum_j E H_j^2} + E \max_j |O_j|
+
+        Each user holds one value, so that the first sum is n on (1 - on), for any data.
+        """
+        others = expected_largest(self.variance(0), self.values)
+        return (ball(self.variance(self.users)).sqrt() + others) / ball(self._scale)
 
     @property
     def _scale(self) -> Fraction:

@@ -10,10 +10,15 @@ from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, 
 from ldpaudit.commands.output import say, say_json
 
 if TYPE_CHECKING:
-    from ldpaudit.design import Answer, Value
+    from ldpaudit.design import Answer, Goal, Value
     from ldpaudit.enclosure import Enclosure
 
-DESIGNED = "STEM or STEM:VARIANT; guarantee, for any randomizer with that epsilon; or binomial_noise, on a count."
+FREQUENCIES = "frequencies"
+"""In place of a mechanism: which protocol counts values, rather than which parameter one needs."""
+DESIGNED = (
+    "STEM or STEM:VARIANT; guarantee, for any randomizer with that epsilon; binomial_noise, on a count; "
+    f"or {FREQUENCIES}, for which protocol counts values."
+)
 
 
 def design(
@@ -49,6 +54,10 @@ def design(
       ldpaudit design shuffled_count_min users=1e5 domain=8 rows=4 buckets=1e6 ...
       ldpaudit design bucket_heavy_hitter domain=64 rows=8 trials=4 ...
       ldpaudit design binomial_noise n=1e6 k=1 ...
+
+    \b
+    Which protocol counts values among shuffled users, with which noise?
+      ldpaudit design frequencies users=1e6 values=1000 ...
     """
     from ldpaudit.design import Goal
     from ldpaudit.design import design as answer_to
@@ -56,6 +65,9 @@ def design(
     from ldpaudit.registry import ParameterError
 
     goal = Goal(parse(epsilon), parse(delta))
+    if mechanism == FREQUENCIES:
+        _frequencies(goal, parameters or [], shuffle, repeat, format)
+        return
     given = {key: parse(value) if key != "constructor" else value for key, value in pairs(parameters or []).items()}
     try:
         found = answer_to(mechanism, given, goal, shuffle, repeat)
@@ -66,6 +78,29 @@ def design(
         say_json(_data(found))
     else:
         _say_text(found)
+
+
+def _frequencies(goal: Goal, parameters: list[str], shuffle: int | None, repeat: int | None, format: Format) -> None:
+    from ldpaudit import frequencies
+    from ldpaudit.registry import ParameterError, call
+    from ldpaudit.report import frequencies as report
+
+    if shuffle is not None or repeat is not None:
+        raise ValueError(f"design of {FREQUENCIES} needs no --shuffle and no --repeat: all its protocols are shuffled, once")
+
+    try:
+        users, values = call(_sizes, pairs(parameters))
+    except ParameterError as error:
+        raise ValueError(f"{FREQUENCIES}: {error}") from None
+    found = frequencies.any_messages(goal, users, values)
+    if format is Format.json:
+        say_json(report.as_data(goal, users, values, found))
+    else:
+        say(report.write(goal, users, values, found))
+
+
+def _sizes(users: int, values: int) -> tuple[int, int]:
+    return users, values
 
 
 def _say_text(found: Answer) -> None:

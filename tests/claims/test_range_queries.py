@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from scipy import stats
 from ldpaudit.accountants.claims.range_queries import (
     Setting,
     accuracy,
+    all_boxes_error,
     binary_logarithm,
     box_error,
     largest_column,
@@ -53,6 +56,30 @@ def test_the_error_of_a_node_covers_the_exact_binomial() -> None:
     p = float(m.hit)
     beyond = stats.binom.sf(hits * p + found * (1 - p), hits, p) + stats.binom.cdf(hits * p - found * (1 - p), hits, p)
     assert 0.1 / 64 / 50 < beyond <= 0.1 / 64
+
+
+@pytest.mark.parametrize("m", [RangeQueries(4096, 16, 12, 20), RangeQueries(1024, 4, 10, 9, 2)], ids=str)
+def test_all_boxes_together_are_within_an_error_that_grows_with_the_root_of_their_nodes(m: RangeQueries) -> None:
+    rng, g = np.random.default_rng(3), m.grid
+    data = np.zeros(m.users, dtype=np.int64)
+    lines = [(a, b) for a in range(m.side) for b in range(a, m.side)]
+    boxes = np.array(list(product(lines, repeat=m.dimensions)))
+    off = np.array([g.totals(m.run(data, rng) - g.held(data), boxes) for _ in range(300)])
+    beta = F(1, 10)
+    bound = all_boxes_error(m, beta).high
+    assert stats.binom.sf(int(np.sum(np.abs(off).max(axis=1) > bound)) - 1, len(off), float(beta)) > LEVEL
+    assert np.abs(off).max() > bound / 2
+    most = (m.rho + 2**m.dimensions) * m.users * float(m.hit) * g.most_terms
+    assert 0.6 * most < off.var(axis=0).max() < 1.35 * most, "300 runs, of which the largest of all boxes' variances"
+    assert bound < box_error(m, beta).high
+
+
+def test_a_thousand_values_ranges_are_within_less_than_a_third_of_their_nodes_errors() -> None:
+    m = RangeQueries(10**6, 1024, 20, 377)
+    hits, nats = (m.rho + 2) * m.users * float(m.hit) * 19, math.log(20 * 1024 * 1025 / 2)
+    bound = (2 * nats / 3 + math.sqrt(4 * nats**2 / 9 + 2 * hits * nats)) / (1 - float(m.hit))
+    assert all_boxes_error(m, F(1, 10)).high == pytest.approx(bound, rel=1e-9)
+    assert bound < box_error(m, F(1, 10)).high / 3
 
 
 @pytest.mark.parametrize("grid", [Grid(8), Grid(100), Grid(5, 2)], ids=str)

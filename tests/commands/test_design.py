@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from fractions import Fraction
 
+from ldpaudit.design import Goal
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.frequencies import Protocol
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.plan import Shuffle
+from ldpaudit.report import frequencies as report
 from tests.helpers import fails_in_one_line, run
 
 COMMON = ("design", "randomized_response", "k=3", "--epsilon", "1/2", "--delta", "1e-6", "--shuffle", "1e3")
@@ -29,10 +36,40 @@ def test_an_answer_is_data_too() -> None:
 
 def test_the_help_explains_by_examples() -> None:
     shown = run("design", "--help").stdout
-    assert shown.count("   ldpaudit design ") == 9
+    assert shown.count("   ldpaudit design ") == 10
     assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_a_question_that_has_no_answer_is_one_line() -> None:
     fails_in_one_line(run("design", "laplace", "low=0", "high=1", "--epsilon", "0"), "out of reach")
     fails_in_one_line(run("design", "randomized_response", "--epsilon", "1"), "without one of")
+
+
+COUNTED = ("design", "frequencies", "users=100", "values=4", "--epsilon", "1", "--delta", "1e-3")
+
+
+def test_protocols_that_count_values_are_listed_the_least_error_first() -> None:
+    title, head, *rows, note = run(*COUNTED).stdout.splitlines()
+    assert title == "4 values counted among 100 users, each protocol with the least noise found that keeps (1, 0.001)"
+    errors = [float(row.split()[0]) for row in rows]
+    assert len(errors) == 3
+    assert errors == sorted(errors)
+    assert [row.rsplit("  ", 1)[1].split("(")[0] for row in rows].count("Shuffle") == 2
+    assert (head.split()[0], note.split(":")[0]) == ("error", "error at most")
+
+
+def test_protocols_that_count_values_are_data_too() -> None:
+    goal, error = Goal(Fraction(1), Fraction(1, 1000)), Enclosure(0.0, 12.5, Rigour.INTERVAL, "a bound")
+    protocol = Protocol(Shuffle(KaryRandomizedResponse(4, Fraction(1, 2)), 100), error, Fraction(1), 2)
+    assert json.loads(json.dumps(report.as_data(goal, 100, 4, [protocol]))) == {
+        "epsilon": 1.0, "delta": 0.001, "users": 100, "values": 4,
+        "protocols": [{
+            "plan": "Shuffle(KaryRandomizedResponse(k=4, p=1/2), users=100)", "messages": 1.0, "bits a message": 2,
+            "error": {"high": 12.5, "rigour": "INTERVAL", "source": "a bound"},
+        }],
+    }  # fmt: skip
+
+
+def test_what_protocols_do_not_ask_for_is_refused_in_a_line() -> None:
+    fails_in_one_line(run("design", "frequencies", "users=10", "--epsilon", "1"), "frequencies: needs (users, values)")
+    fails_in_one_line(run(*COUNTED, "--repeat", "2"), "needs no --shuffle and no --repeat")

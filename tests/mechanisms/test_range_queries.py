@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 from typing import Any
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 from ldpaudit import account, audit
+from ldpaudit.accountants import range_queries, shuffled_heavy_hitters, shuffled_quantiles
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.range_queries import any_two_values
 from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
@@ -22,6 +25,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._kernels import members, random_members_among
 from ldpaudit.mechanisms._ranges import Grid, column, numbered, printed_number, row
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.profile import Number
 from ldpaudit.proofs.range_queries import prove
 from tests.mechanisms.test_shuffled_hadamard import same_law
 from tests.oracles.hadamard import Oracle
@@ -364,3 +368,29 @@ def test_a_run_that_would_list_too_much_is_refused() -> None:
 
 def test_the_proofs_check_and_claim_no_epsilon_at_delta_0() -> None:
     assert all(p.steps and p.at(RangeQueries(2, 4, 1, 1)) is None for p in prove())
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "make"),
+    [
+        (F(1), lambda epsilon, delta: range_queries.for_privacy(epsilon, delta, 500, 3)),
+        (F(1, 2), lambda epsilon, delta: shuffled_quantiles.for_privacy(epsilon, delta, 1000, 2)),
+        (F(2), lambda epsilon, delta: shuffled_heavy_hitters.for_privacy(epsilon, delta, 10**4, 8)),
+    ],
+)
+def test_for_privacy_has_the_fewest_blanket_messages_that_are_certified_to_be_enough(
+    epsilon: Fraction, make: Callable[[Number, Number], Any]
+) -> None:
+    delta = F(1, 10**6)
+    m = make(epsilon, delta)
+    assert account(m).delta(epsilon).high <= delta < account(replace(m, rho=m.rho - 1)).delta(epsilon).high
+    assert 2**m.tau >= m.users > 2 ** (m.tau - 1)
+
+
+def test_a_goal_that_no_blanket_keeps_is_refused() -> None:
+    with pytest.raises(ValueError, match="need epsilon > 0 and delta > 0"):
+        range_queries.for_privacy(1, 0, 100, 4)
+    with pytest.raises(ValueError, match="side"):
+        range_queries.for_privacy(1, F(1, 100), 100, 1)
+    with pytest.raises(ValueError, match="out of reach"):
+        range_queries.for_privacy(F(1, 10**9), F(1, 10**9), 2, 4)

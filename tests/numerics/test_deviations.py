@@ -6,6 +6,8 @@ import math
 from fractions import Fraction
 from itertools import product
 
+import flint
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from ldpaudit.accountants.numerics.deviations import (
     bernstein,
     expected_largest,
     expected_largest_binomial,
+    largest_of_one_and_others,
     outside,
 )
 from ldpaudit.errors import Unsupported
@@ -49,6 +52,25 @@ def test_the_bound_of_an_expected_largest_deviation_is_lambert_s_formula(varianc
 
     formula = (log - v) / lambertw((log - v) / (math.e * v)).real - v
     assert float(expected_largest(variance, sums)) == pytest.approx(formula, rel=1e-12)
+
+
+@given(
+    variance=st.fractions(F(1, 100), 10**9),
+    other=st.fractions(F(1, 100), 10**9),
+    others=st.sampled_from((0, 1, 50, 10**6)),
+    nats=st.floats(0, 50),
+)
+def test_one_sum_and_others_are_bounded_by_the_least_exponential_moment(
+    variance: Fraction, other: Fraction, others: int, nats: float
+) -> None:
+    with working_precision(160):
+        found = float(largest_of_one_and_others(variance, other, others, flint.arb(nats)))
+        alike = float(largest_of_one_and_others(variance, variance, others, flint.arb(0)))
+    assert alike == pytest.approx(bound(variance, 1 + others), rel=1e-6)
+    s = np.exp(np.linspace(-15, 5, 4001))
+    phi = np.expm1(s) - s
+    terms = np.logaddexp(float(variance) * phi, float(other) * phi + math.log(others) if others else -np.inf)
+    assert found == pytest.approx(np.min((nats + math.log(2) + terms) / s), rel=1e-4)
 
 
 def test_where_lambert_s_formula_is_0_over_0_the_bound_is_its_limit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import pairwise
 
@@ -19,11 +20,13 @@ def titles(users: int, values: int, goal: Goal = GOAL) -> list[str]:
     return [each.plan.plan.mechanism.title for each in one_message(goal, users, values)]  # type: ignore[attr-defined]
 
 
-def test_a_vector_of_bits_is_better_where_values_outnumber_about_the_root_of_the_users_over_the_blanket() -> None:
+def test_a_vector_of_bits_is_better_from_a_number_of_values_on_that_is_about_the_root_of_that_of_users() -> None:
     users, needed = 10**6, 72.06
-    border = (users / needed) ** 0.5
-    assert titles(users, round(border / 1.5))[0] == "k-ary randomized response"
-    assert titles(users, round(3 * border))[0] == "unary encoding", "above its border, far below the root of n"
+    # sqrt(needed B) = sqrt(2 ln(2B)) (needed n)**(1/4), the normal readings of both errors, at about B = 1900.
+    border = 1900
+    assert border == pytest.approx(2 * math.log(2 * border) * (users / needed) ** 0.5, rel=0.03)
+    assert titles(users, round(border / 1.6))[0] == "k-ary randomized response"
+    assert titles(users, round(1.6 * border))[0] == "unary encoding"
 
 
 def test_every_protocol_keeps_the_goal_and_they_are_ordered_by_their_errors() -> None:

