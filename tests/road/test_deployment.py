@@ -205,8 +205,7 @@ def test_anything_else_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["1if 1 else 2", "0.172inf", "inf0.172inf", "x1.5y", "1e5.5e"])
 def test_what_is_refused_is_not_warned_of_too(text: str) -> None:
-    with warnings.catch_warnings(record=True) as said, pytest.raises(ValueError, match="needs"):
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as said, pytest.raises(ValueError, match="needs"):
         parse(text)
     assert not said
 
