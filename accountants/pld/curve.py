@@ -90,6 +90,8 @@ def _highs(profile: PrivacyProfile) -> dict[float, float]:
     while len(known) < POINTS and queue:
         _, a, b = heappop(queue)
         middle = (a + b) / 2
+        if middle in known:  # between these two there is no float
+            continue
         known[middle] = profile.delta(middle).high
         enqueue(a, middle)
         enqueue(middle, b)
