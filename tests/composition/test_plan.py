@@ -303,7 +303,7 @@ def test_the_sum_of_epsilons_is_known_without_the_losses(monkeypatch: pytest.Mon
         raise AssertionError("losses are found where a delta is asked for")
 
     monkeypatch.setattr(composition, "_upper", asked)
-    once = Subsample(Run(KaryRandomizedResponse.for_epsilon(1, k=4)), 100, 10)
+    once = Subsample(Run(KaryRandomizedResponse.for_epsilon(1, k=4)), 100, 1)
     found = composition.profile(Repeat(once, 7))
     assert found.epsilon(0).high == pytest.approx(7 * account(once).epsilon(0).high)
     with pytest.raises(AssertionError, match="where a delta is asked for"):
