@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.partitions import Counts
 
 Question: TypeAlias = Any
@@ -61,3 +62,17 @@ def driven(centre: Generator[Question, Any, Any], answer: Callable[[Question], A
 def total(answers: Iterable[Answer]) -> Answer:
     """The sum of answers, in their order: of floats it depends on that."""
     return reduce(add, answers)
+
+
+def inputs_of(system: Mechanism, part: Counts) -> Counts:
+    """A part's values as numbers, the least and the largest of which are checked to be inputs of a system.
+
+    Raises
+    ------
+    ValueError
+        Where they are not.
+    """
+    held = part.numbered()
+    for end in (held.values.min(), held.values.max()):
+        system.require_input(int(end))
+    return held

@@ -20,7 +20,7 @@ from ldpaudit.mechanisms._codewords import ENUMERATED, weights
 from ldpaudit.mechanisms._gf2 import words
 from ldpaudit.mechanisms._hadamard import parity, transform
 from ldpaudit.mechanisms._parameters import ball, exact, positive
-from ldpaudit.mechanisms._parts import Centre, InParts, asked_once
+from ldpaudit.mechanisms._parts import Centre, InParts, asked_once, inputs_of
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
 from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
@@ -163,9 +163,7 @@ class Projected(InParts, Mechanism):
 
     def answer(self, question: Any, part: Counts, rng: np.random.Generator) -> NDArray[np.float64]:
         """Estimated counts of a part's users."""
-        held = part.numbered()
-        for end in (held.values.min(), held.values.max()):
-            self.require_input(int(end))
+        held = inputs_of(self, part)
         counts = np.bincount(held.values, weights=held.holders, minlength=self.domain)
         return self.in_law(counts.astype(np.float64), held.users, rng)
 
@@ -176,12 +174,6 @@ class Projected(InParts, Mechanism):
     @abstractmethod
     def sample(self, x: int | None, size: int, rng: np.random.Generator) -> Views:
         """Views of one user."""
-
-
-def laplace_sums(terms: int, count: int, scale: float, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Sums of Laplace noises, `terms` in each of `count`: a difference of two Gammas, in time free of the terms."""
-    gamma = rng.standard_gamma(terms, (2, count))
-    return np.asarray(scale * (gamma[0] - gamma[1]), dtype=np.float64)
 
 
 @lru_cache(maxsize=4)

@@ -80,3 +80,9 @@ def held(owner: object, counts: Mapping[Any, int], k: int) -> NDArray[np.int64]:
         if x is not None:
             table[x] += count
     return table
+
+
+def laplace_sums(terms: int, count: int, scale: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Sums of Laplace noises, `terms` in each of `count`: a difference of two Gammas, in time free of the terms."""
+    gamma = rng.standard_gamma(terms, (2, count))
+    return np.asarray(scale * (gamma[0] - gamma[1]), dtype=np.float64)

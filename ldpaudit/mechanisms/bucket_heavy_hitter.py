@@ -23,8 +23,8 @@ from ldpaudit.mechanisms._codewords import heaviest
 from ldpaudit.mechanisms._gf2 import BITS, nonzero, solve
 from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
-from ldpaudit.mechanisms._parts import Centre, InParts, asked_once
-from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
+from ldpaudit.mechanisms._parts import Centre, InParts, asked_once, inputs_of
+from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, laplace_sums
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
@@ -182,9 +182,7 @@ class BucketHeavyHitter(InParts, Mechanism):
         return self.truth(data) + self._noise(len(np.asarray(data)), rng)
 
     def _noise(self, users: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        gamma = rng.standard_gamma(users, (2, self.coordinates))
-        noise: NDArray[np.float64] = round_up(self.scale) * (gamma[0] - gamma[1])
-        return noise
+        return laplace_sums(users, self.coordinates, round_up(self.scale), rng)
 
     def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
         """As `run_in_law`, over parts, each of which adds its users' reports."""
@@ -192,9 +190,7 @@ class BucketHeavyHitter(InParts, Mechanism):
 
     def answer(self, question: Any, part: Counts, rng: np.random.Generator) -> NDArray[np.float64]:
         """The sums of a part's reports, by hash functions."""
-        held = part.numbered()
-        for end in (held.values.min(), held.values.max()):
-            self.require_input(int(end))
+        held = inputs_of(self, part)
         return self._measured(held.values, held.holders) + self._noise(held.users, rng)
 
     def heavy_hitter(self, counts: NDArray[np.float64], users: int) -> int | None:

@@ -21,7 +21,7 @@ from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms._gf2 import BITS
 from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
 from ldpaudit.mechanisms._parts import Centre, InParts, asked_once
-from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
+from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, laplace_sums
 from ldpaudit.mechanisms._shared_buckets import Apart, furthest
 from ldpaudit.mechanisms._signed_buckets import SignedBuckets
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
@@ -207,9 +207,7 @@ class GlpsHeavyHitter(InParts, Mechanism):
         return self.decode(self.truth(data) + self._noise(_users(data), rng))
 
     def _noise(self, users: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        gamma = rng.standard_gamma(users, (2, self.measurements))
-        noise: NDArray[np.float64] = round_up(self.scale) * (gamma[0] - gamma[1])
-        return noise
+        return laplace_sums(users, self.measurements, round_up(self.scale), rng)
 
     def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
         """As `run_in_law`, over parts, each of which adds its users' reports."""

@@ -22,12 +22,12 @@ from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._parameters import integer, positive
 from ldpaudit.mechanisms._projected import (
     Projected,
-    laplace_sums,
     noise_for,
     printed_rows,
     pure_scale,
     sufficient_rows,
 )
+from ldpaudit.mechanisms._sampling import laplace_sums
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
