@@ -13,6 +13,7 @@ import platform
 import site
 import sys
 import sysconfig
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -147,7 +148,8 @@ def _require_compiled_from_it(name: str, source: Path) -> None:
 def _imported(content: bytes, spec: ModuleSpec, start: str) -> Iterator[str]:
     """Names of modules that a source imports, anywhere in it; some may be names of what a module holds."""
     try:
-        tree = ast.parse(content)
+        with warnings.catch_warnings(action="ignore"):  # what its author is told of it is not the gate's business
+            tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError):
         raise Unsupported(spec.name, "is no Python that can be read") from None
     package = spec.name if spec.submodule_search_locations is not None else spec.name.rpartition(".")[0]

@@ -255,9 +255,10 @@ def _term(profile: LaplaceCoordinates, place: Fraction, c: int) -> flint.arb:
     """The sum over a, for the y above 0."""
     total, whole = flint.arb(0), profile.count + 2 * profile.doubled
     weights = _weights(profile.count, profile.doubled, c)
+    start, step = ball(-whole - place), ball(profile.step)
     for a in range(whole, math.floor((whole + place) / 2), -1):
         if weight := weights[a]:
-            total += weight * _antiderivative(c, ball(2 * a - whole - place), ball(profile.step))
+            total += weight * _antiderivative(c, start + 2 * a, step)
     return total
 
 

@@ -105,27 +105,23 @@ class _Contour:
         """The probability."""
         h, sigma = (flint.arb(each) for each in (self._strip[0], self.sigma))
         scale = self._transform(flint.acb(sigma)).real
-        total, index = 1 / sigma, 0
+        total, index, poles = 1 / sigma, 0, self._poles()
         while True:
             index += 1
             z = flint.acb(sigma, index * h)
             turned = self._transform(z) / scale
             total += 2 * (turned * flint.acb(0, -ball(self.reach) * z.imag).exp() / z).real
-            rest = 2 * abs(turned) / self._slope(z.imag)
+            rest = 2 * abs(turned) / _slope(poles, z.imag)
             if rest < h * abs(total) * _TOLERANCE or index == _MOST_NODES:
                 break
         error = (rest + self._aliasing()).abs_upper()
         found = self._moment(sigma) * (h * total + between(-error, error)) / (2 * flint.arb.pi())
         return found.max(flint.arb(0)).min(flint.arb(1))
 
-    def _slope(self, t: flint.arb) -> flint.arb:
-        """Lower bound of how fast the transform's modulus falls with log t, from t on."""
-        slope = flint.arb(0)
-        for count, scale in self.noises:
-            for away in (1 - ball(scale) * self.sigma, 1 + ball(scale) * self.sigma):
-                part = (ball(scale) * t) ** 2
-                slope += count * part / (away * away + part)
-        return slope
+    def _poles(self) -> list[tuple[int, flint.arb, flint.arb]]:
+        """Of each pole of the transform: how often, the square of its scale, and of the scaled distance of the line from it."""
+        sides = [(count, ball(scale), 1 + sign * ball(scale) * self.sigma) for count, scale in self.noises for sign in (-1, 1)]
+        return [(count, scale * scale, away * away) for count, scale, away in sides]
 
     def _aliasing(self) -> flint.arb:
         """Upper bound of what the trapezoidal sum differs from the integral, per `_moment`."""
@@ -134,3 +130,12 @@ class _Contour:
         for edge in (flint.arb(self.sigma) + a, flint.arb(self.sigma) - a):
             edges += self._moment(edge) * flint.arb.pi() * (1 + edge) / edge
         return edges / self._moment(flint.arb(self.sigma)) / ((2 * flint.arb.pi() * a / h).exp() - 1)
+
+
+def _slope(poles: list[tuple[int, flint.arb, flint.arb]], t: flint.arb) -> flint.arb:
+    """Lower bound of how fast the transform's modulus falls with log t, from t on."""
+    slope, square = flint.arb(0), t * t
+    for count, scale, away in poles:
+        part = scale * square
+        slope += count * part / (away + part)
+    return slope

@@ -48,8 +48,8 @@ def dominating_curve(profile: PrivacyProfile) -> ExactPLD:
     Unsupported
         Where no epsilon makes delta small.
     """
-    grid = _grid(profile)
-    vertices = [(alpha, Fraction(profile.delta(e).high)) for alpha, e in zip(_alphas(grid), grid, strict=True)]
+    highs = _highs(profile)
+    vertices = [(alpha, Fraction(high)) for alpha, high in zip(_alphas([*highs]), highs.values(), strict=True)]
     # Convex again where upper ends, each rounded by itself, are not: a vertex is raised to its right neighbours' line.
     convex: list[Vertex] = []
     for alpha, delta in reversed(vertices):
@@ -67,7 +67,7 @@ def dominated_curve(profile: PrivacyProfile) -> ExactPLD:
     In composition it gives a lower bound only if one pair of inputs, in both directions, attains the profile at every
     epsilon.
     """
-    alphas = sorted(set(_alphas(_grid(profile))))
+    alphas = sorted(set(_alphas([*_highs(profile)])))
     lows, highs = zip(*(_ends(profile, alpha) for alpha in alphas), strict=True)
     hull = _lower_hull(_bottoms(alphas, lows, highs))
     pair = symmetric_pair(_lines(hull))
@@ -76,8 +76,8 @@ def dominated_curve(profile: PrivacyProfile) -> ExactPLD:
     return pair if total <= 1 else ExactPLD(tuple((r, mass / total) for r, mass in pair.atoms), pair.infinite / total)
 
 
-def _grid(profile: PrivacyProfile) -> list[float]:
-    """Epsilons from 0 to the end of the curve, closer to each other where it bends."""
+def _highs(profile: PrivacyProfile) -> dict[float, float]:
+    """Upper ends of delta at epsilons from 0 to the end of the curve, closer to each other where it bends."""
     last = _last(profile)
     known = {0.0: profile.delta(0.0).high, last: profile.delta(last).high}
     queue: list[tuple[float, float, float]] = []
@@ -90,10 +90,12 @@ def _grid(profile: PrivacyProfile) -> list[float]:
     while len(known) < POINTS and queue:
         _, a, b = heappop(queue)
         middle = (a + b) / 2
+        if middle in known:  # between these two there is no float
+            continue
         known[middle] = profile.delta(middle).high
         enqueue(a, middle)
         enqueue(middle, b)
-    return sorted(known)
+    return dict(sorted(known.items()))
 
 
 def _last(profile: PrivacyProfile) -> float:

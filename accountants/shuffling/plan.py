@@ -124,11 +124,14 @@ class ShuffleProfile(PrivacyProfile):
         if unshuffled.high == 0 or math.isinf(epsilon):
             return Enclosure(0.0, unshuffled.high, unshuffled.rigour, "shuffling is post-processing")
         exact = Fraction(epsilon)
-        low, high = self._low(exact), self._high(exact, self.tolerance)
+        low, high = self._low(exact), self._hidden(unshuffled, exact, self.tolerance)
         return self._enclosure(round_down(low), round_up(high), unshuffled.high).clamp(0.0, 1.0)
 
     def _high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        unshuffled = self.local.delta(epsilon)
+        return self._hidden(self.local.delta(epsilon), epsilon, tolerance)
+
+    def _hidden(self, unshuffled: Enclosure, epsilon: Fraction, tolerance: float) -> flint.arb:
+        """Upper bound of delta, which is at most what is seen of one view that is not shuffled."""
         if unshuffled.high == 0:
             return flint.arb(0)
         high = self.bound.high(epsilon, tolerance)

@@ -42,7 +42,7 @@ def certify(
 ) -> None:
     """Account, attack, prove and judge every claim of deployment files.
 
-    A deployment with a table [implementation] names code, which is run, in a process of its own.
+    A deployment with a table `implementation` names code, which is run, in a process of its own.
     """
     from ldpaudit import parallel, signature
     from ldpaudit.certificate import Certificate

@@ -31,7 +31,7 @@ def check(
 ) -> None:
     """Gate a build: deployments and callables against a policy and a baseline.
 
-    Targets, and what a table [implementation] names, are imported and run, each in a process of its own.
+    Targets, and what a table `implementation` names, are imported and run, each in a process of its own.
     """
     from ldpaudit import gate
     from ldpaudit.report.files import write_whole

@@ -3,20 +3,55 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import describe
+from ldpaudit.mechanism import Mechanism, describe
 
 Answers: TypeAlias = tuple[int, ...]
 """Numbers of the questions to which a user says yes, ascending."""
 
 _LISTED = 6
 """Questions up to which all 2**6 inputs are listed."""
+
+
+class YesOrNo(Mechanism):
+    """A system that counts yeses to questions; an input is the tuple of the questions to which one user says yes."""
+
+    __slots__ = ()
+
+    questions: int
+
+    @property
+    def inputs(self) -> tuple[Answers, ...]:
+        """No to all, yes to all, and others; `run` takes any."""
+        return inputs_of(self.questions)
+
+    def require_input(self, x: Answers) -> None:
+        """Check that these are answers to the questions."""
+        require_answers(self, self.questions, x)
+
+    def run(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> NDArray[np.float64]:  # type: ignore[override]
+        """The whole system: for each user the questions that get a yes to the estimated number of yeses to each question.
+
+        Raises
+        ------
+        ValueError
+            For what are no answers, and where nobody is there.
+        """
+        return self.run_on_counts(counted_answers(self, self.questions, data), rng)
+
+    def select(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> int:
+        """The question to which most users seem to say yes; of several the first."""
+        return int(np.argmax(self.run(data, rng)))
+
+    def truth(self, data: Iterable[Collection[int]]) -> NDArray[np.float64]:  # type: ignore[override]
+        """Number of users who say yes to each question."""
+        return yes_counts(counted_answers(self, self.questions, data), self.questions).astype(np.float64)
 
 
 def inputs_of(questions: int) -> tuple[Answers, ...]:
@@ -63,8 +98,3 @@ def yes_counts(counts: Mapping[Answers, int], questions: int) -> NDArray[np.int6
     for x, users in counts.items():
         found[list(x)] += users
     return found
-
-
-def selected(estimates: Sequence[float] | NDArray[np.float64]) -> int:
-    """The question to which most users seem to say yes; of several the first."""
-    return int(np.argmax(estimates))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
@@ -174,8 +175,10 @@ class CountMinBoxes(Boxes):
 def _farthest(m: CountMinBoxes) -> tuple[int, int]:
     grid = m.grid
     middle = grid.number([grid.side // 2] * grid.dimensions)
-    few, many = combinations(range(grid.cells), 2), ((0, middle), (0, grid.cells - 1))
-    return max(few if grid.cells <= _SEARCHED else many, key=lambda pair: sum(t * s * s for s, t in m.shifts(*pair)))
+    searched: Iterable[tuple[int, int]] = ((0, middle), (0, grid.cells - 1))
+    if grid.cells <= _SEARCHED:
+        searched = combinations(range(grid.cells), 2)
+    return max(searched, key=lambda pair: sum(t * s * s for s, t in m.shifts(*pair)))
 
 
 @lru_cache(maxsize=64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
+from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ _WIDEST = 12
 """Elements of either value that are tried."""
 _VALUES = 16
 """Values that are tried for the others."""
+_WORK = 1 << 22
+"""Elements that are looked at, over all tries: about a second. Users in eight dimensions hold hundreds of thousands each."""
 
 
 class Told(NamedTuple):
@@ -38,9 +41,11 @@ def told(grid: Grid, oracle: ShuffledHadamard) -> Told | None:
     """As many elements of the first and the last value as a greedy search finds; None where it finds none."""
     last = grid.cells - 1
     one, other = (set(oracle.elements(grid.column(value))) for value in (0, last))
-    pairs = list(product(sorted(one - other, reverse=True)[:_WIDEST], sorted(other - one, reverse=True)[:_WIDEST]))
+    values = max(1, min(_VALUES, last - 1, _WORK // len(one | other)))
+    widest = max(1, min(_WIDEST, isqrt(_WORK // (len(one | other) * values))))
+    pairs = list(product(sorted(one - other, reverse=True)[:widest], sorted(other - one, reverse=True)[:widest]))
     best: Told | None = None
-    for value in range(1, min(last, _VALUES)):
+    for value in range(1, min(last, values + 1)):
         held = set(oracle.elements(grid.column(value)))
         found = _grown([pair for pair in pairs if not held & set(pair)], one | other | held)
         if found and (best is None or len(found) > len(best.first)):

@@ -6,7 +6,6 @@ below in Theorem 3.22: as many users are needed as there are questions, up to lo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -15,15 +14,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms._answers import Answers, counted_answers, inputs_of, require_answers, selected, yes_counts
+from ldpaudit.mechanism import Law, Views
+from ldpaudit.mechanisms._answers import Answers, YesOrNo
 from ldpaudit.mechanisms._parameters import integer, odds, probability
 from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class SampledAnswer(Mechanism):
+class SampledAnswer(YesOrNo):
     r"""A uniformly drawn question with the user's answer, in place of which a fair coin is told with probability gamma.
 
     An input is the tuple of the questions to which the user says yes; a view is the question and the bit that is told.
@@ -73,15 +72,6 @@ class SampledAnswer(Mechanism):
         """Length of a message, in bits."""
         return (2 * self.questions - 1).bit_length()
 
-    @property
-    def inputs(self) -> tuple[Answers, ...]:
-        """No to all, yes to all, and others; `run` takes any."""
-        return inputs_of(self.questions)
-
-    def require_input(self, x: Answers) -> None:
-        """Check that these are answers to the questions."""
-        require_answers(self, self.questions, x)
-
     def sample(self, x: Answers, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Views, shape ``(size, 2)``: questions and bits."""
         self.require_input(x)
@@ -109,15 +99,3 @@ class SampledAnswer(Mechanism):
         asked, bits = np.asarray(views).T
         surplus = np.bincount(asked, bits - 0.5, minlength=self.questions)
         return np.asarray(len(bits) / 2 + surplus * (self.questions / float(1 - self.gamma)))
-
-    def run(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> NDArray[np.float64]:  # type: ignore[override]
-        """The whole system: for each user the questions that get a yes to the estimated number of yeses to each question."""
-        return self.run_on_counts(counted_answers(self, self.questions, data), rng)
-
-    def select(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> int:
-        """The question to which most users seem to say yes."""
-        return selected(self.run(data, rng))
-
-    def truth(self, data: Iterable[Collection[int]]) -> NDArray[np.float64]:  # type: ignore[override]
-        """Number of users who say yes to each question."""
-        return yes_counts(counted_answers(self, self.questions, data), self.questions).astype(np.float64)

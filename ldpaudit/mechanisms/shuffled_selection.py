@@ -8,7 +8,7 @@ many users. A replaced user may change all B sums, so that the noise of each gro
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -16,13 +16,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms._answers import Answers, counted_answers, inputs_of, require_answers, selected, yes_counts
+from ldpaudit.mechanism import Law, Views
+from ldpaudit.mechanisms._answers import Answers, YesOrNo, yes_counts
 from ldpaudit.mechanisms._parameters import integer
 
 
 @dataclass(frozen=True, slots=True)
-class ShuffledSelection(Mechanism):
+class ShuffledSelection(YesOrNo):
     r"""A user sends the number of each question that gets a yes, and of every question again for each head of her fair coins.
 
     All that is seen is how often each question was sent. An input is the tuple of the questions to which one user says yes;
@@ -78,15 +78,6 @@ class ShuffledSelection(Mechanism):
         """Length of a message, the number of a question, in bits."""
         return (self.questions - 1).bit_length()
 
-    @property
-    def inputs(self) -> tuple[Answers, ...]:
-        """No to all, yes to all, and others; `run` takes any."""
-        return inputs_of(self.questions)
-
-    def require_input(self, x: Answers) -> None:
-        """Check that these are answers to the questions."""
-        require_answers(self, self.questions, x)
-
     def sample(self, x: Answers, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Views, shape ``(size, questions)``."""
         self.require_input(x)
@@ -109,28 +100,8 @@ class ShuffledSelection(Mechanism):
         """Unbiased answers of one user, a 1 for each yes, from each view."""
         return np.asarray(views, dtype=np.float64) - self.noise / 2
 
-    def run(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> NDArray[np.float64]:  # type: ignore[override]
-        """The whole system: for each user the questions that get a yes to the estimated number of yeses to each question.
-
-        Whoever is there tosses coins, so that `users` is only what privacy counts on.
-
-        Raises
-        ------
-        ValueError
-            For what are no answers, and where nobody is there.
-        """
-        return self.run_on_counts(counted_answers(self, self.questions, data), rng)
-
     def run_on_counts(self, counts: Mapping[Answers, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`, from how many users give the same answers: every question's coins are drawn at once, whoever tossed them."""
         tossed = self.coins * sum(counts.values())
         heads = rng.binomial(tossed, 0.5, self.questions)
         return (yes_counts(counts, self.questions) + heads).astype(np.float64) - tossed / 2
-
-    def select(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> int:
-        """The question to which most users seem to say yes."""
-        return selected(self.run(data, rng))
-
-    def truth(self, data: Iterable[Collection[int]]) -> NDArray[np.float64]:  # type: ignore[override]
-        """Number of users who say yes to each question."""
-        return yes_counts(counted_answers(self, self.questions, data), self.questions).astype(np.float64)

@@ -18,7 +18,7 @@ _DIGITS = 4
 _COLOURS = ("#1d5fa8", "#b3261e", "#2e7d32", "#8e44ad", "#c77700")
 _MARKERS = {"local": "v", "one message": "s", "many messages": "^", "central": "o"}
 _NOTES = (
-    "at most: bound of the largest error over all values, on average and for any data; with *, except with probability {often}.",
+    "at most: bound of the largest error over all values, on average and for any data{starred}.",
     "measured: the largest error, mean of {runs} runs and its standard error; {data}.",
     "at least: no protocol of the model has all errors below it with probability above 3/4, whatever the data; local: delta = 0.",
     "closed form: no tighter than the theorems' proofs. Constants: randomized response BBGN19, Theorem 3.1; count-min and Hadamard "
@@ -64,7 +64,8 @@ def _infeasible(line: Line) -> str:
 def _notes(data: str, lines: Sequence[Line]) -> list[str]:
     often = max((float(each.system.exceeded) for each in lines if each.system), default=0.0)
     runs = max((each.measured.runs for each in lines if each.measured), default=0)
-    return [note.format(often=f"{often:.2g}", runs=runs, data=data) for note in _NOTES]
+    starred = f"; with *, except with probability {show_up(often, 2)}" if often else ""
+    return [note.format(starred=starred, runs=runs, data=data) for note in _NOTES]
 
 
 def _commands(lines: Iterable[Line]) -> list[str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations, product
+from typing import Any
 
 import mpmath
 import pytest
@@ -26,7 +27,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import Rappor
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import USER_LEVEL
-from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run
+from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Subsample
 from ldpaudit.profile import Number, PrivacyProfile
 
 NARROW = 1e-14
@@ -295,3 +296,20 @@ def test_no_question_is_answered_with_a_nan_or_out_of_range(plan: Plan) -> None:
     for i, found in enumerate(_never_silent(plan)):
         assert 0 <= found.low <= found.high
         assert i >= 6 or found.high <= 1
+
+
+def test_the_sum_of_epsilons_is_known_without_the_losses(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(_: PrivacyProfile) -> Any:
+        raise AssertionError("losses are found where a delta is asked for")
+
+    monkeypatch.setattr(composition, "_upper", asked)
+    once = Subsample(Run(KaryRandomizedResponse.for_epsilon(1, k=4)), 100, 1)
+    found = composition.profile(Repeat(once, 7))
+    assert found.epsilon(0).high == pytest.approx(7 * account(once).epsilon(0).high)
+    with pytest.raises(AssertionError, match="where a delta is asked for"):
+        found.epsilon(0.1)
+
+
+def test_a_curve_between_floats_that_have_none_between_them_has_an_end() -> None:
+    tiny = Run(KaryRandomizedResponse.for_epsilon(Fraction(1, 10**320), k=4))
+    assert account(Repeat(Subsample(tiny, 100, 1), 4)).epsilon(0.25).high == 0

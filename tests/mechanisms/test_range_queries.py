@@ -319,6 +319,11 @@ def test_a_grid_of_a_thousand_by_a_thousand_and_a_line_of_2_40_values_answer_box
     assert abs(line.ask(np.full(1000, 5), [[(0, 9), (0, 9)]], rng)[0] - 1000) < 400
 
 
+def test_users_in_many_dimensions_are_compared_in_a_bounded_search() -> None:
+    m = CountMinRangeQueries(2, 100, 10, 3, Fraction(1, 10**6), 4, 2)
+    assert m.inputs[0] == 0 < m.inputs[1] < m.grid.cells
+
+
 @pytest.mark.parametrize("m", [RangeQueries(2, 4, 1, 1), HadamardRangeQueries(1, 4, 2, 2)], ids=str)
 def test_the_score_is_the_log_likelihood_ratio_of_a_view(m: Any) -> None:
     found, laws = attack(m), [m.law(x) for x in m.inputs]

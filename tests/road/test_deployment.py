@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -200,6 +201,13 @@ def test_a_transcendental_expression_is_the_nearest_rational_of_256_bits() -> No
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="needs"):
         parse(text)
+
+
+@pytest.mark.parametrize("text", ["1if 1 else 2", "0.172inf", "inf0.172inf", "x1.5y", "1e5.5e"])
+def test_what_is_refused_is_not_warned_of_too(text: str) -> None:
+    with warnings.catch_warnings(record=True, action="always") as said, pytest.raises(ValueError, match="needs"):
+        parse(text)
+    assert not said
 
 
 @given(st.text(alphabet="0123456789.+-*/()explogsqrt ", max_size=40))
