@@ -96,8 +96,7 @@ class ComposedProfile(PrivacyProfile):
     @cached
     def lowers(self) -> tuple[PrivacyProfile, ...]:
         """Compositions of pairs that occur."""
-        chosen = {tuple(each.items()) for each in _choices(self.parts)} - {()}
-        return tuple(compose(groups, self.upper_source) for groups in chosen)
+        return tuple(compose(groups, self.upper_source) for groups in _lowers(self))
 
     def delta(self, epsilon: Number) -> Enclosure:
         """0 where epsilon is at least the sum of all pure epsilons."""
@@ -230,6 +229,8 @@ def _lowers(profile: PrivacyProfile) -> tuple[Groups, ...]:
     match profile:
         case Bracket(low, _):
             return _lowers(low)
+        case ComposedProfile(parts):
+            return tuple(dict.fromkeys(tuple(each.items()) for each in _choices(parts) if each))
         case ProductProfile(pairs):
             return pairs
         case FiniteProfile(pairs, level=Rigour.EXACT):

@@ -136,7 +136,8 @@ def _any(each: flint.arb, events: int) -> flint.arb:
     """Probability that any of several independent events of this probability happens."""
     if each < 0.5:
         return -(events * (-each).log1p()).expm1()
-    return 1 - (1 - each) ** events
+    # A power of a ball around 0 may be no number; of events that are nearly sure, any is at least as likely as one.
+    return 1 - (1 - each) ** events if each < 1 else each.union(flint.arb(1))
 
 
 def expected_largest_binomial(trials: int, p: Fraction, sums: int) -> flint.arb:

@@ -28,6 +28,8 @@ _SLACK = 2.0**-40
 """Relative error that probabilities, e**epsilon and each of their differences are granted; floats are wrong by 2**-50."""
 _LEAST, _LARGEST = 1e-290, 600.0
 """Probabilities and epsilons within which products of floats keep their digits."""
+_LONGEST = 1 << 1000
+"""A ratio that floats hold, and whose logarithm exceeds the largest epsilon."""
 _BLOCK = 1 << 17
 """Probabilities that are compared at a time: what fits into a processor's cache."""
 _TRIED = 64
@@ -57,6 +59,12 @@ def profile_of(laws: Sequence[Sequence[Fraction]], source: str) -> PrivacyProfil
 
 def _pld(laws: Sequence[Sequence[Fraction]], first: int, second: int) -> ExactPLD:
     return ExactPLD.of(zip(laws[first], laws[second], strict=True))
+
+
+def _float_log(ratio: Fraction) -> float:
+    """The logarithm of a ratio of at least 1, to a float's last digits; infinite above `_LARGEST`, where floats are not asked."""
+    # Numerator and denominator may be thousands of digits long: the difference of their logarithms would lose as many digits.
+    return math.log(ratio) if ratio < _LONGEST else math.inf
 
 
 @dataclass(frozen=True)
@@ -155,7 +163,7 @@ class AllPairs(PrivacyProfile):
         goal, found, pairs = Fraction(delta), Fraction(1), self.coded.all_pairs()
         while True:
             # The divergence falls as epsilon grows: a pair that is within delta here is so from here on.
-            high = self._ends(pairs, math.log(found.numerator) - math.log(found.denominator))[1]
+            high = self._ends(pairs, _float_log(found))[1]
             pairs, high = pairs[over := high > float(goal) * (1 - _SLACK)], high[over]
             if not len(pairs):
                 return self._log(found)

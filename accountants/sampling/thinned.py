@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
 import flint
 
@@ -105,11 +106,11 @@ class ThinnedRound:
         return min(1.0, round_up(found))
 
     def one_prefix(self, epsilon: Number) -> Enclosure:
-        """The lower bound: what the user's own prefix costs, at one number of other holders."""
+        """The lower bound: what the user's own prefix costs, at two numbers of other holders."""
         eps = Fraction(epsilon) if math.isfinite(epsilon) else Fraction(600)
 
         def cost() -> flint.arb:
-            return self._excess(self._holders(eps), eps).max(flint.arb(0))
+            return reduce(flint.arb.max, (self._excess(holders, eps) for holders in self._holders(eps)), flint.arb(0))
 
         return narrow_enough(cost, "one prefix, votes that get lost").clamp(0.0, 1.0)
 
@@ -124,10 +125,11 @@ class ThinnedRound:
         # Fewer holders than theta are never released without the user.
         return found - grow * rest if holders >= self.threshold else found
 
-    def _holders(self, epsilon: Fraction) -> int:
-        """The worst number of other holders for as many votes as arrive on average."""
+    def _holders(self, epsilon: Fraction) -> set[int]:
+        """The worst number of other holders for as many votes as arrive on average; and as many as need the user to be released."""
         mean = max(1, round(self.batch * self.share))
-        return worst_holders(FixedBatch(self.users, mean), self.threshold, exp_ball(epsilon))[0]
+        likely = worst_holders(FixedBatch(self.users, mean), self.threshold, exp_ball(epsilon))[0]
+        return {likely, min(self.users, self.threshold - 1)}
 
     def _of(self, votes: int) -> ThresholdProfile:
         return ThresholdProfile(FixedBatch(self.users, votes), self.threshold, 1, ADD_REMOVE)

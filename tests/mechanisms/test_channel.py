@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
@@ -18,7 +19,7 @@ from ldpaudit import registry, strategies
 from ldpaudit.accountants.pld import all_pairs
 from ldpaudit.accountants.pld.all_pairs import AllPairs
 from ldpaudit.accountants.pld.exact import ExactPLD
-from ldpaudit.accountants.pld.finite import channel_profile
+from ldpaudit.accountants.pld.finite import FiniteProfile, channel_profile
 from ldpaudit.accountants.pld.kinds import CodedLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
@@ -92,6 +93,17 @@ def test_the_pairs_that_floats_leave_out_are_never_the_worst(rows: list[list[Fra
     assert ends(screened.delta(epsilon)) == ends(oracle.delta(epsilon))
     assert ends(screened.epsilon(delta)) == ends(oracle.epsilon(delta))
     assert ends(screened.epsilon(0)) == ends(oracle.epsilon(0))
+
+
+def test_ratios_of_many_thousand_digits_leave_no_pair_out_that_needs_more() -> None:
+    # Two pairs need nearly the same epsilon; logarithms of 60,000 bits are wrong by more than the two differ.
+    goal, q = Fraction(1, 10**6), Fraction(1, 40)
+    less = 2 + Fraction(random.Random(0).getrandbits(60_000), 1 << 60_000)
+    more = less * (1 + Fraction(1, 10**13))
+    first, second = goal + less * q, goal + more * q
+    laws = tuple((a, b, 1 - a - b) for a, b in ((first, second), (q, second), (first, q)))
+    pairs = tuple(ExactPLD.of(zip(a, b, strict=True)) for a, b in permutations(laws, 2))
+    assert AllPairs(laws, "the matrix").epsilon(goal) == FiniteProfile(pairs, "the matrix").epsilon(goal)
 
 
 def random_channel(inputs: int, views: int, seed: int) -> Channel:

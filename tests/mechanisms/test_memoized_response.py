@@ -21,6 +21,7 @@ from ldpaudit.mechanisms._memoized import Memoizing, Stream
 from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse, over_epochs
 from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.neighbours import SAME_PATTERN, USER_LEVEL
+from ldpaudit.plan import Repeat, Run
 
 F = Fraction
 EPSILONS = (0.0, 0.3, 1.0, 2.5)
@@ -157,3 +158,11 @@ def test_what_is_no_stream_is_refused(wrong: object) -> None:
         m.run([[0, 3]], np.random.default_rng(0))
     with pytest.raises(ValueError, match="values"):
         MemoizedResponse(2, 3, F(3, 4), 3)
+
+
+def test_clients_of_several_answers_cost_what_all_their_answers_do() -> None:
+    client = MemoizedResponse(4, 4, F(3, 4), 3)
+    found = account(Repeat(Run(client), 2), SAME_PATTERN).delta(3)
+    answers = account(Repeat(Run(client.report), 6)).delta(3)
+    assert (found.low, found.high) == (answers.low, answers.high)
+    assert found.rigour is Rigour.EXACT

@@ -39,6 +39,13 @@ def test_a_prefix_that_only_the_user_can_lift_costs_as_often_less_as_all_its_vot
     assert lossy / whole == pytest.approx(0.8**10, rel=1e-12)
 
 
+@pytest.mark.parametrize("each", [ThinnedRound(4, 4, 2, Fraction(1, 2)), ThinnedRound(10**6, 10**4, 15, Fraction(9, 10))], ids=str)
+def test_the_lower_end_is_never_below_that_of_a_larger_epsilon(each: ThinnedRound) -> None:
+    lows = [each.one_prefix(epsilon).low for epsilon in (0.0, 0.1, 0.3, 1.0, math.inf)]
+    assert lows == sorted(lows, reverse=True)
+    assert lows[-1] > 0
+
+
 def laws(users: int, groups: tuple[int, ...], batch: int, theta: int, share: Fraction) -> dict[tuple[int, ...], Fraction]:
     """Law of the trie of one round; every group's vote is a word of its own, cast with probability `share`."""
     voters = tuple((((i, share),), n) for i, n in enumerate(groups) if n)
