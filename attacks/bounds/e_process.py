@@ -115,7 +115,8 @@ class EProcess:
         stakes, logs = (
             np.reshape(each, (-1, *(1,) * right.ndim)) for each in ([*_STAKES, *self.bets], [math.log(w) for w in weights])
         )
-        live = stakes * per_wrong <= MOST
+        with np.errstate(over="ignore"):
+            live = stakes * per_wrong <= MOST
         b = np.where(live, stakes, 0.0)
         won = right * np.log1p(b * (1 - self.share)) + abstained * np.log1p(-b * self.share)
         grown = won + wrong * np.log1p(-b * np.where(live, per_wrong, 0.0))

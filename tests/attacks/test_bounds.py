@@ -250,3 +250,9 @@ def test_the_fast_bound_at_positive_delta_only_compares_but_holds(right: int, wr
     fast = float(binomial.epsilon_lower(right, wrong, 1_000, delta, ALPHA, inputs))
     slow = NuisanceTest(inputs, delta, ALPHA).epsilon_lower(c)
     assert fast <= slow * 1.02 + 0.02
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-9, 0.1])
+def test_claims_near_the_largest_float_are_tested_without_a_warning(delta: float) -> None:
+    test = EProcess(2, delta, ALPHA, (1.0, 5.0))
+    assert not any(test.refutes(Counts(100, 3, 200), epsilon) for epsilon in (700.0, 705.0, 709.0, 709.7, 710.0, 1e4))
