@@ -15,6 +15,7 @@ from benchmarks import mechanism_pages, site
 from ldpaudit import mechanisms, registry
 from ldpaudit.deployment import loads
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.plan import Run
 from ldpaudit.starter import starter
 from tests.helpers import ROOT
@@ -126,6 +127,12 @@ def test_the_page_of_a_mechanism_says_what_its_accountant_and_its_claims_say() -
     assert "No source of ours prints a claim" in page
     rows = re.findall(r"\| JRUW18.*\|", mechanism_pages.page("bassily_smith"))
     assert len(rows) == len(set(rows)) == 3
+
+
+def test_the_picture_of_a_mechanism_without_a_finite_epsilon_is_drawn_all_the_same() -> None:
+    drawn = mechanism_pages.points(ldp.account(Channel("9/10, 1/10, 0; 0, 1/10, 9/10")), 5)
+    assert [epsilon for epsilon, _ in drawn] == [0, 2, 4, 6, 8]
+    assert all(found.low <= 9 / 10 <= found.high for _, found in drawn)
 
 
 def test_a_shown_epsilon_is_rounded_up_and_infinity_is_said_in_words() -> None:
