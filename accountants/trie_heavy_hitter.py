@@ -149,7 +149,7 @@ def with_dropouts(m: TrieRounds, rate: Number, neighbours: Neighbours = ADD_REMO
     batch's with no difference at all. The trie alone may cost more, for in a batch of a few thresholds other prefixes reveal the
     user; its L rounds together cost at most
 
-    .. math:: \delta(arepsilon) \le L \sum_{m'} inom{m}{m'} (1-r)^{m'} r^{m-m'} \delta_{m'}(arepsilon / L)
+    .. math:: \delta(\varepsilon) \le L \sum_{m'} \binom{m}{m'} (1-r)^{m'} r^{m-m'} \delta_{m'}(\varepsilon / L)
 
     by joint convexity and basic composition, and at least what the user's own prefix costs in one round. Source:
     `accountants/sampling/thinned.py`.

@@ -210,6 +210,7 @@ def test_the_index_has_the_worst_verdict_first_and_a_link_to_each_page() -> None
     assert 'class="overall REFUTED"' in page
     assert page.index('href="votes.html"') < page.index('href="other.html"')
     assert "2 claims: 1 holds, 1 is refuted. 2 questions." in page
+    assert "<h1>Privacy certificate of one deployment</h1>" in index([good])
     assert "before" not in index([good, bad]).split("<main>")[1].split("<h2>What the words mean")[0]
     compared = index([good, bad], {"votes": bad})
     assert "Nothing changed since the certificate before." in compared
