@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from pygments.lexers import get_all_lexers
 
 import ldpaudit as ldp
 from benchmarks import mechanism_pages, site
@@ -141,6 +142,11 @@ def test_a_shown_epsilon_is_rounded_up_and_infinity_is_said_in_words() -> None:
     assert mechanism_pages.shown(Enclosure(float("inf"), float("inf"), Rigour.EXACT, "")) == "none is enough"
 
 
+def test_every_block_is_in_a_language_that_the_site_can_colour() -> None:
+    lexers = {alias for _, aliases, _, _ in get_all_lexers() for alias in aliases}
+    assert not {block.language for page in PAGES for block in blocks(page)} - lexers
+
+
 def test_a_link_that_the_site_has_not_is_a_name_and_others_lead_to_where_the_page_is_put() -> None:
     assert "`examples/plugin`" in site.relinked(DOCS / "own.md")
     assert "](CONTRIBUTING.md)" in site.relinked(DOCS / "own.md")
@@ -167,6 +173,7 @@ def test_a_site_of_two_mechanisms_builds_in_strict_mode(tmp_path: Path, monkeypa
     html = tmp_path / "site" / "html"
     assert "<mfrac>" in (html / "mechanisms" / "randomized_response.html").read_text()
     assert 'id="ldpaudit.Shuffle"' in (html / "api.html").read_text()
+    assert ">Type<" not in (html / "api.html").read_text(), "a sentence with a colon is taken for a type"
     assert "http" not in re.sub(r"http://www.w3.org/\S+", "", (html / "index.html").read_text().split("<footer>")[0])
 
 
