@@ -23,6 +23,8 @@ DEEPEST = 64
 _TABLE = re.compile(r"^\s*\[(\[?)\s*([\w.\-\s]+?)\s*\]\]?")
 _EXPRESSION = re.compile(r"^\s*[\w.-]+\s*=\s*((?=[^#]*\d)[\w.][\w.()+*/ -]*?[/(*][\w.()+*/ -]*?)\s*(?:#.*)?$")
 """A line whose value is an expression."""
+_LONGEST_LINE = 300
+"""Characters of a line that is looked at for one: the time grows with their square."""
 _KEY = re.compile(r"^\s*([\w.\-]+|\"[^\"]*\")\s*=")
 
 
@@ -69,7 +71,8 @@ def parse(text: str, name: str) -> dict[str, Any]:
 
 def _unquoted(text: str, line: int | None) -> str:
     """The commonest mistake, as the end of an error: an expression without quotes; nothing where it is another one."""
-    found = _EXPRESSION.match(text.splitlines()[line - 1]) if line and line <= len(text.splitlines()) else None
+    lines = text.splitlines()[line - 1 : line] if line else []
+    found = _EXPRESSION.match(lines[0]) if lines and len(lines[0]) <= _LONGEST_LINE else None
     return f'; an expression stands in quotes: "{found[1]}"' if found else ""
 
 

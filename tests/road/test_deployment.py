@@ -159,6 +159,12 @@ def test_other_mistakes_of_toml_are_not_taken_for_expressions(line: str) -> None
     assert "expression" not in str(refused.value)
 
 
+def test_a_line_of_a_million_slashes_is_refused_at_once() -> None:
+    with pytest.raises(DeploymentError, match=r"file\.toml:1: needs TOML") as refused:
+        loads(f"p = 3{'/' * 1_000_000}!\n", "file.toml")
+    assert "expression" not in str(refused.value)
+
+
 def test_a_byte_order_mark_changes_nothing_but_the_text() -> None:
     marked = loads(f"\ufeff{GOOD}", "file.toml")
     assert replace(marked, text=GOOD) == loads(GOOD)
