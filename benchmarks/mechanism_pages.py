@@ -27,6 +27,8 @@ LITERATURE = Path(__file__).resolve().parent.parent / "docs" / "literature.md"
 DELTA = 1e-6
 """At which epsilon is printed beside that of delta = 0; the picture goes a little further than there."""
 _BEYOND = 1.25
+_WITHOUT_END = 8.0
+"""How far the picture goes, in nats, where no epsilon is enough for `DELTA`."""
 _POINTS = {"local": 25, "interactive": 25, "shuffled": 7, "sampled": 7}
 """Values of epsilon per picture: a delta of a whole protocol takes half a second."""
 _SEEN = {
@@ -121,8 +123,9 @@ def shown(enclosure: Enclosure) -> str:
 
 
 def points(profile: PrivacyProfile, count: int) -> list[tuple[float, Enclosure]]:
-    """Delta at values of epsilon, from 0 to beyond the one that is enough for `DELTA`."""
-    widest = _BEYOND * (profile.epsilon(DELTA).high or 1.0)
+    """Delta at values of epsilon, from 0 to beyond the one that is enough for `DELTA`, if one is."""
+    enough = profile.epsilon(DELTA).high or 1.0
+    widest = _WITHOUT_END if math.isinf(enough) else _BEYOND * enough
     return [(epsilon, profile.delta(epsilon)) for epsilon in (widest * i / (count - 1) for i in range(count))]
 
 

@@ -51,9 +51,12 @@ def setup(app: Any) -> None:
 
 
 def _sentence(_app: Any, what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
-    """What an attribute's docstring says before a colon is no type: without a first line, napoleon takes it for none."""
+    """What an attribute's docstring says before a colon is no type; napoleon takes its first line for one that has words.
+
+    An empty first line is skipped, so there is one that shows nothing: an escaped end of a line.
+    """
     if what in ("attribute", "property", "data"):
-        lines.insert(0, "")
+        lines.insert(0, "\\")
 
 
 def _inline(writer: Any, node: Any) -> None:

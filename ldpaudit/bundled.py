@@ -21,7 +21,7 @@ def found(path: str | Path) -> Path:
     Raises
     ------
     DeploymentError
-        Where there is none, and the name is like a bundled id.
+        Where there is none, and the name is like a bundled id, or as bare as one.
 
     Examples
     --------
@@ -33,6 +33,6 @@ def found(path: str | Path) -> Path:
         return file
     if name in ids():
         return FOLDER / f"{name}.toml"
-    if meant := or_rather(name, ids()):
-        raise DeploymentError(f"needs a readable file, or the id of a bundled deployment{meant}", name)
+    if (meant := or_rather(name, ids())) or (file.name == name and not file.suffix):
+        raise DeploymentError(f"needs a readable file, or an id that `ldpaudit deployments` lists{meant}", name)
     return file

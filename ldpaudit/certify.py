@@ -203,7 +203,10 @@ def _verdict(
     """The judge's; a question is judged as the claim of its own certified answer."""
     if claim.epsilon is None:
         if not enclosures or enclosures[0].high == float("inf"):
-            return Verdict(Outcome.UNDECIDED, "no finite epsilon is certified")
+            known = "no finite epsilon is certified"
+            if enclosures and enclosures[0].low == float("inf"):
+                known = f"no finite epsilon holds, by {enclosures[0].source}"
+            return Verdict(Outcome.UNDECIDED, known)
         claim = replace(claim, epsilon=_answer(enclosures[0]))
     return judge(claim, enclosures, evidence, proofs)
 

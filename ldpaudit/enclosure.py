@@ -168,5 +168,5 @@ class Enclosure:
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        ends = f"between {show_down(self.low)} and {show_up(self.high)}"
+        ends = "infinite" if math.isinf(self.low) else f"between {show_down(self.low)} and {show_up(self.high)}"
         return markup.card(ends, [("rigour", self.rigour.name), ("source", self.source)])

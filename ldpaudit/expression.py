@@ -81,6 +81,8 @@ def parse(text: str) -> Fraction:
         raise ValueError(f"needs a finite number, got {text!r}")
     if found := _UNIT.fullmatch(text):
         raise ValueError(f"{_WITHOUT.get(found[2], _WITHOUT_OTHER).format(found[1])}, got {text!r}")
+    if "^" in text:
+        raise ValueError(f"needs ** for a power, got {text!r}")
     if _STUCK.search(text):  # of which Python's parser would warn on standard error
         raise ValueError(f"needs {_GRAMMAR}, got {text!r}")
     try:

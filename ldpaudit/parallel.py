@@ -71,7 +71,8 @@ def require_ids(asked: Sequence[Asked | LdpauditError]) -> None:
         seen.append(each.deployment.id)
         if repeated(seen) is not None:
             line = line_of(each.deployment.text, ["id"])
-            raise DeploymentError(f"needs an id of its own, got {each.deployment.id!r} twice", each.name, line, "id")
+            first = next(other.name for other in known if repeated([other.deployment.id, each.deployment.id]) is not None)
+            raise DeploymentError(f"needs an id of its own, got {each.deployment.id!r} twice, as in {first}", each.name, line, "id")
 
 
 def require_no_code(asked: Sequence[Asked | LdpauditError]) -> None:

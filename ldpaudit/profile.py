@@ -16,7 +16,7 @@ from ldpaudit.display import axes, markup, pictures
 from ldpaudit.display.digits import show_down, show_up
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.number import exact
+from ldpaudit.number import exact, show
 from ldpaudit.plan import Plan, Shuffle
 from ldpaudit.working_precision import serialized
 
@@ -117,14 +117,14 @@ class Witness:
 def require_epsilon(epsilon: Number) -> Number:
     """Return `epsilon`, or raise ValueError where it is negative or not a number."""
     if not epsilon >= 0:
-        raise ValueError(f"delta(epsilon) needs epsilon >= 0, got {epsilon!r}")
+        raise ValueError(f"delta(epsilon) needs epsilon >= 0, got {show(epsilon)}")
     return epsilon
 
 
 def require_delta(delta: Number) -> Number:
     """Return `delta`, or raise ValueError where it lies outside [0, 1)."""
     if not 0 <= delta < 1:
-        raise ValueError(f"epsilon(delta) needs 0 <= delta < 1, got {delta!r}")
+        raise ValueError(f"epsilon(delta) needs 0 <= delta < 1, got {show(delta)}")
     return delta
 
 

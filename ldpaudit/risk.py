@@ -85,9 +85,11 @@ class Risk:
     def sentence(self, seen: str) -> str:
         """What it means for a user, in a plain sentence; every chance is rounded up."""
         prior, sure = self.posterior[-1]
+        most = percent_up(sure)
+        belief = "may become certain" if most == "100 %" else f"is never more than {most} sure"
         return (
             f"Whoever sees {seen}, and knows everything else, guesses which of two inputs it was with a chance of at most "
-            f"{percent_up(self.guess)} (a coin has 50 %), and is never more than {percent_up(sure)} sure of an input that "
+            f"{percent_up(self.guess)} (a coin has 50 %), and {belief} of an input that "
             f"was held {percent_exactly(prior)} likely before."
         )
 

@@ -21,6 +21,10 @@ DEEPEST = 64
 """Tables and lists in one another that a configuration file may have."""
 
 _TABLE = re.compile(r"^\s*\[(\[?)\s*([\w.\-\s]+?)\s*\]\]?")
+_EXPRESSION = re.compile(r"^\s*[\w.-]+\s*=\s*((?=[^#]*\d)[\w.][\w.()+*/ -]*?[/(*][\w.()+*/ -]*?)\s*(?:#.*)?$")
+"""A line whose value is an expression."""
+_LONGEST_LINE = 300
+"""Characters of a line that is looked at for one: the time grows with their square."""
 _KEY = re.compile(r"^\s*([\w.\-]+|\"[^\"]*\")\s*=")
 
 
@@ -54,7 +58,8 @@ def parse(text: str, name: str) -> dict[str, Any]:
     try:
         tree = tomllib.loads(text.removeprefix(MARK))
     except TOMLDecodeError as error:
-        raise DeploymentError(f"needs TOML: {error}", name, syntax_line(error)) from None
+        line = syntax_line(error)
+        raise DeploymentError(f"needs TOML: {error}{_unquoted(text, line)}", name, line) from None
     except ValueError as error:  # an integer of thousands of digits
         raise DeploymentError(f"needs TOML: {error}", name) from None
     except RecursionError:
@@ -62,6 +67,13 @@ def parse(text: str, name: str) -> dict[str, Any]:
     if too_deep(tree, DEEPEST):
         raise DeploymentError(f"needs TOML of at most {DEEPEST} tables and lists in one another, got more", name)
     return tree
+
+
+def _unquoted(text: str, line: int | None) -> str:
+    """The commonest mistake, as the end of an error: an expression without quotes; nothing where it is another one."""
+    lines = text.splitlines()[line - 1 : line] if line else []
+    found = _EXPRESSION.match(lines[0]) if lines and len(lines[0]) <= _LONGEST_LINE else None
+    return f'; an expression stands in quotes: "{found[1]}"' if found else ""
 
 
 def too_deep(tree: Any, deepest: int) -> bool:

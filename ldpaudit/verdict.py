@@ -102,7 +102,8 @@ def judge(
     bounded = high is not None and high.high <= claim.ceiling
 
     if low is not None and low.low > claim.ceiling:
-        truth = f"its epsilon is at least {show_down(low.low)}, by {low.source}"
+        least = "no finite epsilon holds" if low.low == inf else f"its epsilon is at least {show_down(low.low)}"
+        truth = f"{least}, by {low.source}"
         return Verdict(Outcome.REFUTED, f"the claim is false for these parameters: {truth}")
     if seen is not None:
         culprit = "the code is not the theorem's mechanism" if bounded or proof else "the audited code is less private"

@@ -26,7 +26,7 @@ LUCK = 0.6
 AnyScore: TypeAlias = Score | NumberScore | ClassifierScore
 Weighted: TypeAlias = list[tuple[Feature, NDArray[np.float64]]]
 _WORDS = {"whole": "whole reports", "leaf": "the report's numbers", "bag": "all values' presence"}
-NOTHING = Score("nothing: all reports are the same", {}, {})
+NOTHING = Score("nothing: no difference between the reports was learned", {}, {})
 """The score that is 0 everywhere."""
 
 

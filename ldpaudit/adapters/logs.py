@@ -131,7 +131,7 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
             found[_hashable(row[input_column])].append(_value(row[report_column]))
         except KeyError as error:
             columns = ", ".join(map(str, row))
-            raise DeploymentError(f"needs a column {error}, got {columns}", str(file), number) from None
+            raise DeploymentError(f"needs a column {error}, got {columns}", str(file)) from None
         except TypeError:
             kind = type(row[input_column]).__name__
             raise DeploymentError(f"needs inputs that can be written as JSON, got {kind}", str(file), number) from None
@@ -156,7 +156,7 @@ def _csv(file: Path) -> list[dict[str, Any]]:
                 rows.append(row)
             return rows
     except (OSError, UnicodeDecodeError, MemoryError, csv.Error) as error:
-        raise DeploymentError(f"needs a readable CSV file: {error}", str(file)) from None
+        raise DeploymentError(f"needs a readable CSV file: {getattr(error, 'strerror', None) or error}", str(file)) from None
 
 
 def _value(text: Any) -> Any:

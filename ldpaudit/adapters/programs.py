@@ -133,7 +133,8 @@ class Program:
         try:
             line = talk.line(patience)
         except TimeoutError:
-            raise ImplementationError(f"needs an answer within {patience:g} s, got none: {self.command[0]} hangs", x) from None
+            why = f"{self.command[0]} hangs, or does not flush what it answers"
+            raise ImplementationError(f"needs an answer within {patience:g} s, got none: {why}", x) from None
         except OverflowError as error:
             raise ImplementationError(f"needs {error}", x) from None
         if line is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from itertools import accumulate
 from math import floor, inf, isfinite, log10
 
 from ldpaudit.display.digits import show_down, show_up
@@ -48,6 +49,8 @@ def line(certified: tuple[float, float] | None, measured: float | None, claimed:
 def curve(points: Sequence[tuple[float, float, float]], claim: tuple[float, float] | None, name: str, smallest: float = 0.0) -> str:
     """Delta over epsilon: its upper end as a line, the enclosure as a band, and the claim as a cross.
 
+    Delta falls as epsilon grows, so an upper end is one further on too, and a lower end before it: the nearest are drawn.
+
     Parameters
     ----------
     points : sequence of (epsilon, low, high)
@@ -61,6 +64,7 @@ def curve(points: Sequence[tuple[float, float, float]], claim: tuple[float, floa
     """
     if not points or max(high for *_, high in points) <= 0:
         return ""
+    points = _falling(points)
     least = min([high for *_, high in points if high > 0] + [smallest] * (smallest > 0))
     decades = max(3, min(-floor(log10(max(least, 1e-300))), 9 if smallest == 0 or smallest > 1e-9 else -floor(log10(smallest)) + 1))
     widest = points[-1][0]
@@ -79,7 +83,7 @@ def curve(points: Sequence[tuple[float, float, float]], claim: tuple[float, floa
         marks.append(_label(x, max(y - 10, 12), f"claimed ({claim[0]:.4g}, {claim[1]:.3g})", "dark"))
     cross = "" if claim is None else ", and the claim as a cross"
     line = f"what is certified at {len(points)} values as a line, its enclosure as a band{cross}"
-    caption = f"Delta over epsilon: {line}. What lies above the line holds."
+    caption = f"Delta over epsilon: {line}. At these values, what lies above the line holds."
     return _figure(200, name, marks, caption)
 
 
@@ -131,6 +135,13 @@ def _view_axes(first: int, last: int, top: float) -> list[str]:
     return marks
 
 
+def _falling(points: Sequence[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
+    """Enclosures of a function that does not grow, each as tight as the others make it."""
+    highs = accumulate((high for *_, high in points), min)
+    lows = [*accumulate((low for _, low, _ in reversed(points)), max)][::-1]
+    return [(at, low, high) for (at, *_), low, high in zip(points, lows, highs, strict=True)]
+
+
 def _axes(widest: float, decades: int) -> list[str]:
     marks = [f'<path class="axis" d="M {_PLOT_LEFT} {_PLOT_TOP} V {_PLOT_BOTTOM} H {_RIGHT}"/>']
     step = -(-decades // 4)
@@ -141,7 +152,10 @@ def _axes(widest: float, decades: int) -> list[str]:
         marks.append(_text(_PLOT_LEFT - 6, y + 4, label, "quiet", "end"))
     for part in range(5):
         x = _PLOT_LEFT + (_RIGHT - _PLOT_LEFT) * part / 4
-        marks.append(_text(x, _PLOT_BOTTOM + 16, f"{widest * part / 4:.3g}", "quiet", "middle"))
+        number = f"{widest * part / 4:.3g}"
+        # A long number below the end of the axis would leave the picture.
+        at, anchor = (WIDTH - 1, "end") if part == 4 and len(number) > 5 else (x, "middle")
+        marks.append(_text(at, _PLOT_BOTTOM + 16, number, "quiet", anchor))
     marks.append(_text((_PLOT_LEFT + _RIGHT) / 2, _PLOT_BOTTOM + 33, "epsilon", "quiet", "middle"))
     marks.append(_text(4, 10, "delta", "quiet", "start"))
     return marks

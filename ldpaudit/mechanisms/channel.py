@@ -160,7 +160,7 @@ def _require_law(x: int, row: tuple[Fraction, ...]) -> None:
             raise ValueError(f"Channel needs probabilities, got {show(p)} in row {x}, place {y}")
     total = sum((flint.fmpq(p.numerator, p.denominator) for p in row), flint.fmpq(0))
     if total != 1:
-        raise ValueError(f"Channel needs rows that sum to 1 exactly, got {_near_1(total)} in row {x}")
+        raise ValueError(f"Channel needs rows that sum to 1 exactly, got {_near_1(total)} in row {x}, counted from 0")
 
 
 def _near_1(total: flint.fmpq) -> str:

@@ -27,9 +27,11 @@ def index(certificates: Sequence[Certificate], before: Mapping[str, Certificate]
     said = "".join(f"<p>{escape(line)}</p>" for line in summary(certificates)[1:])
     ordered = sorted(certificates, key=lambda c: list(Outcome).index(c.verdict))
     words = "".join(f"<dt>{SIGNS[o]} {o}</dt><dd>{meaning}</dd>" for o, meaning in VERDICTS.items())
+    several = f"Privacy certificates of {len(certificates)} deployments"
+    title = several if len(certificates) > 1 else "Privacy certificate of one deployment"
     return whole(
-        f"Privacy certificates of {len(certificates)} deployments",
-        f"""<header><h1>Privacy certificates of {len(certificates)} deployments</h1>
+        title,
+        f"""<header><h1>{title}</h1>
 <p class="id">{" &middot; ".join(dict.fromkeys(filter(None, map(issued, certificates))))}</p>
 <div class="overall {worst}"><p class="word {worst}">{SIGNS[worst]} {worst}</p><p>{OVERALL[worst]} {overall(claims)}</p></div>{said}
 </header><main>{"".join(_deployment(each, before) for each in ordered)}

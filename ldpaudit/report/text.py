@@ -58,14 +58,17 @@ def summary(certificates: Sequence[Certificate]) -> list[str]:
     """The run's last lines: how many claims hold, how many do not, and which."""
     named = [(f"{c.id}/{claim.id}", claim) for c in certificates for claim in c.claims]
     claims = [(name, claim) for name, claim in named if not claim.asked]
+    questions = [(name, claim) for name, claim in named if claim.asked]
     lines = [
         f"{_count(claims, 'holds')} of {len(claims)} claims hold,"
         f" {_count(claims, 'refuted')} do not, {_count(claims, 'undecided')} are undecided;"
-        f" {len(named) - len(claims)} questions are answered."
+        f" {_count(questions, 'holds')} questions are answered."
     ]
     for record, title in (("refuted", "do not hold"), ("undecided", "are undecided")):
         if which := [name for name, claim in claims if claim.verdict.record == record]:
             lines.append(f"These {title}: {', '.join(which)}.")
+    if which := [name for name, claim in questions if claim.verdict.record == "undecided"]:
+        lines.append(f"No answer is certified: {', '.join(which)}.")
     wrong = [name for name, claim in named if not claim.as_recorded]
     on_record = [name for name, claim in named if claim.expect]
     if wrong:

@@ -118,7 +118,7 @@ def test_two_deployments_of_one_id_are_refused_before_anything_is_written(tmp_pa
     first = deployment(tmp_path, "a")
     (tmp_path / "other.toml").write_text(Path(first).read_text().replace('"a"', '"A"'))
     done = run("certify", first, str(tmp_path / "other.toml"), *QUICK, "--output", str(tmp_path / "out"))
-    fails_in_one_line(done, "other.toml:2: id: needs an id of its own, got 'A' twice")
+    fails_in_one_line(done, f"other.toml:2: id: needs an id of its own, got 'A' twice, as in {first}")
     assert not (tmp_path / "out").exists()
 
 

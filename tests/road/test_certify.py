@@ -20,7 +20,7 @@ from ldpaudit.errors import DeploymentError
 from ldpaudit.exhibits import exhibits
 from ldpaudit.parallel import ask, certify_all
 from ldpaudit.report import html
-from ldpaudit.report.text import sight
+from ldpaudit.report.text import sight, summary
 from ldpaudit.risk import Risk, risk
 from ldpaudit.verdict import Outcome
 from tests.helpers import ROOT
@@ -106,6 +106,19 @@ def test_a_question_is_answered_with_the_certified_value() -> None:
     assert claim.verdict is Outcome.PROVED
     assert claim.asked
     assert claim.reason.startswith("epsilon <= 2 by")
+
+
+def test_of_a_mechanism_without_a_finite_epsilon_a_claim_and_a_question_say_so_in_words() -> None:
+    claims = "".join(f'[[claims]]\nid = "{name}"\nepsilon = {epsilon}\n' for name, epsilon in (("made", "8"), ("asked", '"?"')))
+    mechanism = 'mechanism = {kind = "channel", matrix = [[1, 0], [0, 1]]}'
+    text = f'schema = "ldpaudit.deployment/1"\nid = "a"\nsources = []\n{mechanism}\n{claims}'
+    certificate = ldp.certify(loads(text), trials=1000)
+    made, asked = certificate.claims
+    assert made.reason.startswith("the claim is false for these parameters: no finite epsilon holds, by")
+    assert asked.verdict is Outcome.UNDECIDED
+    assert asked.reason.startswith("no finite epsilon holds, by")
+    assert "0 questions are answered." in summary([certificate])[0]
+    assert "No answer is certified: a/asked." in summary([certificate])
 
 
 def test_the_same_seed_gives_the_same_certificate() -> None:

@@ -145,6 +145,27 @@ def test_broken_toml_names_the_line() -> None:
         loads("a = 1\nb = \n", "file.toml")
 
 
+@pytest.mark.parametrize("line", ["p = 3/4", "epsilon = log(3)  # nats", "p = 2/(1 + exp(8))"])
+def test_an_expression_without_quotes_is_said_to_need_them(line: str) -> None:
+    value = line.split("#")[0].split("=")[1].strip()
+    with pytest.raises(DeploymentError, match=r"file\.toml:2: needs TOML") as refused:
+        loads(f"a = 1\n{line}\n", "file.toml")
+    assert str(refused.value).endswith(f'; an expression stands in quotes: "{value}"')
+
+
+@pytest.mark.parametrize("line", ["b = ", "b = [1, 2", "b = a/b", "b = 1 # 3/4", 'b = "3/4', "b = log"])
+def test_other_mistakes_of_toml_are_not_taken_for_expressions(line: str) -> None:
+    with pytest.raises(DeploymentError, match=r"file\.toml") as refused:
+        loads(f"a = 1\n{line}\nc = = 2\n", "file.toml")
+    assert "expression" not in str(refused.value)
+
+
+def test_a_line_of_a_million_slashes_is_refused_at_once() -> None:
+    with pytest.raises(DeploymentError, match=r"file\.toml:1: needs TOML") as refused:
+        loads(f"p = 3{'/' * 1_000_000}!\n", "file.toml")
+    assert "expression" not in str(refused.value)
+
+
 def test_a_byte_order_mark_changes_nothing_but_the_text() -> None:
     marked = loads(f"\ufeff{GOOD}", "file.toml")
     assert replace(marked, text=GOOD) == loads(GOOD)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from fnmatch import fnmatch
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from benchmarks import mechanism_pages, site
 from ldpaudit import mechanisms, registry
 from ldpaudit.deployment import loads
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.plan import Run
 from ldpaudit.starter import starter
 from tests.helpers import ROOT
@@ -128,10 +130,21 @@ def test_the_page_of_a_mechanism_says_what_its_accountant_and_its_claims_say() -
     assert len(rows) == len(set(rows)) == 3
 
 
+def test_the_picture_of_a_mechanism_without_a_finite_epsilon_is_drawn_all_the_same() -> None:
+    drawn = mechanism_pages.points(ldp.account(Channel("9/10, 1/10, 0; 0, 1/10, 9/10")), 5)
+    assert [epsilon for epsilon, _ in drawn] == [0, 2, 4, 6, 8]
+    assert all(found.low <= 9 / 10 <= found.high for _, found in drawn)
+
+
 def test_a_shown_epsilon_is_rounded_up_and_infinity_is_said_in_words() -> None:
     assert mechanism_pages.shown(Enclosure(1.0, 1.00000001, Rigour.EXACT, "")) == "1.00001"
     assert mechanism_pages.shown(Enclosure(1.0, float("inf"), Rigour.EXACT, "")) == "none is certified"
     assert mechanism_pages.shown(Enclosure(float("inf"), float("inf"), Rigour.EXACT, "")) == "none is enough"
+
+
+def test_every_block_is_in_a_language_that_the_site_can_colour() -> None:
+    lexers = {alias for _, aliases, _, _ in import_module("pygments.lexers").get_all_lexers() for alias in aliases}
+    assert not {block.language for page in PAGES for block in blocks(page)} - lexers
 
 
 def test_a_link_that_the_site_has_not_is_a_name_and_others_lead_to_where_the_page_is_put() -> None:
@@ -160,6 +173,7 @@ def test_a_site_of_two_mechanisms_builds_in_strict_mode(tmp_path: Path, monkeypa
     html = tmp_path / "site" / "html"
     assert "<mfrac>" in (html / "mechanisms" / "randomized_response.html").read_text()
     assert 'id="ldpaudit.Shuffle"' in (html / "api.html").read_text()
+    assert ">Type<" not in (html / "api.html").read_text(), "a sentence with a colon is taken for a type"
     assert "http" not in re.sub(r"http://www.w3.org/\S+", "", (html / "index.html").read_text().split("<footer>")[0])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -160,3 +161,22 @@ def test_an_editable_install_runs(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert where == str(ROOT / "ldpaudit" / "__init__.py")
+
+
+def test_an_environment_that_run_did_not_make_is_left_alone(tmp_path: Path) -> None:
+    for name in ("run", "pyproject.toml", "constraints.txt"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "mine").touch()
+    done = subprocess.run(["sh", "run", "docs"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "this one is not of its making" in done.stderr
+    assert (tmp_path / ".venv" / "mine").exists()
+
+
+def test_no_page_and_no_source_has_a_character_that_is_not_seen() -> None:
+    folders = ("ldpaudit", *OUTER, "benchmarks", "tests", "docs", "examples")
+    files = [each for folder in folders for kind in ("py", "md", "toml") for each in (ROOT / folder).rglob(f"*.{kind}")]
+    unseen = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+    assert len(files) > 500
+    assert not [each for each in files if unseen.search(each.read_text())]

@@ -198,3 +198,9 @@ def test_a_frame_without_its_library_is_an_error_of_one_line(monkeypatch: pytest
             made()
         assert "\n" not in str(caught.value)
     assert list(table) == [{"a": 1}]
+
+
+def test_a_notebook_says_of_an_infinite_value_that_it_is_infinite() -> None:
+    infinite = Enclosure(float("inf"), float("inf"), Rigour.EXACT, "a theorem")._repr_html_()
+    assert "infinite" in infinite
+    assert "between" not in infinite

@@ -13,6 +13,7 @@ import pytest
 import ldpaudit as ldp
 from ldpaudit.certificate import Certificate
 from ldpaudit.deployment import loads
+from ldpaudit.display import pictures
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.evidence import Mode
 from ldpaudit.exhibits import Exhibit, exhibits
@@ -210,6 +211,7 @@ def test_the_index_has_the_worst_verdict_first_and_a_link_to_each_page() -> None
     assert 'class="overall REFUTED"' in page
     assert page.index('href="votes.html"') < page.index('href="other.html"')
     assert "2 claims: 1 holds, 1 is refuted. 2 questions." in page
+    assert "<h1>Privacy certificate of one deployment</h1>" in index([good])
     assert "before" not in index([good, bad]).split("<main>")[1].split("<h2>What the words mean")[0]
     compared = index([good, bad], {"votes": bad})
     assert "Nothing changed since the certificate before." in compared
@@ -244,6 +246,21 @@ def test_of_one_look_or_of_looks_that_saw_nothing_there_is_no_picture() -> None:
     for other in (None, seen.model_copy(update={"looks": seen.looks[:1]}), seen.model_copy(update={"looks": unseen})):
         evidence = claim.evidence.model_copy(update={"trajectory": other})
         assert drawing.tightening(claim.model_copy(update={"evidence": evidence})) == ""
+
+
+def test_a_picture_of_a_profile_never_rises_and_its_numbers_stay_inside() -> None:
+    ends = ((0.0, 0.1, 1.0), (0.5, 0.01, 0.3), (1.0, 0.02, 0.4), (0.001234567, 0.0, 0.1))
+    picture = pictures.curve([(epsilon, low, high) for epsilon, low, high in ends], None, "rising")
+    (line,) = re.findall(r'class="certified" d="M ([^"]+)"', picture)
+    heights = [float(place.split()[1]) for place in line.split(" L ")]
+    assert heights == sorted(heights)
+    assert heights[1] == heights[2] < heights[3]
+    (band,) = re.findall(r'class="band" d="M ([^"]+) Z"', picture)
+    lower = [float(place.split()[1]) for place in band.split(" L ")[4:]]
+    assert lower == sorted(lower, reverse=True)
+    assert lower[1] == lower[2]
+    (last,) = re.findall(r'x="([0-9.]+)" y="[0-9.]+" text-anchor="end">0.00123<', picture)
+    assert float(last) < pictures.WIDTH
 
 
 def test_the_picture_of_a_profile_is_where_its_numbers_are() -> None:

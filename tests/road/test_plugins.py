@@ -80,5 +80,5 @@ def test_a_plugin_that_cannot_be_imported_is_an_error_of_one_line_that_names_it(
     fails_in_one_line(done, "the plugin hesitant:answer needs a module hesitant.answer: ModuleNotFoundError")
 
 
-def test_a_name_that_no_plugin_has_is_an_error_that_lists_those_that_are_known(installed: Path) -> None:
-    fails_in_one_line(run(installed, "account", "hesitant:anwser", "p=3/4"), "hesitant:answer, got 'hesitant'")
+def test_a_name_that_no_plugin_has_is_an_error_that_names_the_nearest_one(installed: Path) -> None:
+    fails_in_one_line(run(installed, "account", "hesitant:anwser", "p=3/4"), "got 'hesitant'; did you mean 'hesitant:answer'?")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ldpaudit.registry import ParameterError, call, construct, constructors
+from ldpaudit.registry import ParameterError, call, construct, constructors, find
 
 SOURCE = '''
 from dataclasses import dataclass
@@ -67,3 +67,8 @@ def test_a_function_is_called_by_the_types_of_its_parameters() -> None:
     assert call(share, {"part": "1e2", "whole": "1/4"}) == 400
     with pytest.raises(ParameterError, match="integer"):
         call(share, {"part": "1/4", "whole": "1"})
+
+
+def test_a_name_like_no_other_is_refused_with_all_that_are_known() -> None:
+    with pytest.raises(ParameterError, match=r"^needs one of bassily_smith, .*, unary_encoding, got 'xyzzy'$"):
+        find("xyzzy")

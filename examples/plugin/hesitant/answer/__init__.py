@@ -18,6 +18,11 @@ class HesitantAnswer(Mechanism):
     ----------
     p : Fraction
         ``1/2 <= p < 1``.
+
+    Examples
+    --------
+    >>> HesitantAnswer(p=Fraction(3, 4)).law(1).probability(2)
+    Fraction(1, 2)
     """
 
     title = "an answer, or silence"
