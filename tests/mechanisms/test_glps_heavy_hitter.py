@@ -302,6 +302,7 @@ def test_a_sum_of_noises_exceeds_its_bound_no_more_often() -> None:
         assert stats.binom.sf(int(np.sum(largest > reach)) - 1, 20_000, min(bound, 1)) > LEVEL
 
 
+@pytest.mark.slow  # the rows of docs/literature.md have these verdicts, which a default test compares
 def test_theorem_4_1_holds_for_a_usual_delta_with_room_and_fails_for_one_near_1() -> None:
     usual, *_, extreme = glps_heavy_hitter.examples()
     literal, dense, whole, absent, ours, worst, away = glps_heavy_hitter.theorem_4_1(usual)
