@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement, product
+from functools import cache
+from itertools import combinations, combinations_with_replacement, permutations, product
 from typing import Any
 
 import flint
@@ -142,6 +143,52 @@ def test_four_values_of_one_oracle_cost_no_more_than_the_chain_and_what_all_mult
         found = max(oracle.pair(1, (), a, b).delta(epsilon).low for a, b in combinations(columns, 2))
         assert profile.delta(epsilon).low <= found * (1 + 1e-12)
         assert found <= profile.delta(epsilon).high
+
+
+def merged(atoms: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
+    """Views of one likelihood ratio, taken together."""
+    found: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
+    for p, q in atoms:
+        before = found.get(p / q if q else None, (F(0), F(0)))
+        found[p / q if q else None] = before[0] + p, before[1] + q
+    return list(found.values())
+
+
+@pytest.mark.parametrize(
+    ("users", "dimensions"),
+    [
+        (1, 1), (2, 1), (5, 1), (1, 2), (2, 2), (1, 3), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((4, 2), (2, 3))),
+    ],
+)  # fmt: skip
+def test_boxes_in_one_two_and_three_dimensions_cost_what_all_multisets_say(users: int, dimensions: int) -> None:
+    """One oracle a width: over all data of all users, the multisets of all oracles together, at e^epsilon = 2."""
+    m = RangeQueries(users, 2, 1, 1, dimensions)
+
+    @cache
+    def seen(level: tuple[int, ...], others: tuple[int, ...], a: int, b: int) -> list[tuple[Fraction, Fraction]]:
+        oracle = Oracle(m.oracle(level).domain, m.tau)
+        law = oracle.blanket(users * m.rho)
+        for e in others:
+            law = oracle.plus(law, e)
+        first, second = oracle.plus(law, a), oracle.plus(law, b)
+        return merged((first.get(v, F(0)), second.get(v, F(0))) for v in set(first) | set(second))
+
+    def element(level: tuple[int, ...], value: int) -> int:
+        place = int(m.grid.places(np.array([value]), level)[0])
+        return m.oracle(level).elements(() if place < 0 else (place,))[0]
+
+    worst = F(0)
+    for rest in combinations_with_replacement(range(m.grid.cells), users - 1):
+        for a, b in permutations(range(m.grid.cells), 2):
+            atoms = [(F(1), F(1))]
+            for level in m.grid.levels:
+                held = tuple(sorted(element(level, other) for other in rest))
+                each = seen(level, held, element(level, a), element(level, b))
+                atoms = merged((p * r, q * s) for p, q in atoms for r, s in each)
+            worst = max(worst, sum((max(p - 2 * q, F(0)) for p, q in atoms), F(0)))
+    found = account(m).delta(TWO)
+    assert found.low * (1 - 1e-12) <= worst <= found.high * (1 + 1e-12)
+    assert found.high <= 2 * worst
 
 
 @pytest.mark.parametrize(
