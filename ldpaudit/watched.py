@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from ldpaudit.source_code import is_installed
@@ -52,6 +53,7 @@ def watched(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Seen]:
         elif _reads(event, given):
             opened.add(os.path.abspath(os.fsdecode(given[0])))  # noqa: PTH100 - in the folder of now, links as they are
 
+    import_module("numpy.testing")  # of an old numpy it starts a program to know the machine
     sys.addaudithook(hook)
     answer = function(*arguments)
     if any(name.startswith("multiprocessing.popen_") for name in sys.modules):

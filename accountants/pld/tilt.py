@@ -50,7 +50,7 @@ class Moments:
         """Cumulant generating function, mean and variance."""
         total = np.zeros(3)
         for losses, logs, times in self._arrays:
-            total += times * np.array(_cumulants(losses, logs, tilt))
+            total += float(times) * np.array(_cumulants(losses, logs, tilt))
         return float(total[0]), float(total[1]), float(total[2])
 
     def width(self, tilt: float, bits: float) -> float:

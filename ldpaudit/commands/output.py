@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from typing import Any
 
 from ldpaudit.display.visible import visible, visible_json
@@ -47,9 +47,10 @@ def progress(title: str, total: int | None = None) -> Iterator[Any]:
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     shown = Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal)
     was_open = _is_open(1)
-    with redirect_stdout(sys.stderr), shown as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda description=title, step=1: bar.update(task, description=visible(description), advance=step)
+    # Old versions of rich end a bar that they do not show with an empty line.
+    with redirect_stdout(sys.stderr), shown if terminal.is_terminal else nullcontext():
+        task = shown.add_task(title, total=total)
+        yield lambda description=title, step=1: shown.update(task, description=visible(description), advance=step)
     if was_open and not _is_open(1):
         raise ImplementationError("needs code that leaves standard output open, got its descriptor 1 closed")
 
