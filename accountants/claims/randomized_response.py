@@ -36,10 +36,6 @@ _CONSTANT = 8
 class Setting(Promise):
     """A promise for k-ary randomized response, with enough users for the printed draws."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.mechanism  # refuses the rest
-
     @property
     def mechanism(self) -> KaryRandomizedResponse:
         """With the uniform draws of Theorem 3.1 of Balle et al."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.shuffling.frequencies import Frequencies
+from ldpaudit.mechanism import Mechanism
 
 ALIKE = "all hold one value"
 """The data on which errors are simulated. No data have a larger variance, as on + off <= 1 for both protocols."""
@@ -18,7 +20,7 @@ _COUNTED = 1 << 20
 
 
 @dataclass(frozen=True)
-class Promise:
+class Promise(ABC):
     """A promise, and the users and values for which it is made.
 
     Parameters
@@ -40,6 +42,12 @@ class Promise:
     def __post_init__(self) -> None:
         if not 0 < self.beta < 1:
             raise ValueError(f"{type(self).__name__} needs 0 < beta < 1, got beta={self.beta}")
+        _ = self.mechanism  # refuses the rest
+
+    @property
+    @abstractmethod
+    def mechanism(self) -> Mechanism:
+        """With the theorem's noise for this promise."""
 
 
 def simulated_error(s: Promise, errors: Frequencies, where: str) -> tuple[Accuracy, ...]:

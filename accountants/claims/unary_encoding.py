@@ -39,10 +39,6 @@ _FLIPS = "q^2/(1-q) = 36 ln(e/(eps delta))/(n eps^2), as Lemma 4.4 asks of a mes
 class Setting(Promise):
     """A promise for shuffled vectors of bits, with enough users for the flips of the closed form."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.mechanism  # refuses the rest
-
     @property
     def mechanism(self) -> UnaryEncoding:
         """With the flips of the closed form."""
