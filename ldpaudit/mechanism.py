@@ -27,6 +27,8 @@ Views: TypeAlias = Any
 
 ENUMERABLE = 1 << 16
 """Laws with more views than this are not enumerated."""
+SHORT = 64
+"""Numbers that a view has at most, where its mechanism does not say how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,11 @@ class Mechanism(ABC):
     @abstractmethod
     def inputs(self) -> Sequence[Any]:
         """All inputs, or where these are a continuum or a universe of strings, the ones that matter for privacy."""
+
+    @property
+    def view_length(self) -> int:
+        """Numbers in a view, at most. It grows with the parameters of some mechanisms: an audit then draws fewer views."""
+        return SHORT
 
     @abstractmethod
     def sample(self, x: Any, size: int, rng: np.random.Generator) -> Views:

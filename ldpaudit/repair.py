@@ -66,15 +66,16 @@ def repair(whole: Deployment, claim: Claim) -> Repair:
     """What would hold in place of one claim of a deployment."""
     try:
         profile = account(claim.plan, claim.neighbours)
-        sentences = (*_infinite(profile, claim), *_nearest(profile, claim))
+        epsilon = profile.epsilon(claim.delta)
+        sentences = (*_infinite(profile, epsilon), *_nearest(profile, claim, epsilon))
     except Unsupported:
         return Repair(())
     return Repair(sentences, *_designed(whole, claim))
 
 
-def _infinite(profile: PrivacyProfile, claim: Claim) -> Iterator[str]:
+def _infinite(profile: PrivacyProfile, epsilon: Enclosure) -> Iterator[str]:
     """Why epsilon is infinite at the claim's delta, and from where on it is not."""
-    if math.isfinite(profile.epsilon(claim.delta).high):
+    if math.isfinite(epsilon.high):
         return
     lost = profile.delta(math.inf)
     if lost.low > 0:
@@ -84,16 +85,15 @@ def _infinite(profile: PrivacyProfile, claim: Claim) -> Iterator[str]:
         )
     for times in _FARTHER:
         delta = Fraction(show_up(min(lost.high * times, 1.0), 2))
-        if 0 < delta < 1 and math.isfinite(epsilon := profile.epsilon(delta).high):
-            yield f"at delta = {float(delta):g}, epsilon is at most {show_up(epsilon, _DIGITS)}"
+        if 0 < delta < 1 and math.isfinite(finite := profile.epsilon(delta).high):
+            yield f"at delta = {float(delta):g}, epsilon is at most {show_up(finite, _DIGITS)}"
             return
 
 
-def _nearest(profile: PrivacyProfile, claim: Claim) -> Iterator[str]:
+def _nearest(profile: PrivacyProfile, claim: Claim, epsilon: Enclosure) -> Iterator[str]:
     """The smallest epsilon that is certified at the claim's delta, and the smallest delta at its epsilon."""
-    epsilon = profile.epsilon(claim.delta).high
-    if math.isfinite(epsilon):
-        yield f"at this delta an epsilon of {_rounded_up(profile.epsilon(claim.delta))} holds"
+    if math.isfinite(epsilon.high):
+        yield f"at this delta an epsilon of {_rounded_up(epsilon)} holds"
     if claim.epsilon is not None and (delta := profile.delta(claim.epsilon).high) < 1:
         yield f"at this epsilon a delta of {show_up(delta, _DIGITS)} holds"
 

@@ -20,7 +20,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Self, TypeAlias
+from typing import Self
 
 import flint
 import numpy as np
@@ -29,16 +29,12 @@ from ldpaudit.accountants.numerics.balls import between
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.fourier_nodes import chosen_nodes
 from ldpaudit.accountants.numerics.fourier_tail import Pairs
+from ldpaudit.accountants.numerics.rare_values import PointMass, rarely
 from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.working_precision import working_bits, working_precision
 
-PointMass: TypeAlias = tuple[flint.arb, flint.arb]
-"""(value, probability) of a discrete law."""
-
 INVISIBLE = flint.arb(2) ** -1200
 """Below every positive float, the smallest of which is 2**-1074; an expectation below this is enclosed from 0."""
-_HARDLY = flint.arb(2) ** -100
-"""Probability of a rare value among all copies up to which two of them count as none: far below every tolerance."""
 _MOST_COMPOSITIONS = 20_000
 """Sums with fewer multisets of values than this are enumerated, at some microseconds per multiset; with 5,000 or 80,000
 shuffle bounds at n = 200 and above take the integral all the same."""
@@ -71,31 +67,13 @@ def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint
         return n * sum((value * p for value, p in atoms), flint.arb(0))
     if math.comb(n + len(atoms) - 1, len(atoms) - 1) <= _MOST_COMPOSITIONS:
         return _enumerated(atoms, n)
-    if (found := hardly_ever(atoms, n)) is not None:
+    if (found := rarely(atoms, n, tolerance)) is not None:
         return found
     contour = Contour.of(atoms, n)
     ceiling = contour.ceiling()
     if ceiling < INVISIBLE:
         return between(0, ceiling)
     return contour.value(tolerance)
-
-
-def hardly_ever(atoms: Sequence[PointMass], n: int) -> flint.arb | None:
-    r"""The same, where all values but one together are so rare that at most one copy has such a value; else None.
-
-    What two copies and more add is at most :math:`n^2 r^2 v_0^+ + n (n-1) r \sum_j p_j v_j^+`, with r the rare values'
-    probability: a copy has the value j and another one a rare value. Their probabilities may be below every float.
-    """
-    (usual, _), *others = sorted(atoms, key=lambda atom: -float(atom[1]))
-    rare = sum((p for _, p in others), flint.arb(0))
-    if not n * rare < _HARDLY:
-        return None
-    zero = flint.arb(0)
-    none = n * usual.max(zero) * (1 - rare) ** n
-    one = sum((p * (value + (n - 1) * usual).max(zero) for value, p in others), zero) * n * (1 - rare) ** (n - 1)
-    gains = sum((p * value.max(zero) for value, p in others), zero)
-    more = n * (n * rare) ** 2 * usual.max(zero) + n * (n - 1) * rare * gains
-    return none + one + between(0, more.abs_upper()) if more < (none + one) * _HARDLY.sqrt() else None
 
 
 def _enumerated(atoms: Sequence[PointMass], n: int) -> flint.arb:

@@ -19,7 +19,8 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, between, floor
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
-from ldpaudit.accountants.numerics.positive_part import INVISIBLE, Contour, PointMass, hardly_ever
+from ldpaudit.accountants.numerics.positive_part import INVISIBLE, Contour
+from ldpaudit.accountants.numerics.rare_values import PointMass, rarely
 
 Answer = tuple[flint.arb, flint.arb]
 """(gain g, density b of the others)."""
@@ -54,7 +55,7 @@ def two_answers(high: Answer, low: Answer, silence: Probability, users: int, tol
     if silence == 0:
         return walk.start(users - 1)
     atoms: list[PointMass] = [(high[0] / high[1], high[1]), (low[0] / low[1], low[1]), (flint.arb(0), as_ball(silence))]
-    if (found := hardly_ever(atoms, users)) is not None:
+    if (found := rarely(atoms, users, tolerance)) is not None:
         return found / users
     contour = Contour.of(atoms, users)
     ceiling = contour.ceiling() / users

@@ -19,6 +19,8 @@ from ldpaudit.plan import Compose, Plan, Repeat, Run, as_plan
 
 RUNS, RUNS_A_VIEW = 2 * 10**7, 1 << 11
 """Runs that an audit draws at most, and those of one view, which are drawn by so many calls: 1e6 calls took 20 s."""
+NUMBERS, NUMBERS_A_VIEW = 1 << 32, 1 << 26
+"""Numbers that an audit draws at most where views are long, 10 s of bits; and those of one view, which takes up to 2 GiB."""
 LEAST_VIEWS = 16
 """An audit of fewer views shows nothing."""
 Implementation = Mechanism | Callable[..., Any] | None
@@ -50,18 +52,27 @@ def runs(plan: Plan) -> int:
     return (plan.times if isinstance(plan, Repeat) else 1) * (sum(map(runs, plan.parts)) if plan.parts else 1)
 
 
+def numbers(plan: Plan) -> int:
+    """How many numbers a view holds, those of all its runs."""
+    if isinstance(plan, Run):
+        return plan.mechanism.view_length
+    return (plan.times if isinstance(plan, Repeat) else 1) * (sum(map(numbers, plan.parts)) if plan.parts else 1)
+
+
 def views_within(plan: Plan | Mechanism, trials: int) -> int:
     """As many of the views as can be drawn, each run after the other.
 
     Raises
     ------
     Unsupported
-        Where a view takes more runs than can be drawn.
+        Where a view takes more runs than can be drawn, or holds more numbers.
     """
     plan = as_plan(plan)
     if (each := runs(plan)) > RUNS_A_VIEW:
         raise Unsupported(plan, f"a view is {each} runs, which are drawn one after the other, and {RUNS_A_VIEW} are the most")
-    return min(trials, RUNS // each)
+    if (length := numbers(plan)) > NUMBERS_A_VIEW:
+        raise Unsupported(plan, f"a view is {length} numbers, all of which are drawn, and {NUMBERS_A_VIEW} are the most")
+    return min(trials, RUNS // each, NUMBERS // length)
 
 
 def played(m: Mechanism, found: Attack, implementation: Implementation) -> Target:

@@ -58,7 +58,8 @@ def views_within(plan: Shuffle, implementation: Implementation, trials: int) -> 
     runs = plans.runs(plan.plan)
     trials, size = plans.views_within(plan.plan, trials), plan.users * runs
     # Runs are drawn one after the other, so that calls are many and short.
-    most = (REPORTS_ONE_BY_ONE if slow or runs > 1 else REPORTS) // size
+    reports = (REPORTS_ONE_BY_ONE if slow or runs > 1 else REPORTS) // size
+    most = min(reports, plans.NUMBERS // (plan.users * plans.numbers(plan.plan)))
     if most < plans.LEAST_VIEWS:
         raise Unsupported(plan, f"a view is {size} reports, each of which is drawn, and 16 views are too many of them")
     return min(trials, most)

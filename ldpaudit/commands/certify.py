@@ -12,10 +12,11 @@ from ldpaudit.commands.output import console, note, progress, say_json
 from ldpaudit.errors import LdpauditError, in_a_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ldpaudit.certificate import Certificate
     from ldpaudit.parallel import Asked
+    from ldpaudit.repair import Repair
 
 
 def certify(
@@ -71,10 +72,11 @@ def certify(
                 advance(found.id)
             else:
                 errors.append(found)
+    instead: dict[str, Mapping[str, Repair]] = {}
     if certificates and output is not None:
-        _write_pages(output, certificates, before, jobs)
+        instead = _write_pages(output, certificates, before, jobs)
     if certificates:
-        _print(certificates, format)
+        _print(certificates, format, instead)
     for error in errors:
         note(in_a_line(error))
     raise typer.Exit(2 if errors else _exit_code(certificates, require_decision))
@@ -119,24 +121,28 @@ def _write(output: Path, certificate: Certificate, key: Any) -> None:
 
 def _write_pages(
     output: Path, certificates: list[Certificate], before: dict[str, Certificate] | None, jobs: int | None
-) -> None:
-    """A page for each deployment, and one over all of them."""
+) -> dict[str, Mapping[str, Repair]]:
+    """A page for each deployment, and one over all of them; by deployment and claim, what the pages say would hold instead."""
     from ldpaudit import parallel
     from ldpaudit.report import html, index
     from ldpaudit.report.files import write_whole
 
+    instead: dict[str, Mapping[str, Repair]] = {}
     with progress("drawing pages", len(certificates)) as advance:
         for certificate, shown in zip(certificates, parallel.exhibit_all(certificates, jobs), strict=True):
             old = None if before is None else before.get(certificate.id)
             write_whole(output / f"{certificate.id}.html", html.page(certificate, shown, old))
+            instead[certificate.id] = {name: each.repair for name, each in shown.items() if each.repair is not None}
             advance(certificate.id)
     if any(certificate.id.casefold() == html.INDEX for certificate in certificates):
         note("needs a deployment whose id is not 'index' for a page over all of them: index.html is that deployment's")
     else:
         write_whole(output / f"{html.INDEX}.html", index.index(certificates, before))
+    return instead
 
 
-def _print(certificates: list[Certificate], format: Format) -> None:
+def _print(certificates: list[Certificate], format: Format, instead: Mapping[str, Mapping[str, Repair]]) -> None:
+    """On the screen; what would hold instead is found out where no page has said it."""
     from rich.text import Text
 
     from ldpaudit.display.visible import visible
@@ -148,8 +154,8 @@ def _print(certificates: list[Certificate], format: Format) -> None:
         return
     screen = console()
     for certificate in certificates:
-        instead = {name: each.lines for name, each in repairs(certificate).items()}
-        text.print_certificate(certificate, screen, instead)
+        told = instead.get(certificate.id) or repairs(certificate)
+        text.print_certificate(certificate, screen, {name: each.lines for name, each in told.items()})
     for line in text.summary(certificates):
         screen.print(Text(visible(line)))
 

@@ -14,6 +14,8 @@ from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms._parameters import integer
 from ldpaudit.neighbours import SAME_PATTERN, USER_LEVEL
 
+EPOCHS = 1 << 20
+"""Of a stream, at most: its values are listed one by one, and a million days are 2,870 years."""
 LISTED = 32
 """Streams up to which all are listed as inputs; of more, those that matter for privacy."""
 Stream = tuple[int, ...]
@@ -34,7 +36,7 @@ class Memoizing(Mechanism):
     values: int
 
     def _require_sizes(self) -> None:
-        most = min(integer(self, "epochs", 1), integer(self, "k", 2))
+        most = min(integer(self, "epochs", 1, EPOCHS), integer(self, "k", 2))
         if not integer(self, "values", 0, most):
             object.__setattr__(self, "values", most)
 
@@ -67,6 +69,11 @@ class Memoizing(Mechanism):
         if self.k**self.epochs <= LISTED:
             return [x for x in product(range(self.k), repeat=self.epochs) if len(set(x)) <= self.values]
         return list(dict.fromkeys([(0,) * self.epochs, (self.k - 1,) * self.epochs, self.ascending, self.rolled]))
+
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.epochs
 
     def require_input(self, x: Any) -> None:
         """Check that `x` is a tuple of `epochs` values."""

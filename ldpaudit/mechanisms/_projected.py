@@ -140,6 +140,11 @@ class Projected(InParts, Mechanism):
     def coordinates(self) -> int:
         """Floats in a view."""
 
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.coordinates
+
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The counts c of Algorithm 1, every user's noise drawn, a few million floats at a time; see `heavy_hitter`."""
         values, counts = np.unique(np.asarray(data, dtype=np.int64), return_counts=True)

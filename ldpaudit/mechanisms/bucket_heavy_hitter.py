@@ -148,6 +148,11 @@ class BucketHeavyHitter(InParts, Mechanism):
             rest = rest >> 8
         return np.unpackbits(packed, axis=-1, count=self.coordinates)
 
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.coordinates
+
     def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Views, shape ``(size, trials * rows)``."""
         self.require_input(x)

@@ -152,6 +152,11 @@ class CountMeanSketch(_Sketch):
         """The most accurate one that is epsilon-LDP: ``p = e**(epsilon/2) / (1 + e**(epsilon/2))``, rounded down."""
         return cls(width, hashes, odds(epsilon, scale=Fraction(1, 2)), domain)
 
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return 1 + self.width
+
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
         """Views, shape ``(size, 1 + width)``, in the smallest unsigned type that holds j."""
         self.require_input(x)

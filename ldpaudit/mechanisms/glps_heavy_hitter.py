@@ -163,6 +163,11 @@ class GlpsHeavyHitter(InParts, Mechanism):
         second = 0 if apart.difference < self.domain else 1 << (self.bits - 1)
         return apart.difference ^ second, second
 
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.measurements
+
     def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Views, shape ``(size, measurements)``."""
         self.require_input(x)

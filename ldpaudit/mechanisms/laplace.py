@@ -145,6 +145,11 @@ class LaplaceHistogram(Mechanism):
         """The values."""
         return range(self.k)
 
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.k
+
     def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Views, shape ``(size, k)``."""
         self.require_input(x)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanisms._memoized import EPOCHS
 from ldpaudit.mechanisms._parameters import exact, integer, probability
 from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.neighbours import USER_LEVEL
@@ -38,7 +39,7 @@ class MemoizedBit(Mechanism):
     Parameters
     ----------
     epochs : int
-        T, at least 1.
+        T, from 1 to 2**20.
     f : Fraction
         Probability that the kept copy is a coin's, ``0 <= f < 1``.
     p, q : Fraction
@@ -65,7 +66,7 @@ class MemoizedBit(Mechanism):
     q: Fraction
 
     def __post_init__(self) -> None:
-        integer(self, "epochs", 1)
+        integer(self, "epochs", 1, EPOCHS)
         object.__setattr__(self, "f", exact(self.f))
         if not 0 <= self.f < 1:
             raise ValueError(f"MemoizedBit needs 0 <= f < 1, got f={self.f}")
@@ -105,6 +106,11 @@ class MemoizedBit(Mechanism):
             return chance
 
         return Law(probability, lambda: product((0, 1), repeat=self.epochs), 2**self.epochs)
+
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.epochs
 
     def sample(self, x: Stream, size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
         """Views, shape ``(size, epochs)``."""

@@ -37,7 +37,7 @@ class MemoizedResponse(Memoizing):
     Parameters
     ----------
     epochs : int
-        T, at least 1.
+        T, from 1 to 2**20.
     k : int
         Number of values, at least 2.
     p : Fraction
@@ -109,7 +109,7 @@ class MemoizedDBitFlip(Memoizing):
     Parameters
     ----------
     epochs : int
-        T, at least 1.
+        T, from 1 to 2**20.
     k : int
         Number of buckets, at least 2; inputs are streams of ``range(k)``.
     d : int
@@ -152,6 +152,11 @@ class MemoizedDBitFlip(Memoizing):
     def report(self) -> DBitFlip:
         """One report."""
         return DBitFlip(self.k, self.d, self.p)
+
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.epochs * self.k
 
     def kept(self, values: Sequence[int], size: int, rng: np.random.Generator) -> NDArray[np.int8]:
         """Reports, shape ``(size, len(values), k)``: of all buckets first, and then those that are drawn."""

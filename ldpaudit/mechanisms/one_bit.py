@@ -177,6 +177,11 @@ class DBitFlip(Mechanism):
         """The buckets."""
         return range(self.k)
 
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.k
+
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
         """Views, shape ``(size, k)``."""
         self.require_input(x)

@@ -47,6 +47,11 @@ class _BloomFilter(Mechanism):
             raise ValueError(f"{type(self).__name__} needs 0 <= f < 1, got f={self.f}")
 
     @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.bits
+
+    @property
     def inputs(self) -> range:
         """The values."""
         return range(self.domain)

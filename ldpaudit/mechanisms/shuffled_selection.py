@@ -78,6 +78,11 @@ class ShuffledSelection(YesOrNo):
         """Length of a message, the number of a question, in bits."""
         return (self.questions - 1).bit_length()
 
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.questions
+
     def sample(self, x: Answers, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Views, shape ``(size, questions)``."""
         self.require_input(x)

@@ -89,6 +89,11 @@ class SubsetSelection(Mechanism):
         """Probability that the subset contains a given value that is not the true one."""
         return (self.d - self.p) / (self.k - 1)
 
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.k
+
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Views, shape ``(size, k)``."""
         self.require_input(x)

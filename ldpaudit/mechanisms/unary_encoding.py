@@ -117,6 +117,11 @@ class UnaryEncoding(Mechanism):
         """The values."""
         return range(self.k)
 
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.k
+
     def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
         """Views, shape ``(size, k)``."""
         self.require_input(x)

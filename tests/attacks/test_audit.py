@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpaudit import account, audit
+from ldpaudit import account, audit, mechanism
 from ldpaudit.attacks import Execution
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.nuisance import NuisanceTest
@@ -16,10 +16,12 @@ from ldpaudit.attacks.games.plans import views_within
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Compose, Repeat
-from tests.zoo import AT_ONE, BROKEN, Broken, delta_of
+from tests.zoo import AT_ONE, BROKEN, SMALL, Broken, delta_of
 
 REACH = 0.95
 SEEDS = 120
@@ -132,6 +134,22 @@ def test_a_checkpoint_needs_a_file_in_a_folder(tmp_path: Path, place: str) -> No
     m = KaryRandomizedResponse.for_epsilon(1, k=2)
     with pytest.raises(ValueError, match="needs a file in a folder that is there"):
         audit(m, epsilon=1, trials=1000, execution=Execution(checkpoint=tmp_path / place))
+
+
+def test_long_views_are_as_few_as_can_be_drawn_and_none_of_too_long_ones() -> None:
+    lengths = [UnaryEncoding.symmetric(1, k=k) for k in (1000, 10**5)]
+    assert [views_within(m, 10**6) for m in lengths] == [10**6, 2**32 // 10**5]
+    assert views_within(Repeat(Compose([lengths[1], lengths[0]]), 2), 10**6) == 2**32 // 202_000
+    for m in (UnaryEncoding.symmetric(1, k=2 * 10**9), JLHeavyHitter.for_epsilon(1, domain=10, rows=10**8)):
+        with pytest.raises(Unsupported, match="numbers, all of which are drawn, and 67108864 are the most"):
+            audit(m, epsilon=1)
+
+
+@pytest.mark.parametrize("m", [*AT_ONE, *SMALL], ids=str)
+def test_a_view_has_as_many_numbers_as_its_mechanism_says(m: Mechanism) -> None:
+    numbers = np.size(m.sample(m.inputs[0], 1, np.random.default_rng(1)))
+    assert numbers <= m.view_length
+    assert m.view_length in (numbers, mechanism.SHORT)
 
 
 def test_views_of_many_runs_are_as_few_as_can_be_drawn_and_none_of_too_many() -> None:

@@ -17,7 +17,6 @@ import pytest
 import ldpaudit as ldp
 from ldpaudit.accountants.limits import calculators
 from ldpaudit.accountants.numerics.binomial import binomial_upper
-from ldpaudit.accountants.numerics.positive_part import _enumerated, hardly_ever
 from ldpaudit.attacks.games.few import few_of
 from ldpaudit.attacks.games.k_inputs import of_law
 from ldpaudit.attacks.games.stems import attack_on
@@ -185,19 +184,6 @@ def test_a_large_epsilon0_hides_in_no_crowd_and_both_ends_say_so(epsilon0: int, 
     assert found.high == pytest.approx(alone.high, rel=1e-6)
     at = shuffled.epsilon(0.1)
     assert at.low == pytest.approx(ldp.account(local).epsilon(0.1).high, rel=1e-6)
-
-
-def test_rare_values_are_summed_as_enumeration_sums_them() -> None:
-    import flint
-
-    p = flint.arb(2) ** -140
-    atoms = [(flint.arb(-3), 1 - 3 * p), (flint.arb(200), p), (flint.arb(5), 2 * p)]
-    found, truth = hardly_ever(atoms, 20), _enumerated(atoms, 20)
-    assert found is not None
-    assert found.overlaps(truth)
-    assert found.rad() < found.mid() * flint.arb(2) ** -45
-    assert hardly_ever([(flint.arb(1), 1 - p), (flint.arb(-1), p)], 20) is not None, "a usual value that is positive counts"
-    assert hardly_ever([(flint.arb(-3), flint.arb(0.5)), (flint.arb(200), flint.arb(0.5))], 20) is None
 
 
 def test_numpy_s_scalars_are_the_numbers_that_they_are() -> None:
