@@ -36,10 +36,11 @@ model, since each value is a box. Seconds are the processor's, on a machine that
 """
 _ABOUT = {
     "words": """\
-The 9,999 most frequent words, and one value for all others. *Error at most* bounds the expected largest error over all values,
-for any data; with *, it is one that is exceeded with a probability that `ldpaudit table ggkpv-2` prints. *Measured* is the
-largest error on the words, *all alike* that where all users hold one value; means of 5 runs. Messages are those of the formula, and
-those that were counted.
+The 9,999 most frequent words, and one value for all others; errors are the largest over all values. *Theorem* is that of
+Theorem 3.4 (15), with 8 for the constant that is not printed, or of Lemmas 4.5 and 4.8 for all values together, except with
+probability beta; *expected, at most* bounds the expected error for any data. *Exact tail* is what the error on these words exceeds
+with probability beta, by the exact law of each count, added up. *Measured* is the error on the words, *all alike* that where all
+users hold one value; means of 5 runs. Messages are those of the formula, and those that were counted.
 """,
     "hitters": """\
 The first eight letters of each word, 40 bits, by appendix D: an oracle for each length of a prefix. Certified noise composes the
