@@ -199,6 +199,10 @@ class PrivacyProfile(ABC):
         low = 0.0 if at_zero.low <= delta else bracket(lambda e: self.delta(e).low <= delta)[0]
         return Enclosure(min(low, high), high, at_zero.rigour, at_zero.source)
 
+    def about(self) -> Callable[[float], float] | None:
+        """Epsilon to about delta, in floats, where that is much cheaper than `delta`: it guides searches, no result rests on it."""
+        return None
+
     def witness(self, epsilon: Number) -> Witness | None:
         """What attains the lower end of ``delta(epsilon)``, where the accountant knows it."""
         return None

@@ -32,7 +32,9 @@ from ldpaudit.working_precision import working_precision
 _DEEP = 2
 """Most shuffles for which a rare view is far from the mean on each counter, as in `counting.count_min`."""
 _FEW_MESSAGES, _FEW_ATOMS = 14, 1 << 13
-"""Most random messages, and joint likelihood ratios, that are enumerated in rationals: a tenth of a second."""
+"""Most random messages, and joint likelihood ratios, that are enumerated in rationals."""
+_FEW_PRODUCTS, _FEW_BITS = 1 << 14, 1 << 12
+"""Most products of probabilities for that, and bits of the last ones: three tenths of a second, found or not."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +107,11 @@ def _counters(messages: int, hit: Fraction, shuffles: int) -> CountersProfile:
 def _enumerated(h: ComposedHits) -> FiniteProfile | None:
     """All numbers of messages, in rationals; None where there are too many."""
     m, p = h.messages + 1, h.hit
-    if m > _FEW_MESSAGES:
+    if m > _FEW_MESSAGES or m * h.shuffles * p.denominator.bit_length() > _FEW_BITS:
         return None
     law = [(n, math.comb(m, n) * p**n * (1 - p) ** (m - n)) for n in range(m + 1)]
     there: list[Atom] = [(n * q / (m * p), q) for n, q in law]
-    atoms = few_products([(there, h.shuffles), ([(q, p) for p, q in there], h.shuffles)], _FEW_ATOMS)
+    atoms = few_products([(there, h.shuffles), ([(q, p) for p, q in there], h.shuffles)], _FEW_ATOMS, _FEW_PRODUCTS)
     return None if atoms is None else FiniteProfile((ExactPLD.of(atoms),), h.source)
 
 

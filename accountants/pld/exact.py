@@ -249,13 +249,14 @@ def _equal_parts(part: list[_Fast], times: int) -> list[_Fast]:
     return atoms
 
 
-def few_products(pair: ProductPair, most: int) -> list[Atom] | None:
-    """As `product`; None where there are more than `most` different likelihood ratios at some step."""
-    atoms = _NOTHING_SEEN
+def few_products(pair: ProductPair, most: int, work: int | None = None) -> list[Atom] | None:
+    """As `product`; None where there are more than `most` different likelihood ratios at some step, or more products in all."""
+    atoms, left = _NOTHING_SEEN, math.inf if work is None else work
     for part, times in pair:
         fast = _fast(part)
         for _ in range(times):
-            if len(atoms) * len(fast) > _WORK * most:
+            left -= len(atoms) * len(fast)
+            if len(atoms) * len(fast) > _WORK * most or left < 0:
                 return None
             atoms = _times(atoms, fast)
             if len(atoms) > most:

@@ -15,7 +15,7 @@ trade-off function, and a profile its convex conjugate; Kairouz, Oh, Viswanath 2
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -33,8 +33,10 @@ _WIDEST = 64.0
 """Nats, beyond which no slope is asked about: there a false-positive or a false-negative rate is below 1e-27."""
 _STEPS = (0.1, 1e-2, 1e-3, 1e-5, 1e-7)
 """Distances of the slopes that are asked about around the best, in nats: from enclosures that are wide to exact ones."""
-_TRIES = 16
-"""Slopes that the search for the best one asks about, at most."""
+_TRIES, _FEW_TRIES = 16, 9
+"""Slopes that the search for the best one asks about, at most; and those near one that an estimate has found."""
+_NEAR = 0.05
+"""How far from it, in nats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +169,18 @@ class TradeOff:
         top, bottom = (min(end, _WIDEST) for end in (epsilon.high, epsilon.low))
         ends = -top, min(top, math.log(1 / rate))
 
-        def height(s: float) -> float:
-            delta = self._delta(abs(s)).high
-            return math.exp(s) * float(rate) + (delta if s >= 0 else 1 - math.exp(s) * (1 - delta))
+        def certified(s: float) -> float:
+            return _height(s, rate, self._delta(abs(s)).high)
 
-        found = 0.0
+        found, about = 0.0, self.profile.about()
         if ends[0] < ends[1]:
-            found = float(minimize_scalar(height, bounds=ends, method="bounded", options={"maxiter": _TRIES, "xatol": 1e-6}).x)
+            near, tries = ends, _TRIES
+            if about is not None:
+                found, tries = _lowest(lambda s: _height(s, rate, about(abs(s))), ends, 4 * _TRIES), _FEW_TRIES
+                near = max(ends[0], found - _NEAR), min(ends[1], found + _NEAR)
+            found = _lowest(certified, near, tries)
         # A pure epsilon's corner is where delta ends: the slopes just inside it touch the same test.
-        around = min((found, *ends), key=height)
+        around = min((found, *ends), key=certified)
         for s in (bottom, *(around + sign * step for step in _STEPS for sign in (-1, 1))):
             self._delta(abs(s))
 
@@ -187,3 +192,12 @@ class TradeOff:
             found.append(Tangent(slope, low, high))
             found.append(Tangent(1 / slope, 1 - (1 - low) / slope, 1 - (1 - high) / slope))
         return found
+
+
+def _height(s: float, rate: Fraction, delta: float) -> float:
+    """Of a tangent at a false-positive rate, by the logarithm of its slope."""
+    return math.exp(s) * float(rate) + (delta if s >= 0 else 1 - math.exp(s) * (1 - delta))
+
+
+def _lowest(height: Callable[[float], float], ends: tuple[float, float], tries: int) -> float:
+    return float(minimize_scalar(height, bounds=ends, method="bounded", options={"maxiter": tries, "xatol": 1e-6}).x)

@@ -25,7 +25,7 @@ import flint
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.certified_search import RESOLUTION, certified_crossing, guided
+from ldpaudit.accountants.numerics.certified_search import RESOLUTION, ROUGH, certified_crossing, guided
 from ldpaudit.accountants.pld.finite import revealed
 from ldpaudit.accountants.pld.profiles import PostProcessedProfile
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound
@@ -35,6 +35,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
+from ldpaudit.working_precision import serialized
 
 Value: TypeAlias = Callable[[Fraction, float], flint.arb]
 """Epsilon and tolerance to a bound of delta."""
@@ -169,6 +170,15 @@ class ShuffleProfile(PrivacyProfile):
         if high is None:
             high = self._crossing(self._high, goal, low, both=False)[1]
         return self._enclosure(low, high, top.high)
+
+    def about(self) -> Callable[[float], float] | None:
+        """See `PrivacyProfile`."""
+        if isinstance(self.bound, BinaryBound):
+            return serialized(lambda epsilon: float(self.bound.low(Fraction(epsilon), ROUGH)))
+        _, beyond = self.bound.estimates()
+        if beyond is None:
+            return None
+        return serialized(lambda epsilon: min(math.exp(min(beyond(epsilon), 0.0)), self.local.delta(epsilon).high))
 
     def _crossing(self, value: Value, goal: Fraction, guess: float = 0.0, both: bool = True) -> tuple[float, float]:
         return certified_crossing(*self._looks(value, goal), guess or None, both)

@@ -18,6 +18,7 @@ from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._deviation import bernstein
 from ldpaudit.mechanisms._multinomial import Shares, View, compositions, convolved, multinomial
 from ldpaudit.mechanisms._parameters import ball
+from ldpaudit.number import brief
 from ldpaudit.working_precision import working_precision
 
 _BITS = 128
@@ -124,7 +125,7 @@ class HadamardViews(Mechanism):
         at most :math:`Bin(s n, p)`: they have less variance. Not tight. Source: Bernstein's inequality.
         """
         if not 0 < beta < 1:
-            raise ValueError(f"{type(self).__name__} needs 0 < beta < 1, got {float(beta):g}")
+            raise ValueError(f"{type(self).__name__} needs 0 < beta < 1, got beta={brief(beta)}")
         with working_precision(_BITS):
             nats = ball(2 * estimates / beta).log()
             return round_up(bernstein(sent * self.users * self.hit, Fraction(1), nats) / (1 - ball(self.hit)))

@@ -22,6 +22,7 @@ from ldpaudit.accountants.range_queries import any_two_values
 from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
 from ldpaudit.attacks.range_queries import attack
 from ldpaudit.design import Goal, design
+from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._kernels import members, random_members_among
 from ldpaudit.mechanisms._ranges import Grid, column, numbered, printed_number, row
@@ -241,6 +242,13 @@ def test_messages_in_several_shuffles_are_composed_exactly(messages: int, shuffl
         found, truth = profile.delta(math.log(ratio)), direct(messages, F(1, 2), shuffles, ratio)
         assert found.low * (1 - 1e-12) <= truth <= found.high * (1 + 1e-12)
         assert found.high <= found.low * 1.001
+
+
+@pytest.mark.parametrize(("messages", "tau", "shuffles"), [(1, 100, 1024), (1, 1, 400), (5, 10, 20)])
+def test_what_takes_long_to_enumerate_is_enclosed_otherwise(messages: int, tau: int, shuffles: int) -> None:
+    found = ComposedHits(messages, F(1, 2**tau), shuffles).delta(1)
+    assert found.rigour == Rigour.INTERVAL
+    assert 0 < found.low <= found.high <= 1
 
 
 @pytest.mark.parametrize(("messages", "p"), [(30, F(1, 4)), (300, F(1, 16)), (10**8, F(1, 2**20))])

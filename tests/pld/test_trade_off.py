@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import permutations
 
@@ -16,10 +16,11 @@ import ldpaudit as ldp
 from ldpaudit.accountants import account
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.accountants.pld.trade_off import guess_between_two, posterior, true_positive_rate
+from ldpaudit.accountants.pld.trade_off import TradeOff, guess_between_two, posterior, true_positive_rate
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.plan import Shuffle
 from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.working_precision import working_precision
 
@@ -125,6 +126,31 @@ def test_a_wider_profile_gives_a_wider_enclosure_of_the_same_truth(by: float) ->
     assert rate * p / q in found
     assert found.high <= float(rate * p / q) * (1 + 1e-12) + by
     assert found.low > 0.01
+
+
+class Misled(Widened):
+    """A profile whose estimate is that of another one."""
+
+    def about(self) -> Callable[[float], float]:
+        return lambda epsilon: 0.5 / (1 + epsilon)
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 100), Fraction(1, 4)])
+def test_a_wrong_estimate_costs_width_and_never_certainty(rate: Fraction) -> None:
+    m = KaryRandomizedResponse.for_epsilon(2, 2)
+    truth, found = true_positive_rate(account(m), rate), true_positive_rate(Misled(account(m), 0.0), rate)
+    assert found.low <= truth.low
+    assert truth.high <= found.high
+
+
+@pytest.mark.parametrize("m", [KaryRandomizedResponse.for_epsilon(1, 3), KaryRandomizedResponse.for_epsilon(1, 2)], ids=str)
+def test_an_estimate_finds_the_best_test_among_shuffled_answers_in_fewer_looks(m: KaryRandomizedResponse) -> None:
+    profile = account(Shuffle(m, 10_000))
+    with_estimate, without = TradeOff(profile), TradeOff(Widened(profile, 0.0))
+    found, plain = (each.at(Fraction(1, 100)) for each in (with_estimate, without))
+    assert found.high == pytest.approx(plain.high, rel=1e-3)
+    assert found.low == pytest.approx(plain.low, rel=1e-3)
+    assert len(with_estimate.deltas) < len(without.deltas)
 
 
 def test_nothing_is_promised_from_below_where_only_a_guarantee_is_known() -> None:
