@@ -35,8 +35,10 @@ _STEPS = (0.1, 1e-2, 1e-3, 1e-5, 1e-7)
 """Distances of the slopes that are asked about around the best, in nats: from enclosures that are wide to exact ones."""
 _TRIES, _FEW_TRIES = 16, 9
 """Slopes that the search for the best one asks about, at most; and those near one that an estimate has found."""
+_CLOSE = 1e-6
+"""Where the search ends, in nats."""
 _NEAR = 0.05
-"""How far from it, in nats."""
+"""How far from an estimate's best slope, in nats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,15 +176,21 @@ class TradeOff:
 
         found, about = 0.0, self.profile.about()
         if ends[0] < ends[1]:
-            near, tries = ends, _TRIES
+            near, tries, closest = ends, _TRIES, _CLOSE
             if about is not None:
-                found, tries = _lowest(lambda s: _height(s, rate, about(abs(s))), ends, 4 * _TRIES), _FEW_TRIES
-                near = max(ends[0], found - _NEAR), min(ends[1], found + _NEAR)
-            found = _lowest(certified, near, tries)
+                found, tries = _lowest(lambda s: _height(s, rate, about(abs(s))), ends, 4 * _TRIES, _CLOSE), _FEW_TRIES
+                near, closest = (max(ends[0], found - _NEAR), min(ends[1], found + _NEAR)), max(_CLOSE, self._blur(found))
+            found = _lowest(certified, near, tries, closest)
         # A pure epsilon's corner is where delta ends: the slopes just inside it touch the same test.
         around = min((found, *ends), key=certified)
-        for s in (bottom, *(around + sign * step for step in _STEPS for sign in (-1, 1))):
+        steps = [step for step in _STEPS if step >= self._blur(around)]
+        for s in (bottom, *(around + sign * step for step in steps for sign in (-1, 1))):
             self._delta(abs(s))
+
+    def _blur(self, s: float) -> float:
+        """How far apart slopes are, about, whose tangents can be told apart: nearer ones tell nothing more."""
+        delta = self._delta(abs(s))
+        return (delta.high - delta.low) / delta.high if delta.low > 0 else 0.0
 
     def _tangents(self) -> list[Tangent]:
         """Both of every epsilon, and the line above all tests."""
@@ -199,5 +207,5 @@ def _height(s: float, rate: Fraction, delta: float) -> float:
     return math.exp(s) * float(rate) + (delta if s >= 0 else 1 - math.exp(s) * (1 - delta))
 
 
-def _lowest(height: Callable[[float], float], ends: tuple[float, float], tries: int) -> float:
-    return float(minimize_scalar(height, bounds=ends, method="bounded", options={"maxiter": tries, "xatol": 1e-6}).x)
+def _lowest(height: Callable[[float], float], ends: tuple[float, float], tries: int, closest: float) -> float:
+    return float(minimize_scalar(height, bounds=ends, method="bounded", options={"maxiter": tries, "xatol": closest}).x)

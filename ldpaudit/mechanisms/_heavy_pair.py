@@ -14,59 +14,23 @@ from numpy.typing import NDArray
 from ldpaudit.mechanisms._heavy import Histogram
 from ldpaudit.mechanisms._heavy_start import Start, distance
 from ldpaudit.mechanisms._projection import Projection
-from ldpaudit.mechanisms._thresh_pair import BAIT, Play
+from ldpaudit.mechanisms._thresh_pair import BAIT, CountedUser, Play
 
 
-class HeavyUser(Protocol):
-    """What the worst pair depends on; see `HeavyThresh`, which has it all."""
-
-    @property
-    def epochs(self) -> int:
-        """T."""
-
-    @property
-    def rounds(self) -> int:
-        """Samples per epoch."""
-
-    @property
-    def start(self) -> int:
-        """What a user compares with before the first update."""
+class HeavyUser(CountedUser, Protocol):
+    """What the worst pair depends on; see `HeavyThresh`, which has it all. A change is that of a row sum."""
 
     @property
     def public(self) -> Projection:
         """The public matrix."""
 
     @property
-    def changes(self) -> NDArray[np.int64]:
-        """For every epoch, by how much a row sum must change for a yes-vote."""
-
-    @property
     def sentinel_needs(self) -> NDArray[np.int64]:
-        """The same for a first reference of -1, as the greatest row sum."""
+        """For every epoch, what `changes` are for a first reference of -1, as the greatest row sum."""
 
     @property
     def beginning(self) -> Start:
         """Which histograms vote before the first update."""
-
-    @property
-    def votes(self) -> int:
-        """Most yes-votes of one user."""
-
-    @property
-    def estimates(self) -> int:
-        """Most estimates of one user."""
-
-    @property
-    def differing_votes(self) -> int:
-        """Most epochs in which one of two streams votes yes and the other no."""
-
-    @property
-    def a(self) -> Fraction:
-        """Noise level of a vote, in nats."""
-
-    @property
-    def b(self) -> Fraction:
-        """Noise level of an estimate, in nats."""
 
 
 class _Before(NamedTuple):

@@ -73,6 +73,17 @@ def test_the_lattice_encloses_what_is_enumerated(n: int, gamma: Fraction, shift:
         assert found.high < found.low * 1.05
 
 
+@pytest.mark.parametrize("others", [0, 2])
+def test_many_pairs_share_what_may_be_spent_on_enumeration(others: int) -> None:
+    """Two counters of four users are enumerated alone, and enclosed beside pairs of sixteen and more."""
+    n, gamma = 4, F(1, 7)
+    alone = replaced(n, gamma, ((1, 1), (-1, 1)))
+    wide = [pair for k in range(others) for pair in replaced(n, gamma, ((1, 16), (-1, 16 + k)))]
+    found = largest(n, gamma, [*alone, *wide]).delta(0.5)
+    assert found.rigour is (Rigour.INTERVAL if others else Rigour.EXACT)
+    assert found.high >= largest(n, gamma, alone).delta(0.5).low
+
+
 @pytest.mark.parametrize(("n", "gamma", "shift"), [(10**7, F(7, 100), 1), (10**12, F(1, 10**6), 3)])
 def test_one_counter_on_the_lattice_encloses_the_exact_shift(n: int, gamma: Fraction, shift: int) -> None:
     counter, exact = NoisyCounter(n, gamma, shift), ShiftProfile(n, gamma, shift)

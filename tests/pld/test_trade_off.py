@@ -143,9 +143,17 @@ def test_a_wrong_estimate_costs_width_and_never_certainty(rate: Fraction) -> Non
     assert truth.high <= found.high
 
 
-@pytest.mark.parametrize("m", [KaryRandomizedResponse.for_epsilon(1, 3), KaryRandomizedResponse.for_epsilon(1, 2)], ids=str)
-def test_an_estimate_finds_the_best_test_among_shuffled_answers_in_fewer_looks(m: KaryRandomizedResponse) -> None:
-    profile = account(Shuffle(m, 10_000))
+@pytest.mark.parametrize("k", [2, 3])
+def test_shuffled_answers_have_an_estimate_that_is_about_their_delta(k: int) -> None:
+    profile = account(Shuffle(KaryRandomizedResponse.for_epsilon(1, k), 10_000))
+    about = profile.about()
+    assert about is not None
+    for epsilon in (0.0, 0.02, 0.1):
+        assert about(epsilon) == pytest.approx(profile.delta(epsilon).high, rel=0.02)
+
+
+def test_an_estimate_finds_the_best_test_among_shuffled_answers_in_fewer_looks() -> None:
+    profile = account(Shuffle(KaryRandomizedResponse.for_epsilon(1, 3), 10_000))
     with_estimate, without = TradeOff(profile), TradeOff(Widened(profile, 0.0))
     found, plain = (each.at(Fraction(1, 100)) for each in (with_estimate, without))
     assert found.high == pytest.approx(plain.high, rel=1e-3)
