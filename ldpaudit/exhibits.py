@@ -10,8 +10,10 @@ from ldpaudit.certificate import Certificate, ClaimRecord
 from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
-from ldpaudit.plan import Shuffle
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Plan, Shuffle
 from ldpaudit.profile import PrivacyProfile
+from ldpaudit.remembered import remembered
 from ldpaudit.repair import Repair, repair
 from ldpaudit.risk import Risk, of_plan
 from ldpaudit.verification import deployment_of
@@ -79,6 +81,13 @@ def _seen(claim: Claim) -> str:
 def _curve(profile: PrivacyProfile, claim: Claim) -> tuple[tuple[float, Enclosure], ...]:
     smallest = min(SMALLEST, float(claim.delta) / 10) if claim.delta else SMALLEST
     ends = (profile.epsilon(smallest).high, profile.epsilon(claim.delta).high, float(claim.epsilon or 0))
-    widest = max((end for end in ends if math.isfinite(end)), default=0.0) or 1.0
-    grid = {_BEYOND * widest * i / (POINTS - 1) for i in range(POINTS)} | {end for end in ends if math.isfinite(end)}
-    return tuple((epsilon, profile.delta(epsilon)) for epsilon in sorted(grid))
+    asked = [end for end in ends if math.isfinite(end)]
+    found = dict(_from_zero_to(_BEYOND * (max(asked, default=0.0) or 1.0), claim.plan, claim.neighbours))
+    return tuple(sorted({**found, **{epsilon: profile.coarse().delta(epsilon) for epsilon in asked}}.items()))
+
+
+@remembered
+def _from_zero_to(widest: float, plan: Plan, neighbours: Neighbours) -> tuple[tuple[float, Enclosure], ...]:
+    """Points of the curve; claims about one plan often share them."""
+    shown = account(plan, neighbours).coarse()
+    return tuple((epsilon, shown.delta(epsilon)) for epsilon in (widest * i / (POINTS - 1) for i in range(POINTS)))

@@ -28,7 +28,7 @@ Views: TypeAlias = Any
 ENUMERABLE = 1 << 16
 """Laws with more views than this are not enumerated."""
 SHORT = 64
-"""Numbers that a view has at most, where its mechanism does not say how many."""
+"""Numbers of a view that are drawn as soon as one is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ class Mechanism(ABC):
 
     @property
     def view_length(self) -> int:
-        """Numbers in a view, at most. It grows with the parameters of some mechanisms: an audit then draws fewer views."""
-        return SHORT
+        """Numbers in a view, where the parameters may make them more than 64; else 1. Of long ones an audit draws fewer."""
+        return 1
 
     @abstractmethod
     def sample(self, x: Any, size: int, rng: np.random.Generator) -> Views:

@@ -203,6 +203,10 @@ class PrivacyProfile(ABC):
         """Epsilon to about delta, in floats, where that is much cheaper than `delta`: it guides searches, no result rests on it."""
         return None
 
+    def coarse(self) -> PrivacyProfile:
+        """The same, certified within a thousandth or so where that is much cheaper: for curves that are looked at."""
+        return self
+
     def witness(self, epsilon: Number) -> Witness | None:
         """What attains the lower end of ``delta(epsilon)``, where the accountant knows it."""
         return None

@@ -44,6 +44,8 @@ _ATTEMPTS = 3
 """Data sets tried as the worst one before the upper bound is searched by itself; each is the worst at the last epsilon found."""
 _LARGEST = 1e4
 """Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
+_COARSE = 1e-3
+"""Relative width at which the arithmetic aims where a curve is only looked at."""
 _EXACT = 1e-9
 """Relative width up to which the two ends of a worst data set count as one number."""
 
@@ -170,6 +172,10 @@ class ShuffleProfile(PrivacyProfile):
         if high is None:
             high = self._crossing(self._high, goal, low, both=False)[1]
         return self._enclosure(low, high, top.high)
+
+    def coarse(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return replace(self, tolerance=max(self.tolerance, _COARSE))
 
     def about(self) -> Callable[[float], float] | None:
         """See `PrivacyProfile`."""

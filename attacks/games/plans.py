@@ -13,12 +13,12 @@ from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.errors import ImplementationError, Unsupported, shown
-from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanism import SHORT, Mechanism
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Compose, Plan, Repeat, Run, as_plan
 
 RUNS, RUNS_A_VIEW = 2 * 10**7, 1 << 11
-"""Runs that an audit draws at most, and those of one view, which are drawn by so many calls: 1e6 calls took 20 s."""
+"""Runs that an audit draws at most where a view is several, and those of one view, drawn by as many calls: 1e6 calls took 20 s."""
 NUMBERS, NUMBERS_A_VIEW = 1 << 32, 1 << 26
 """Numbers that an audit draws at most where views are long, 10 s of bits; and those of one view, which takes up to 2 GiB."""
 LEAST_VIEWS = 16
@@ -72,7 +72,8 @@ def views_within(plan: Plan | Mechanism, trials: int) -> int:
         raise Unsupported(plan, f"a view is {each} runs, which are drawn one after the other, and {RUNS_A_VIEW} are the most")
     if (length := numbers(plan)) > NUMBERS_A_VIEW:
         raise Unsupported(plan, f"a view is {length} numbers, all of which are drawn, and {NUMBERS_A_VIEW} are the most")
-    return min(trials, RUNS // each, NUMBERS // length)
+    # A run of its own is drawn with many others by one call.
+    return min(trials, trials if each == 1 else RUNS // each, trials if length <= SHORT else NUMBERS // length)
 
 
 def played(m: Mechanism, found: Attack, implementation: Implementation) -> Target:
