@@ -69,7 +69,7 @@ def most(seeds: int) -> float:
     return float(seeds * level + 3 * np.sqrt(seeds * level * (1 - level)))
 
 
-@pytest.mark.parametrize("m", [m for m in AT_ONE if isinstance(m, QUICK)], ids=str)
+@pytest.mark.parametrize("m", [m for m in AT_ONE if isinstance(m, QUICK) and getattr(m, "k", 2) <= 10], ids=str)
 def test_a_true_claim_is_refuted_no_more_often_than_stated(m: Mechanism) -> None:
     assert false_refutations(m, SEEDS) <= most(SEEDS)
 
