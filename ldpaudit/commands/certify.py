@@ -154,7 +154,7 @@ def _print(certificates: list[Certificate], format: Format, instead: Mapping[str
         return
     screen = console()
     for certificate in certificates:
-        told = instead.get(certificate.id) or repairs(certificate)
+        told = instead[certificate.id] if certificate.id in instead else repairs(certificate)
         text.print_certificate(certificate, screen, {name: each.lines for name, each in told.items()})
     for line in text.summary(certificates):
         screen.print(Text(visible(line)))
