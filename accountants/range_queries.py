@@ -12,10 +12,10 @@ from itertools import combinations
 from ldpaudit.accountants.counting.count_min import largest, replaced, worst_replaced
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.numerics.search import crossing, first
-from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
+from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.shuffled_hadamard import replaced_elements
 from ldpaudit.accountants.shuffling.calibrate import likely_hits
-from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
-from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
+from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._hadamard_views import HadamardViews, OneElement
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
@@ -42,8 +42,9 @@ def profile(m: Ranges, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
 
     - One oracle for each combination of widths (`one_element_each`): in each at most one element is replaced by another, so
       that the loss is that of D independent messages, each hidden among its own blanket. Tight up to what others' messages hide.
-    - One Hadamard oracle (`hadamard`): D elements are replaced one by one, at most
-      :math:`\frac{e^\varepsilon - 1}{e^{\varepsilon/D} - 1}\, \delta_1(\varepsilon/D)`.
+    - One Hadamard oracle (`hadamard`): D elements are replaced, one by one at most
+      :math:`\frac{e^\varepsilon - 1}{e^{\varepsilon/D} - 1}\, \delta_1(\varepsilon/D)`, and together little more than D
+      independent messages where p is about 1/n (`counting.one_shuffle`).
     - One sketch (`count_min`): counters that go up and down, as two values' cells differ.
 
     Epsilon is infinite at delta = 0. Where users are added or removed, the number of messages reveals it, and delta is 1; the
@@ -123,31 +124,19 @@ def least_rho(m: OneElement, epsilon: Number, delta: Number) -> int:
 
 
 def hadamard(m: HadamardRangeQueries) -> PrivacyProfile:
-    """From above, the chain of D replaced elements; from below, elements of two values that all others are independent of."""
-    high = one_by_one(m, m.grid.most_replaced)
+    """From above, D replaced elements; from below, elements of two values that all others are independent of."""
+    high = replaced_elements(m, m.grid.most_replaced)
     (like, _), *_ = m.groups(m.inputs[0])
     if m.others_are_seen:
-        return Bracket(HiddenTuple(like, m.hit, Seen.SECOND, _source(m)), high)
+        return Bracket(HiddenTuple(like, m.hit, Seen.SECOND, f"{like} messages like the blanket's"), high)
     return Bracket(independent_elements(m), high)
-
-
-def one_by_one(m: HadamardViews, replaced_elements: int) -> PrivacyProfile:
-    """Upper bound of so many elements replaced in one oracle, where the adversary knows all other messages."""
-    single = HiddenTuple(m.users * m.rho, m.hit, Seen.ALL, _source(m))
-    if replaced_elements == 1:
-        return single
-    return Chain(single, replaced_elements, f"{replaced_elements} messages replaced one by one among {_source(m)}")
 
 
 def independent_elements(m: HadamardViews) -> PrivacyProfile:
     """Lower bound: `compared` elements of either of two inputs, all of them independent of each other and of all other ones."""
     (like, _), *_ = m.groups(m.inputs[0])
-    one = HiddenTuple(like + m.compared - 1, m.hit, Seen.ALL, _source(m))
-    return one if m.compared == 1 else LargestProfile((one, SeveralTuples(like, m.hit, m.compared)))
-
-
-def _source(m: HadamardViews) -> str:
-    return f"{m.users * m.rho} blanket messages, 2**-{m.tau} of them like the user's"
+    one = HiddenTuple(like + m.compared - 1, m.hit, Seen.ALL, f"{like} messages like the blanket's")
+    return one if m.compared == 1 else ComposedHits(like + m.compared - 1, m.hit, m.compared)
 
 
 def count_min(m: CountMinRangeQueries) -> PrivacyProfile:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from ldpaudit.accountants.counting.hits import ComposedHits
+from ldpaudit.accountants.counting.one_shuffle import OneShuffle
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import expected_largest
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.finite import revealed
-from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
-from ldpaudit.accountants.pld.searched import SearchedProfile
+from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile, SmallestBound
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
-from ldpaudit.accountants.shuffling.several_messages import SeveralTuples
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms._hadamard_views import HadamardViews
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -24,7 +25,9 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     .. math:: \delta_1(\varepsilon) = \frac{1}{(M+1)\,p}\, E\bigl[(N - e^\varepsilon N')_+\bigr], \qquad
               N, N' \sim \mathrm{Bin}(M+1, p) \text{ independent,}
 
-    and k elements at most :math:`\frac{e^\varepsilon - 1}{e^{\varepsilon/k} - 1}\, \delta_1(\varepsilon/k)`.
+    and k elements at most :math:`\frac{e^\varepsilon - 1}{e^{\varepsilon/k} - 1}\, \delta_1(\varepsilon/k)`, one by one, and
+    little more than k independent shuffles of one element each: about the root of k times one's epsilon, where p is about
+    1/n (`counting.one_shuffle`).
 
     From above: the multiset of all messages is a function of the blanket with the replaced message, and of all other
     messages, which are independent of these and whose law does not change; so the others' messages may be given away,
@@ -37,8 +40,9 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     those that speak for 0 and not for 1, none. What the others hide is in either case only which of the messages that
     speak for both are theirs, and these are a share of 2**-tau; which pair is the worse depends on epsilon. For a few
     users, all data sets have been tried, and one of these was the worst. With k > 1 the elements that fill up are like a
-    blanket, which is less than k in rho of it; and a third pair holds several different values at once, where there are
-    enough (`shuffling.several_messages`): its epsilon is about the root of k times that of one, so that the ends stay apart.
+    blanket, which is less than k in rho of it; and a third pair holds d different values at once, with 2d independent rows
+    (d of k, where the domain has that many). The numbers of messages that speak for these are independent, so that what
+    they tell is what d independent shuffles tell (`counting.hits`).
 
     Neither input explains every view of the other: epsilon is infinite at delta = 0. Under add-remove the number of
     messages reveals that a user is absent: delta is 1 at every epsilon. The paper's relation is replace-one.
@@ -61,21 +65,32 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     if m.users == m.k == 1:
         return known_others(m)
     like = m.messages(0)[0]
-    seen = [HiddenTuple(like, m.hit, s, f"two data sets, seen: {s.value}") for s in (Seen.EITHER, Seen.SECOND)]
-    low: tuple[PrivacyProfile, ...] = tuple(seen)
+    low: list[PrivacyProfile] = [HiddenTuple(like, m.hit, s, f"two data sets, seen: {s.value}") for s in (Seen.EITHER, Seen.SECOND)]
     if (together := min(m.k, (m.bits - 1) // 2)) > 1:
-        low += (SeveralTuples(m.users * m.rho + m.users * m.k - together, m.hit, together),)
-    return Bracket(LargestProfile(low), known_others(m))
+        low.append(ComposedHits(m.users * (m.rho + m.k) - 1, m.hit, together))
+    return Bracket(LargestProfile(tuple(low)), known_others(m))
 
 
-def known_others(m: ShuffledHadamard) -> SearchedProfile:
+def known_others(m: ShuffledHadamard) -> PrivacyProfile:
     """Profile where the adversary is also given the others' messages of their own elements, for replace-one.
 
     EXACT for k = 1; else an upper bound.
     """
-    source = f"{m.users * m.rho} blanket messages, 2**-{m.tau} of them like the user's"
-    single = HiddenTuple(m.users * m.rho, m.hit, Seen.ALL, source)
-    return single if m.k == 1 else Chain(single, m.k, f"{m.k} messages replaced one by one among {source}")
+    return replaced_elements(m, m.k)
+
+
+def replaced_elements(m: ShuffledHadamard | HadamardViews, number: int) -> PrivacyProfile:
+    """A number of one user's elements replaced by others in one oracle, where the adversary knows all messages but these.
+
+    EXACT for one element; else the smaller of two upper bounds: replaced one by one (`Chain`), and together (`OneShuffle`).
+    """
+    blanket = m.users * m.rho
+    like = f"{blanket} blanket messages, 2**-{m.tau} of them like the user's"
+    single = HiddenTuple(blanket, m.hit, Seen.ALL, like)
+    if number == 1:
+        return single
+    one_by_one = Chain(single, number, f"{number} messages replaced one by one among {like}")
+    return SmallestBound((one_by_one, OneShuffle(blanket, m.hit, number)))
 
 
 def expected_error_bound(m: ShuffledHadamard, values: int) -> Enclosure:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ldpaudit.accountants.pld.profiles import Bracket
-from ldpaudit.accountants.range_queries import independent_elements, one_by_one
+from ldpaudit.accountants.range_queries import independent_elements
+from ldpaudit.accountants.shuffled_hadamard import replaced_elements
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -17,7 +18,8 @@ def profile(m: SparseStatisticalQueries, neighbours: Neighbours = REPLACE_ONE) -
 
     .. math:: \delta_D(\varepsilon) \le \frac{e^\varepsilon - 1}{e^{\varepsilon/D} - 1}\, \delta_1(\varepsilon/D)
 
-    From below, two sets of queries whose elements are independent, and others of whom no query is true; not tight for D > 1.
+    or together, which costs little more than D independent messages where p is about 1/n (`counting.one_shuffle`). From below,
+    two sets of queries whose elements are independent, and others of whom no query is true.
 
     Epsilon is infinite at delta = 0. Where users are added or removed, the number of messages reveals it, and delta is 1; the
     paper's relation is replace-one. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Corollary B.1, with D in place of k.
@@ -35,4 +37,4 @@ def profile(m: SparseStatisticalQueries, neighbours: Neighbours = REPLACE_ONE) -
     PrivacyProfile
         In nats. INTERVAL; EXACT for one user who sends one element.
     """
-    return Bracket(independent_elements(m), one_by_one(m, m.changed))
+    return Bracket(independent_elements(m), replaced_elements(m, m.changed))

@@ -15,7 +15,7 @@ from benchmarks import real_data
 from benchmarks.word_tails import tail
 from ldpaudit import counting_protocols, ggkpv_tables, held
 from ldpaudit.accountants import account, shuffled_heavy_hitters
-from ldpaudit.accountants.claims import unary_encoding
+from ldpaudit.accountants.claims import shuffled_hadamard, unary_encoding
 from ldpaudit.accountants.claims.shuffled_count_min import blanket_error
 from ldpaudit.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, SUMS, VECTORS, Origin, Setting
 from ldpaudit.mechanism import Mechanism
@@ -61,8 +61,7 @@ def _theorem(protocol: counting_protocols.Protocol, s: Setting, m: Mechanism) ->
     """The paper's error: Theorem 3.4's for its own noise, Lemmas 4.5 and 4.8 for any; "-" where it has none."""
     match m:
         case ShuffledHadamard():
-            nats = 3 * math.log(2 * s.values / BETA)
-            return f"{math.sqrt(nats * max(nats, m.rho + m.k)):.4g}"
+            return f"{shuffled_hadamard.reach(m, BETA, s.values).high:.4g}"
         case ShuffledCountMin():
             return f"{float(blanket_error(m, BETA, m.rows * m.buckets)):.4g}"
         case UnaryEncoding() if protocol.origin == Origin.closed:

@@ -195,7 +195,7 @@ def all_boxes_error(m: RangeQueries, beta: Number) -> Enclosure:
 
 def theorem_5_2(s: Setting) -> tuple[Printed, ...]:
     """The error of a box is at most the error of a node times the l1 norm of its row; and that error at beta."""
-    t = oracle_claims.reach(s.oracle, s.grid.cells)
+    t = oracle_claims.reach(s.oracle.mechanism, s.beta, s.grid.cells)
     once = oracle_claims.failure(s.oracle.mechanism, t.low)
     every = Enclosure.of(0, Fraction(once.high) * s.grid.cells, rigour=Rigour.INTERVAL, source="each of the nodes alone")
     most = t.high * s.grid.most_terms
@@ -249,7 +249,7 @@ def simulated() -> tuple[Setting, ...]:
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:
     """Theorem 5.2 over Theorem 5.9's oracle: the largest error of all ranges, or of random boxes."""
     m, g = s.mechanism, s.grid
-    most = oracle_claims.reach(s.oracle, g.cells).low * (2 * math.log2(s.side)) ** s.dimensions
+    most = oracle_claims.reach(s.oracle.mechanism, s.beta, g.cells).low * (2 * math.log2(s.side)) ** s.dimensions
 
     def data(rng: np.random.Generator) -> NDArray[np.int64]:
         return zipf(s.users, g.cells, rng)

@@ -189,15 +189,14 @@ def chain(s: Setting) -> Printed:
     )
 
 
-def reach(s: Setting, values: int = 1) -> Enclosure:
-    r"""The error of Lemma 4.5 at beta, for `values` values together; in users.
+def reach(m: ShuffledHadamard, beta: Fraction, values: int = 1) -> Enclosure:
+    r"""The error of Lemma 4.5 at beta, for `values` values together and any amount of noise; in users.
 
     .. math:: t = \sqrt{3 l \max(3 l,\, \rho + k)}, \qquad l = \ln\frac{2 \cdot values}{\beta}
     """
-    m = s.mechanism
 
     def error() -> flint.arb:
-        nats = 3 * ball(2 * values / s.beta).log()
+        nats = 3 * ball(2 * values / beta).log()
         return (nats * nats.max(flint.arb(m.rho + m.k))).sqrt()
 
     return narrow(error, "Lemma 4.5")
@@ -214,7 +213,7 @@ def failure(m: ShuffledHadamard, error: float) -> Enclosure:
 
 def lemma_4_5(s: Setting) -> Printed:
     """An estimate is off by more than t with probability at most beta; here that of a value that nobody holds."""
-    t = reach(s).low
+    t = reach(s.mechanism, s.beta).low
     sentence = f"probability that an estimate is off by more than {t:.6g}"
     return Printed("GGKPV Lemma 4.5", sentence, float(s.beta), failure(s.mechanism, t), s.hypotheses[:1],
                    provenance=Provenance.DERIVED)
@@ -222,7 +221,7 @@ def lemma_4_5(s: Setting) -> Printed:
 
 def theorem_4_3(s: Setting) -> tuple[Printed, ...]:
     r"""All estimates together; and (67), :math:`O(\log B + k \sqrt{\log B \ln(k/(\varepsilon\delta))}/\varepsilon)`."""
-    m, t = s.mechanism, reach(s, s.domain)
+    m, t = s.mechanism, reach(s.mechanism, s.beta, s.domain)
     once = failure(m, t.low)
     every = Enclosure.of(0, Fraction(once.high) * s.domain, rigour=Rigour.INTERVAL, source="each of the values alone")
 
@@ -266,9 +265,7 @@ def lemma_4_6(s: Setting) -> tuple[Printed, ...]:
     elements, blanket, p = m.k * m.users, m.rho * m.users, m.hit
     mean = elements * (1 - p) + s.domain * (blanket + elements) * p
     claimed = Fraction(elements + s.domain * (m.rho + m.k))
-    nats = 3 * math.log(2 * s.domain / float(s.beta))
-    over = Fraction(math.sqrt(nats * max(nats, m.rho + m.k)))
-    trials, most = blanket + elements, m.rho + m.k + over
+    trials, most = blanket + elements, m.rho + m.k + Fraction(reach(m, s.beta, s.domain).low)
     tail = narrow(
         lambda: s.domain * binomial_upper(trials, p, math.floor(most) + 1), "each of the values alone", Rigour.INTERVAL
     )
@@ -327,8 +324,8 @@ def accuracy(s: Setting) -> tuple[Accuracy, ...]:
 
     kind = f"n = {s.users}, k = {m.k}, Zipf; in users"
     return (
-        Accuracy("GGKPV Lemma 4.5", f"the estimate of value 0, {kind}", reach(s).low, float(s.beta), data,
+        Accuracy("GGKPV Lemma 4.5", f"the estimate of value 0, {kind}", reach(m, s.beta).low, float(s.beta), data,
                  lambda held, found: float(off(held, found)[0])),
-        Accuracy("GGKPV Theorem 4.3", f"all {s.domain} estimates, {kind}", reach(s, s.domain).low, float(s.beta), data,
+        Accuracy("GGKPV Theorem 4.3", f"all {s.domain} estimates, {kind}", reach(m, s.beta, s.domain).low, float(s.beta), data,
                  lambda held, found: float(off(held, found).max())),
     )  # fmt: skip

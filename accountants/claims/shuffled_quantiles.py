@@ -89,7 +89,7 @@ def loss_bound(alpha: float, users: int, cells: int, share: Fraction = _MEDIAN) 
 def printed(s: Setting) -> tuple[Printed, ...]:
     """Theorem E.1: privacy, and the excess of the sum of distances, over Theorem 5.9's range queries."""
     m, where = s.printed_ranges, "GGKPV Theorem E.1"
-    alpha = oracle_claims.reach(s.ranges.oracle, m.grid.cells)
+    alpha = oracle_claims.reach(s.ranges.oracle.mechanism, s.ranges.beta, m.grid.cells)
     once = oracle_claims.failure(s.ranges.oracle.mechanism, alpha.low)
     every = Enclosure.of(0, Fraction(once.high) * m.grid.cells, rigour=Rigour.INTERVAL, source="each of the nodes alone")
     excess = 2 * loss_bound(alpha.high * m.grid.most_prefix_terms, s.users, s.cells)

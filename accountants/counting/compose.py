@@ -78,6 +78,39 @@ class UpperTotal:
         """The sum on a lattice of 2**13 points."""
         return TotalLoss(self.groups, _POINTS)
 
+    @cached
+    def largest(self) -> float:
+        """No finite sum exceeds this."""
+        if self.remainder is not None:
+            return math.inf
+        return round_up(sum((law.loss_balls()[0] * times for law, times in self.total.moments.groups), flint.arb(0)))
+
+    def delta(self, epsilon: Number) -> float:
+        """Upper bound of delta, on a lattice under a tilt made for this epsilon."""
+        with working_precision(PRECISION):
+            high = self.total.infinite
+            if epsilon < self.largest:
+                tilt = self.total.moments.for_epsilon(float(epsilon))
+                more, failure = self.beyond(_SPARE - self.total.moments.log_delta(tilt))
+                high += self.total.at(tilt).high(ball(Fraction(epsilon)) - more) + failure
+            return round_up(high)
+
+    def epsilon(self, delta: Fraction) -> float:
+        """Smallest epsilon found with delta(epsilon) <= delta, on a lattice under a tilt made for this delta."""
+        with working_precision(PRECISION):
+            more, failure = self.beyond(_SPARE - (math.log(delta) if delta else -_DEEPEST))
+            infinite = self.total.infinite
+            if not (rest := ball(delta) - infinite - failure) > 0:
+                return math.inf
+            if not self.total.moments.groups:
+                return 0.0
+            divergence = self.total.at(self.total.moments.for_delta(float(rest.log())))
+
+            def cost(epsilon: float) -> float:
+                return round_up(infinite + failure + divergence.high(ball(Fraction(epsilon)) - more))
+
+            return 0.0 if cost(0.0) <= delta else crossing(cost, delta, 1.0, 16.0, _WIDTH)[1]
+
     def beyond(self, nats: float) -> tuple[flint.arb, flint.arb]:
         """(eta, p): the loss exceeds the sum by at most eta, except with probability p, which is about e**-nats."""
         if self.remainder is None:
@@ -204,13 +237,10 @@ class CountersProfile(PrivacyProfile):
         found = []
         with working_precision(PRECISION):
             for lower, upper in self.pairs:
-                low, high = lower.total.infinite, upper.total.infinite
-                if not math.isinf(epsilon):
-                    tilt, at = upper.total.moments.for_epsilon(float(epsilon)), ball(Fraction(epsilon))
-                    low += lower.at(tilt).delta(at)
-                    more, failure = upper.beyond(_SPARE - upper.total.moments.log_delta(tilt))
-                    high += upper.total.at(tilt).high(at - more) + failure
-                found.append((round_down(low), round_up(high)))
+                low = lower.total.infinite
+                if epsilon < upper.largest:
+                    low += lower.at(upper.total.moments.for_epsilon(float(epsilon))).delta(ball(Fraction(epsilon)))
+                found.append((round_down(low), upper.delta(epsilon)))
         low_end, high_end = max(low for low, _ in found), max(high for _, high in found)
         return Enclosure(low_end, high_end, Rigour.INTERVAL, self.source).clamp(0.0, 1.0)
 
@@ -218,24 +248,10 @@ class CountersProfile(PrivacyProfile):
         """By searches on lattices under tilts made for this delta."""
         require_delta(delta)
         with working_precision(PRECISION):
-            highs = [_enough(upper, Fraction(delta)) for _, upper in self.pairs]
+            highs = [upper.epsilon(Fraction(delta)) for _, upper in self.pairs]
             low = max(_refused(lower, Fraction(delta), high) for (lower, _), high in zip(self.pairs, highs, strict=True))
             high = max(highs)
         return Enclosure(low, high, Rigour.INTERVAL, self.source)
-
-
-def _enough(upper: UpperTotal, delta: Fraction) -> float:
-    """Smallest epsilon found with delta(epsilon) <= delta."""
-    more, failure = upper.beyond(_SPARE - (math.log(delta) if delta else -_DEEPEST))
-    infinite = upper.total.infinite
-    if not (rest := ball(delta) - infinite - failure) > 0:
-        return math.inf
-    divergence = upper.total.at(upper.total.moments.for_delta(float(rest.log())))
-
-    def cost(epsilon: float) -> float:
-        return round_up(infinite + failure + divergence.high(ball(Fraction(epsilon)) - more))
-
-    return 0.0 if cost(0.0) <= delta else crossing(cost, delta, 1.0, 16.0, _WIDTH)[1]
 
 
 def _refused(lower: LowerTotal, delta: Fraction, high: float) -> float:

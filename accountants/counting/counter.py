@@ -137,7 +137,51 @@ class CounterTotal:
         return masses(self.n, self.gamma, edges), masses(self.fewer, self.gamma, edges)
 
 
-AnyCounter: TypeAlias = NoisyCounter | CounterTotal
+@dataclass(frozen=True, slots=True)
+class HitCounter:
+    """1 + Bin(messages, hit) against Bin(messages + 1, hit): a message that hits among random ones, or one more of these.
+
+    Parameters
+    ----------
+    messages : int
+        At least 1.
+    hit : Fraction
+        In (0, 1).
+    """
+
+    messages: int
+    hit: Fraction
+    shift: int = 1
+
+    @property
+    def n(self) -> int:
+        """Coin tosses under P."""
+        return self.messages
+
+    @property
+    def fewer(self) -> int:
+        """Coin tosses under Q: one more."""
+        return self.messages + 1
+
+    @property
+    def gamma(self) -> Fraction:
+        """Probability of heads."""
+        return self.hit
+
+    def ratio(self, y: int) -> flint.arb:
+        """P(y)/Q(y), the count over its mean under Q."""
+        return ball(y / (self.fewer * self.hit))
+
+    def edges(self, deep: bool = False) -> list[int]:
+        """First counts of the cells, from 1 on, and one past the last count."""
+        return _edges(self.fewer, self.hit, 1, self.fewer, 1, deep)
+
+    def masses(self, edges: list[int]) -> tuple[list[flint.arb], list[flint.arb]]:
+        """Masses of the cells under P and under Q."""
+        return masses(self.n, self.hit, [edge - 1 for edge in edges]), masses(self.fewer, self.hit, edges)
+
+
+AnyCounter: TypeAlias = NoisyCounter | CounterTotal | HitCounter
 """A pair of laws of a count whose likelihood ratio grows with the count."""
 
 

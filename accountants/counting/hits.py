@@ -6,8 +6,7 @@ u and for v. Under u their density with respect to two independent counts Bin(M+
 
 .. math:: \bigl(1 + \mathrm{Bin}(M, p),\ \mathrm{Bin}(M+1, p)\bigr) \quad\text{and the same pair reversed},
 
-because :math:`1 + \mathrm{Bin}(M, p)` has this density with respect to :math:`\mathrm{Bin}(M+1, p)`; counted by the messages
-that do not speak for the element, Bin(M, 1-p) against Bin(M+1, 1-p): a user removed from a counter. L such shuffles are
+because :math:`1 + \mathrm{Bin}(M, p)` has this density with respect to :math:`\mathrm{Bin}(M+1, p)`. L such shuffles are
 2L independent counters, and what `counting.compose` does with those it does here: an enclosure at any depth.
 """
 
@@ -21,7 +20,7 @@ from functools import lru_cache
 import flint
 
 from ldpaudit.accountants.counting.compose import PRECISION, CountersProfile, LowerTotal, UpperTotal
-from ldpaudit.accountants.counting.counter import NoisyCounter, dominating, shown
+from ldpaudit.accountants.counting.counter import HitCounter, dominating, shown
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld.exact import Atom, ExactPLD, few_products
 from ldpaudit.accountants.pld.finite import FiniteProfile
@@ -85,8 +84,8 @@ class ComposedHits(PrivacyProfile):
     def _infinite(self) -> tuple[float, float]:
         """Probability that in some shuffle no message speaks for the other element."""
         with working_precision(PRECISION):
-            none = ((-ball(self.hit)).log1p() * (self.messages + 1)).exp()
-            found = -((-none).log1p() * self.shuffles).expm1()
+            some = -((-ball(self.hit)).log1p() * (self.messages + 1)).expm1()
+            found = -(some.log() * self.shuffles).expm1()
             return round_down(found), round_up(found)
 
     def _enclosed(self, low: float, high: float) -> Enclosure:
@@ -95,11 +94,11 @@ class ComposedHits(PrivacyProfile):
 
 @lru_cache(maxsize=64)
 def _counters(messages: int, hit: Fraction, shuffles: int) -> CountersProfile:
-    """The counters of messages that do not speak for u, of which one is removed, and for v, to which one is added."""
-    counter, deep = NoisyCounter(messages + 1, 1 - hit, 0, 1), shuffles <= _DEEP
+    """The counters of messages that speak for u, and for v, in each shuffle."""
+    counter, deep = HitCounter(messages, hit), shuffles <= _DEEP
     with working_precision(PRECISION):
-        lower = LowerTotal(tuple((shown(counter, way, deep), shuffles) for way in (True, False)))
-        upper = UpperTotal(tuple((dominating(counter, way, deep), shuffles) for way in (True, False)))
+        lower = LowerTotal(tuple((shown(counter, way, deep), shuffles) for way in (False, True)))
+        upper = UpperTotal(tuple((dominating(counter, way, deep), shuffles) for way in (False, True)))
     return CountersProfile(((lower, upper),), "")
 
 

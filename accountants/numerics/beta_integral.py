@@ -36,10 +36,13 @@ _NARROW = 0.25
 about half a term per bit is needed. With 0.1 or 0.5 the time at n = 1e4 to 1e9 changes by less than a third."""
 
 
-def near_the_mode(n: int, mean: float, sigma: float, k: int) -> bool:
-    """Whether the integral is the quicker method for a tail that starts at k, and its window lies within the law."""
-    near = sigma > _WIDE and abs(k - mean) < _NEAR * working_bits() * sigma
-    return near and _reach() * sigma < _NARROW * min(mean, n - mean)
+def near_the_mode(rarer: float, sigma: float, beyond: float) -> bool:
+    """Whether the integral is the quicker method for a tail that starts `beyond` the mean, and its window lies within the law.
+
+    `rarer` is the smaller of the mean numbers of heads and of tails.
+    """
+    near = sigma > _WIDE and abs(beyond) < _NEAR * working_bits() * sigma
+    return near and _reach() * sigma < _NARROW * rarer
 
 
 def _reach() -> float:

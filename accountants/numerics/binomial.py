@@ -98,16 +98,24 @@ def _binomial_upper(n: int, p: Probability, q: Probability, k: int) -> flint.arb
         return flint.arb(0)
     if q == 0:
         return flint.arb(1)
-    if k <= n * float(p):  # below the mean: the complement is at most about a half, so no digits are lost
+    if _beyond(n, p, q, k) <= 0:  # below the mean: the complement is at most about a half, so no digits are lost
         return 1 - _beyond_the_mean(n, q, p, n - k + 1)
     return _beyond_the_mean(n, p, q, k)
+
+
+def _beyond(n: int, p: Probability, q: Probability, k: int) -> float:
+    """About k - n p; counted from the end where p is nearly 1 and its float is 1."""
+    common, rare = float(p), float(q)
+    return k - n * common if common < rare else n * rare - (n - k)
 
 
 def _beyond_the_mean(n: int, p: Probability, q: Probability, k: int) -> flint.arb:
     """P[X >= k] for k from about the mean on: n p is a float, and may be off by more than 1."""
     sigma = math.sqrt(max(0.0, n * float(p) * float(q)))
-    near = near_the_mode(n, n * float(p), sigma, k)
-    with working_precision(working_bits() + GUARD):
+    near = near_the_mode(n * min(float(p), float(q)), sigma, _beyond(n, p, q, k))
+    # Of a p next to 1 the continued fraction needs the digits of 1 - p.
+    hidden = max(0, -math.frexp(float(q))[1] - GUARD)
+    with working_precision(working_bits() + GUARD + hidden):
         factor = beta_factor(n, as_ball(p), as_ball(q), k, sigma) if near else _binomial_factor(n, p, q, k)
         value = _binomial_pmf(n, p, q, k) * factor
     return +value
@@ -116,7 +124,7 @@ def _beyond_the_mean(n: int, p: Probability, q: Probability, k: int) -> flint.ar
 def _binomial_factor(n: int, p: Probability, q: Probability, k: int) -> flint.arb:
     """P[X >= k] / P[X = k] for 0 < k <= n, by the series or by the continued fraction, whichever is shorter."""
     sigma = math.sqrt(n * float(p) * float(q)) + 1
-    distance = (k - n * float(p)) / sigma
+    distance = _beyond(n, p, q, k) / sigma
     levels = _expected_levels(distance)
     if levels * _FRACTION_STEP < expected_terms(sigma, distance):
         factor = _fraction_factor(n, p, q, k, levels)

@@ -80,6 +80,32 @@ class LargestProfile(PrivacyProfile):
 
 
 @dataclass(frozen=True)
+class SmallestBound(PrivacyProfile):
+    """The smallest of several upper bounds of one profile; from below it is 0.
+
+    Parameters
+    ----------
+    bounds : tuple of PrivacyProfile
+        At least one, each INTERVAL or better.
+    """
+
+    bounds: tuple[PrivacyProfile, ...]
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """From 0 to the smallest upper end."""
+        return self._smallest([bound.delta(epsilon) for bound in self.bounds])
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """From 0 to the smallest upper end."""
+        return self._smallest([bound.epsilon(delta) for bound in self.bounds])
+
+    @staticmethod
+    def _smallest(found: list[Enclosure]) -> Enclosure:
+        best = min(found, key=lambda e: e.high)
+        return Enclosure(0.0, best.high, Rigour.INTERVAL, best.source)
+
+
+@dataclass(frozen=True)
 class PostProcessedProfile(PrivacyProfile):
     """Profile of a post-processed plan: at most the inner plan's, as post-processing never increases delta; at least 0.
 

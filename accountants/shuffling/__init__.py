@@ -14,6 +14,6 @@ Reading order, for k-ary response with n = 10**6: ``accountants/randomized_respo
 guide), and below them, in ``numerics``, `positive_part`, `rare_values`, `saddle`, `fourier_nodes`, `fourier_tail`,
 `certified_search`.
 Then `two_answers`, `clones`, `bloom` (RAPPOR), `few_users`; binary response, where the worst data set is found:
-`binary`, `binary_data_set`, `binary_sieve`; many messages per user: `hidden_message`, `several_messages`; what papers
+`binary`, `binary_data_set`, `binary_sieve`; many messages per user: `hidden_message`; what papers
 print: `theorems`; the inverse problems: `calibrate`; what privacy leaves of the estimates: `frequencies`.
 """

@@ -49,14 +49,20 @@ def target(
 
 def runs(plan: Plan) -> int:
     """How often a mechanism is run for one view."""
-    return (plan.times if isinstance(plan, Repeat) else 1) * (sum(map(runs, plan.parts)) if plan.parts else 1)
+    return _added_up(plan, lambda _: 1)
 
 
 def numbers(plan: Plan) -> int:
     """How many numbers a view holds, those of all its runs."""
+    return _added_up(plan, lambda m: m.view_length)
+
+
+def _added_up(plan: Plan, of: Callable[[Mechanism], int]) -> int:
+    """The sum over all runs of one view; a plan that cannot be sampled has none of its own and counts as its parts."""
     if isinstance(plan, Run):
-        return plan.mechanism.view_length
-    return (plan.times if isinstance(plan, Repeat) else 1) * (sum(map(numbers, plan.parts)) if plan.parts else 1)
+        return of(plan.mechanism)
+    parts = sum(_added_up(part, of) for part in plan.parts) if plan.parts else 1
+    return plan.times * parts if isinstance(plan, Repeat) else parts
 
 
 def views_within(plan: Plan | Mechanism, trials: int) -> int:

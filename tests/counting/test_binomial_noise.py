@@ -181,7 +181,7 @@ def test_tails_near_the_mode_agree_with_the_continued_fraction(precision: int, n
             low, high = (k, p) if k > n * p else (n - k + 1, 1 - p)
             fraction = binomial.binomial_pmf(n, high, low) * binomial._binomial_factor(n, high, 1 - high, low)
             other = fraction if k > n * p else 1 - fraction
-            assert sigma < 200 or beta_integral.near_the_mode(n, n * float(p), sigma, k)
+            assert sigma < 200 or beta_integral.near_the_mode(n * float(p), sigma, k - n * float(p))
             assert wide.overlaps(other)
             assert wide.rel_accuracy_bits() > precision - 8
 

@@ -19,7 +19,7 @@ from ldpaudit import account, audit
 from ldpaudit.accountants import range_queries, shuffled_heavy_hitters, shuffled_quantiles
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.range_queries import any_two_values
-from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
+from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.attacks.range_queries import attack
 from ldpaudit.design import Goal, design
 from ldpaudit.enclosure import Rigour
@@ -282,12 +282,14 @@ def test_several_oracles_of_two_users_cost_what_their_views_say_or_more_and_no_m
         assert seen <= profile.delta(epsilon).high * (1 + F(1, 10**12))
 
 
-def test_ten_composed_levels_need_a_tenth_of_what_the_chain_needs() -> None:
+def test_one_oracle_needs_as_many_messages_for_ten_levels_as_each_of_ten_oracles_and_the_chain_ten_times_as_many() -> None:
     p = F(1, 1 << 20)
     at = [ComposedHits(round(hits * 2**20), p, 10).delta(1) for hits in (359, 356)]
     assert at[0].high <= 1e-6 < at[1].low
-    shared = [HadamardRangeQueries(10**6, 1024, 20, rho) for rho in (3768, 3760)]
+    shared = [HadamardRangeQueries(10**6, 1024, 20, rho) for rho in (376, 375)]
     assert account(shared[0]).delta(1).high <= 1e-6 < account(shared[1]).delta(1).high
+    chain = [Chain(HiddenTuple(rho * 10**6, p, Seen.ALL, ""), 10, "") for rho in (3768, 3760)]
+    assert chain[0].delta(1).high <= 1e-6 < chain[1].delta(1).high
     assert HadamardRangeQueries.as_printed(1, 1e-6, 10**6, 1024).rho == 74982
 
 
