@@ -3,8 +3,9 @@
 1. The multiset of M random messages and one of an element has density N/((M+1) p) with respect to M + 1 random ones, N the
    number of messages that speak for the element; so two elements are told apart by N against N', two independent counts.
 2. Where the others' messages are not known, a pair of data sets is told apart as if they were, but for a share p.
-3. Lemma 4.4 of Ghazi, Golowich, Kumar, Pagh, Velingker 2019 with its constant 36, for tau = log2 n and epsilon <= 1.
-4. The estimates are unbiased, and 5. how many values a message speaks for.
+3. Messages of k elements replaced one by one, and 4. all together.
+5. Lemma 4.4 of Ghazi, Golowich, Kumar, Pagh, Velingker 2019 with its constant 36, for tau = log2 n and epsilon <= 1.
+6. The estimates are unbiased, and 7. how many values a message speaks for.
 
 No epsilon is enough at delta = 0, so none of these is a bound there: what (epsilon, delta) are kept, the accountant says.
 """
@@ -18,6 +19,10 @@ from ldpaudit.proofs._kernel import Lemma
 CHERNOFF = "Chernoff's bounds exp(-eta^2 mu/3) above and exp(-eta^2 mu/2) below, 0 < eta <= 1; Mitzenmacher, Upfal 2005, 4.4-4.5"
 EXPONENTIAL = "e^t >= 1 + t + t^2/2 for t >= 0, e^(-1/3) <= 0.7166, 1/e lies between 0.3678 and 0.3679; power series"
 
+POISSON = "independent Poisson variables, given their sum, are multinomial; Kingman 1993, Poisson Processes, section 1.2"
+STIRLING = "sqrt(2 pi m) (m/e)^m <= m! <= e^(1/(12 m)) sqrt(2 pi m) (m/e)^m; Robbins 1955"
+SUBMODULAR = "of a submodular function two equal variables have a smaller mean than two independent ones; Tchen 1980, Theorem 1"
+
 
 def prove() -> tuple[Lemma, ...]:
     """Check the theorems.
@@ -27,7 +32,7 @@ def prove() -> tuple[Lemma, ...]:
     ProofError
         Naming the step, were one false.
     """
-    return _ratio(), _unknown_others(), _chain(), _constant(), _estimate(), _kernels()
+    return _ratio(), _unknown_others(), _chain(), _together(), _constant(), _estimate(), _kernels()
 
 
 def _ratio() -> Lemma:
@@ -89,6 +94,35 @@ def _chain() -> Lemma:
     total = (power - 1) / (r - 1)
     t.equal(total + power, (power * r - 1) / (r - 1), "one more: its delta is multiplied by the factors before it")
     t.equal(total.subs(more, excess), 1, "one message: once")
+    return t
+
+
+def _together() -> Lemma:
+    t = Lemma(sentence="k messages replaced together cost little more than k shuffles of one message each (`counting.one_shuffle`)")
+    t.assume("the rows are different: a random message speaks for each with probability p, and for any two with p^2")
+    t.assume("the density of the multiset counts the ways to choose one message for each row, all different")
+    t.admit("numbers of messages by what they speak for are Poisson variables, given their sum", POISSON)
+    t.admit("factorials lie between Stirling's formula and e^(1/(12 m)) times it", STIRLING)
+    t.admit("what rows of either input share may be doubled", SUBMODULAR)
+    t.admit("1 + x <= e^x, -log(1 - x) <= x + x^2 and -log(1 - x) <= 2 x for 0 <= x <= 1/2", "power series")
+    (M, p), (i, left, more, c) = t.positive("M", "p"), t.nonnegative("i", "left", "more", "c")
+    k = 1 + i + left
+    t.at_most(M + 1, M + k - i, "each of the factors M + k, ..., M + 1 of the number of choices is at least M + 1")
+    t.at_most(M + k - i, M + k, "and at most M + k")
+    single = p * (1 - (k - 1) * p)
+    t.equal(p - (k - 1) * p**2, single, "a message speaks for one row of its input and for no other with this chance, or more")
+    (a, b), (u, v) = t.positive("a", "b"), t.nonnegative("u", "v")
+    share, d = a / (a + b), u - v
+    t.equal(share * (d - b) + (1 - share) * (d + a), d, "u - v lies between u - v' and u' - v, with v' = v + b and u' = u + a")
+    t.equal((1 - share) * (d - b) + share * (d + a), d + a - b, "and u' - v' with the shares exchanged, so (.)_+ is submodular")
+    least = 1 + more
+    t.at_most((least + left + c) / (least + left), 1 + c / least, "N = B + c is at most (1 + c/l) B where B is l or more")
+    (m, excess), q = t.positive("m", "excess"), 1 / (2 + more)
+    some = 1 - (1 + excess) / m  # the chance that a message speaks for any row; 2 k p is more
+    t.equal(m / (m * (1 - some) - 1), 1 / (1 - some - 1 / m), "the mode of Poi(mu), squared, over Poi(m) at m")
+    t.at_most((m + left) / ((m + left) * (1 - some) - 1), m / excess, "which for more messages is smaller")
+    t.equal(m * (q + q**2) - m * q, (m * q) ** 2 / m, "Poi(lambda) over Bin(m, q), q = lambda/m: a factor e^(lambda^2/m)")
+    t.at_most((m * q) ** 2 / m + (m * q + c) ** 2 / m, 2 * (m * q + c) ** 2 / m, "and e^(a^2/m), a >= lambda")
     return t
 
 
