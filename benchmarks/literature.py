@@ -22,9 +22,10 @@ text, json, csv, latex and markdown.
 A row is one sentence of a source at a few settings. *holds* and *FAILS* are said only where every hypothesis that the source
 states is met, in its own model and for its own neighbours; *outside* where one is not met, so that nothing is claimed there;
 *open* where the certified ends do not decide. *Printed over found* is how loose the sentence is where it holds; below 1 it is
-false by that factor. *Source* is how we know the sentence: *printed* in the source; *restored* from a public implementation,
-where the source's formula is illegible or hidden in an O; *derived* from its proof, where it has no constants; *from memory*
-where nobody has compared it. Where a text leaves something open, each reading has its own row, with the reading in brackets.
+false by that factor at least. *Source* is how we know the sentence: *printed* in the source; *restored* from a public
+implementation, where the source's formula is illegible or hidden in an O; *derived* from its proof, where it has no constants or
+is illegible; *from memory* where nobody has compared it. Where a text leaves something open, each reading has its own row, with
+the reading in brackets.
 
 Every failure has a witness in [witnesses.json](witnesses.json): two inputs, an event, its probabilities and the command that
 prints the failure. `tests/claims/test_witnesses.py` checks them again in rationals, without the accountants.
@@ -33,7 +34,7 @@ prints the failure. `tests/claims/test_witnesses.py` checks them again in ration
 FAILS = """\
 ## What fails
 
-At some of the examples at least; at others the same sentence may hold.
+At some of the examples at least, to which the numbers in the sentence belong; at others the same sentence may hold.
 """
 
 
@@ -50,9 +51,6 @@ Definitions, algorithms and remarks are not listed.
 """
 
 
-SIMULATED = "a simulation is held against it: `ldpaudit accuracy`"
-
-
 def page(rows: Iterable[literature.Row]) -> str:
     """The whole page."""
     several = list(rows)
@@ -62,13 +60,13 @@ def page(rows: Iterable[literature.Row]) -> str:
 
 
 def without(rows: Iterable[literature.Row]) -> str:
-    """The statements that no row is about, as a table per source; a statement without a reason is simulated."""
+    """The statements that no row is about, as a table per source."""
     judged = {each for row in rows for each in named(row.where)}
     lines = []
     for paper in literature.PAPERS:
         missing = [each for each in STATEMENTS if each.paper == paper and each.where not in judged]
         lines += [f"### {paper}", "", "| statement | what it says | why it has no row |", "|---|---|---|"]
-        lines += [f"| {each.where} | {each.says} | {each.without or SIMULATED} |" for each in missing] + [""]
+        lines += [f"| {each.where} | {each.says} | {each.without} |" for each in missing] + [""]
     return "\n".join(lines[:-1])
 
 

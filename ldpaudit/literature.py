@@ -228,6 +228,8 @@ class Row:
         At each setting.
     outcomes : tuple of bool or None
         Whether the sentence is true at each setting, whether or not the source claims it there.
+    failing : str
+        The sentence at the settings where the source's claim fails; empty where it fails at none.
     looseness : tuple of float
         Claimed over found, at the settings where that is decided and every hypothesis that the source states is met.
     """
@@ -241,6 +243,7 @@ class Row:
     standings: tuple[Standing, ...]
     outcomes: tuple[bool | None, ...]
     looseness: tuple[float, ...]
+    failing: str = ""
 
     @property
     def fails(self) -> bool:
@@ -286,11 +289,14 @@ def _row(stem: str, found: list[Printed]) -> Row:
         tuple(c.standing for c in found),
         tuple(c.holds for c in found),
         tuple(c.looseness for c in found if c.holds is not None and c.standing is not Standing.OUTSIDE),
+        _common([c.sentence for c in found if c.standing is Standing.FAILS]),
     )
 
 
 def _common(sentences: list[str]) -> str:
     """The sentence that they all are, but for numbers."""
+    if not sentences:
+        return ""
     numbers = [set(column) for column in zip(*(_NUMBER.findall(each) for each in sentences), strict=True)]
     same = iter([column.pop() if len(column) == 1 else "..." for column in numbers])
     return _NUMBER.sub(lambda _: next(same), sentences[0])

@@ -40,6 +40,7 @@ PAPER = "HKR12"
 _ABSENT = "histograms of size 1 leave no room for an absent user"
 _NO_CONSTANTS = "the paper prints no constants; here they are 1, and an error of n users or more says nothing"
 _OURS = "the paper prints neither the matrix nor the decoder; here they are ours"
+_OUR_MATRIX = "the paper prints no matrix; this one is ours"
 _PART = Fraction(1, 8)
 """With which probability each of the two reasons for which a row misses a value may occur: together 1/4, as in the paper."""
 _OTHERS = 1000
@@ -125,8 +126,8 @@ def _epsilon(s: Setting, found: Enclosure, sentence: str, reading: str, variant:
 
 def _any_matrix(s: Setting) -> tuple[Printed, ...]:
     rows = math.ceil(s.sizes[1])
-    whole = "Phi may be any matrix with entries -1, 0 and 1; it has s log(N/s) rows, rounded up, and noise for them"
-    formula = "Phi may be any matrix with entries -1, 0 and 1; it has s log(N/s) rows, rounded up, and noise by the formula"
+    any_entries = "Phi may be any matrix with entries -1, 0 and 1, which is all that the proof uses of it; it has s log(N/s) rows"
+    whole, formula = f"{any_entries}, rounded up, and noise for them", f"{any_entries}, rounded up, and noise by the formula"
     values, absent = (f"epsilon at delta={float(s.delta):g}, {pair}" for pair in ("two values", "a value and an absent user"))
 
     def found(noise_for: Fraction, neighbours: Neighbours) -> Enclosure:
@@ -144,8 +145,8 @@ def _our_matrix(s: Setting) -> tuple[Printed, ...]:
     m, reading = s.mechanism, "Phi is our sparse matrix, with noise for all its rows"
     about, this = f"epsilon at delta={float(s.delta):g}, ", account(m).epsilon(s.delta)
     return (
-        _epsilon(s, this, about + "two values, this seed", reading),
-        _epsilon(s, _any_seed(m, this, s.delta), about + "two values, the worst seed", reading),
+        _epsilon(s, this, about + "two values, this seed", reading, _OUR_MATRIX),
+        _epsilon(s, _any_seed(m, this, s.delta), about + "two values, the worst seed", reading, _OUR_MATRIX),
         _epsilon(s, account(m, ADD_REMOVE).epsilon(s.delta), about + "a value and an absent user", reading, _ABSENT),
     )
 

@@ -32,8 +32,8 @@ PAPER = "JRUW18"
 _LOST = "the formula of the noise level b is lost, and the verdict depends on it; here it is 2 artanh(A / (log(T) s'))"
 _SKETCH = "it is a step of a proof sketch; more votes need an unlikely event, so this refutes no theorem"
 READINGS = {
-    -1: "before the first estimate users compare with -1 in every row",
-    0: "before the first estimate users compare with 0 in every row",
+    -1: "before the first estimate users compare with -1 in every row, as THRESH prints it; the distance is the largest in a row",
+    0: "before the first estimate users compare with 0 in every row, where THRESH prints -1; the distance is the largest in a row",
 }
 """What a user compares with before the first update: the supplement would say."""
 
@@ -79,6 +79,11 @@ def derived_error(m: HeavyThresh) -> Enclosure:
     return narrow(bound, "derived: votes, own noise, read-out, other words' columns")
 
 
+def _able(m: HeavyThresh) -> Hypothesis:
+    able = derived_changes(m)
+    return Hypothesis(f"the data change at most {able} times, which leaves users able to vote", able >= 0, stated=False)
+
+
 def printed_error(m: HeavyThresh) -> Enclosure:
     r"""Theorem 5.2, its two illegible denominators restored.
 
@@ -112,10 +117,10 @@ def printed(m: HeavyThresh) -> tuple[Printed, ...]:
     votes = Enclosure.of(len(worst.votes), source=source)
     return (
         *(_private(replace(m, start=start), reading) for start, reading in READINGS.items()),
-        Printed("JRUW18 Theorem 5.2", said, printed_error(m).high, derived_error(m), (assumption(m),), attained=False,
-                provenance=Provenance.RESTORED, variant=vacuous,
-                reading="distances are the largest over the rows, and b is 2 artanh(A / (log(T) s'))"),
-        Printed("JRUW18 Theorem 5.2, proof sketch", "votes of a user for one change, as in Theorem 4.3", 2, votes, variant=_SKETCH),
+        Printed("JRUW18 Theorem 5.2", said, printed_error(m).high, derived_error(m), (assumption(m), _able(m)), attained=False,
+                provenance=Provenance.MEMORY, variant=vacuous,
+                reading="distances are the largest over the rows, b is 2 artanh(A / (log(T) s')), denominators are l and n"),
+        Printed("JRUW18 Theorem 4.3, proof sketch", "votes of a user for one change", 2, votes, variant=_SKETCH),
     )  # fmt: skip
 
 
@@ -123,8 +128,7 @@ def _private(m: HeavyThresh, reading: str) -> Printed:
     sentence, (claim,) = "one user's transcript is epsilon-LDP", claims(m)
     certain = refuted_by_votes(m)
     return Printed("JRUW18 Theorem 5.1", sentence, float(m.epsilon), account(m).epsilon(0), claim.hypotheses, reading=reading,
-                   provenance=Provenance.PRINTED if certain else Provenance.DERIVED,
-                   variant="" if certain or holds_with_small_noise(m) else _LOST)  # fmt: skip
+                   provenance=Provenance.DERIVED, variant="" if certain or holds_with_small_noise(m) else _LOST)  # fmt: skip
 
 
 def examples() -> tuple[HeavyThresh, ...]:

@@ -138,9 +138,7 @@ def _readings(s: Setting) -> Iterator[tuple[Mechanism, str]]:
 
 
 def _private(s: Setting, which: str, found: Enclosure, reading: str, variant: str = "") -> Printed:
-    inside = Hypothesis(
-        "0 < epsilon, delta < 1 (Theorem 2.5, by which it is proved)", s.epsilon < 1 and s.delta < 1, stated=False
-    )
+    inside = Hypothesis("0 < epsilon, delta < 1 (Theorem 2.5, by which it is proved)", s.epsilon < 1 and s.delta < 1)
     sentence = f"delta at epsilon={float(s.epsilon):g}, {which}"
     return Printed("HKR12 Lemma 3.1", sentence, float(s.delta), found, (inside,), reading=reading, variant=variant)
 
@@ -224,14 +222,14 @@ def printed(s: Setting) -> tuple[Printed, ...]:
 
 
 def examples() -> tuple[Setting, ...]:
-    """Within Theorem 2.5's range, few users and many; at its edge; and beyond it, where the lemma as printed still speaks."""
+    """Within Theorem 2.5's range, few users and many, and a delta near 1; and outside of it."""
     million, twentieth = Fraction(1, 10**6), Fraction(1, 20)
     return (
         Setting(Fraction(9, 10), million, twentieth, 10, 10),
         Setting(Fraction(1, 2), million, twentieth, 1 << 20, 10**6),
-        Setting(Fraction(1), million, twentieth, 10, 2),
+        Setting(Fraction(999, 1000), million, twentieth, 10, 2),
+        Setting(Fraction(999, 1000), Fraction(9999, 10_000), twentieth, 10, 2),
         Setting(Fraction(8), Fraction(1, 10), twentieth, 1000, 10),
-        Setting(Fraction(8), Fraction(1, 2), twentieth, 1000, 10),
         Setting(Fraction(8), Fraction(1, 2), twentieth, 10, 2),
     )
 

@@ -80,7 +80,7 @@ def error(s: Setting) -> Printed:
 
     return Printed(_WHERE, f"expected largest error is at most {_CONSTANT} sqrt(B ln B ln(1/delta))/eps",
                    narrow(order, "(16)").low, s.errors.expected_error(), s.hypotheses, attained=False,
-                   provenance=Provenance.DERIVED, reading=f"the O's constant, which is not printed, is {_CONSTANT}")  # fmt: skip
+                   provenance=Provenance.DERIVED, variant=f"the O's constant is not printed; here it is {_CONSTANT}")  # fmt: skip
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:

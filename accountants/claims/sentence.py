@@ -47,7 +47,7 @@ class Provenance(StrEnum):
     RESTORED = "restored"
     """The source's formula is illegible or hidden in an O; it is that of a public implementation or a note on it."""
     DERIVED = "derived"
-    """The source states it without constants; they are derived from its proof."""
+    """The source states it without constants, or its formula is illegible; it is derived from its proof."""
     MEMORY = "from memory"
     """Nobody has compared it with the source."""
 
@@ -128,8 +128,9 @@ class Printed:
 
     @property
     def looseness(self) -> float:
-        """Claimed over found: 1 where it is tight, below 1 where it is false."""
-        return float(self.claimed) / self.found.high if self.found.high else float("inf")
+        """Claimed over found, by the end that decides: 1 where it is tight, below 1 where it is false by that factor or more."""
+        end = self.found.low if self.holds is False else self.found.high
+        return float(self.claimed) / end if end else float("inf")
 
     def __str__(self) -> str:
         missing = "".join(f"; {remark}" for remark in self.remarks)

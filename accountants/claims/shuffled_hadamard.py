@@ -10,7 +10,6 @@ cost epsilon / k, except with probability
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,12 +25,15 @@ from ldpaudit.accountants.claims.sentence import Printed, Provenance
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.search import first
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
 from ldpaudit.claim import Claim, Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Run
+from ldpaudit.profile import PrivacyProfile
 from ldpaudit.working_precision import working_precision
 
 PAPER = "GGKPV"
@@ -135,14 +137,18 @@ def sufficient_rho(s: Setting) -> Enclosure:
     """
     printed = s.mechanism
 
-    def least(keeps: Callable[[ShuffledHadamard], bool]) -> float:
-        tried = range(1, 4 * printed.rho + 1)
-        found = bisect_left(tried, True, key=lambda rho: keeps(replace(printed, rho=rho)))
-        return float(tried[found]) if found < len(tried) else math.inf
+    def least(keeps: Callable[[ShuffledHadamard], bool], start: int) -> int:
+        return first(lambda rho: keeps(replace(printed, rho=rho)), start, 1, most + 1)
 
-    needed = least(lambda m: account(m).delta(s.epsilon).low <= s.delta)
-    enough = least(lambda m: account(m).delta(s.epsilon).high <= s.delta)
-    return Enclosure(needed, enough, Rigour.INTERVAL, "bisection of the profile")
+    most = 4 * printed.rho
+    def end(m: ShuffledHadamard, low: bool) -> PrivacyProfile:
+        found = account(m)  # of a bracket one end is enough
+        return found if not isinstance(found, Bracket) else found.low if low else found.high
+
+    needed = least(lambda m: end(m, True).delta(s.epsilon).low <= s.delta, printed.rho // 16)
+    enough = least(lambda m: end(m, False).delta(s.epsilon).high <= s.delta, needed)
+    low, high = (float(rho) if rho <= most else math.inf for rho in (needed, enough))
+    return Enclosure(low, high, Rigour.INTERVAL, "bisection of the profile")
 
 
 def equation_71(s: Setting) -> Printed:
@@ -235,7 +241,7 @@ def theorem_4_3(s: Setting) -> tuple[Printed, ...]:
                 every.clamp(0.0, 1.0), s.hypotheses[:1], attained=False, provenance=Provenance.DERIVED),
         Printed(f"{where} (67)", f"that error is at most {_CONSTANT} (log B + k sqrt(log B ln(k/(eps delta)))/eps)",
                 narrow(lambda: _CONSTANT * order(), "(67)").low, t,
-                reading=f"the O's constant, which is not printed, is {_CONSTANT}", provenance=Provenance.DERIVED),
+                provenance=Provenance.DERIVED, variant=f"the O's constant is not printed; here it is {_CONSTANT}"),
     )  # fmt: skip
 
 

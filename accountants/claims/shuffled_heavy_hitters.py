@@ -157,14 +157,14 @@ def survivors(s: Setting) -> tuple[Printed, ...]:
     """
     m = s.mechanism
     most, said = Fraction(_ORDER * m.users, m.threshold), f"at most {_ORDER} n/T={_ORDER * m.users / m.threshold:.6g}"
-    constant = f"the O's constant, which is not printed, is {_ORDER}"
+    constant = f"the O's constant is not printed; here it is {_ORDER}"
     every = Enclosure.of(1 << m.bits, source="every prefix is estimated at T/2 or more")
     return (
         Printed(WHERE, f"expected prefixes of one length that are kept, {said}", most, few_expected(m), attained=False,
-                provenance=Provenance.DERIVED, reading=f"{constant}; {_READ}"),
+                provenance=Provenance.DERIVED, reading=_READ, variant=constant),
         Printed(WHERE, f"prefixes of one length that are kept where each estimate is off by T/2, {said}", most, every,
-                provenance=Provenance.DERIVED, reading=constant,
-                variant="the noise is chosen within the text's condition; the text speaks of the oracles' own noise"),
+                provenance=Provenance.DERIVED,
+                variant=f"the noise is chosen within the text's condition; the text speaks of the oracles' own noise; {constant}"),
     )  # fmt: skip
 
 

@@ -253,11 +253,15 @@ def largest_bias(m: SignOracle) -> Enclosure:
     return Enclosure.of(max(off), source="all vectors, by a Hadamard transform")
 
 
+_COIN = "the coin of the estimate is 1/2 + epsilon, not the one that is epsilon-LDP"
+_COLUMNS = "the columns of 'Optimizations', whose mean the estimate takes off"
+
+
 def _report(where: str, m: SignOracle) -> tuple[Printed, Printed]:
     """The expectation that the slide computes, and its message: one sign."""
     return (
         Printed(where, "largest bias of an estimate, in users per user", 0.0, largest_bias(m),
-                reading="the columns of 'Optimizations', whose mean the estimate takes off" if m.bits > 1 else ""),
+                reading=f"{_COLUMNS}; {_COIN}" if m.bits > 1 else _COIN),
         Printed(where, "bits that a user sends", 1.0, report_bits(m), provenance=Provenance.DERIVED),
     )  # fmt: skip
 

@@ -91,7 +91,7 @@ def error(s: Setting) -> tuple[Printed, ...]:
         Printed(_WHERE, f"expected largest error is at most {_CONSTANT} sqrt(ln B) ln(1/delta)^(1/4) n^(1/4)/sqrt(eps)", order.low,
                 Enclosure(alike.low, errors.expected_error().high, errors.expected_error().rigour, "from data all alike to any"),
                 s.hypotheses, provenance=Provenance.DERIVED,
-                reading=f"the O's constant, which is not printed, is {_CONSTANT}; {_FLIPS}"),
+                reading=_FLIPS, variant=f"the O's constant is not printed; here it is {_CONSTANT}"),
     )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def triehh_theorem_1(users: int, batch: int, threshold: int, levels: int) -> tup
 
 
 def triehh_hypotheses(users: int, batch: int, threshold: int) -> tuple[Hypothesis, ...]:
-    """Hypotheses of TrieHH's Theorems 1 and 2, as read from their proof, and whether each holds."""
+    """Hypotheses of TrieHH's Theorems 1 and 2, from memory, for the text has lost them, and whether each holds."""
     n, m, t = users, batch, threshold
     return (
         Hypothesis("4 <= theta <= sqrt(n)", t >= 4 and t * t <= n),

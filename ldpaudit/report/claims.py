@@ -144,7 +144,7 @@ def latex_of(head: Cells, rows: Iterable[Cells]) -> str:
 
 def failures(rows: Iterable[Row]) -> str:
     """What the sources claim and what fails, as a table for a page."""
-    return markdown(CLAIMS, (_cells(r) for r in rows if r.fails))
+    return markdown(CLAIMS, (_cells(dataclasses.replace(r, sentence=r.failing)) for r in rows if r.fails))
 
 
 def tally(rows: Iterable[Row], papers: Sequence[str]) -> str:

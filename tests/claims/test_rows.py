@@ -173,7 +173,8 @@ def test_of_all_prefixes_that_lemma_2_is_about_the_most_held_one_is_found_most_e
 
 def test_fewer_users_of_a_shuffled_protocol_hide_less_and_all_of_them_as_much() -> None:
     few, half, whole = claims_of("subset_selection")
-    assert [each.standing for each in (few, half, whole)] == [Standing.FAILS, Standing.FAILS, Standing.HOLDS]
+    assert [each.holds for each in (few, half, whole)] == [False, False, True]
+    assert {each.standing for each in (few, half, whole)} == {Standing.VARIANT}, "a step of a proof is no theorem"
     assert few.found.low == pytest.approx(3 / 16)
     assert few.claimed == whole.claimed == pytest.approx(9 / 64)
-    assert all("may be true all the same" in each.reading for each in (few, half, whole))
+    assert all("may be true all the same" in each.variant for each in (few, half, whole))

@@ -12,7 +12,6 @@ from fractions import Fraction
 from math import ceil, comb, prod
 from typing import Any
 
-import numpy as np
 import pytest
 
 from ldpaudit import literature
@@ -20,9 +19,9 @@ from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.mechanisms._heavy import Shown
 from ldpaudit.mechanisms._thresh_pair import Play
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_sizes
+from ldpaudit.mechanisms.glps_heavy_hitter import printed_sizes
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
-from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
+from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
 from ldpaudit.mechanisms.thresh import Thresh
 from tests.claims.test_literature import claims_of
 from tests.helpers import ROOT
@@ -72,40 +71,33 @@ def composition(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
 
 
 def bucket(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """All differing coordinates lie on the first value's side of a number at distance `reach` from its bits."""
+    """So many of the coordinates that differ, whose bits are 1 apart, lie on the first value's side of the middle."""
     m = BucketHeavyHitter.as_printed(F(w["epsilon"]), F(w["delta"]), F(w["beta"]), w["domain"])
     scale = F(w["scale"]) if "scale" in w else m.scale
     if "scale" in w:  # not below sqrt(8 k1 k2 ln(1/delta)) / epsilon, as ln(1/delta) <= 1/delta - 1
         assert scale**2 * F(w["epsilon"]) ** 2 >= 8 * m.coordinates * (1 / F(w["delta"]) - 1)
     one, other = (m.hashes([x])[0].ravel().astype(int) for x in (w["first"], w["second"]))
-    differing = m.coordinates if w["any_vectors"] else int((one != other).sum())
-    assert differing == w["differing"]
-    reach = F(w["reach"])
-    inside = 1 - exp_bounds(-reach / scale)[1] / 2
-    outside = exp_bounds(-(1 - reach) / scale)[1] / 2
-    return inside**differing, outside**differing
+    assert int((one != other).sum()) == w["differing"]
+    return most_on_its_side(w["differing"], w["least"], exp_bounds(-F(1, 2) / scale)[1])
 
 
-def glps(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """So many of the measurements that differ lie on the first column's side of the middle, where each has distance `half`."""
-    epsilon, delta, scale = F(w["epsilon"]), F(w["delta"]), F(w["scale"])
-    setting = (epsilon, delta, F(w["beta"]), w["users"], w["domain"])
-    if "first" in w:
-        m = GlpsHeavyHitter.as_printed(*setting)
-        rows, shifts = m.measurements, abs(m.column(w["first"]) - m.column(w["second"]))
-        assert (np.count_nonzero(shifts == 2 * w["half"]), np.max(shifts)) == (w["differing"], 2 * w["half"])
-    else:  # two full columns of opposite signs
-        rows = ceil(printed_sizes(*setting)[1])
-        assert w["differing"] == rows
-        assert w["half"] == 1
-    # not below sqrt(8 m ln(1/delta)) / epsilon, as ln(1/delta) <= 1/delta - 1, for the whole m and so for any smaller one
-    assert scale**2 * epsilon**2 >= 8 * rows * (1 / delta - 1)
-    high = exp_bounds(-F(w["half"]) / scale)[1]
+def most_on_its_side(differing: int, least: int, high: Fraction) -> tuple[Fraction, Fraction]:
+    """At least `least` of the noisy numbers are on the first input's side, each with probability 1 - high/2, or with high/2."""
     first, second = (
-        sum((comb(w["differing"], k) * p**k * (1 - p) ** (w["differing"] - k) for k in range(w["least"], w["differing"] + 1)), F(0))
+        sum((comb(differing, k) * p**k * (1 - p) ** (differing - k) for k in range(least, differing + 1)), F(0))
         for p in (1 - high / 2, high / 2)
     )
     return first, second
+
+
+def glps(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """Two full columns of opposite signs: so many of the measurements lie on the first one's side of the middle."""
+    epsilon, delta, scale = F(w["epsilon"]), F(w["delta"]), F(w["scale"])
+    rows = ceil(printed_sizes(epsilon, delta, F(w["beta"]), w["users"], w["domain"])[1])
+    assert w["differing"] == rows
+    # not below sqrt(8 m ln(1/delta)) / epsilon, as ln(1/delta) <= 1/delta - 1, for the whole m and so for any smaller one
+    assert scale**2 * epsilon**2 >= 8 * rows * (1 / delta - 1)
+    return most_on_its_side(w["differing"], w["least"], exp_bounds(-1 / scale)[1])
 
 
 def projection(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
@@ -121,6 +113,17 @@ def projection(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
         for p in (10**20 - wrong, wrong)
     )
     return first, second
+
+
+def products(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """A value's product with its own column is 1, another's with that column is less; Chernoff's bound for sums of noises."""
+    m = FreshProducts.as_printed(F(w["epsilon"]), F(w["delta"]), F(w["beta"]), w["domain"], w["users"])
+    own, other = (round(float(m.products(w[side])[w["first"]]) * m.rows) for side in ("first", "second"))
+    assert own == m.rows
+    middle, rate = F(w["middle"]), F(w["rate"])
+    moment = (1 - rate**2 * m.scale**2 / m.rows) ** -m.rows
+    beyond = [exp_bounds(-rate * reach)[1] * moment for reach in (1 - middle, middle - F(other, m.rows))]
+    return 1 - beyond[0], beyond[1]
 
 
 def constant(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
@@ -193,29 +196,9 @@ def one_prefix(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     return alone(holders + 1, n + 1), alone(holders, n)
 
 
-def fewer_users(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """All messages of fewer users of binary randomized response are 0; all of its users together have the claimed delta."""
-    n, left, truth = w["users"], w["active"], F(w["truth"])
-    ratio = exp_bounds(F(w["epsilon"]))[0]
-    for zeros in range(n):  # among the others; the user holds 0 or 1
-        first, second = _zeros(zeros + 1, n, truth), _zeros(zeros, n, truth)
-        for one, other in ((first, second), (second, first)):
-            assert sum(max(F(0), x - ratio * y) for x, y in zip(one, other, strict=True)) <= F(w["delta"])
-    return truth**left, truth ** (left - 1) * (1 - truth)
-
-
-def _zeros(holders: int, users: int, truth: Fraction) -> list[Fraction]:
-    """The law of the number of messages that are 0, by adding one user after the other."""
-    law = [F(1)]
-    for user in range(users):
-        p = truth if user < holders else 1 - truth
-        law = [(1 - p) * x + p * y for x, y in zip([*law, F(0)], [F(0), *law], strict=True)]
-    return law
-
-
 CHECKS: dict[str, Callable[[dict[str, Any]], tuple[Fraction, Fraction]]] = {
     each.__name__: each
-    for each in (composition, bucket, glps, projection, constant, thresh, heavy_thresh, empty_trie, one_prefix, fewer_users)
+    for each in (composition, bucket, glps, projection, products, constant, thresh, heavy_thresh, empty_trie, one_prefix)
 }
 
 
