@@ -27,10 +27,11 @@ from ldpaudit.accountants.numerics.search import crossing, last_before
 from ldpaudit.accountants.pld.distribution import Groups, Loss
 from ldpaudit.accountants.pld.lattice import BITS, LatticePLD, as_mass, exactly
 from ldpaudit.accountants.pld.points import DEPTH
+from ldpaudit.accountants.pld.profiles import SummedLosses
 from ldpaudit.accountants.pld.tilt import lattice_step
 from ldpaudit.accountants.pld.total import TotalLoss, product
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, require_delta, require_epsilon
 from ldpaudit.working_precision import working_precision
 
 _POINTS = 1 << 13
@@ -215,7 +216,7 @@ class LowerTotal:
 
 
 @dataclass(frozen=True)
-class CountersProfile(PrivacyProfile):
+class CountersProfile(SummedLosses):
     """The largest of the profiles of several pairs of laws, each of independent counters; INTERVAL.
 
     The two ends of an epsilon differ by about 1e-4 of it.
@@ -230,6 +231,13 @@ class CountersProfile(PrivacyProfile):
 
     pairs: tuple[tuple[LowerTotal, UpperTotal], ...]
     source: str
+
+    @property
+    def dominating(self) -> Groups | None:
+        """Of a single pair without a remainder: the losses of its counters' dominating pairs."""
+        if len(self.pairs) > 1 or self.pairs[0][1].remainder is not None:
+            return None
+        return self.pairs[0][1].groups
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From lattices under a tilt made for this epsilon."""
