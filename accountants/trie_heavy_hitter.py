@@ -129,16 +129,20 @@ def noisy(m: NoisyTrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> Priva
 
 
 def _that_occur(votes: NoisyVotes, levels: int) -> Iterator[Groups]:
-    """Losses of all rounds of pairs of data sets that occur, listed: both values are always released, or the user's never."""
-    for pair in votes.one_apart(0):
+    """Losses of all rounds of pairs of data sets that occur, listed: both values are always released, or the user's never.
+
+    Where that takes too long, of the first round only whether the user's value is released.
+    """
+    alone = votes.one_apart(0) if _is_short(votes) else votes.alone()
+    for pair in alone:
         yield ((pair, 1),)
     if (both := _both_shown(votes)) is not None:
         for pair in votes.one_apart(both):
             yield ((pair, levels),)
     if votes.always_shows_all:
-        apart, missing = votes.one_apart(0), votes.missing_vote()
+        missing = votes.missing_vote()
         for direction in (0, -1):  # a pair that equals its reversed pair is there once
-            yield ((apart[direction], 1), (missing[direction], levels - 1))
+            yield ((alone[direction], 1), (missing[direction], levels - 1))
 
 
 def with_dropouts(m: TrieRounds, rate: Number, neighbours: Neighbours = ADD_REMOVE) -> PrivacyProfile:
@@ -208,6 +212,18 @@ class LossyTrie(PrivacyProfile):
 
 _MOST_CELLS = 40_000
 """Votes times pairs of noises that are listed for a data set, per 128 bits of a power of alpha: some tenths of a second."""
+
+
+_MOST_LISTED = 1 << 40
+"""Pairs of noises that are listed for a data set, times the square of the bits of a power of alpha: two seconds."""
+_LOOP = 1 << 20
+"""What a pair costs whatever the bits: as much as a thousand of them."""
+
+
+def _is_short(votes: NoisyVotes) -> bool:
+    """Whether the pairs of noises may be listed."""
+    bits = votes.bound * votes.alpha.denominator.bit_length()
+    return (2 * votes.bound + 1) ** 2 * (bits * bits + _LOOP) <= _MOST_LISTED
 
 
 def _both_shown(votes: NoisyVotes) -> int | None:

@@ -22,7 +22,8 @@ three errors, which are bounded and added:
   multiples of :math:`\pi/s`, the *echoes*, and :math:`|S(\sigma + it)| \le S(\sigma)`;
 - *echoes left out*: there :math:`|C| \le e^{-s/2} \cosh cs` and :math:`|S| \le e^{-s/2} \cosh(cs)/(2t)`.
 
-All positions are floats, which are exact numbers; they decide the width of the result, never its validity.
+Close to the largest loss of coordinates that are shifted far there are too many echoes; there the formula of `laplace_far` is
+taken. All positions are floats, which are exact numbers; they decide the width of the result, never its validity.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ import flint
 import numpy as np
 from scipy import optimize
 
+from ldpaudit.accountants.composition import laplace_far
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.cached import cached
@@ -54,6 +56,10 @@ _EDGES = np.linspace(0.05, 0.95, 19)
 """Half-widths of the strip that are tried, relative to sigma, where the pole is at 1."""
 _MOST_ECHOES = 128
 """Pairs of echoes that are summed, at some 30 nodes each: a fifth of a second; beyond, the result is wider."""
+_MOST_NODES = 1 << 15
+"""Nodes that are summed: a second; of one window, more are needed only where the saddle point is next to the pole at 0."""
+_NOTHING = 2.0**-40
+"""Distance from 1 that is not told apart: less than `_TOLERANCE`."""
 _SLACK = 1e-6
 """Relative allowance for the rounding of a window's ends."""
 _NEARLY_ALL = 1 - 1e-5
@@ -78,10 +84,17 @@ def delta(groups: Groups, epsilon: Fraction) -> flint.arb:
         From 0 where delta is below every positive float. At the current precision, which must exceed the bits of the
         numbers of coordinates by 64.
     """
+    if (far := laplace_far.delta(groups, epsilon)) is not None:
+        return far
+    least = floor(groups, epsilon)
+    if least > 1 - _NOTHING:
+        return between(least, flint.arb(1))
     contour = _Contour(groups, epsilon)
     ceiling = contour.ceiling()
     if ceiling < INVISIBLE:
         return between(0, ceiling)
+    if contour.is_blind:
+        return between(least.max(flint.arb(0)), ceiling.min(flint.arb(1)))
     found = contour.value()
     if len(groups) == 1:
         found += coins(*groups[0], epsilon)
@@ -90,11 +103,25 @@ def delta(groups: Groups, epsilon: Fraction) -> flint.arb:
 
 def estimate(groups: Groups, epsilon: Fraction) -> flint.arb:
     """About delta(epsilon), without the echoes: for a search; 0 where it is below every float."""
+    if (far := laplace_far.delta(groups, epsilon)) is not None:
+        return far
     contour = _Contour(groups, epsilon)
-    if contour.ceiling() < INVISIBLE:
+    if (ceiling := contour.ceiling()) < INVISIBLE:
         return flint.arb(0)
+    if contour.is_blind:
+        return ceiling
     found = contour.near()
     return found + coins(*groups[0], epsilon) if len(groups) == 1 else found
+
+
+def floor(groups: Groups, epsilon: Fraction) -> flint.arb:
+    r"""Lower bound of delta(epsilon), which may be negative; close to 1 where epsilon is far below the mean loss.
+
+    .. math:: \delta(\varepsilon) = 1 - E_P[\min(1, e^{\varepsilon - L})] \ge 1 - e^{\varepsilon/2} E_P[e^{-L/2}]
+              = 1 - e^{\varepsilon/2} \prod_{(D, s)} \bigl(e^{-s/2} (1 + s/2)\bigr)^D
+    """
+    logs = ((ball(step / 2).log1p() - ball(step / 2)) * count for count, step in groups)
+    return -sum(logs, ball(epsilon / 2)).expm1()
 
 
 def coins(count: int, step: Fraction, epsilon: Fraction) -> flint.arb:
@@ -196,6 +223,12 @@ class _Contour:
         """Upper bound: the contour's value at the saddle point times its length; Cauchy and Schwarz."""
         s = flint.arb(self.sigma)
         return (self._moment(s) / (2 * (s * (s + 1)).sqrt())).abs_upper()
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether the nodes, which take long, say nothing: too many, or the echoes left out may be more than the ceiling."""
+        s = flint.arb(self.sigma)
+        return self._window > _MOST_NODES * self._strip[0] or not self._beyond(_MOST_ECHOES) < flint.arb.pi() / (s * (s + 1)).sqrt()
 
     def _node(self, index: int) -> flint.arb:
         """Real part of the integrand at a node, per `_moment`."""

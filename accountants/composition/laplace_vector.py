@@ -36,7 +36,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import flint
 from scipy import optimize
@@ -70,6 +70,12 @@ _INTEGRAL_BITS = 192
 """Precision of the integral: its width is that of its errors. Enough for 2**128 coordinates."""
 _NEAR_INTEGRAL = 2.0**-32
 """As `_FIRST_WIDTH`, for the integral."""
+_NEAR = 1e-4
+"""Relative distance at which a slope is estimated."""
+_NO_WIDTH = 0.1
+"""Nats that stand for the width where delta may be below every float: there two floats are one part in a few apart."""
+_CLEARLY = 1.0
+"""Nats by which the estimate must exceed delta at epsilon = 0 for the certified value, which takes longer, not to be looked at."""
 _FAR = -800.0
 """Below -745, the logarithm of the smallest positive float."""
 
@@ -218,20 +224,21 @@ def _enclosed(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> Enc
 @lru_cache(maxsize=64)
 def _inverse(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> tuple[float, float]:
     """Ends of the epsilon at which delta is reached."""
-    if profile.delta(0).high <= delta:
+    target, most, certified = math.log(delta), round_up(profile.pure), cache(profile.delta)
+    if _log(profile, 0.0) < target + _CLEARLY and certified(0.0).high <= delta:
         return 0.0, 0.0
-    target, most = math.log(delta), round_up(profile.pure)
     root = _root(profile, target, most)
+    there = certified(root)
+    gap = max(root * profile.first_width, _reach(profile, root, there))
     # The estimate leaves something out, which hardly changes until the root that is corrected by it.
-    if (there := profile.delta(root)).low > 0:
+    if there.low > 0:
         root = _root(profile, target + _log(profile, root) - math.log(there.low), most)
-    gap = root * profile.first_width
-    high = step_up(lambda e: profile.delta(e).high <= delta, root, gap, most)
-    low = step_down(lambda e: profile.delta(e).low >= delta, high, root, gap)
+    high = step_up(lambda e: certified(e).high <= delta, root, gap, most)
+    low = step_down(lambda e: certified(e).low >= delta, high, root, gap)
     # Near delta = 1 the estimate's logarithm is nearly flat, and its root may be anywhere.
     while high - low > _NARROWED * high:
         middle = (low + high) / 2
-        found = profile.delta(middle)
+        found = certified(middle)
         if found.high <= delta:
             high = middle
         elif found.low >= delta:
@@ -239,6 +246,13 @@ def _inverse(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> tupl
         else:
             break
     return low, high
+
+
+def _reach(profile: LaplaceCoordinates | LaplaceGroups, epsilon: float, there: Enclosure) -> float:
+    """Float estimate of the distance at which delta changes by twice the width of what is known of it there."""
+    slope = (_log(profile, epsilon) - _log(profile, epsilon * (1 + _NEAR))) / (epsilon * _NEAR) if epsilon else 0.0
+    width = math.log(there.high / there.low) if there.low > 0 else _NO_WIDTH
+    return 2 * width / slope if slope > 0 else 0.0
 
 
 def _root(profile: LaplaceCoordinates | LaplaceGroups, target: float, most: float) -> float:

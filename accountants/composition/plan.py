@@ -28,7 +28,7 @@ from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistribution, infinite_mass
 from ldpaudit.accountants.pld.exact import dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.accountants.pld.profiles import Bracket, OnePairProfile, PostProcessedProfile
+from ldpaudit.accountants.pld.profiles import Bracket, OnePairProfile, PostProcessedProfile, SummedLosses
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
 from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run
@@ -219,6 +219,8 @@ def _upper(profile: PrivacyProfile) -> Groups:
             return _upper(profile.above)
         case ProductProfile(pairs=(only,)):
             return only
+        case SummedLosses(dominating=groups) if groups is not None:
+            return groups
         case FiniteProfile(pairs):
             return ((dominating_pair(pairs), 1),)
     return ((dominating_curve(profile), 1),)

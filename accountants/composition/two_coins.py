@@ -13,15 +13,17 @@ and because this event is the best one at epsilon (Neyman, Pearson), :math:`\var
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.accountants.numerics.search import step_up
+from ldpaudit.accountants.numerics.search import crossing, step_up
 from ldpaudit.accountants.pld.distribution import Loss
 from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
@@ -31,6 +33,11 @@ from ldpaudit.working_precision import working_bits, working_precision
 _BITS = 160
 """Bits of the search for epsilon; P - delta cancels, and a float result needs 53 of them. With 80 or 320 an epsilon of
 200 and 100 bits has the same width and time."""
+
+_STEPS = 16
+"""Newton's steps after which a search takes over."""
+_FACTOR, _CLOSE = 1.5, 1e-3
+"""First factor, and relative width, of that search."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +77,18 @@ class TwoCoins(OnePairProfile):
         """EXACT; relative width below 1e-13."""
         if require_delta(delta) == 0:
             return narrow(self.pure, self.source)
-        low, reached = 0.0, self._reached(0.0, Fraction(delta))
+        low, reached, steps = 0.0, self._reached(0.0, Fraction(delta)), 1
         # Newton's method on a convex function, from the left: every iterate is a lower bound.
         while reached > low * (1 + RESOLUTION):
-            low, reached = reached, self._reached(reached, Fraction(delta))
+            if steps == _STEPS:  # a small delta is hundreds of steps away: any event gives a lower bound
+                reached = max(reached, self._reached(self._near(delta, reached), Fraction(delta)))
+            low, reached, steps = reached, self._reached(reached, Fraction(delta)), steps + 1
         high = step_up(lambda e: self.delta(e).high <= delta, low, max(low, RESOLUTION) * RESOLUTION)
         return Enclosure(low, high, Rigour.EXACT, self.source)
+
+    def _near(self, delta: Number, start: float) -> float:
+        """An epsilon close to the one at which delta is reached."""
+        return crossing(lambda e: self.delta(e).high, delta, start, _FACTOR, _CLOSE)[0]
 
     def pure(self) -> flint.arb:
         """The largest loss."""
@@ -90,8 +103,8 @@ class TwoCoins(OnePairProfile):
         with working_precision(_BITS + (self.m + self.n).bit_length()):
             p = q = flint.arb(0)
             for j, least in enumerate(self._least(ball(Fraction(epsilon)))):
-                p += binomial_pmf(self.n, self.q, j) * binomial_upper(self.m, self.p, least[0])
-                q += binomial_pmf(self.n, 1 - self.q, j) * binomial_upper(self.m, 1 - self.p, least[0])
+                p += _mass(self.n, self.q, j) * _tail(self.m, self.p, least[0])
+                q += _mass(self.n, 1 - self.q, j) * _tail(self.m, 1 - self.p, least[0])
             kept = p - ball(delta)
             return max(0.0, round_down((kept / q).log())) if kept > 0 and q > 0 else 0.0
 
@@ -100,11 +113,11 @@ class TwoCoins(OnePairProfile):
         with working_precision(working_bits() + (self.m + self.n).bit_length() + 8):
             factor, total = ball(epsilon).exp(), flint.arb(0)
             for j, leasts in enumerate(self._least(ball(epsilon))):
-                p, q = binomial_pmf(self.n, self.q, j), factor * binomial_pmf(self.n, 1 - self.q, j)
+                p, q = _mass(self.n, self.q, j), factor * _mass(self.n, 1 - self.q, j)
                 best = flint.arb(0)
                 # Where the least i is undecided, all possible ones are tried: none beats the right one.
                 for i in leasts:
-                    best = best.max(p * binomial_upper(self.m, self.p, i) - q * binomial_upper(self.m, 1 - self.p, i))
+                    best = best.max(p * _tail(self.m, self.p, i) - q * _tail(self.m, 1 - self.p, i))
                 total += best
         return total
 
@@ -119,3 +132,19 @@ class TwoCoins(OnePairProfile):
         place = (self.m + needed / alpha) / 2
         low, high = (min(max(math.floor(end) + 1, 0), self.m + 1) for end in (round_down(place), round_up(place)))
         return range(low, high + 1)
+
+
+def _mass(coins: int, chance: Fraction, heads: int) -> flint.arb:
+    """`binomial_pmf` at the current precision, kept for the next query."""
+    return _kept(binomial_pmf, coins, chance, heads, working_bits())
+
+
+def _tail(coins: int, chance: Fraction, heads: int) -> flint.arb:
+    """`binomial_upper` at the current precision, kept for the next query."""
+    return _kept(binomial_upper, coins, chance, heads, working_bits())
+
+
+@lru_cache(maxsize=1 << 15)
+def _kept(law: Callable[[int, Fraction, int], flint.arb], coins: int, chance: Fraction, heads: int, bits: int) -> flint.arb:
+    with working_precision(bits):
+        return law(coins, chance, heads)

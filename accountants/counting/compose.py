@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,12 +26,14 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.search import crossing, last_before
 from ldpaudit.accountants.pld.distribution import Groups, Loss
-from ldpaudit.accountants.pld.lattice import BITS, LatticePLD, as_mass, exactly
+from ldpaudit.accountants.pld.hockey_stick import HockeyStick
+from ldpaudit.accountants.pld.lattice import BITS, LatticePLD, UnknownError, as_mass, exactly
 from ldpaudit.accountants.pld.points import DEPTH
+from ldpaudit.accountants.pld.profiles import SummedLosses
 from ldpaudit.accountants.pld.tilt import lattice_step
 from ldpaudit.accountants.pld.total import TotalLoss, product
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, require_delta, require_epsilon
 from ldpaudit.working_precision import working_precision
 
 _POINTS = 1 << 13
@@ -51,11 +54,18 @@ is known to 1.2e-4 instead of 4e-5."""
 _SPARE = 24.0
 """Nats between delta and the probability that a total leaves out, 4e-11 of delta; with 12 or 48 counter queries have
 the same width and time."""
+_CALMER, _ATTEMPTS = 16, 6
+"""Factor between the tilts that are tried where a lattice would be too long, and the number of them, before none at all."""
 _DEEPEST = 720.0
 """Nats used for delta = 0, beyond the 708 of the smallest normal float."""
 _THRESHOLDS = 2
 """Thresholds that are tried on either side of epsilon, where the best one is without rounding; with 0 or 8 counter
 queries have the same width and time."""
+
+
+def _tilts(tilt: float) -> list[float]:
+    """A tilt, and smaller ones: under each a bound holds, but it is wider the farther the tilt is from the first."""
+    return [tilt, *(tilt / _CALMER**i for i in range(1, _ATTEMPTS)), 0.0]
 
 
 @dataclass(frozen=True)
@@ -92,7 +102,8 @@ class UpperTotal:
             if epsilon < self.largest:
                 tilt = self.total.moments.for_epsilon(float(epsilon))
                 more, failure = self.beyond(_SPARE - self.total.moments.log_delta(tilt))
-                high += self.total.at(tilt).high(ball(Fraction(epsilon)) - more) + failure
+                divergence = self._divergence(tilt)
+                high += 1 if divergence is None else divergence.high(ball(Fraction(epsilon)) - more) + failure
             return round_up(high)
 
     def epsilon(self, delta: Fraction) -> float:
@@ -104,12 +115,18 @@ class UpperTotal:
                 return math.inf
             if not self.total.moments.groups:
                 return 0.0
-            divergence = self.total.at(self.total.moments.for_delta(float(rest.log())))
+            divergence = self._divergence(self.total.moments.for_delta(float(rest.log())))
+            if divergence is None:
+                return math.inf
 
             def cost(epsilon: float) -> float:
                 return round_up(infinite + failure + divergence.high(ball(Fraction(epsilon)) - more))
 
             return 0.0 if cost(0.0) <= delta else crossing(cost, delta, 1.0, 16.0, _WIDTH)[1]
+
+    def _divergence(self, tilt: float) -> HockeyStick | None:
+        """From a lattice under this tilt, or a smaller one where that needs too long a lattice; None where all do."""
+        return next((found for each in _tilts(tilt) if (found := self.total.known_at(each)) is not None), None)
 
     def beyond(self, nats: float) -> tuple[flint.arb, flint.arb]:
         """(eta, p): the loss exceeds the sum by at most eta, except with probability p, which is about e**-nats."""
@@ -190,7 +207,14 @@ class LowerTotal:
         """Float estimates of the sum, and its infinite-loss mass."""
         return TotalLoss(tuple((shown.estimated(), times) for shown, times in self.parts))
 
-    def at(self, tilt: float) -> SumEvent:
+    def at(self, tilt: float) -> SumEvent | None:
+        """The events under this tilt, or a smaller one where that needs too long a lattice; None where all do."""
+        for each in _tilts(tilt):
+            with suppress(UnknownError):
+                return self._under(each)
+        return None
+
+    def _under(self, tilt: float) -> SumEvent:
         """The events; Q is tilted by one more than P, so that both laws have their mass at the same losses."""
         rate = Fraction(float(f"{tilt:.3g}"))
         exponent = lattice_step(self.total.moments.width(float(rate), DEPTH), _EVENT_POINTS)
@@ -215,7 +239,7 @@ class LowerTotal:
 
 
 @dataclass(frozen=True)
-class CountersProfile(PrivacyProfile):
+class CountersProfile(SummedLosses):
     """The largest of the profiles of several pairs of laws, each of independent counters; INTERVAL.
 
     The two ends of an epsilon differ by about 1e-4 of it.
@@ -231,6 +255,13 @@ class CountersProfile(PrivacyProfile):
     pairs: tuple[tuple[LowerTotal, UpperTotal], ...]
     source: str
 
+    @property
+    def dominating(self) -> Groups | None:
+        """Of a single pair without a remainder: the losses of its counters' dominating pairs."""
+        if len(self.pairs) > 1 or self.pairs[0][1].remainder is not None:
+            return None
+        return self.pairs[0][1].groups
+
     def delta(self, epsilon: Number) -> Enclosure:
         """From lattices under a tilt made for this epsilon."""
         require_epsilon(epsilon)
@@ -239,7 +270,8 @@ class CountersProfile(PrivacyProfile):
             for lower, upper in self.pairs:
                 low = lower.total.infinite
                 if epsilon < upper.largest:
-                    low += lower.at(upper.total.moments.for_epsilon(float(epsilon))).delta(ball(Fraction(epsilon)))
+                    event = lower.at(upper.total.moments.for_epsilon(float(epsilon)))
+                    low += 0 if event is None else event.delta(ball(Fraction(epsilon)))
                 found.append((round_down(low), upper.delta(epsilon)))
         low_end, high_end = max(low for low, _ in found), max(high for _, high in found)
         return Enclosure(low_end, high_end, Rigour.INTERVAL, self.source).clamp(0.0, 1.0)
@@ -263,7 +295,9 @@ def _refused(lower: LowerTotal, delta: Fraction, high: float) -> float:
     if not rest > 0 or high == 0:
         return 0.0
     tilt = moments.for_delta(float(rest.log()))
-    event, end = lower.at(tilt), high if math.isfinite(high) else 2 * moments.at(tilt)[1]
+    if (event := lower.at(tilt)) is None:
+        return 0.0
+    end = high if math.isfinite(high) else 2 * moments.at(tilt)[1]
 
     def holds(epsilon: float) -> bool:
         return round_down(infinite + event.delta(ball(Fraction(epsilon)))) > delta

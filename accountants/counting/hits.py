@@ -151,7 +151,8 @@ class HiddenHits(PrivacyProfile):
         """From the bound to infinity."""
         with working_precision(PRECISION):
             s = self.share
-            goal = Fraction(round_up(ball(Fraction(require_delta(delta))) / s))
-            found = self.known.epsilon(goal).low if goal < 1 else 0.0
+            quotient = ball(Fraction(require_delta(delta))) / s
+            goal = round_up(quotient) if quotient < 1 else 1.0  # beyond every float where the share is below them
+            found = self.known.epsilon(Fraction(goal)).low if goal < 1 else 0.0
             low = found if math.isinf(found) else round_down(ball(Fraction(found)) + s.log())
         return Enclosure(max(low, 0.0), math.inf, Rigour.INTERVAL, self.known.source)

@@ -42,6 +42,10 @@ runs is known to 3e-4 instead of 2e-5, because lattices are longer and therefore
 _HOPELESS = 16 * BITS
 """Bits of the mass outside, in units, from which nothing is known any more: every further squaring would double them."""
 
+_LONGEST = 1 << 22
+"""Most points of one law's lattice: a second. Where the likeliest losses of all are known to no digit, none is light enough to
+be left out, and a lattice that is made for the likely ones would need more points than memory holds."""
+
 
 class UnknownError(ArithmeticError):
     """So many losses were added that their lattice says nothing."""
@@ -227,8 +231,10 @@ def exactly(masses: dict[int, flint.arb], step: Loss, tilt: Fraction, outside: f
 def _law(
     found: dict[int, flint.arb], step: Loss, tilt: Fraction, outside: flint.arb, variance: flint.arb
 ) -> LatticePLD:
-    start = min(found)
-    masses, error = [0] * (max(found) - start + 1), 1
+    start, end = min(found), max(found)
+    if end - start >= _LONGEST:
+        raise UnknownError(f"the losses are up to {end - start} steps apart")
+    masses, error = [0] * (end - start + 1), 1
     unit = flint.arb(2) ** BITS
     for index, mass in found.items():
         scaled = mass * unit

@@ -82,11 +82,13 @@ class Tilted:
 
     def _spent(self, times: int, first: int) -> list[Point]:
         """Total losses of runs that show the losses from index `first` on; masses lack the factor ``times!``."""
+        if times == 0:
+            return [(flint.arb(0), flint.arb(1))]
         loss, mass = self.losses[first], self.masses[first]
         if first == len(self.losses) - 1:
             return [(loss * times, _power(mass, times) / flint.fmpz.fac_ui(flint.fmpz(times)))]
-        found, own = [], flint.arb(1)
-        for count in range(times + 1):
+        found, own = self._spent(times, first + 1), mass
+        for count in range(1, times + 1):
             found += [(loss * count + rest, own * other) for rest, other in self._spent(times - count, first + 1)]
             own = own * mass / (count + 1)
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,6 +23,15 @@ class OnePairProfile(PrivacyProfile):
 
     Composition may then use the pair of this curve for a lower bound (`curve.dominated_curve`).
     """
+
+
+class SummedLosses(PrivacyProfile):
+    """A profile that may know independent losses whose sum is that of a dominating pair: composition sums more of them."""
+
+    @property
+    @abstractmethod
+    def dominating(self) -> Groups | None:
+        """The losses; None where several pairs may be the worst one, or the sum needs a correction."""
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,9 @@ class NoisyVotes:
 
     def moved(self) -> list[Atom]:
         """The noise, and the noise one larger: by loss."""
-        masses = [Fraction(weight, self._total) for weight in self._weights]
-        far, rise = masses[0], sum(masses[1 : self.bound + 1], Fraction(0))
+        weights = self._weights
+        total = sum(weights)
+        far, rise = Fraction(weights[0], total), Fraction(sum(weights[1 : self.bound + 1]), total)
         fall = 1 - far - rise
         return [(far, Fraction(0)), (rise, fall), (fall, rise), (Fraction(0), far)]
 
@@ -105,6 +106,15 @@ class NoisyVotes:
         q = self.rate
         return [((1 - q) * y + q * x, y) for x, y in atoms]
 
+    def alone(self) -> tuple[ExactPLD, ...]:
+        """A pair that occurs: nobody else holds the user's value, and only whether it is released is looked at.
+
+        It is if the user's vote has the largest noise, and a single vote may be released. In both directions.
+        """
+        far, *_ = self.moved()
+        shown = self.rate * far[0] if self.least == self.bound + 1 else Fraction(0)
+        return both_directions([(shown, Fraction(0)), (1 - shown, Fraction(1))])
+
     def one_apart(self, holders: int) -> tuple[ExactPLD, ...]:
         """A pair that occurs: the user holds a value that so many others hold, and all the rest hold one other value.
 
@@ -118,13 +128,14 @@ class NoisyVotes:
     def _released(self, users: int, holders: int) -> dict[tuple[int, int], Fraction]:
         """Law of the two noisy numbers, 0 for one that is not released."""
         found: dict[tuple[int, int], int] = defaultdict(int)
+        weights = self._weights
         for votes, ways in self._votes(users, holders):
-            for i, weight in enumerate(self._weights, -self.bound):
-                for j, other in enumerate(self._weights, -self.bound):
+            for i, weight in enumerate(weights, -self.bound):
+                for j, other in enumerate(weights, -self.bound):
                     own, rest = votes + i, self.batch - votes + j
                     view = own if own >= self.least else 0, rest if rest >= self.least else 0
                     found[view] += ways * weight * other
-        whole = math.comb(users, holders) * self._total**2
+        whole = math.comb(users, holders) * sum(weights) ** 2
         return {view: Fraction(ways, whole) for view, ways in found.items()}
 
     def _votes(self, users: int, holders: int) -> Iterator[tuple[int, int]]:
@@ -136,14 +147,13 @@ class NoisyVotes:
     @property
     def noise(self) -> list[float]:
         """Probabilities of the noises from -k to k, each rounded once."""
-        return [float(Fraction(weight, self._total)) for weight in self._weights]
+        weights = self._weights
+        total = sum(weights)
+        return [float(Fraction(weight, total)) for weight in weights]
 
     @property
     def _weights(self) -> list[int]:
         """Of the noises from -k to k, in integers."""
         a, b = self.alpha.numerator, self.alpha.denominator
-        return [a ** abs(i) * b ** (self.bound - abs(i)) for i in range(-self.bound, self.bound + 1)]
-
-    @property
-    def _total(self) -> int:
-        return sum(self._weights)
+        falling = [a**i * b ** (self.bound - i) for i in range(self.bound + 1)]
+        return falling[:0:-1] + falling

@@ -46,6 +46,8 @@ _MOST_TERMS = 100
 _RHOS = (*(x / 50 for x in range(1, 50)), 0.01, 0.005, 0.002, 0.001)
 """The rho_0 that are tried; any is valid. The estimate by which one is chosen is rough: on the same four settings ten times as
 many made the bound 0.7 to 12,000 times as large."""
+_MOST_ROUNDS = 1 << 10
+"""Rounds that are composed one by one, in half a second; of more, delta is bounded by 1 here where it still grows."""
 _PART_ROUNDING = 1e-14
 """Relative error, at most, of a part of a step that is computed in floats: two expm1, a quotient, a product."""
 _MEANS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
@@ -167,12 +169,17 @@ def rounds_high(sampling: Sampling, threshold: int, rounds: int, epsilon: Fracti
     first = -(goal + beyond)
     grid = Grid(step, first, goal + beyond)
     values = silent = grid.start()
-    for _ in range(rounds):
+    for _ in range(min(rounds, _MOST_ROUNDS)):
+        before, still = values, silent
         best = grid.apply(common, values)
         if seldom is not None:
             best = np.maximum(best, grid.apply(others, grid.apply(seldom, values) + silent))
         values = np.minimum(1.0, best + noise.infinite)
         silent = np.minimum(1.0, grid.apply(others, silent) + noise.infinite)
+        if np.array_equal(values, before) and np.array_equal(silent, still):
+            break  # every further round changes nothing
+    else:
+        values = values if rounds <= _MOST_ROUNDS else np.ones_like(values)
     return Curve(grid, values, 2 * rounds * ROUNDING, 2 * rounds * UNDERFLOW)
 
 

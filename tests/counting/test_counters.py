@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import defaultdict
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+from ldpaudit import account
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.compose import PRECISION, CountersProfile, LowerTotal, UpperTotal
 from ldpaudit.accountants.counting.count_min import largest, replaced
@@ -18,7 +20,11 @@ from ldpaudit.accountants.counting.counter import AnyCounter, CounterTotal, Nois
 from ldpaudit.accountants.counting.totals import Remainder
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.binomial_ranges import masses
+from ldpaudit.accountants.pld import lattice
 from ldpaudit.enclosure import Rigour
+from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
+from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
+from ldpaudit.neighbours import ADD_REMOVE
 
 F = Fraction
 EPSILONS = (0.0, 0.1, 0.7, 2.0)
@@ -165,3 +171,31 @@ def test_cells_whose_mass_may_be_0_leave_the_total_a_number(exchanged: bool) -> 
         at = found.delta(epsilon)
         assert at.low * (1 - 1e-12) <= truth <= at.high * (1 + 1e-12)
         assert at.high < at.low * 1.05
+
+
+@pytest.mark.parametrize("values", [2, 2**21])
+@pytest.mark.parametrize("epsilon", [13.091905622916972, 20.0, 700.0])
+def test_next_to_the_largest_loss_a_lattice_that_would_be_too_long_is_made_for_a_smaller_tilt(values: int, epsilon: float) -> None:
+    profile = account(ShuffledBinarySums(users=10**9, values=values, gamma=F(1, 10**12)), ADD_REMOVE)
+    nobody_else = math.exp(-1e-3)  # nobody's blanket holds the user's label: the infinite-loss mass
+    found = profile.delta(epsilon)
+    assert found.low <= found.high < found.low * (1 + 1e-9)
+    assert found.high == pytest.approx(nobody_else, rel=1e-8)
+
+
+def test_where_no_lattice_is_short_enough_delta_is_at_most_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = composed(1000, F(1, 3), 1, 2)
+    truth = profile.delta(0.1)
+    monkeypatch.setattr(lattice, "_LONGEST", 1)
+    blind = composed(1000, F(1, 3), 1, 2)
+    assert blind.delta(0.1).low <= truth.low <= truth.high <= blind.delta(0.1).high == 1
+    assert blind.epsilon(0.01).low == 0
+    assert math.isinf(blind.epsilon(0.01).high)
+
+
+def test_counters_of_rare_messages_at_large_epsilons_take_seconds() -> None:
+    start = time.perf_counter()
+    assert account(ShuffledBinarySums(10**9, 100, F(1, 10**6)), ADD_REMOVE).delta(1.0).high < 1e-70
+    assert account(ShuffledCountMin(10**9, 2**20, 10, 100, 1 - F(1, 10**12), held=3)).delta(700.0).low > 0.9
+    account(ShuffledCountMin(2**62, 2**62, 4096, 2**63, F(1, 10**12)), ADD_REMOVE)
+    assert time.perf_counter() - start < 20  # seconds: five; each of the three took half a minute

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -279,3 +280,13 @@ def test_budgets_without_a_delta_and_single_users_who_are_replaced_are_refused()
         NoisyTrieHeavyHitter.for_budget(10, 5, 2, 1, 1, 0)
     with pytest.raises(Unsupported, match="at least two users"):
         account(NoisyTrieHeavyHitter(1, 1, 1, 1, HALF, 1), REPLACE_ONE)
+
+
+def test_a_large_noise_of_many_digits_is_accounted_in_seconds() -> None:
+    start = time.perf_counter()
+    m = NoisyTrieHeavyHitter(10**4, 100, 10, 5, alpha=Fraction(1 - 1e-12), bound=1000)
+    found = account(m).delta(1.0)
+    noise = 1 / 2001  # of which the largest is as likely as any other: alpha is nearly 1
+    assert found.low == pytest.approx(100 / 10_001 * noise * (m.least == m.bound + 1), rel=1e-6)
+    assert found.low <= found.high < 5 * 100 / 10_001 * 2 * noise * (1 + 1e-6)
+    assert time.perf_counter() - start < 10  # seconds: one or two; 4 million pairs of noises took minutes

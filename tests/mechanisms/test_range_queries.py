@@ -456,3 +456,10 @@ def test_a_goal_that_no_blanket_keeps_is_refused() -> None:
         range_queries.for_privacy(1, F(1, 100), 100, 1)
     with pytest.raises(ValueError, match="out of reach"):
         range_queries.for_privacy(F(1, 10**9), F(1, 10**9), 2, 4)
+
+
+def test_where_the_share_is_below_every_float_the_lower_bound_is_zero() -> None:
+    profile = account(RangeQueries(users=2, side=2, tau=1, rho=1, dimensions=12))
+    for delta in (5e-324, 1e-6, 1 - 2.0**-53):
+        assert profile.epsilon(delta).low == 0
+    assert profile.epsilon(0).low == math.inf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -289,3 +290,13 @@ def test_parameters_outside_the_domain_are_refused(change: dict[str, Any]) -> No
     Thresh(**sound)
     with pytest.raises(ValueError, match="need"):
         Thresh(**{**sound, **change})
+
+
+def test_an_epsilon_that_is_hundreds_of_newton_steps_away_is_found_in_seconds() -> None:
+    start = time.perf_counter()
+    m = Thresh(10**6, 1000, 10**6, Fraction(700), Fraction(1, 10**9), 10**6)
+    for bound in (thresh.profile(m).low, thresh.profile(m).high):  # type: ignore[attr-defined]
+        found = bound.epsilon(5e-324)
+        assert bound.delta(found.high).high <= 5e-324 <= bound.delta(found.low * (1 - 1e-9)).high
+        assert found.high < found.low * (1 + 1e-9)
+    assert time.perf_counter() - start < 20  # seconds: four or five, and about a minute step by step

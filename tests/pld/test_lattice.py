@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 
 import flint
 import pytest
@@ -29,6 +29,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.plan import Compose, Repeat
 from ldpaudit.profile import Number, PrivacyProfile
+from ldpaudit.working_precision import working_precision
 from tests.composition.test_plan import assert_meets, enumerated, rr
 
 
@@ -225,3 +226,18 @@ def test_a_dominating_pair_has_the_largest_divergence_of_its_pairs_and_their_rev
     assert sum((mass / ratio for ratio, mass in dominating.atoms), dominating.infinite) == 1
     for epsilon in (0.0, 0.1, 0.5, 1.0, 2.0):
         assert enumerated([dominating]).delta(epsilon).high == whole.delta(epsilon).high
+
+
+def test_the_listed_sums_of_runs_are_all_sequences_of_losses() -> None:
+    law = ExactPLD(((Fraction(3), Fraction(3, 10)), (Fraction(1), Fraction(1, 2)), (Fraction(1, 5), Fraction(1, 5))), Fraction(0))
+    with working_precision(128):
+        tilted = points_of.Tilted(law, Fraction(1, 2))
+        sums: dict[str, flint.arb] = {}
+        for views in product(range(3), repeat=4):
+            loss = sum((tilted.losses[view] for view in views), flint.arb(0)).str(10, radius=False)
+            chance = math.prod((tilted.masses[view] for view in views), start=flint.arb(1))
+            sums[loss] = sums.get(loss, flint.arb(0)) + chance
+        listed = tilted.points(4)
+        assert len(listed) == tilted.values(4) == len(sums)
+        for found, mass in listed:
+            assert mass.overlaps(sums[found.str(10, radius=False)])

@@ -39,3 +39,13 @@ def test_in_either_direction_no_pair_that_occurs_costs_more_than_the_dominating_
             deltas = [pair[direction].delta_ball(at) for pair in pairs]
             assert not any(found > bound for found in deltas)
             assert c > 1.1 or max(float(found.mid()) for found in deltas) > 0.3 * float(bound.mid())
+
+
+@pytest.mark.parametrize("least", [2, 3])
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
+def test_one_value_alone_shows_no_more_than_both(relation: Neighbours, least: int) -> None:
+    each = NoisyVotes(12, 4, Fraction(3, 5), 1, least, relation)
+    for seen, whole in zip(each.alone(), each.one_apart(0), strict=False):
+        for c in (1, 2, 5):
+            assert seen.delta_ball(flint.arb(c)) <= whole.delta_ball(flint.arb(c)) + 1e-12  # the two may be equal
+    assert (max(float(pair.delta_ball(flint.arb(2)).mid()) for pair in each.alone()) > 0) == (least == 2)

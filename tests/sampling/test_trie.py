@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -15,6 +16,7 @@ import mpmath
 import pytest
 
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.sampling import rounds
 from ldpaudit.accountants.sampling.other_prefixes import critical_tail, mean_verge, verge_leak, verge_tail
 from ldpaudit.accountants.sampling.other_prefixes_low import OtherPrefixes, other_prefixes_excess
 from ldpaudit.accountants.sampling.theorems import (
@@ -503,3 +505,23 @@ def test_the_largest_batch_is_not_missed_where_other_prefixes_reveal_users_in_sm
     assert batch == 261
     assert ThresholdProfile(FixedBatch(users, batch), threshold).delta(epsilon).high <= delta
     assert ThresholdProfile(FixedBatch(users, 20), threshold).delta(epsilon).high > delta
+
+
+def test_a_million_rounds_are_bounded_in_seconds() -> None:
+    start = time.perf_counter()
+    few, many = (ThresholdProfile(FixedBatch(2, 1), 1, levels) for levels in (50, 10**6))
+    assert few.delta(0.0).low <= few.delta(0.0).high <= many.delta(0.0).high <= 1
+    slow = ThresholdProfile(FixedBatch(10**6, 1000), 20, 10**5).delta(1.0)
+    assert 0 < slow.low <= slow.high <= 1
+    assert time.perf_counter() - start < 10  # seconds: two; round by round they took minutes
+
+
+def test_rounds_after_those_that_are_composed_only_raise_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = ThresholdProfile(FixedBatch(200, 20), 4, 6)
+    truth = [exact.delta(epsilon).high for epsilon in (0.1, 1.0, 3.0)]
+    monkeypatch.setattr(rounds, "_MOST_ROUNDS", 2)
+    rounds.rounds_high.cache_clear()
+    coarse = [exact.delta(epsilon).high for epsilon in (0.1, 1.0, 3.0)]
+    rounds.rounds_high.cache_clear()
+    assert all(less <= more <= 1 for less, more in zip(truth, coarse, strict=True))
+    assert truth != coarse
