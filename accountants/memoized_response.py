@@ -35,7 +35,7 @@ def any_stream(m: MemoizedResponse | MemoizedDBitFlip) -> PrivacyProfile:
     From below: a stream of D different values against one of the first of them throughout. Reports that differ show that the value
     did, and a transcript of equal reports is likelier under the stream that never changes. From above: let D be as large as can
     be, the smaller of k and T. Of k-ary randomized response let two streams have N and N' values, N >= N', and count the truths
-    that a transcript shows of each. If N > N', the first stream is the less likely one to report y throughout, for all y. If
+    that a transcript shows of each. If N > N', the first stream is, for every y, less likely to report y in all epochs. If
     N = N' and the epochs do not hang together by equal values of either stream, N transcripts show a truth of both; if they do,
     N < D or the streams hold the same values, and the constant transcripts are enough. In each case the laws share what D equal
     answers have. Of any other report it is shown where all k values fit (T >= k): transcripts of equal reports are then at least

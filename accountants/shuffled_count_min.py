@@ -35,7 +35,7 @@ def profile(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> Privac
     Bin(n, gamma) against Bin(n - 1, gamma), plus the user's messages in the cells of the user's values.
 
     Tight: the pairs occur. The estimates cost nothing more. Source: Algorithm 2 of Ghazi, Golowich, Kumar, Pagh,
-    Velingker 2021; their Lemma 4.10 is an upper bound. Proof: proofs/shuffled_count_min.py, of what worst_replaced
+    Velingker 2019; their Lemma 4.10 is an upper bound. Proof: proofs/shuffled_count_min.py, of what worst_replaced
     rests on.
 
     Parameters
@@ -70,7 +70,7 @@ def error(m: ShuffledCountMin, beta: Fraction) -> Enclosure:
 
     Then no estimate is below its count by more than t, and none above it by more but where a value shares all of its cells
     with others (`missed`). Not tight: an estimate is a minimum. Source: Bernstein; the Chernoff bound of Lemma 4.8 of Ghazi,
-    Golowich, Kumar, Pagh, Velingker 2021 has :math:`\sqrt{3 n \gamma L}`.
+    Golowich, Kumar, Pagh, Velingker 2019 has :math:`\sqrt{3 n \gamma L}`.
 
     Raises
     ------

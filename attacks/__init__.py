@@ -86,6 +86,7 @@ def audit(
     Returns
     -------
     Evidence
+        Its `epsilon_lower` is a lower confidence bound of epsilon at `delta`, in nats.
 
     Raises
     ------

@@ -55,8 +55,8 @@ theta the least at which the paper's Theorem 1 reaches it, and ten rounds find w
 found. Three systems trust a curator, who is granted the same (epsilon, delta) for one user more or less:
 
 - *printed*: TrieHH with the batch of the paper's Corollary 2;
-- *certified*: TrieHH with the largest batch found that is certified for the same epsilon, delta and theta. Where the paper's batch
-  is a few thetas it is itself not certified, and what is may be too small to find anything;
+- *certified*: TrieHH with the largest batch found that is certified for the same epsilon, delta and theta. Where the paper's
+  batch is only a few times theta, that batch is not certified, and the certified one may be too small to find anything;
 - *coins*: sample-and-threshold in a single round of whole words, with the largest certified coin for the best of its thresholds.
 
 Prefix trees that trust a shuffler, or nobody, have the same epsilon:

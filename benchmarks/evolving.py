@@ -297,9 +297,9 @@ BOUNDS = """\
 The error that holds except with probability 1/20, and up to how many changes. A bound of 1/2 is kept by always answering 1/2.
 """
 MEASURED = """\
-Where they do, as many changes as are allowed, in runs. Of means only how many users are in each state is simulated, which is exact
-in law, so that a thousand million users take milliseconds; words are drawn for each user. *Repaired*: the counters are checked
-before they grow, a variant of ours.
+Where a bound says something, these runs make as many changes as it allows. For means, only the number of users in each state
+is simulated, which is exact in law, so 1,000,000,000 users take milliseconds; words are drawn for each user. *Repaired*, a
+variant of ours: a user votes or sends an estimate only if the counter then stays within epsilon/4.
 """
 MAPS = """\
 ## Maps

@@ -45,9 +45,9 @@ def measure(*, runs: int, trials: int, confidence: float, seed: int) -> Iterator
     Parameters
     ----------
     runs : int
-        Audits a case.
+        Number of audits per case.
     trials : int
-        Views an audit, at most.
+        Largest number of views per audit.
     confidence : float
         Of each audit; no more than ``1 - confidence`` of them may refute.
     seed : int

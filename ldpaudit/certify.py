@@ -31,7 +31,7 @@ from ldpaudit.verdict import Outcome, Verdict, judge
 from ldpaudit.version import __version__
 
 TRIALS = 200_000
-"""Default views a claim."""
+"""Default views per claim."""
 CONFIDENCE = 0.999
 """Default confidence a claim: a certificate has several, and a false refutation is a scandal."""
 
@@ -53,7 +53,7 @@ def certify(
     seed : int
         Every claim's samples derive from it and from the claim's id.
     trials : int
-        Views drawn a claim.
+        Views per claim.
     confidence : float
         Of the evidence on each claim.
     progress : callable or None
@@ -241,6 +241,16 @@ def verify(certificate: Certificate) -> list[str]:
     The deployment is parsed again, its plans accounted and proved again, everything in the evidence that the counts do not
     decide is derived again, and every claim judged again. Nothing that the deployment names is imported.
 
+    Parameters
+    ----------
+    certificate : Certificate
+        As `Certificate.load` reads it.
+
+    Returns
+    -------
+    list of str
+        One sentence for each difference; empty where the certificate stands.
+
     Raises
     ------
     DeploymentError
@@ -289,6 +299,16 @@ def _recheck(
 
 def resample(certificate: Certificate) -> list[str]:
     """Draw a certificate's samples again: where the evidence differs, in sentences. Runs the code that it names.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        As `Certificate.load` reads it.
+
+    Returns
+    -------
+    list of str
+        One sentence for each difference between the recorded evidence and that of fresh samples; empty where they agree.
 
     Raises
     ------

@@ -62,7 +62,7 @@ class Claim:
     neighbours : Neighbours
         The relation.
     unit : str
-        What epsilon is per: ``report``, ``user-day``, ``window``, ``lifetime``.
+        What epsilon counts: ``report``, ``event``, ``source``, ``round``, ``user-day``, ``window`` or ``lifetime``.
     source : str
         Who claims it, where.
     hypotheses : tuple of Hypothesis

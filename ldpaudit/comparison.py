@@ -1,7 +1,7 @@
 """Which system to choose: every oracle and every heavy-hitter system on the same users' values, at the same epsilon.
 
-What there is, is read off the mechanisms: a constructor that asks for an epsilon and for nothing that the data or a usual size
-does not tell makes a contender. Oracles are asked about a dictionary of frequent values; systems that name values know none.
+Contenders are found among the mechanisms: every constructor that takes an epsilon, and whose other parameters follow from the
+data or have a usual size. Oracles are asked about a dictionary of frequent values; systems that name values know none.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class _ClaimTable(_Table):
         description="`replace-one`, `add-remove`, `user-level`, `same-pattern`, `group-of-K`; by default the mechanism's own.",
     )
     unit: Literal["report", "event", "source", "round", "user-day", "window", "lifetime"] = Field(
-        "report", description="What it is about: one run of the mechanism, a user's day or window of epochs, or all she ever sends."
+        "report", description="What it is about: one run of the mechanism, a user's day or window of epochs, or all of a user's."
     )
     view: Literal["local", "shuffled"] | None = Field(
         None, description="`local` for what a user sends, where the file has a shuffler; by default what the shuffler shows."
@@ -190,6 +190,11 @@ def load(path: str | Path) -> Deployment:
     ----------
     path : str or Path
         A TOML file of at most 1 MiB; where there is none of this name, a bundled id, as `ldpaudit deployments` lists them.
+
+    Returns
+    -------
+    Deployment
+        What is deployed, and the claims; nothing that the file names is run.
 
     Raises
     ------

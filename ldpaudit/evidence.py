@@ -106,7 +106,7 @@ class Evidence:
     delta : float
         The delta that it is for.
     confidence : float
-        Probability, over the samples, that the bound is true; at least.
+        The bound is true with at least this probability over the samples.
     trials : int
         Views drawn in all, those that chose the event included.
     measured : int
@@ -124,9 +124,9 @@ class Evidence:
     claimed : float or None
         The epsilon that was tested.
     p_value : float or None
-        Probability of samples like these if the claim were true; at most.
+        Upper bound of the probability of samples like these if the claim were true.
     detectable : float or None
-        An epsilon that an audit with this many guesses would have told from the claim with 95 % power.
+        An epsilon that an audit with this many guesses would have told apart from the claimed one with 95 % power.
     inputs : int
         How many inputs the game draws from.
     mode : Mode

@@ -23,7 +23,7 @@ class Neighbours:
         ``replace-one`` (one user holds another value), ``add-remove`` (one user is there or not; a local randomizer
         is then asked about the input ``None``), ``user-level`` (one user's whole stream is replaced), ``same-pattern``
         (the same, by one that repeats values in the same epochs), ``pairs``, or ``group`` (so many users hold other
-        values, each her own).
+        values, each its own).
     pairs : tuple of pairs
         The pairs themselves, for the kind ``pairs`` only.
     users : int

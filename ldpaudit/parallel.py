@@ -63,7 +63,7 @@ def require_ids(asked: Sequence[Asked | LdpauditError]) -> None:
     Raises
     ------
     DeploymentError
-        At the second.
+        Where an id occurs twice; the error names the second file.
     """
     known = [each for each in asked if isinstance(each, Asked)]
     seen: list[str] = []
@@ -81,7 +81,7 @@ def require_no_code(asked: Sequence[Asked | LdpauditError]) -> None:
     Raises
     ------
     DeploymentError
-        At the first.
+        Where a deployment names code; the error names the first such file.
     """
     for each in asked:
         if isinstance(each, Asked) and (code := each.deployment.implementation):

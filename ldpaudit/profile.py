@@ -174,6 +174,16 @@ class PrivacyProfile(ABC):
     def delta(self, epsilon: Number) -> Enclosure:
         """Smallest delta for which the plan is (epsilon, delta)-differentially private.
 
+        Parameters
+        ----------
+        epsilon : int, float or Fraction
+            In nats, at least 0.
+
+        Returns
+        -------
+        Enclosure
+            Of a probability.
+
         Raises
         ------
         ValueError
@@ -184,6 +194,16 @@ class PrivacyProfile(ABC):
         """Smallest epsilon >= 0 for which the plan is (epsilon, delta)-differentially private.
 
         This default searches among the floats, certified by `delta` at both ends.
+
+        Parameters
+        ----------
+        delta : int, float or Fraction
+            In [0, 1).
+
+        Returns
+        -------
+        Enclosure
+            In nats; infinite where no epsilon is enough.
 
         Raises
         ------
@@ -200,7 +220,7 @@ class PrivacyProfile(ABC):
         return Enclosure(min(low, high), high, at_zero.rigour, at_zero.source)
 
     def about(self) -> Callable[[float], float] | None:
-        """Epsilon to about delta, in floats, where that is much cheaper than `delta`: it guides searches, no result rests on it."""
+        """A float estimate of delta as a function of epsilon, where it is much cheaper than `delta`, else None; it only guides."""
         return None
 
     def coarse(self) -> PrivacyProfile:

@@ -74,7 +74,7 @@ def assert_ldp(
     Raises
     ------
     AssertionError
-        Where they do; the message names the claim, the measured bound and how to reproduce it.
+        Where the samples refute the claim; the message names the claim, the measured bound and how to reproduce it.
     """
     __tracebackhide__ = True
     import ldpaudit

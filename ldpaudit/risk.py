@@ -95,7 +95,17 @@ class Risk:
 
 
 def risk(profile: PrivacyProfile) -> Risk:
-    """What a profile implies, per run of the plan that it is of.
+    """The best that an adversary can do against one user, from a certified profile.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+        Of one run of a plan.
+
+    Returns
+    -------
+    Risk
+        Enclosed probabilities, at the false-positive rates `RATES` and the prior probabilities `PRIORS`.
 
     Examples
     --------

@@ -125,7 +125,7 @@ def shards(paths: Iterable[str | Path], column: str = "", users: str = "", end: 
     Raises
     ------
     DeploymentError
-        Where a path is none of both, or a folder has no such files.
+        Where a path is neither a file nor a folder, or a folder has no such files.
     """
     return Partition(tuple(Shard(file, column, users, end) for path in paths for file in _files(Path(path))))
 

@@ -1,7 +1,7 @@
 """Theorem: JL-HH is private with epsilon = 2 rows entry/b for replace-one, and half of that for add-remove.
 
-Here entry is one over the root of rows. With fresh noise for each of N values it is N times as much, and so it is at most
-where users send products only. Its (epsilon, delta) guarantees are the accountant's, not proved here.
+Here entry is one over the root of rows. With fresh noise for each of N values epsilon is N times as large; where users send
+products only, that is an upper bound. Its (epsilon, delta) guarantees are the accountant's, not proved here.
 """
 
 from __future__ import annotations

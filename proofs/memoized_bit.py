@@ -4,7 +4,7 @@ A report shows a kept 1 as 1 with probability q, a kept 0 with p. Whatever was r
 held is 1 with some probability, and that is all in which two streams differ: an epoch costs log(q/p) at most where p + q <= 1, and
 log((1-p)/(1-q)) where p + q >= 1. The first epoch costs less, as the copy is wrong with probability f/2 on either stream.
 
-The bound for many epochs is not tight: what is, no formula in p, q and f gives for all parameters.
+The bound for many epochs is not tight, and no one formula in p, q and f gives the tight one for all parameters.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 4. Where the others hold the second element, the loss is hidden by a share (1 - p) in each oracle, and no more.
 5. D replaced messages of one oracle, one by one. 6. The error of a box.
 
-No epsilon is enough at delta = 0, so none of these is a bound there: what (epsilon, delta) are kept, the accountant says.
+No epsilon is enough at delta = 0, so none of these is a bound there: the accountant says which (epsilon, delta) hold.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 5. Lemma 4.4 of Ghazi, Golowich, Kumar, Pagh, Velingker 2019 with its constant 36, for tau = log2 n and epsilon <= 1.
 6. The estimates are unbiased, and 7. how many values a message speaks for.
 
-No epsilon is enough at delta = 0, so none of these is a bound there: what (epsilon, delta) are kept, the accountant says.
+No epsilon is enough at delta = 0, so none of these is a bound there: the accountant says which (epsilon, delta) hold.
 """
 
 from __future__ import annotations

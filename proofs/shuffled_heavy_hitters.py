@@ -6,7 +6,7 @@
 3. That bounds nothing of what is kept besides.
 4. At four times the error it does.
 
-No epsilon is enough at delta = 0, so none of these is a bound there: what (epsilon, delta) are kept, the accountant says.
+No epsilon is enough at delta = 0, so none of these is a bound there: the accountant says which (epsilon, delta) hold.
 """
 
 from __future__ import annotations

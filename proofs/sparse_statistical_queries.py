@@ -1,7 +1,7 @@
 """Theorems on sparse statistical queries in the shuffled model: what replacing a user changes, and the error of an answer.
 
 What D replaced elements cost is proved in proofs/range_queries.py: they are replaced one by one. No epsilon is enough at
-delta = 0, so none of these is a bound there: what (epsilon, delta) are kept, the accountant says.
+delta = 0, so none of these is a bound there: the accountant says which (epsilon, delta) hold.
 """
 
 from __future__ import annotations

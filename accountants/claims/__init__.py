@@ -6,7 +6,8 @@ other parameters than the mechanism's, a `Setting` holds them. `ldpaudit.literat
 formulas with their hypotheses stand in the theory rooms.
 
 Reading order: `sentence` (a printed bound beside what is found, and the words for how they stand to each other), `accuracy`
-(a printed error that a simulation is held against), the stems, of which `count_min_costs` is a part, `statements` (all
-numbered statements, and why some have no row), `tables` (the papers' bound tables), `published` (the
-field's bounds of a plan, beside the certified value), `ledger` (each of these at three settings).
+(a printed error that a simulation is held against), the stems, with their parts `count_min_costs`, `heavy_hitters`,
+`single_message` and `votes_per_change`, `statements` (all numbered statements, and why some have no row), `tables` (the
+papers' bound tables), `published` (the field's bounds of a plan, beside the certified value), `ledger` (each of these at
+three settings).
 """

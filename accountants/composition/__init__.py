@@ -11,7 +11,7 @@ guarantee (epsilon, delta) has a dominating pair (the same); dominating pairs co
 
 Reading order: `plan` (the fold over a plan), `compose` (chooses a formula, an enumeration or a lattice), `coins` and
 `enumerated`; `product` (independent parts of one view), `two_coins`, `signs` and `laplace_vector` (closed forms),
-`laplace_contour` (many coordinates, by an integral), `laplace_far` (shifted very far) and `laplace_products` (sums of
-noises, shifted differently); then the published bounds, `theorems` and `divergences`; `filters` for adaptive use, `users`
-for many users at once.
+`laplace_contour` (many coordinates, by an integral), `laplace_far` (shifted very far) and `laplace_products` (sums of noises,
+shifted differently); `memoized_bits` (one memoized bit over a whole stream); then the published bounds, `theorems` and
+`divergences`; `filters` for adaptive use, `users` for many users at once.
 """

@@ -8,7 +8,7 @@ A law D on the integers is :math:`(\varepsilon, \delta, k)`-smooth if for every 
 shift by k has epsilon :math:`k\varepsilon`. For a log-concave law the worst k' is k or -k, because the mean of the k'
 log-ratios between Y and Y + k' grows with k'.
 
-GGKPV is Ghazi, Golowich, Kumar, Pagh, Velingker 2021.
+GGKPV is Ghazi, Golowich, Kumar, Pagh, Velingker 2019.
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@ Each function's docstring is the theorem. What it returns encloses the bound: no
 where the bound is one on a success probability, than its upper end.
 
 Reading order: `hsu` (counting one value in the local model, Hsu, Khanna, Roth 2012) with `posterior` and `windows` (its
-Bayesian computations). The others are those of Ghazi, Golowich, Kumar, Pagh, Velingker 2019, with constants: `shuffle` (what a
-shuffled guarantee says of the local one) with `local_view`; counting many values: `small_sample`, `intermediate`,
-`large_sample`, `central`, with `domain` (their settings), `accurate` (the bound of the second and third), `information` (of a
-message), `overlap` (of the laws of an accurate protocol's messages) and `hard_prior` (the data); `selection` (choosing one of
-many questions). What calculators share is listed below as such.
+Bayesian computations). The others are those of Ghazi, Golowich, Kumar, Pagh, Velingker 2019, with constants: `shuffle` (what
+a shuffled guarantee says of the local one) with `local_view`; counting many values: `small_sample`, `intermediate`,
+`large_sample`, `central`, with `domain` (their settings), `accurate` (the bound behind `intermediate` and `large_sample`),
+`information` (of a message), `overlap` (of the laws of an accurate protocol's messages) and `hard_prior` (the data);
+`selection` (choosing one of many questions). `_SHARED` names the files that hold no calculator.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ldpaudit.profile import Number
 def error(
     users: int, values: int, epsilon: Number, delta: Number = 0, beta: Number = Fraction(1, 4), shuffled: int = 0
 ) -> Enclosure:
-    r"""Largest error, in half users, within which no protocol keeps all B counts with probability 1 - beta.
+    r"""Largest error, in users and a multiple of 1/2, within which no protocol keeps all B counts with probability 1 - beta.
 
     .. math:: (1 - \beta - \tau) \log_2 B > n I + 1
 

@@ -15,5 +15,7 @@ Ghazi, Kamath, Kumar, Manurangsi 2022), here with a bound of second order on wha
 Reading order: `distribution` (the privacy loss distribution and its three forms), `exact` (in rationals, and dominating
 pairs), `finite` (profiles of exact pairs); `lattice`, `points`, `tilt`, `total` and `hockey_stick` (sums of many
 losses); `curve` (from a profile back to a pair), `profiles` (profiles made of profiles), `searched`
-(profiles whose epsilon is searched for).
+(profiles whose epsilon is searched for);
+`all_pairs` with `kinds` (many laws, any two of which are neighbours), `own_law` (mechanisms that users write), `trade_off` (the
+best test between two neighbours).
 """

@@ -5,7 +5,7 @@ a threshold of theta with probability
 
 .. math:: \Bigl( \sum_{i \ge \theta} \binom Wi \binom{n-W}{m-i} \Big/ \binom nm \Bigr)^L
 
-Shared prefixes only raise it. Source: Zhu, Kairouz, McMahan, Sun, Li 2020, Propositions 1 and 2.
+Shared prefixes only raise it. Source: Zhu, Kairouz, McMahan, Sun, Li 2019, Propositions 1 and 2.
 """
 
 from __future__ import annotations

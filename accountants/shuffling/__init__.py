@@ -9,11 +9,10 @@ with equality where b is the law itself of all other users' reports. So one form
 *blanket* :math:`b = \min_x R_x` or with the *clones* :math:`b = e^{-\varepsilon_0}(R_{x_1} + R_{x_2})/2` (Feldman,
 McMillan, Talwar 2021, Theorem 3.1), and lower bounds, with explicit data sets: the witnesses that an attack plays.
 
-Reading order, for k-ary response with n = 10**6: ``accountants/randomized_response.py`` (`shuffled`: its laws), `plan`
-(the search for epsilon), `bounds`, `randomizers` (laws to bounds), `blanket` (the formula), `estimate` (floats that
-guide), and below them, in ``numerics``, `positive_part`, `rare_values`, `saddle`, `fourier_nodes`, `fourier_tail`,
-`certified_search`.
-Then `two_answers`, `clones`, `bloom` (RAPPOR), `few_users`; binary response, where the worst data set is found:
-`binary`, `binary_data_set`, `binary_sieve`; many messages per user: `hidden_message`; what papers
-print: `theorems`; the inverse problems: `calibrate`; what privacy leaves of the estimates: `frequencies`.
+Reading order, for k-ary response with n = 10**6: ``accountants/randomized_response.py`` (`shuffled`: its laws), `plan` (the
+search for epsilon), `bounds`, `randomizers` (laws to bounds), `blanket` (the formula), `estimate` (floats that guide), and
+below them, in ``numerics``, `positive_part`, `rare_values`, `saddle`, `fourier_nodes`, `fourier_tail`, `certified_search`.
+Then `two_answers`, `clones`, `bloom` (RAPPOR), `signs` (randomized signs), `few_users`; binary response, where the worst data
+set is found: `binary`, `binary_data_set`, `binary_sieve`; many messages per user: `hidden_message`; what papers print:
+`theorems`; the inverse problems: `calibrate`; what privacy leaves of the estimates: `frequencies`.
 """

@@ -86,7 +86,7 @@ def leading_bits(groups: Sequence[Group], wanted: NDArray[np.bool_]) -> list[Bit
     groups : sequence of Group
         Each input's reports.
     wanted : ndarray of bool
-        Whose bits among the numbers of a report.
+        For each number of a report, whether its bits are looked at.
     """
     found = [*_of_numbers(groups, wanted)]
     if wanted.any() or len(wanted) >= FEW:

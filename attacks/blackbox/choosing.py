@@ -1,7 +1,7 @@
 """Choice of the pair of inputs, the score and the rule, by reports that neither the bound nor the score has seen.
 
 The reports are split into parts. A score that is fitted to some parts is judged by the others; a score that is fitted to all
-parts is judged by its likes, each of which is fitted to all parts but the one that judges it (cross-fitting).
+parts is judged by scores of the same kind, each of which is fitted to all parts but the one that judges it (cross-fitting).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Maker: TypeAlias = Callable[[FeatureCounts, int, int], Iterator[Score]]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A score, and its values, or those of its likes, on reports that it was not fitted to.
+    """A score, and its values, or those of scores of the same kind, on reports that it was not fitted to.
 
     Parameters
     ----------

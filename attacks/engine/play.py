@@ -271,7 +271,7 @@ def _count(job: Job, state: State, size: int, counted: Sequence[tuple[int, int]]
 
 
 def is_kept(drawn: int, before: Sequence[int]) -> bool:
-    """Whether a look at so many views is kept, those before being kept: with half as many again as the last one had."""
+    """Whether a look is kept: the first one, then each with 1.5 times the views of the last one kept, or more."""
     return not before or 2 * drawn >= 3 * before[-1]
 
 

@@ -37,7 +37,7 @@ def audit(
     epsilon: Annotated[str, typer.Option(help="The claimed epsilon.")],
     inputs: Annotated[list[str] | None, typer.Option(help="Two inputs or more, as JSON or plain text.")] = None,
     delta: Annotated[str, typer.Option(help="The claimed delta.")] = "0",
-    trials: Annotated[int | None, typer.Option(help="Reports drawn in all; by default a million.")] = None,
+    trials: Annotated[int | None, typer.Option(help="Views drawn in all; by default a million.")] = None,
     budget: Annotated[str | None, typer.Option(help="In place of --trials: a time, such as 60s, 5m or 1h.")] = None,
     confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
     users: Annotated[int, typer.Option(help="2: two users' reports by consecutive calls, one of whom differs.")] = 1,

@@ -182,9 +182,9 @@ class GenProt(_Protected):
     r"""The position, among T public draws from a public law, of one that the user's coins accepted.
 
     Public, per user: :math:`y_1, \dots, y_T` from P0. The user with input x tosses a coin for each, true with probability
-    :math:`p_t = P_x(y_t) / (2 P_0(y_t))`, clipped; she sends the position of one of the true ones, uniform; of any, where none
-    is. The server takes :math:`y_g` for her report to the base. A view is a row of T + 1 numbers: the draws, as positions in
-    ``table.outputs``, and the position g of the chosen one among them.
+    :math:`p_t = P_x(y_t) / (2 P_0(y_t))`, clipped, and sends the position of a uniformly chosen true one, or of any draw
+    where none is true. The server takes :math:`y_g` as the user's report to the base. A view is a row of T + 1 numbers: the
+    draws, as positions in ``table.outputs``, and the position g of the chosen one among them.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ class HeavyThresh(Evolving):
     rounds : int
         Samples an epoch, at least 1.
     epsilon : Fraction
-        The claim, in nats; a user stops to vote, or to send estimates, when the counter of either has reached a quarter of it.
+        The claim, in nats; a user stops voting, or sending estimates, once the counter of either has reached a quarter of it.
     delta : Fraction
         Failure probability of the accuracy guarantee, in (0, 1).
     smallest : int

@@ -1,6 +1,6 @@
 r"""Shuffled count-min: users send the cells of their values and a blanket of random cells, and nobody sees whose is whose.
 
-Ghazi, Golowich, Kumar, Pagh, Velingker 2021, "On the power of multiple anonymous messages", Algorithm 2.
+Ghazi, Golowich, Kumar, Pagh, Velingker 2019, "On the power of multiple anonymous messages", Algorithm 2.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Thresh(Evolving):
     A view is all that one user publishes: a row of ``2 * epochs`` bits, vote and estimate of the first epoch, of the
     second, and so on. An input is a `Play`: the user's counts of ones, one an epoch, and the epochs in which the
     adversary, who plays the other users and the centre, makes a global update happen. Neighbours have the same
-    adversary. That he may decide as votes come in gains him nothing; see accountants/thresh.py.
+    adversary. An adversary who decides as votes come in gains nothing; see accountants/thresh.py.
 
     Noise levels are computed to 128 bits, and the counters add them exactly. As printed they may be negative, and then
     the counters never stop a user: only `ThreshRepaired` refuses.
@@ -53,7 +53,7 @@ class Thresh(Evolving):
     rounds : int
         Rounds an epoch, at least 1.
     epsilon : Fraction
-        The claim, in nats; a user stops to vote, or to send estimates, when the counter of either has reached a quarter of it.
+        The claim, in nats; a user stops voting, or sending estimates, once the counter of either has reached a quarter of it.
     delta : Fraction
         Failure probability of the accuracy guarantee, in (0, 1).
     smallest : int
@@ -142,7 +142,7 @@ class Thresh(Evolving):
         return list(self._chances(x, self._users(1, self.votes, self.estimates)))
 
     def uncounted(self, x: Play) -> list[Fraction]:
-        """The same for a user whose counters never stop him: what is hidden by them alone."""
+        """The same for a user whose counters never stop the user: what is hidden by them alone."""
         return list(self._chances(x, self._users(1, self.epochs, self.epochs)))
 
     def _users(self, number: int, votes: int, estimates: int) -> Users:

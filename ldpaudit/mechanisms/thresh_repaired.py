@@ -1,4 +1,4 @@
-"""THRESH with a counter that is checked before it is exceeded, not after."""
+"""THRESH, repaired: a user votes or sends an estimate only if the counter then stays within epsilon / 4."""
 
 from __future__ import annotations
 

@@ -34,9 +34,9 @@ class TrieHeavyHitter(TrieRounds):
     """TrieHH, of which the trie is released; or, which the paper does not do, the trie and its votes.
 
     In each round `batch` users are drawn without replacement, and each picks one of the words that it holds, as often as
-    it holds it. Who picks a word whose prefix of so many units as rounds have passed is in the trie votes for the prefix
-    that is one unit longer. Prefixes with at least `threshold` votes grow on the trie; the last round is the one in
-    which nothing grows, or the round `levels`.
+    it holds it. After r rounds, a user whose picked word has its prefix of r units in the trie votes for the prefix of r + 1
+    units. Prefixes with at least `threshold` votes grow on the trie; the last round is the one in which nothing grows, or the
+    round `levels`.
 
     A view is what is released: the frozenset of the prefixes, or with `counts` of pairs of a prefix and its votes. An
     input is a whole data set: pairs of the words that a user holds, a tuple, and how many users hold just these. There
@@ -110,8 +110,8 @@ class TrieHeavyHitter(TrieRounds):
     def inputs(self) -> tuple[Data, Data]:
         """Two data sets of which the first has one user more, and shows what the other never does.
 
-        His prefix is released, which all but one of the users that it takes hold besides; or with counts, where all the
-        others hold one word and he none, a vote is missing.
+        The user's prefix is released, and one user fewer than the threshold needs holds it besides. With counts, all others
+        hold one word and the user none, so that a vote is missing.
         """
         others = self.users if self.counts else min(self.threshold - 1, self.users)
         holders = [others] * self.levels
