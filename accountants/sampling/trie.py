@@ -258,7 +258,7 @@ class ThresholdProfile(PrivacyProfile):
         if self._alone:
             return _one_level_high(self.base, self.threshold, epsilon)
         found = self._curve(epsilon, low).at(Fraction(epsilon))
-        others = self._references() if found > _COARSE else ()
+        others: list[Curve] = self._references() if found > _COARSE else []
         return min([found, *(curve.at(Fraction(epsilon)) for curve in others)])
 
     def _references(self) -> list[Curve]:
@@ -296,7 +296,9 @@ class ThresholdProfile(PrivacyProfile):
         if self._alone:
             # Of one round, the upper bound makes no use of the lower one.
             return near_crossing(lambda e: self._high(e, 0.0), delta, guess, width)[1]
-        curves = [self._curve(0.0, self._own(0.0).low), *(self._references() if delta > _COARSE else ())]
+        curves = [self._curve(0.0, self._own(0.0).low)]
+        if delta > _COARSE:
+            curves += self._references()
 
         def read(epsilon: float) -> float:
             return min(curve.at(Fraction(epsilon)) for curve in curves)
