@@ -58,6 +58,8 @@ _NEAR = 1.1
 """Factor to the next float estimate of an epsilon."""
 _CURVES, _STRIDE = 6, 1.05
 """Most curves that are made for one epsilon, and least factor to the next where delta is not small enough."""
+_COARSE, _REFERENCES = 2.0**-7, (0.5, 1.0, 2.0)
+"""Delta above which a curve that is made at the epsilon in question is often looser than others, and the epsilons of those."""
 _ONE_ROUND, _SEVERAL_ROUNDS = 2.0**-34, 2.0**-16
 """Relative precision of the search for an epsilon: for one round, whose ends are exact or nearly, and for several."""
 
@@ -255,7 +257,13 @@ class ThresholdProfile(PrivacyProfile):
         """Upper bound of delta in the add direction."""
         if self._alone:
             return _one_level_high(self.base, self.threshold, epsilon)
-        return self._curve(epsilon, low).at(Fraction(epsilon))
+        found = self._curve(epsilon, low).at(Fraction(epsilon))
+        others: list[Curve] = self._references() if found > _COARSE else []
+        return min([found, *(curve.at(Fraction(epsilon)) for curve in others)])
+
+    def _references(self) -> list[Curve]:
+        """Curves that are read wherever delta is large, by `delta` and by `epsilon`: their ends then agree."""
+        return [self._curve(epsilon, self._own(epsilon).low) for epsilon in _REFERENCES]
 
     def _curve(self, epsilon: float, low: float) -> Curve:
         return rounds_high(self.base, self.threshold, self.rounds, Fraction(epsilon), self.words, low)
@@ -289,6 +297,8 @@ class ThresholdProfile(PrivacyProfile):
             # Of one round, the upper bound makes no use of the lower one.
             return near_crossing(lambda e: self._high(e, 0.0), delta, guess, width)[1]
         curves = [self._curve(0.0, self._own(0.0).low)]
+        if delta > _COARSE:
+            curves += self._references()
 
         def read(epsilon: float) -> float:
             return min(curve.at(Fraction(epsilon)) for curve in curves)

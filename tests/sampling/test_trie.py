@@ -525,3 +525,13 @@ def test_rounds_after_those_that_are_composed_only_raise_the_bound(monkeypatch: 
     rounds.rounds_high.cache_clear()
     assert all(less <= more <= 1 for less, more in zip(truth, coarse, strict=True))
     assert truth != coarse
+
+
+def test_where_delta_is_large_the_upper_ends_of_delta_and_epsilon_agree() -> None:
+    profile = ThresholdProfile(FixedBatch(10_000, 5_000), 50, 4)
+    assert profile.delta(0.0).high < 0.5
+    deltas = (0.05, 0.1, 0.2, 0.3, 0.4)
+    ends = [profile.epsilon(delta).high for delta in deltas]
+    assert ends == sorted(ends, reverse=True)
+    assert all(profile.delta(end).high <= delta for end, delta in zip(ends, deltas, strict=True))
+    assert all(profile.delta(end * (1 - 1e-3)).high >= delta * (1 - 0.1) for end, delta in zip(ends, deltas, strict=True) if end)
