@@ -66,8 +66,8 @@ _SPENT = 2.0**-10
 """Share of delta that may be spent on eta; with 2**-6 or 2**-14 epsilons change by less than 1e-3 of themselves."""
 _LEAST = 1e-300
 """Eta need not be smaller."""
-_OVERLAPS = 4096
-"""Most values of S that are told apart; where more are likely, p is so large that the bound says little."""
+_OVERLAPS = 1 << 15
+"""Most values of S that are told apart, in a fifth of a second."""
 _ALIKE = 1.6
 """S is rounded up to values whose tails differ by this factor."""
 _FAINT = flint.arb(2) ** -1100
