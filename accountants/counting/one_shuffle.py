@@ -108,9 +108,10 @@ class OneShuffle(PrivacyProfile):
 
     @property
     def applies(self) -> bool:
-        """Whether rows overlap rarely enough for the bound to say anything."""
+        """Whether rows overlap rarely enough for the bound to say anything, and more than the chain: S/l is about 3 k (k-1) p/2."""
         k, p = self.replaced, self.hit
-        return 2 * k * p + Fraction(2, self.messages + 1) < Fraction(1, 2)
+        seldom = 2 * k * p + Fraction(2, self.messages + 1) < Fraction(1, 2)
+        return seldom and 1.5 * k * (k - 1) * float(p) < (k - math.sqrt(k)) * math.sqrt(2 / (self.messages * float(p)))
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0 to the bound."""

@@ -214,12 +214,13 @@ def test_rounding_rows_and_trials_up_outruns_the_printed_noise() -> None:
 
 
 def test_the_constant_of_lemma_4_5_is_twice_what_it_is_said_to_be_where_it_is_used() -> None:
-    proved, printed = bucket_heavy_hitter.lemma_4_5(2)
-    assert proved.holds is False
+    bound, proved, printed = bucket_heavy_hitter.lemma_4_5(2)
+    assert (bound.holds, proved.holds) == (True, False)
     assert 2 * proved.found.low > 4, "C_2 (2c/t^2) <= 4 (c/t^2), says the proof of Lemma 4.6"
     assert printed.holds is False
     for k in range(4, 40, 2):
-        assert [claim.holds for claim in bucket_heavy_hitter.lemma_4_5(k)] == [True, False]
+        assert [claim.holds for claim in bucket_heavy_hitter.lemma_4_5(k)] == [True, True, False]
+        assert 0.9 < bucket_heavy_hitter.lemma_4_5(k)[0].looseness ** -1 <= 1, "Stirling's formula is all that it loses"
 
 
 @pytest.mark.parametrize("squares", [Fraction(0), Fraction(10**12), Fraction(10**14)])
