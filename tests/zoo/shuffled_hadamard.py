@@ -57,7 +57,7 @@ ZOO = Zoo(
         ShuffledHadamard(users=1, domain=2, tau=1, rho=3),
         ShuffledHadamard(users=1, domain=4, tau=2, rho=5),
         ShuffledHadamard(users=1, domain=4, tau=1, rho=3, k=2),
-        ShuffledHadamard(users=1000, domain=16, tau=5, rho=3, k=3),
+        ShuffledHadamard(users=1000, domain=4, tau=5, rho=3, k=3),
     ),
     at_one=(TWO,),
     broken=(
