@@ -126,8 +126,8 @@ def least_rho(m: OneElement, epsilon: Number, delta: Number) -> int:
 def hadamard(m: HadamardRangeQueries) -> PrivacyProfile:
     """From above, D replaced elements; from below, elements of two values that all others are independent of."""
     high = replaced_elements(m, m.grid.most_replaced)
-    (like, _), *_ = m.groups(m.inputs[0])
     if m.others_are_seen:
+        (like, _), *_ = m.groups(m.inputs[0])
         return Bracket(HiddenTuple(like, m.hit, Seen.SECOND, f"{like} messages like the blanket's"), high)
     return Bracket(independent_elements(m), high)
 

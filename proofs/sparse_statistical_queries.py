@@ -1,7 +1,7 @@
 """Theorems on sparse statistical queries in the shuffled model: what replacing a user changes, and the error of an answer.
 
-What D replaced elements cost is proved in proofs/range_queries.py: they are replaced one by one. No epsilon is enough at
-delta = 0, so none of these is a bound there: the accountant says which (epsilon, delta) hold.
+What D replaced elements cost is proved in proofs/range_queries.py, one by one, and in proofs/shuffled_hadamard.py, together. No
+epsilon is enough at delta = 0, so none of these is a bound there: the accountant says which (epsilon, delta) hold.
 """
 
 from __future__ import annotations

@@ -141,14 +141,16 @@ def sufficient_rho(s: Setting) -> Enclosure:
         return first(lambda rho: keeps(replace(printed, rho=rho)), start, 1, most + 1)
 
     most = 4 * printed.rho
-    def end(m: ShuffledHadamard, low: bool) -> PrivacyProfile:
-        found = account(m)  # of a bracket one end is enough
-        return found if not isinstance(found, Bracket) else found.low if low else found.high
-
-    needed = least(lambda m: end(m, True).delta(s.epsilon).low <= s.delta, printed.rho // 16)
-    enough = least(lambda m: end(m, False).delta(s.epsilon).high <= s.delta, needed)
+    needed = least(lambda m: _ends(m)[0].delta(s.epsilon).low <= s.delta, printed.rho // 16)
+    enough = least(lambda m: _ends(m)[1].delta(s.epsilon).high <= s.delta, needed)
     low, high = (float(rho) if rho <= most else math.inf for rho in (needed, enough))
     return Enclosure(low, high, Rigour.INTERVAL, "bisection of the profile")
+
+
+def _ends(m: ShuffledHadamard) -> tuple[PrivacyProfile, PrivacyProfile]:
+    """The lower and the upper bound, of which one is asked at a time; one profile where it is both."""
+    found = account(m)
+    return (found.low, found.high) if isinstance(found, Bracket) else (found, found)
 
 
 def equation_71(s: Setting) -> Printed:

@@ -102,7 +102,7 @@ class UpperTotal:
             if epsilon < self.largest:
                 tilt = self.total.moments.for_epsilon(float(epsilon))
                 more, failure = self.beyond(_SPARE - self.total.moments.log_delta(tilt))
-                divergence = self._divergence(tilt)
+                divergence = self.divergence(tilt)
                 high += 1 if divergence is None else divergence.high(ball(Fraction(epsilon)) - more) + failure
             return round_up(high)
 
@@ -115,7 +115,7 @@ class UpperTotal:
                 return math.inf
             if not self.total.moments.groups:
                 return 0.0
-            divergence = self._divergence(self.total.moments.for_delta(float(rest.log())))
+            divergence = self.divergence(self.total.moments.for_delta(float(rest.log())))
             if divergence is None:
                 return math.inf
 
@@ -124,7 +124,7 @@ class UpperTotal:
 
             return 0.0 if cost(0.0) <= delta else crossing(cost, delta, 1.0, 16.0, _WIDTH)[1]
 
-    def _divergence(self, tilt: float) -> HockeyStick | None:
+    def divergence(self, tilt: float) -> HockeyStick | None:
         """From a lattice under this tilt, or a smaller one where that needs too long a lattice; None where all do."""
         return next((found for each in _tilts(tilt) if (found := self.total.known_at(each)) is not None), None)
 

@@ -47,12 +47,11 @@ from functools import lru_cache
 
 import flint
 
-from ldpaudit.accountants.counting.compose import PRECISION
+from ldpaudit.accountants.counting.compose import PRECISION, UpperTotal
 from ldpaudit.accountants.counting.counter import HitCounter, dominating
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower
 from ldpaudit.accountants.numerics.search import crossing, first
-from ldpaudit.accountants.pld.total import TotalLoss
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 from ldpaudit.working_precision import working_precision
@@ -74,8 +73,6 @@ _FAINT = flint.arb(2) ** -1100
 """A mean of that size makes no difference to a float."""
 _THETAS = tuple(2.0**power for power in range(-12, 6))
 """Exponents of Chernoff's bound for S."""
-_POINTS = 1 << 13
-"""Points of the lattice, as in `counting.compose`."""
 _WIDTH = 2.0**-40
 """Relative precision of the search for an epsilon."""
 
@@ -125,12 +122,12 @@ class OneShuffle(PrivacyProfile):
                 found = self._mixture_at(at)
             if found is None:
                 return self._enclosed(1.0)
-            high = found.delta(ball(Fraction(epsilon)), product, product.moments.for_epsilon(at))
+            high = found.delta(ball(Fraction(epsilon)), product, product.total.moments.for_epsilon(at))
             return self._enclosed(min(round_up(high), 1.0))
 
     def _mixture_at(self, epsilon: float) -> _Mixture | None:
         """With an eta that is small beside the float estimate of delta there."""
-        moments = _product(self).moments
+        moments = _product(self).total.moments
         about = math.exp(min(moments.log_delta(moments.for_epsilon(epsilon)), 0.0))
         return _mixture(self, max(_SPENT * about, _LEAST))
 
@@ -142,12 +139,13 @@ class OneShuffle(PrivacyProfile):
             found, product = _mixture(self, max(_SPENT * float(delta), _LEAST)), _product(self)
             if found is None or not found.limit(product) < ball(Fraction(delta)):
                 return self._enclosed(math.inf)
-            tilt = product.moments.for_delta(math.log(delta))
+            moments = product.total.moments
+            tilt = moments.for_delta(math.log(delta))
 
             def cost(epsilon: float) -> float:
                 return round_up(found.delta(ball(Fraction(epsilon)), product, tilt))
 
-            high = 0.0 if cost(0.0) <= delta else crossing(cost, delta, max(product.moments.at(tilt)[1], 1e-9), 1.01, _WIDTH)[1]
+            high = 0.0 if cost(0.0) <= delta else crossing(cost, delta, max(moments.at(tilt)[1], 1e-9), 1.01, _WIDTH)[1]
             return self._enclosed(high)
 
     def _enclosed(self, high: float) -> Enclosure:
@@ -155,13 +153,13 @@ class OneShuffle(PrivacyProfile):
 
 
 @lru_cache(maxsize=64)
-def _product(s: OneShuffle) -> TotalLoss:
-    """The loss of the k pairs of either kind."""
+def _product(s: OneShuffle) -> UpperTotal:
+    """The k pairs of either kind."""
     k, p, pool = s.replaced, s.hit, _MORE * (s.messages + s.replaced)
     counted, told = (s.messages + k) * p, (s.messages + 1) * (p - (k - 1) * p * p)
     with working_precision(PRECISION):
         pairs = [dominating(HitCounter(pool - 1, mean / pool), way) for mean, way in ((counted, False), (told, True))]
-    return TotalLoss(tuple((pair, k) for pair in pairs), _POINTS)
+    return UpperTotal(tuple((pair, k) for pair in pairs))
 
 
 @dataclass(frozen=True)
@@ -176,15 +174,15 @@ class _Mixture:
         """By how much the likeliest S lowers epsilon."""
         return float(max(self.terms, key=lambda term: float(term[0]))[1])
 
-    def delta(self, epsilon: flint.arb, product: TotalLoss, tilt: float) -> flint.arb:
+    def delta(self, epsilon: flint.arb, product: UpperTotal, tilt: float) -> flint.arb:
         """The bound, by one lattice."""
-        if (known := product.known_at(tilt)) is None:
+        if (known := product.divergence(tilt)) is None:
             return flint.arb(1)
         return self.limit(product) + sum((w * known.high(epsilon - lowered) for w, lowered in self.terms), flint.arb(0))
 
-    def limit(self, product: TotalLoss) -> flint.arb:
+    def limit(self, product: UpperTotal) -> flint.arb:
         """The bound where epsilon is large."""
-        return self.eta + product.infinite * sum((w for w, _ in self.terms), flint.arb(0))
+        return self.eta + product.total.infinite * sum((w for w, _ in self.terms), flint.arb(0))
 
 
 @lru_cache(maxsize=256)

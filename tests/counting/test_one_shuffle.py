@@ -157,9 +157,10 @@ def test_eta_covers_a_count_below_l_and_overlaps_that_are_left_out() -> None:
     single = 1 / 1024 - 2 / 1024**2
     least = max(count for count in range(293) if 3 * stats.binom.cdf(count - 1, 300_000, single) <= float(found.eta))
     lowered = [float(each) - float(found.terms[-1][1]) for _, each in found.terms]
+    lowest = round(3 / lowered[-2])
     assert lowered[-1] == 0
-    assert all(abs(each * lowest - round(each * lowest)) < 1e-6 for each in lowered for lowest in [round(3 / lowered[-2])])
-    assert 0.9 * least <= round(3 / lowered[-2]) <= least, "l, of which eta says what it may"
+    assert all(abs(each * lowest - round(each * lowest)) < 1e-6 for each in lowered)
+    assert 0.9 * least <= lowest <= least, "l, of which eta says what it may"
     kept = sum(float(w) * math.exp(-each) for (w, _), each in zip(found.terms, lowered, strict=True))
     factor, _ = _independence(m)
     assert kept == pytest.approx(float(factor) * (300_003 / 300_001) ** 3, rel=1e-4)
