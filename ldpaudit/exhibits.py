@@ -80,7 +80,7 @@ def _seen(claim: Claim) -> str:
 
 def _curve(profile: PrivacyProfile, claim: Claim) -> tuple[tuple[float, Enclosure], ...]:
     smallest = min(SMALLEST, float(claim.delta) / 10) if claim.delta else SMALLEST
-    ends = (profile.epsilon(smallest).high, profile.epsilon(claim.delta).high, float(claim.epsilon or 0))
+    ends = (profile.coarse().epsilon(smallest).high, profile.epsilon(claim.delta).high, float(claim.epsilon or 0))
     asked = [end for end in ends if math.isfinite(end)]
     found = dict(_from_zero_to(_BEYOND * (max(asked, default=0.0) or 1.0), claim.plan, claim.neighbours))
     return tuple(sorted({**found, **{epsilon: profile.coarse().delta(epsilon) for epsilon in asked}}.items()))

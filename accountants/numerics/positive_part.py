@@ -39,6 +39,10 @@ _MOST_COMPOSITIONS = 20_000
 """Sums with fewer multisets of values than this are enumerated, at some microseconds per multiset; with 5,000 or 80,000
 shuffle bounds at n = 200 and above take the integral all the same."""
 
+_SHARED = 32
+"""Powers of a phase from which the others are made, besides the powers of the last one; with 8 or 128 shuffle bounds at
+n = 200 to 1e6 take the same time."""
+
 
 def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb:
     """Enclose the expectation of the positive part of a sum of `n` independent copies.
@@ -168,11 +172,32 @@ def _trapezoid(tilted: Sequence[PointMass], n: int, saddle: float, h: float, nod
     still = sum((p for v, p in tilted if v == 0), flint.arb(0))
     moving = [(v * h, p) for v, p in tilted if not v == 0]
     total = 1 / flint.arb(saddle) ** 2
+    turns = [_Turns(step, p) for step, p in moving]
     for k in nodes:
-        # Every node from scratch: multiplying by a constant phase from node to node would widen the rectangular balls.
-        transform = sum((p * flint.acb(0, k * step).exp() for step, p in moving), flint.acb(still))
+        transform = sum((turn.at(k) for turn in turns), flint.acb(still))
         total += 2 * (transform**n / flint.acb(saddle, k * flint.arb(h)) ** 2).real
     return h * total
+
+
+class _Turns:
+    """A constant times the powers of a phase: each is one product, of two powers that others share.
+
+    A phase multiplied from power to power would widen the rectangular balls; one product does not.
+    """
+
+    def __init__(self, step: flint.arb, scale: flint.arb) -> None:
+        self._step, self._scale = step, scale
+        self._fine: dict[int, flint.acb] = {}
+        self._coarse: dict[int, flint.acb] = {}
+
+    def at(self, k: int) -> flint.acb:
+        """The constant times ``exp(i k step)``."""
+        coarse, fine = divmod(k, _SHARED)
+        if coarse not in self._coarse:
+            self._coarse[coarse] = self._scale * flint.acb(0, coarse * _SHARED * self._step).exp()
+        if fine not in self._fine:
+            self._fine[fine] = flint.acb(0, fine * self._step).exp()
+        return self._coarse[coarse] * self._fine[fine]
 
 
 def _aliasing(atoms: Sequence[PointMass], scale: flint.arb, n: int, saddle: float, h: float, a: float) -> flint.arb:
