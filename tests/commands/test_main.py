@@ -137,7 +137,8 @@ def test_a_shell_completes_verbs_and_options(words: str, last: int, offered: str
     assert done.stdout.split() == [offered]
 
 
-def test_the_script_for_completion_asks_the_command_by_its_name() -> None:
+def test_the_script_for_completion_asks_the_command_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")  # whatever shell the tests run in
     done = run("--show-completion", "bash")
     assert done.returncode == 0, done.stderr
     assert "_LDPAUDIT_COMPLETE=complete_bash" in done.stdout
