@@ -13,9 +13,8 @@ from ldpaudit.accountants.counting.count_min import largest, replaced, worst_rep
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.numerics.search import crossing, first
 from ldpaudit.accountants.pld.profiles import Bracket
-from ldpaudit.accountants.shuffled_hadamard import replaced_elements
+from ldpaudit.accountants.shuffled_hadamard import hidden_element, known_element, replaced_elements
 from ldpaudit.accountants.shuffling.calibrate import likely_hits
-from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._hadamard_views import HadamardViews, OneElement
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
@@ -82,8 +81,9 @@ def one_element_each(m: OneElement) -> PrivacyProfile:
     if m.oracles > 1:
         known = ComposedHits(messages, m.hit, m.oracles)
         return known if m.users == 1 else Bracket(HiddenHits(known), known)
-    one = HiddenTuple(messages, m.hit, Seen.ALL, f"{messages} blanket messages, 2**-{m.tau} of them like the user's")
-    return one if m.users == 1 else Bracket(HiddenTuple(messages, m.hit, Seen.SECOND, one.source), one)
+    source = f"{messages} blanket messages, 2**-{m.tau} of them like the user's"
+    one = known_element(messages, m.hit, source)
+    return one if m.users == 1 else Bracket(hidden_element(messages, m.hit, source), one)
 
 
 def for_privacy(epsilon: Number, delta: Number, users: int, side: int, dimensions: int = 1) -> RangeQueries:
@@ -128,15 +128,17 @@ def hadamard(m: HadamardRangeQueries) -> PrivacyProfile:
     high = replaced_elements(m, m.grid.most_replaced)
     if m.others_are_seen:
         (like, _), *_ = m.groups(m.inputs[0])
-        return Bracket(HiddenTuple(like, m.hit, Seen.SECOND, f"{like} messages like the blanket's"), high)
+        return Bracket(hidden_element(like, m.hit, f"{like} messages like the blanket's"), high)
     return Bracket(independent_elements(m), high)
 
 
 def independent_elements(m: HadamardViews) -> PrivacyProfile:
     """Lower bound: `compared` elements of either of two inputs, all of them independent of each other and of all other ones."""
     (like, _), *_ = m.groups(m.inputs[0])
-    one = HiddenTuple(like + m.compared - 1, m.hit, Seen.ALL, f"{like} messages like the blanket's")
-    return one if m.compared == 1 else ComposedHits(like + m.compared - 1, m.hit, m.compared)
+    random = like + m.compared - 1
+    if m.compared == 1:
+        return known_element(random, m.hit, f"{like} messages like the blanket's")
+    return ComposedHits(random, m.hit, m.compared)
 
 
 def count_min(m: CountMinRangeQueries) -> PrivacyProfile:

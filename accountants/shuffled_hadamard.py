@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.counting.hits import ComposedHits
+from fractions import Fraction
+
+from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.counting.one_shuffle import OneShuffle
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import expected_largest
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.finite import revealed
-from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile, SmallestBound
+from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile, SmallestBound, WithLosses
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms._hadamard_views import HadamardViews
@@ -65,7 +67,10 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     if m.users == m.k == 1:
         return known_others(m)
     like = m.messages(0)[0]
-    low: list[PrivacyProfile] = [HiddenTuple(like, m.hit, s, f"two data sets, seen: {s.value}") for s in (Seen.EITHER, Seen.SECOND)]
+    low: list[PrivacyProfile] = [
+        HiddenTuple(like, m.hit, Seen.EITHER, f"two data sets, seen: {Seen.EITHER.value}"),
+        hidden_element(like, m.hit, f"two data sets, seen: {Seen.SECOND.value}"),
+    ]
     if (together := min(m.k, (m.bits - 1) // 2)) > 1:
         low.append(ComposedHits(m.users * (m.rho + m.k) - 1, m.hit, together))
     return Bracket(LargestProfile(tuple(low)), known_others(m))
@@ -86,11 +91,21 @@ def replaced_elements(m: ShuffledHadamard | HadamardViews, number: int) -> Priva
     """
     blanket = m.users * m.rho
     like = f"{blanket} blanket messages, 2**-{m.tau} of them like the user's"
-    single = HiddenTuple(blanket, m.hit, Seen.ALL, like)
     if number == 1:
-        return single
+        return known_element(blanket, m.hit, like)
+    single = HiddenTuple(blanket, m.hit, Seen.ALL, like)
     one_by_one = Chain(single, number, f"{number} messages replaced one by one among {like}")
     return SmallestBound((one_by_one, OneShuffle(blanket, m.hit, number)))
+
+
+def known_element(messages: int, hit: Fraction, source: str) -> PrivacyProfile:
+    """One element replaced by another among so many messages, where the adversary knows all others."""
+    return WithLosses(HiddenTuple(messages, hit, Seen.ALL, source), ComposedHits(messages, hit, 1))
+
+
+def hidden_element(messages: int, hit: Fraction, source: str) -> PrivacyProfile:
+    """The same where all others send the second element, and who does is not known; repeated, a lower bound of that."""
+    return WithLosses(HiddenTuple(messages, hit, Seen.SECOND, source), HiddenHits(ComposedHits(messages, hit, 1)))
 
 
 def expected_error_bound(m: ShuffledHadamard, values: int) -> Enclosure:

@@ -3,54 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ldpaudit import strict_json
 from ldpaudit.claim import SLACK
 from ldpaudit.enclosure import show_up
 from ldpaudit.errors import DeploymentError
-from ldpaudit.findings import Gate, TargetRow
+from ldpaudit.findings import ClaimRow, Gate, TargetRow
 from ldpaudit.refusal import refusal
 from ldpaudit.toml import read_text
 from ldpaudit.verdict import Outcome
 
 SCHEMA: Literal["ldpaudit.baseline/1"] = "ldpaudit.baseline/1"
-_DECIMAL = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?|inf")
-BOUND = {"anyOf": [{"type": "string", "pattern": f"^({_DECIMAL.pattern})$"}, {"type": "number", "minimum": 0}, {"type": "null"}]}
-"""A bound in a JSON Schema."""
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-def _bound(value: Any) -> Any:
-    """A bound as it is written: a decimal or "inf" as text, so that no digit is lost; a number is one too."""
-    if isinstance(value, str):
-        if not _DECIMAL.fullmatch(value):
-            raise ValueError(f"needs a decimal of 0 or more or 'inf' in quotes, or null, got {value!r:.60}")
-        return float(value)
-    return value
-
-
-def _outcome(value: Any) -> Any:
-    if value not in list(Outcome):
-        raise ValueError(f"needs one of {', '.join(Outcome)}, got {value!r:.60}")
-    return Outcome(value)
-
-
-class ClaimRow(_Strict):
-    """A claim: its verdict, and the upper bound that was certified."""
-
-    verdict: Annotated[Outcome, BeforeValidator(_outcome)] = Field(description="What it came out as.")
-    high: Annotated[Annotated[float, Field(ge=0)] | None, BeforeValidator(_bound), WithJsonSchema(BOUND)] = Field(
-        description="Certified upper bound, as text so that no digit is lost; null where there is none."
-    )
 
 
 class _File(_Strict):
@@ -98,16 +70,17 @@ def baseline_of(gate: Gate) -> str:
     for f in gate.findings:
         if f.outcome is None:  # of an error, or of a claim that is gone, there is nothing to keep
             continue
-        if f.target is None:
-            claims[f.id] = {"verdict": str(f.outcome), "high": None if f.high is None else str(f.high)}
-        else:
+        if f.claim is not None:
+            claims[f.id] = f.claim.kept()
+        if f.target is not None:
             targets[f.id] = f.target.model_dump()
     return json.dumps({"schema": SCHEMA, "claims": claims, "targets": targets}, indent=2, sort_keys=True) + "\n"
 
 
-def claim_words(verdict: Outcome, high: float | None) -> str:
+def claim_words(row: ClaimRow) -> str:
     """A claim's row, for people."""
-    return f"{verdict}, {'no upper bound' if high is None else f'epsilon <= {show_up(high)}'}"
+    bound = "no upper bound" if row.high is None else f"epsilon <= {show_up(row.high)}"
+    return f"{row.verdict}, {bound}" + (f" at delta = {row.delta:g}" if row.delta else "")
 
 
 def target_words(row: TargetRow) -> str:
@@ -116,16 +89,22 @@ def target_words(row: TargetRow) -> str:
     return f"{'refuted' if row.refuted else 'not refuted'} at epsilon = {row.epsilon:g}{delta}"
 
 
-def claim_regression(before: ClaimRow | None, outcome: Outcome, high: float | None) -> str:
-    """What got worse since the baseline, as the end of a sentence; nothing where nothing did."""
+def claim_regression(before: ClaimRow | None, now: ClaimRow) -> str:
+    """What got worse since the baseline, or is claimed of something else, as the end of a sentence; nothing where nothing did."""
     if before is None:
         return ""
     order = list(Outcome)
-    if order.index(outcome) < order.index(before.verdict):
+    if order.index(now.verdict) < order.index(before.verdict):
         return f"; it was {before.verdict} in the baseline"
-    if before.high is not None and (high is None or high > before.high * float(1 + SLACK)):
-        now = "no upper bound" if high is None else f"{show_up(high)}"
-        return f"; its upper bound was {show_up(before.high)} in the baseline, and is {now}"
+    if before.high is not None and (now.high is None or now.high > before.high * float(1 + SLACK)):
+        high = "no upper bound" if now.high is None else f"{show_up(now.high)}"
+        return f"; its upper bound was {show_up(before.high)} in the baseline, and is {high}"
+    if weaker := _weaker(before, now):
+        return weaker
+    for name in ("unit", "neighbours", "implementation"):
+        old, new = getattr(before, name), getattr(now, name)
+        if old is not None and new != old:
+            return f"; its {name} was {old} in the baseline, and {'there is none' if new is None else f'is {new}'}"
     return ""
 
 
@@ -135,8 +114,13 @@ def target_regression(before: TargetRow | None, now: TargetRow) -> str:
         return ""
     if now.refuted and not before.refuted:
         return "; it was not refuted in the baseline"
+    return _weaker(before, now)
+
+
+def _weaker(before: ClaimRow | TargetRow, now: ClaimRow | TargetRow) -> str:
+    """Whether a larger epsilon or delta is claimed."""
     for name in ("epsilon", "delta"):
         old, new = getattr(before, name), getattr(now, name)
-        if new > old * float(1 + SLACK):
-            return f"; it claimed {name} = {old:g} in the baseline, and claims {new:g}"
+        if old is not None and (new is None or new > old * float(1 + SLACK)):
+            return f"; it claimed {name} = {old:g} in the baseline, and claims {'none' if new is None else f'{new:g}'}"
     return ""

@@ -199,6 +199,8 @@ class Certificate(Record):
         try:
             data = strict_json.parse(text)
             digest, verdict, schema = (data.pop(key) for key in ("digest", "verdict", "schema"))
+            if "schema_" in data:
+                raise ValueError("needs no key 'schema_'")
             certificate = cls.model_validate_json(json.dumps({**data, "schema_": schema}))
         except ValidationError as error:
             first = error.errors(include_context=False)[0]

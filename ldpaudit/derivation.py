@@ -19,7 +19,7 @@ import flint
 from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import LdpauditError, ProofError, Unsupported
-from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanism import Mechanism, all_views
 from ldpaudit.mechanisms import has_own_law, part_of, stem
 from ldpaudit.plan import Compose, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.proofs._exhaustive import Checked, Exhaustive, prove_tables
@@ -166,11 +166,11 @@ def _table(m: Mechanism, inputs: Sequence[Any]) -> list[list[Fraction]]:
     """The laws of these inputs on all views that any of them has."""
     try:
         laws = [{y: Fraction(p) for y, p in m.law(x).items()} for x in inputs]
+        views = all_views(laws)
     except LdpauditError:
         raise
     except Exception as error:  # whatever the user's code raises
         raise Unsupported(m, f"its law raised {type(error).__name__}: {error}") from error
-    views = dict.fromkeys(y for law in laws for y in law)
     if len(views) * len(laws) > _MOST_ENTRIES:
         raise Unsupported(m, f"its law has {len(views)} views on {len(laws)} inputs, and {_MOST_ENTRIES} entries are checked")
     return [[law.get(y, Fraction(0)) for y in views] for law in laws]

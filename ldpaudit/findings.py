@@ -2,12 +2,54 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from ldpaudit.reuse import Reuse
 from ldpaudit.verdict import Outcome
+
+_DECIMAL = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?|inf")
+BOUND = {"anyOf": [{"type": "string", "pattern": f"^({_DECIMAL.pattern})$"}, {"type": "number", "minimum": 0}, {"type": "null"}]}
+"""A bound in a JSON Schema."""
+
+
+def _bound(value: Any) -> Any:
+    """A bound as it is written: a decimal or "inf" as text, so that no digit is lost; a number is one too."""
+    if isinstance(value, str):
+        if not _DECIMAL.fullmatch(value):
+            raise ValueError(f"needs a decimal of 0 or more or 'inf' in quotes, or null, got {value!r:.60}")
+        return float(value)
+    return value
+
+
+def _outcome(value: Any) -> Any:
+    if value not in list(Outcome):
+        raise ValueError(f"needs one of {', '.join(Outcome)}, got {value!r:.60}")
+    return Outcome(value)
+
+
+class ClaimRow(BaseModel):
+    """A claim: its verdict, the upper bound that was certified, and what is claimed of whom; None where a file does not say it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    verdict: Annotated[Outcome, BeforeValidator(_outcome)] = Field(description="What it came out as.")
+    high: Annotated[Annotated[float, Field(ge=0)] | None, BeforeValidator(_bound), WithJsonSchema(BOUND)] = Field(
+        description="Certified upper bound, as text so that no digit is lost; null where there is none."
+    )
+    epsilon: float | None = Field(None, ge=0, description="Claimed.")
+    delta: float | None = Field(None, ge=0, lt=1, description="Claimed.")
+    unit: str | None = Field(None, description="What is protected.")
+    neighbours: str | None = Field(None, description="The relation for which it is.")
+    implementation: str | None = Field(None, description="The code that is audited, if any.")
+
+    def kept(self) -> dict[str, Any]:
+        """As a baseline keeps it."""
+        high = None if self.high is None else str(self.high)
+        return self.model_dump(exclude_none=True) | {"verdict": str(self.verdict), "high": high}
 
 
 class TargetRow(BaseModel):
@@ -39,10 +81,8 @@ class Finding:
         Where it is claimed; the path as seen from where the gate was called.
     reproduce : str
         The command that shows it alone.
-    high : float or None
-        Certified upper bound, which the baseline keeps.
-    target : TargetRow or None
-        Of a target, what the baseline keeps.
+    claim, target : ClaimRow or None, TargetRow or None
+        Of a claim or a target, what the baseline keeps.
     was, now : str or None, str
         What the baseline has of it and what it is now, in words. ``was`` is empty where the baseline has nothing of this name,
         and None where there is no baseline.
@@ -55,7 +95,7 @@ class Finding:
     file: str
     line: int | None
     reproduce: str
-    high: float | None = None
+    claim: ClaimRow | None = None
     target: TargetRow | None = None
     was: str | None = None
     now: str = ""

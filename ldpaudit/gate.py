@@ -6,11 +6,13 @@ import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from ldpaudit import verification
 from ldpaudit.apart import Crew, Task
+from ldpaudit.attacks.bounds.level import could_refute
 from ldpaudit.baseline import Baseline, claim_regression, claim_words, read_baseline, target_regression, target_words
 from ldpaudit.baseline import baseline_of as baseline_of
 from ldpaudit.cache import Cache
@@ -19,9 +21,9 @@ from ldpaudit.certify import claim_seed
 from ldpaudit.enclosure import show_down
 from ldpaudit.errors import DeploymentError, LdpauditError, in_a_line
 from ldpaudit.evidence import Evidence
+from ldpaudit.findings import ClaimRow, TargetRow
 from ldpaudit.findings import Finding as Finding
 from ldpaudit.findings import Gate as Gate
-from ldpaudit.findings import TargetRow
 from ldpaudit.gate_config import CONFIG as CONFIG
 from ldpaudit.gate_config import TABLE, TargetTable
 from ldpaudit.gate_config import Config as Config
@@ -189,10 +191,11 @@ def _deployment(
     except LdpauditError as error:
         line = error.line if isinstance(error, DeploymentError) else None
         return [Finding(shown, None, "error", in_a_line(error), _seen(folder, shown), line, command)], sought
+    implementation = asked.deployment.implementation if isinstance(asked, Asked) else None
     findings = []
     for index, claim in enumerate(certificate.claims):
         line = line_of(certificate.deployment, ["claims", index, "id"])
-        found = _claim(claim, f"{certificate.id}/{claim.id}", visit)
+        found = _claim(claim, f"{certificate.id}/{claim.id}", implementation, visit)
         found = replace(found, file=_seen(folder, shown), line=line, reproduce=command)
         if found.problem == "undecided":
             found = replace(found, reproduce=f"{command} --require-decision")
@@ -221,11 +224,15 @@ def _compared(folder: Path, config: Config) -> str:
     return f"ldpaudit check {shlex.quote(str(folder))} --baseline {shlex.quote(str(config.baseline))}"
 
 
-def _claim(claim: ClaimRecord, name: str, visit: _Visit) -> Finding:
+def _claim(claim: ClaimRecord, name: str, implementation: str | None, visit: _Visit) -> Finding:
     """A claim as it came out; where it stands is still to be said."""
     config, before = visit.config, visit.baseline.claims.get(name)
-    high = claim.enclosure.high if claim.enclosure else None
-    worse = claim_regression(before, claim.verdict, high)
+    now = ClaimRow(
+        verdict=claim.verdict, high=claim.enclosure.high if claim.enclosure else None,
+        epsilon=None if claim.epsilon is None else float(Fraction(claim.epsilon)), delta=float(Fraction(claim.delta)),
+        unit=claim.unit, neighbours=claim.neighbours, implementation=implementation,
+    )  # fmt: skip
+    worse = claim_regression(before, now)
     undecided = claim.verdict is Outcome.UNDECIDED and claim.expect is None
     problem: str | None = "undecided" if config.require_decision and undecided else None
     if worse:
@@ -233,10 +240,8 @@ def _claim(claim: ClaimRecord, name: str, visit: _Visit) -> Finding:
     if not claim.as_recorded:
         problem = "refuted" if claim.expect is None else "not as recorded"
     message = f"{claim.sentence}: {claim.verdict}, {claim.reason}{worse}"
-    was = visit.was(claim_words(before.verdict, before.high) if before else "")
-    return Finding(
-        name, claim.verdict, problem, message, "", None, "", high, was=was, now=claim_words(claim.verdict, high)
-    )
+    was = visit.was(claim_words(before) if before else "")
+    return Finding(name, claim.verdict, problem, message, "", None, "", now, was=was, now=claim_words(now))
 
 
 def _seen(folder: Path, file: str) -> str:
@@ -286,6 +291,9 @@ def _target(visit: _Visit, target: TargetTable, line: int | None, sought: Sought
     if now.refuted != (target.expect == "refuted"):
         problem = "refuted" if now.refuted else "not as recorded"
     outcome = Outcome.REFUTED if now.refuted else Outcome.UNDECIDED
+    if not now.refuted and not could_refute(evidence, float(target.epsilon)):
+        views = f"{evidence.measured:,} measured views refute it of no code, whatever it shows"
+        problem, message = "error", f"{target.callable} claims epsilon = {float(target.epsilon):g}: needs more trials, {views}"
     if problem == "regressed":
         command = _compared(path.parent, config)
     was = visit.was(target_words(before) if before else "")
@@ -300,7 +308,7 @@ def _gone(findings: Sequence[Finding], visit: _Visit) -> Iterator[Finding]:
     there = {f.id for f in findings}
     folder, again = visit.folder, _compared(visit.folder, visit.config)
     drop = f"{again} --update-baseline"
-    claims = [(name, "claim", claim_words(row.verdict, row.high)) for name, row in visit.baseline.claims.items()]
+    claims = [(name, "claim", claim_words(row)) for name, row in visit.baseline.claims.items()]
     targets = [(name, "target", target_words(row)) for name, row in visit.baseline.targets.items()]
     for name, kind, was in (*claims, *targets):
         if name not in there:

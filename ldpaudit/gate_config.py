@@ -100,6 +100,10 @@ def _config(tree: Mapping[str, Any], text: str, path: Path, table: Sequence[str]
     except ValidationError as error:
         sentence, key = refusal(error, Config)
         raise fail(sentence, [*table, *key]) from None
+    home = path.parent.resolve()
+    if config.baseline and not (home / config.baseline).resolve().is_relative_to(home):
+        found = f"needs a file inside the configuration's folder, got {config.baseline!r:.60}, which a link leads out of it"
+        raise fail(found, [*table, "baseline"])
     if not config.deployments and not config.targets:
         raise DeploymentError("needs deployments or targets, got neither", str(path), None, ".".join(table))
     if twice := repeated(target.id for target in config.targets):

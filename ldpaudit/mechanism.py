@@ -62,6 +62,35 @@ class Law:
         return ((y, self.probability(y)) for y in self.views())
 
 
+def all_views(laws: Iterable[Mapping[View, Fraction]]) -> list[View]:
+    """The views that any of these laws has, each once.
+
+    Raises
+    ------
+    ValueError
+        Where Python takes two of them for equal that people tell apart: 1 and True, 0.0 and -0.0.
+    """
+    known: dict[View, View] = {}
+    for y in (y for law in laws for y in law):
+        if not _look_alike(known.setdefault(y, y), y):
+            raise ValueError(f"views that Python tells apart, got {y!r:.60} and one that is equal to it and looks different")
+    return list(known)
+
+
+def _look_alike(a: View, b: View) -> bool:
+    """Whether two equal views are of one type, and floats in them of the same bits; a number of numpy's is like Python's."""
+    a, b = (y.item() if isinstance(y, np.generic) else y for y in (a, b))
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, tuple):
+        return all(map(_look_alike, a, b))
+    if isinstance(a, frozenset):
+        return all(_look_alike(x, {y: y for y in b}[x]) for x in a)
+    return not isinstance(a, float | complex) or repr(a) == repr(b)
+
+
 class Mechanism(ABC):
     """A randomized map; subclasses are frozen dataclasses whose fields are the parameters.
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import TypeVar, TypeVarTuple
 
+from ldpaudit.plan import Plan, Run
+
 _Arguments = TypeVarTuple("_Arguments")
 _Answer = TypeVar("_Answer")
 
@@ -16,7 +18,8 @@ MOST = 64
 def remembered(function: Callable[[*_Arguments], _Answer]) -> Callable[[*_Arguments], _Answer]:
     """The same function of frozen values, that is asked once for the last answers; what it raises is not kept.
 
-    Where an argument has no hash, as a mechanism of somebody's with an array among its fields, it is asked each time.
+    Where an argument has no hash, as a mechanism of somebody's with an array among its fields, it is asked each time; and so
+    is a plan of mechanisms that are not ours, for these may change.
     """
     known = lru_cache(maxsize=MOST)(function)
 
@@ -26,6 +29,12 @@ def remembered(function: Callable[[*_Arguments], _Answer]) -> Callable[[*_Argume
             hash(args)
         except TypeError:
             return function(*args)
-        return known(*args)
+        return known(*args) if all(map(_is_ours, args)) else function(*args)
 
     return ask
+
+
+def _is_ours(argument: object) -> bool:
+    """Whether it is no plan, or one of mechanisms that come with ldpaudit."""
+    leaves = argument.leaves() if isinstance(argument, Plan) else ()
+    return all(type(leaf.mechanism).__module__.startswith("ldpaudit.") for leaf in leaves if isinstance(leaf, Run))

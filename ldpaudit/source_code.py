@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import marshal
 import os
 import platform
 import site
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import invalidate_caches, metadata
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import cache_from_source, find_spec, resolve_name
+from importlib.util import MAGIC_NUMBER, cache_from_source, find_spec, resolve_name
 from pathlib import Path
 
 from ldpaudit.errors import Unsupported
@@ -31,10 +32,12 @@ OUTER = ("accountants", "attacks", "proofs")
 _CALLED = {"exec", "eval", "compile", "__import__"}
 _NAMED = {
     "import_module", "spec_from_file_location", "meta_path", "path_hooks", "__path__", "run_path", "run_module", "CDLL",
-    "environ", "environb", "getenv",
+    "environ", "environb", "getenv", "getenvb", "expandvars", "expanduser",
 }  # fmt: skip
 """Names with which code imports what its imports do not say, or asks for what no file says."""
 _OF_SYS = {"path", "modules", "argv"}
+_HEADER = 16
+"""Bytes of a compiled file before its code."""
 _UNCHECKED = (1).to_bytes(4, "little")
 """Flags of a compiled file that is by a hash of its source, and says that nobody need compare it."""
 STANDARD, INSTALLED, ABSENT, NAMESPACE = "standard", "installed", "absent", "namespace"
@@ -89,8 +92,8 @@ def follow(name: str) -> Followed:
             if spec is None or modules[each]:
                 continue
             source = Path(_source(spec))
-            _require_compiled_from_it(each, source)
             content = source.read_bytes()
+            _require_compiled_from_it(each, source, content)
             modules[each] = hashlib.sha256(content).hexdigest()
             files |= {str(path.resolve()) for path in (source, Path(cache_from_source(str(source))))}
             left += _imported(content, spec, start)
@@ -138,11 +141,21 @@ def _source(spec: ModuleSpec) -> str:
     return spec.origin
 
 
-def _require_compiled_from_it(name: str, source: Path) -> None:
-    """Refuse a compiled file that Python would run whatever the source says."""
+def _require_compiled_from_it(name: str, source: Path, content: bytes) -> None:
+    """Refuse a compiled file that Python may run though the source says something else: it looks at times, or at nothing."""
     compiled = Path(cache_from_source(str(source)))
-    if compiled.exists() and compiled.read_bytes()[4:8] == _UNCHECKED:
+    found = compiled.read_bytes() if compiled.exists() else b""
+    if found[4:8] == _UNCHECKED:
         raise Unsupported(name, "is compiled so that its source is not asked, and cannot be followed")
+    if found[:4] != MAGIC_NUMBER:  # another Python's
+        return
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            same = marshal.loads(found[_HEADER:]) == compile(content, source, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, TypeError, EOFError, RecursionError):
+        same = False
+    if not same:
+        raise Unsupported(name, f"is compiled from another text than its source, in {compiled.parent.name}, and cannot be followed")
 
 
 def _imported(content: bytes, spec: ModuleSpec, start: str) -> Iterator[str]:
@@ -215,6 +228,7 @@ def environment() -> dict[str, object]:
         "ldpaudit": __version__,
         "code": our_digest(),
         "python": sys.version,
+        "flags": [int(flag) for flag in sys.flags],
         "machine": [sys.platform, platform.machine()],
         "installed": _distributions(),
         "hidden": _hidden(),
@@ -228,7 +242,7 @@ def _hidden() -> list[str]:
         with suppress(OSError):
             names = {path.name.partition(".")[0] for path in Path(folder or os.curdir).iterdir()}
             (installed if is_installed(str(Path(folder, "any"))) else local).update(names)
-    return sorted(local & installed)
+    return sorted(local & installed - {"__pycache__"})
 
 
 @cache

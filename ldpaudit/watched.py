@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 from ldpaudit.source_code import is_installed
@@ -17,6 +18,8 @@ _STARTS = {
 }  # fmt: skip
 """Events with which code asks what is not a file."""
 _OF_THE_SYSTEM = ("/proc/", "/sys/", "/dev/")
+_SAYING_NOTHING = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+"""Those of them that are the same everywhere, or never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,15 @@ def watched(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Seen]:
         if event in _STARTS:
             acts.append(event)
         elif _reads(event, given):
-            opened.add(os.path.abspath(os.fsdecode(given[0])))  # noqa: PTH100 - in the folder of now, links as they are
+            path = os.path.abspath(os.fsdecode(given[0]))  # noqa: PTH100 - in the folder of now, links as they are
+            opened.add(path)
+            if path.startswith(_OF_THE_SYSTEM) and path not in _SAYING_NOTHING and _asked_by_foreign_code():
+                acts.append(f"open({path!r})")
 
     import_module("numpy.testing")  # of an old numpy it starts a program to know the machine
     sys.addaudithook(hook)
+    variables: Any = os.environ
+    variables._data = _Asked(variables._data, acts)
     answer = function(*arguments)
     if any(name.startswith("multiprocessing.popen_") for name in sys.modules):
         acts.append("multiprocessing")
@@ -62,6 +70,43 @@ def watched(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Seen]:
     places = set(map(os.path.abspath, sys.path))
     foreign = filter(_is_foreign, (opened | _imported()) - places)
     return answer, Seen(frozenset(map(os.path.realpath, foreign)), tuple(acts))
+
+
+class _Asked(dict[Any, Any]):
+    """Variables of the environment; it remembers that foreign code asked for one, whoever looked it up on its behalf."""
+
+    def __init__(self, variables: dict[Any, Any], acts: list[str]) -> None:
+        super().__init__(variables)
+        self._acts = acts
+
+    def __getitem__(self, name: Any) -> Any:
+        self._remember(name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: Any) -> bool:
+        self._remember(name)
+        return super().__contains__(name)
+
+    def __iter__(self) -> Iterator[Any]:
+        self._remember("all")
+        return super().__iter__()
+
+    def _remember(self, name: Any) -> None:
+        if _asked_by_foreign_code():
+            self._acts.append(f"os.environ for {os.fsdecode(name)!r}")
+
+
+def _asked_by_foreign_code() -> bool:
+    """Whether the code that is watched is at work, or what it called; not where it only imports what is installed."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith("<frozen importlib"):
+            return False
+        if file == os.path.abspath(file) and _is_foreign(file):  # noqa: PTH100 - of text that may be no path
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _reads(event: str, given: tuple[Any, ...]) -> bool:

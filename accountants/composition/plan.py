@@ -28,7 +28,13 @@ from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistribution, infinite_mass
 from ldpaudit.accountants.pld.exact import dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.accountants.pld.profiles import Bracket, OnePairProfile, PostProcessedProfile, SummedLosses
+from ldpaudit.accountants.pld.profiles import (
+    Bracket,
+    LargestProfile,
+    OnePairProfile,
+    PostProcessedProfile,
+    SummedLosses,
+)
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
 from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run
@@ -237,6 +243,10 @@ def _lowers(profile: PrivacyProfile) -> tuple[Groups, ...]:
             return pairs
         case FiniteProfile(pairs, level=Rigour.EXACT):
             return tuple(((pair.complete(), 1),) for pair in pairs)
+        case LargestProfile(profiles):
+            return tuple(pair for each in profiles for pair in _lowers(each))
+        case SummedLosses():
+            return profile.occurring
         case AllPairs():
             return tuple(((pair.complete(), 1),) for pair in profile.telling())
         case OnePairProfile():

@@ -262,6 +262,11 @@ class CountersProfile(SummedLosses):
             return None
         return self.pairs[0][1].groups
 
+    @property
+    def occurring(self) -> tuple[Groups, ...]:
+        """The counters' cells, for every pair."""
+        return tuple(tuple((shown.pair, times) for shown, times in lower.parts) for lower, _ in self.pairs)
+
     def delta(self, epsilon: Number) -> Enclosure:
         """From lattices under a tilt made for this epsilon."""
         require_epsilon(epsilon)

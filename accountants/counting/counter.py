@@ -23,6 +23,7 @@ from ldpaudit.accountants.counting.binomial_noise import Shifted
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.binomial_ranges import masses
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.distribution import BallPLD
 from ldpaudit.working_precision import working_bits, working_precision
 
@@ -284,6 +285,14 @@ class ShownCells:
     ours: tuple[flint.arb, ...]
     theirs: tuple[flint.arb, ...]
     infinite: flint.arb
+
+    @cached
+    def pair(self) -> BallPLD:
+        """Losses of the pair of laws of which only the cells are shown, less what is left out: no divergence grows by that."""
+        with working_precision(_PRECISION):
+            points = [((p / q).log(), p) for p, q in zip(self.ours, self.theirs, strict=True)]
+            listed = sum(self.ours, self.infinite)
+        return BallPLD(tuple(sorted(points, key=lambda point: -float(point[0]))), self.infinite, listed)
 
     def estimated(self) -> BallPLD:
         """The privacy loss distribution with the estimated losses; it chooses tilt and lattice, and bounds nothing."""

@@ -21,11 +21,13 @@ import flint
 
 from ldpaudit.accountants.counting.compose import PRECISION, CountersProfile, LowerTotal, UpperTotal
 from ldpaudit.accountants.counting.counter import HitCounter, dominating, shown
-from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.pld.exact import Atom, ExactPLD, few_products
+from ldpaudit.accountants.numerics.balls import as_ball, ball
+from ldpaudit.accountants.pld.distribution import BallPLD, Groups
+from ldpaudit.accountants.pld.exact import Atom, ExactPLD, dominating_pair, few_products
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.profiles import SummedLosses
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, require_delta, require_epsilon
 from ldpaudit.working_precision import working_precision
 
 _DEEP = 2
@@ -37,7 +39,7 @@ _FEW_PRODUCTS, _FEW_BITS = 1 << 14, 1 << 12
 
 
 @dataclass(frozen=True)
-class ComposedHits(PrivacyProfile):
+class ComposedHits(SummedLosses):
     r"""One message replaced in each of several independent shuffles, where the adversary knows all other messages.
 
     Tight: it is the profile of this pair. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, proof of Lemma 4.4, for one
@@ -81,6 +83,20 @@ class ComposedHits(PrivacyProfile):
         found = _counters(self.messages, self.hit, self.shuffles).epsilon(delta)
         return self._enclosed(found.low, found.high)
 
+    @property
+    def dominating(self) -> Groups | None:
+        """Of every shuffle two counters; or all numbers of messages, where these are enumerated."""
+        if exact := _enumerated(self):
+            return ((dominating_pair(exact.pairs), 1),)
+        return _counters(self.messages, self.hit, self.shuffles).dominating
+
+    @property
+    def occurring(self) -> tuple[Groups, ...]:
+        """The counters' cells; or all numbers of messages."""
+        if exact := _enumerated(self):
+            return tuple(((pair.complete(), 1),) for pair in exact.pairs)
+        return _counters(self.messages, self.hit, self.shuffles).occurring
+
     def _infinite(self) -> tuple[float, float]:
         """Probability that in some shuffle no message speaks for the other element."""
         with working_precision(PRECISION):
@@ -103,6 +119,17 @@ def _counters(messages: int, hit: Fraction, shuffles: int) -> CountersProfile:
 
 
 @lru_cache(maxsize=64)
+def _partly_seen(h: ComposedHits) -> Groups:
+    """The cells of the counters, those of messages that speak for u with 1 - p times their probabilities under the first law."""
+    counter, deep = HitCounter(h.messages, h.hit), h.shuffles <= _DEEP
+    first, second = (shown(counter, way, deep).pair for way in (False, True))
+    with working_precision(PRECISION):
+        share = ball(1 - h.hit)
+        points = tuple((loss + share.log(), mass * share) for loss, mass in first.points)
+        return (BallPLD(points, first.infinite * share, share * as_ball(first.listed)), h.shuffles), (second, h.shuffles)
+
+
+@lru_cache(maxsize=64)
 def _enumerated(h: ComposedHits) -> FiniteProfile | None:
     """All numbers of messages, in rationals; None where there are too many."""
     m, p = h.messages + 1, h.hit
@@ -115,7 +142,7 @@ def _enumerated(h: ComposedHits) -> FiniteProfile | None:
 
 
 @dataclass(frozen=True)
-class HiddenHits(PrivacyProfile):
+class HiddenHits(SummedLosses):
     r"""A lower bound: what these shuffles tell where all other users send the second element, and that is not known to be theirs.
 
     .. math:: \delta(\varepsilon) \ge s\, \delta_{\mathrm{known}}(\varepsilon - \ln s), \qquad s = (1 - p)^L
@@ -133,6 +160,15 @@ class HiddenHits(PrivacyProfile):
     """
 
     known: ComposedHits
+
+    @property
+    def dominating(self) -> None:
+        """None: it is a lower bound."""
+
+    @property
+    def occurring(self) -> tuple[Groups, ...]:
+        """The known shuffles' cells, the first law times s; events of several runs rise and fall with the counts, too."""
+        return _partly_seen(self.known),
 
     @property
     def share(self) -> flint.arb:

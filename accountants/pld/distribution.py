@@ -9,6 +9,7 @@ and on a *lattice*, tilted, for sums of many losses (`lattice.LatticePLD`).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -51,6 +52,8 @@ class PrivacyLossDistribution(ABC):
 
     infinite: Probability
     """Infinite-loss mass: the probability under P of views that have probability 0 under Q."""
+    listed: Probability = Fraction(1)
+    """Probability under P of all views that are listed; below 1 only in lower bounds, which leave some out."""
 
     @abstractmethod
     def loss_balls(self) -> tuple[flint.arb, ...]:
@@ -130,10 +133,13 @@ class BallPLD(PrivacyLossDistribution):
         Finite losses, decreasing, and their probabilities: balls that may contain 0.
     infinite : flint.arb
         Infinite-loss mass.
+    listed : flint.arb or Fraction
+        Probability of all these.
     """
 
     points: tuple[tuple[flint.arb, flint.arb], ...]
     infinite: flint.arb
+    listed: Probability = Fraction(1)
 
     def loss_balls(self) -> tuple[flint.arb, ...]:
         """Finite losses."""
@@ -149,6 +155,11 @@ Groups = tuple[tuple[PrivacyLossDistribution, int], ...]
 
 
 def infinite_mass(groups: Groups) -> flint.arb:
-    """Infinite-loss mass of independent runs, :math:`1 - \\prod (1 - m_i)^{n_i}`; narrow even where it is small."""
+    """Infinite-loss mass of independent runs, :math:`1 - \\prod (1 - m_i)^{n_i}`; narrow even where it is small.
+
+    Where views are left out, of probability :math:`1 - t_i`, at most that mass, which is
+    :math:`\\prod t_i^{n_i} - \\prod (t_i - m_i)^{n_i}`.
+    """
     logs = (times * as_ball(-law.infinite).log1p() for law, times in groups)
-    return -sum(logs, flint.arb(0)).expm1()
+    listed = (as_ball(law.listed) ** times for law, times in groups if law.listed != 1)
+    return -sum(logs, flint.arb(0)).expm1() * math.prod(listed, start=flint.arb(1))

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.errors import ImplementationError, LdpauditError, Unsupported
-from ldpaudit.mechanism import Law, Mechanism
+from ldpaudit.mechanism import Law, Mechanism, all_views
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 _MOST_RATIOS = 1 << 19
@@ -84,7 +84,10 @@ def table(m: Mechanism, inputs: Sequence[Any]) -> Table:
         As `profile`.
     """
     found = {x: _law(m, x) for x in inputs}
-    views = dict.fromkeys(y for law in found.values() for y in law)
+    try:
+        views = all_views(found.values())
+    except ValueError as error:
+        raise ImplementationError(f"its law needs {error}") from error
     return {x: {y: law.get(y, Fraction(0)) for y in views} for x, law in found.items()}
 
 

@@ -26,12 +26,51 @@ class OnePairProfile(PrivacyProfile):
 
 
 class SummedLosses(PrivacyProfile):
-    """A profile that may know independent losses whose sum is that of a dominating pair: composition sums more of them."""
+    """A profile of sums of independent losses: composition sums more of them."""
 
     @property
     @abstractmethod
     def dominating(self) -> Groups | None:
-        """The losses; None where several pairs may be the worst one, or the sum needs a correction."""
+        """Losses of a dominating pair; None where several pairs may be the worst one, or the sum needs a correction."""
+
+    @property
+    @abstractmethod
+    def occurring(self) -> tuple[Groups, ...]:
+        """Losses of pairs of inputs that occur, or of less: no sum of them has a larger delta than these pairs composed."""
+
+
+@dataclass(frozen=True)
+class WithLosses(SummedLosses):
+    """A profile that one accountant knows best, and of whose losses another one knows more.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+        Asked for delta and epsilon of one run.
+    losses : SummedLosses
+        Asked for the losses that compositions sum; of the same pairs of inputs, or an enclosure of `profile`.
+    """
+
+    profile: PrivacyProfile
+    losses: SummedLosses
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Of the profile."""
+        return self.profile.delta(epsilon)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """Of the profile."""
+        return self.profile.epsilon(delta)
+
+    @property
+    def dominating(self) -> Groups | None:
+        """See `SummedLosses`."""
+        return self.losses.dominating
+
+    @property
+    def occurring(self) -> tuple[Groups, ...]:
+        """See `SummedLosses`."""
+        return self.losses.occurring
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ likelihoods under these values are proportional are one view: which of them it w
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -50,9 +50,9 @@ class Reports:
     def of(cls, values: Sequence[Any], columns: Iterable[Sequence[Fraction]]) -> Self:
         """From the probabilities of each view under the values; proportional ones are merged, in a canonical order."""
         merged: dict[tuple[Fraction, ...], Fraction] = defaultdict(Fraction)
-        for column in columns:
+        for column, times in Counter(map(tuple, columns)).items():  # mostly there are few different ones
             if total := sum(column):
-                merged[tuple(p / total for p in column)] += total
+                merged[tuple(p / total for p in column)] += times * total
         kinds = sorted(merged.items())
         return cls(tuple(values), tuple(tuple(key[i] * total for key, total in kinds) for i in range(len(values))))
 

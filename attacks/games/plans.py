@@ -84,7 +84,7 @@ def views_within(plan: Plan | Mechanism, trials: int) -> int:
 
 def played(m: Mechanism, found: Attack, implementation: Implementation) -> Target:
     """The target that one run makes, by this attack."""
-    sample = m.sample if implementation is None else as_sampler(implementation)
+    sample = as_sampler(m if implementation is None else implementation)
     size = memory(m.sample(found.pair[0], 1, np.random.default_rng(0)))
 
     def draw(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -6,11 +6,13 @@ import inspect
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from ldpaudit import mechanisms
 from ldpaudit.errors import ImplementationError, Stopped, shown
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.plan import Plan
@@ -20,6 +22,9 @@ PATIENCE = 20.0
 
 LARGEST = 1 << 20
 """Numbers and characters that one report may have, all together, and bits that one integer may have."""
+
+_UNCHANGING = frozenset({bool, int, float, complex, str, bytes, type(None), np.bool_, np.int64, np.float64})
+"""Types of reports that nobody can change after they were returned; the usual ones, for speed."""
 
 CONTAINERS = (list, tuple, set, frozenset)
 """Whose parts are looked at; of a dictionary its values are."""
@@ -36,7 +41,8 @@ def as_sampler(implementation: Mechanism | Callable[..., Any]) -> Sampler:
         Where it is none of these.
     """
     if isinstance(implementation, Mechanism):
-        return implementation.sample
+        ours = type(implementation).__module__.startswith(f"{mechanisms.__name__}.")
+        return implementation.sample if ours else _own(implementation)
     if not callable(implementation):
         raise TypeError(f"an implementation needs a callable, got {type(implementation).__name__}")
     if positional(implementation) >= 3:
@@ -114,13 +120,18 @@ def positional(function: Callable[..., Any]) -> int:
 
 
 def call(function: Callable[[Any], Any], x: Any) -> Any:
-    """One report.
+    """One report, as it is when it is returned.
 
     Raises
     ------
     ImplementationError
-        Where the callable raises, or returns None.
+        Where the callable raises, or returns None or what cannot be copied.
     """
+    report = _returned(function, x)
+    return report if type(report) in _UNCHANGING else as_it_is_now(report, x)
+
+
+def _returned(function: Callable[[Any], Any], x: Any) -> Any:
     try:
         report = function(x)
     except ImplementationError:  # an adapter's, which says what happened
@@ -132,6 +143,37 @@ def call(function: Callable[[Any], Any], x: Any) -> Any:
     if report is None:
         raise ImplementationError("the callable needs to return a report, got None", x)
     return report
+
+
+def as_it_is_now(report: Any, x: Any) -> Any:
+    """A copy: code may return one object again and again, and change what earlier reports say.
+
+    Raises
+    ------
+    ImplementationError
+        Where it cannot be copied, and where an array has a mask, which nobody would look at.
+    """
+    try:
+        return _copied(report, x)
+    except ImplementationError:
+        raise
+    except Exception as error:
+        raise ImplementationError(f"needs reports that can be copied, got {type(report).__name__}: {_named(error)}", x) from error
+
+
+def _copied(part: Any, x: Any) -> Any:
+    kind = type(part)
+    if kind in _UNCHANGING:
+        return part
+    if kind is list or kind is tuple:
+        return kind([_copied(each, x) for each in part])
+    if kind is dict:
+        return {key: _copied(each, x) for key, each in part.items()}
+    if isinstance(part, np.ma.MaskedArray):
+        raise ImplementationError("needs arrays without a mask, got a masked array", x)
+    if kind is np.ndarray and not part.dtype.hasobject:
+        return part.copy()
+    return deepcopy(part)
 
 
 def _asks_to_stop(error: BaseException) -> bool:
@@ -170,6 +212,11 @@ def in_order(function: Callable[..., Any], xs: Sequence[Any], order: Sequence[in
     return reports
 
 
+def _own(m: Mechanism) -> Sampler:
+    """Of a mechanism that users write."""
+    return lambda x, size, rng: as_it_is_now(m.sample(x, size, rng), x)
+
+
 def _guarded(function: Callable[..., Any]) -> Sampler:
     def sample(x: Any, size: int, rng: np.random.Generator) -> Views:
         return call(lambda value: function(value, size, rng), x)
@@ -204,7 +251,7 @@ def probe(function: Callable[[Any], Any], x: Any, patience: float = PATIENCE) ->
 
     def work() -> None:
         try:
-            reports.append(call(function, x))
+            reports.append(_returned(function, x))
         except BaseException as error:
             raised.append(error)
 
@@ -218,7 +265,7 @@ def probe(function: Callable[[Any], Any], x: Any, patience: float = PATIENCE) ->
         raise ImplementationError(f"needs a report within {patience:g} s, got none: the callable hangs", x)
     if _is_large(reports[0]):
         raise ImplementationError(f"needs reports of at most {LARGEST} numbers or characters, got a larger one", x)
-    return reports[0]
+    return as_it_is_now(reports[0], x)
 
 
 def _is_large(report: Any) -> bool:

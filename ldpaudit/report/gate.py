@@ -61,10 +61,13 @@ def _count(gate: Gate) -> str:
 
 def as_json(gate: Gate) -> str:
     """All findings as data."""
-    rows = [{**asdict(f), "state": f.state} for f in gate.findings]
-    for row in rows:
-        row["high"] = None if row["high"] is None else str(row["high"])
-        row["target"] = None if row["target"] is None else row["target"].model_dump()
+    rows = [
+        {
+            **asdict(f), "state": f.state, "high": None if f.claim is None or f.claim.high is None else str(f.claim.high),
+            "claim": None if f.claim is None else f.claim.kept(), "target": None if f.target is None else f.target.model_dump(),
+        }
+        for f in gate.findings
+    ]  # fmt: skip
     data = {"exit_code": gate.exit_code, "findings": rows}
     return visible_json(json.dumps(data, indent=2, ensure_ascii=False)) + "\n"
 

@@ -224,6 +224,7 @@ SEEN: dict[str, Forgery] = {
     "a claim left out": lambda data: data["claims"].pop(),
     "claims in another order": lambda data: data["claims"].reverse(),
     "a field that is not known": whole(approved=True),
+    "a field that is known inside only": whole(schema_="ldpaudit.certificate/9"),
     "a claim's field that is not known": claim(approved=True),
     "a deployment that claims less": shorter_deployment,
     "a deployment that is none": whole(deployment="id ="),

@@ -51,9 +51,22 @@ def test_a_baseline_that_is_named_and_missing_is_an_error_until_it_is_written(tm
         run(tmp_path)
     assert within(tmp_path, "check", "--update-baseline").returncode == 0
     rows = json.loads((tmp_path / "baseline.json").read_text())
-    assert rows["claims"] == {"ours/report": {"verdict": "PROVED", "high": "1.0"}}
+    claimed = {"epsilon": 1.0, "delta": 0.0, "unit": "report", "neighbours": "replace-one"}
+    assert rows["claims"] == {"ours/report": {"verdict": "PROVED", "high": "1.0", **claimed}}
     assert rows["targets"] == {"code": {"refuted": False, "epsilon": 2.0, "delta": 0.0}}
     assert run(tmp_path).exit_code == 0
+
+
+def test_a_baseline_that_a_link_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    outside.mkdir()
+    inside.mkdir()
+    project(inside, config='baseline = "link/baseline.json"')
+    (inside / "link").symlink_to(outside, target_is_directory=True)
+    done = within(inside, "check", "--update-baseline")
+    assert done.returncode == 2
+    assert "which a link leads out of it" in done.stderr
+    assert not any(outside.iterdir())
 
 
 def baseline(folder: Path, claims: object, targets: object) -> None:
@@ -73,6 +86,58 @@ def test_a_claim_or_target_of_the_baseline_that_is_gone_fails_the_build(tmp_path
     drop = result.findings[1].message.split("to drop it on purpose: ")[1]
     assert within(tmp_path, *shlex.split(drop)[1:]).returncode == 0
     assert run(tmp_path).exit_code == 0
+
+
+SHUFFLED = """
+schema = "ldpaudit.deployment/1"
+id = "ours"
+title = "Ours"
+mechanism = {{ kind = "randomized_response", k = 4, epsilon = "{own}" }}
+shuffle = {{ users = 1000 }}
+[[claims]]
+id = "report"
+epsilon = "{claimed}"
+delta = "{delta}"
+unit = "{unit}"
+neighbours = "{neighbours}"
+source = "a test"
+"""
+CLAIMED = {"own": "1", "claimed": "1", "delta": "1e-6", "unit": "user-day", "neighbours": "group-of-2"}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({}, ""),
+        ({"own": "1/2"}, ""),
+        ({"own": "4", "delta": "0.5"}, "it claimed delta = 1e-06 in the baseline, and claims 0.5"),
+        ({"claimed": "9"}, "it claimed epsilon = 1 in the baseline, and claims 9"),
+        ({"claimed": "?"}, "it claimed epsilon = 1 in the baseline, and claims none"),
+        ({"unit": "report"}, "its unit was user-day in the baseline, and is report"),
+        ({"neighbours": "replace-one"}, "its neighbours was group-of-2 in the baseline, and is replace-one"),
+    ],
+)
+def test_a_weaker_claim_or_one_of_something_else_is_a_regression(tmp_path: Path, change: dict[str, str], says: str) -> None:
+    project(tmp_path, config='baseline = "baseline.json"')
+    (tmp_path / "ours.toml").write_text(SHUFFLED.format(**CLAIMED))
+    (tmp_path / "baseline.json").write_text(gate.baseline_of(gate.check(tmp_path, unlike_before(tmp_path), tmp_path / gate.CONFIG)))
+    (tmp_path / "ours.toml").write_text(SHUFFLED.format(**CLAIMED | change))
+    (finding,) = run(tmp_path).findings
+    assert finding.problem == ("regressed" if says else None), finding.message
+    assert says in finding.message
+
+
+def unlike_before(folder: Path) -> gate.Config:
+    return gate.find_config(folder)[1].model_copy(update={"baseline": None})
+
+
+def test_code_that_is_audited_no_longer_is_a_regression(tmp_path: Path) -> None:
+    project(tmp_path, config='baseline = "baseline.json"')
+    row = {"verdict": "PROVED", "high": "1.0", "implementation": "ours:client"}
+    baseline(tmp_path, {"ours/report": row}, {})
+    (finding,) = run(tmp_path).findings
+    assert finding.problem == "regressed"
+    assert "its implementation was ours:client in the baseline, and there is none" in finding.message
 
 
 @pytest.mark.parametrize(

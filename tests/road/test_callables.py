@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ldpaudit import audit
 from ldpaudit.adapters.callables import LARGEST, as_sampler, call, probe, resolve
 from ldpaudit.errors import ImplementationError, Stopped, shown
 from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests import misbehaving_callables as broken
 from tests.helpers import fails_in_one_line, run
 
@@ -36,6 +38,55 @@ def audited(name: str, *more: str) -> subprocess.CompletedProcess[str]:
 )
 def test_a_callable_that_ends_the_process_or_spoils_it_ends_the_audit_with_2(name: str, says: str) -> None:
     fails_in_one_line(audited(name), says)
+
+
+KEPT: dict[str, Any] = {
+    "a list": [0, 0],
+    "a dictionary": {0: 0},
+    "bytes": bytearray(2),
+    "an array": np.zeros(2, dtype=np.int64),
+    "a view of an array": np.zeros(4, dtype=np.int64)[:2],
+}
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("name", KEPT)
+def test_a_report_that_is_used_again_is_what_it_was_when_it_was_returned(name: str, inside: bool) -> None:
+    report = KEPT[name]
+
+    def client(x: int) -> Any:
+        report[0] = x
+        return (report, "v1") if inside else report
+
+    assert audit(client, inputs=[0, 1], epsilon=1.0, trials=3000).refutes(1)
+
+
+def test_an_array_that_is_used_again_for_many_reports_is_what_it_was_when_it_was_returned() -> None:
+    made = np.zeros(1 << 12, dtype=np.int64)
+
+    def clients(x: int, size: int, rng: np.random.Generator) -> Any:
+        made[:size] = x
+        return made[:size]
+
+    assert audit(clients, inputs=[0, 1], epsilon=1.0, trials=3000).refutes(1)
+    own = as_sampler(Reusing(2, Fraction(3, 4)))
+    first, second = (own(x, 5, np.random.default_rng(0)) for x in (0, 1))
+    assert [first.tolist(), second.tolist()] == [[0] * 5, [1] * 5]
+
+
+class Reusing(KaryRandomizedResponse):
+    """A mechanism of somebody's that has one array for all its views."""
+
+    made = np.zeros(1 << 12, dtype=np.int64)
+
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> Any:
+        self.made[:size] = x
+        return self.made[:size]
+
+
+def test_a_masked_array_is_refused_for_nobody_looks_at_its_mask() -> None:
+    with pytest.raises(ImplementationError, match="on input 0: needs arrays without a mask"):
+        audit(lambda x: np.ma.array([1, 2], mask=[x, 1 - x]), inputs=[0, 1], epsilon=1.0, trials=500)
 
 
 def test_what_a_callable_does_after_the_verdict_does_not_change_it() -> None:
@@ -68,7 +119,7 @@ def test_what_a_callable_raises_or_returns_is_an_error_with_the_input(function: 
 
 @pytest.mark.parametrize("report", [[0.5] * 10**6, "a" * 10**6, 1 << 10**6, {"a": [1] * 10**6}, np.zeros(10**6)], ids=type)
 def test_a_report_that_can_be_compared_is_not_too_large(report: Any) -> None:
-    assert probe(lambda x: report, 0) is report
+    assert np.array_equal(probe(lambda x: report, 0), report)
 
 
 def test_views_that_cannot_be_written_are_an_error_all_the_same() -> None:

@@ -191,6 +191,15 @@ def test_code_that_is_not_refuted_says_so(tmp_path: Path) -> None:
     assert GateFormat.text.write(run(tmp_path)).startswith("ok         code: not refuted\n")
 
 
+def test_a_claim_that_so_few_views_refute_of_no_code_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "ldpaudit.toml").write_text("trials = 300\n" + target("identity", epsilon=6) + target("identity", 2, "smaller"))
+    large, smaller = run(tmp_path).findings
+    assert large.problem == "error"
+    assert "claims epsilon = 6: needs more trials, " in large.message
+    assert smaller.problem == "refuted"
+    assert run(tmp_path).exit_code == 2
+
+
 def test_code_that_ends_its_process_is_an_error_and_the_others_are_judged(tmp_path: Path) -> None:
     targets = [target(code, name=code) for code in ("exits", "none")]
     project(tmp_path, config="".join(targets))

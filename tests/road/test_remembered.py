@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.plan import Run
 from ldpaudit.remembered import remembered
 
 
@@ -19,6 +22,25 @@ def test_a_question_is_asked_once_and_of_what_has_no_hash_each_time() -> None:
 
     assert [size((1, 2)), size((1, 2)), size([3]), size([3])] == [2, 2, 1, 1]
     assert asked == [(1, 2), [3], [3]]
+
+
+class Changing(KaryRandomizedResponse):
+    """A mechanism of somebody's that may change."""
+
+
+def test_a_question_about_somebody_elses_mechanism_is_asked_each_time() -> None:
+    asked: list[Any] = []
+
+    @remembered
+    def parameter(plan: Run, place: int) -> Fraction:
+        asked.append(plan)
+        return plan.mechanism.p  # type: ignore[attr-defined, no-any-return]
+
+    ours, theirs = (Run(kind(2, Fraction(3, 4))) for kind in (KaryRandomizedResponse, Changing))
+    assert [parameter(ours, 0), parameter(ours, 0), parameter(theirs, 0)] == [Fraction(3, 4)] * 3
+    object.__setattr__(theirs.mechanism, "p", Fraction(9, 10))
+    assert parameter(theirs, 0) == Fraction(9, 10)
+    assert asked == [ours, theirs, theirs]
 
 
 def test_what_a_question_raises_is_raised_each_time() -> None:

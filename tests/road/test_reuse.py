@@ -15,6 +15,7 @@ from importlib import metadata
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from py_compile import PycInvalidationMode
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -133,6 +134,7 @@ CHANGES: dict[str, tuple[Callable[[Path, pytest.MonkeyPatch], None], str]] = {
     "the confidence": (edited("ldpaudit.toml", f"confidence = 0.99\n{CONFIG}"), "0 of 2"),
     "the version of ldpaudit": (patched(source_code, "__version__", "0.1.1"), "0 of 2"),
     "the code of ldpaudit": (patched(source_code, "our_digest", lambda: "other"), "0 of 2"),
+    "the flags of Python": (patched(source_code, "sys", SimpleNamespace(**{**vars(sys), "flags": (1,)})), "0 of 2"),
     "the version of Python": (patched(sys, "version", "3.99"), "0 of 2"),
     "an installed package": (patched(source_code, "_distributions", lambda: [["a", "1", ""]]), "0 of 2"),
     "nothing": (lambda folder, monkeypatch: None, "2 of 2"),
@@ -184,6 +186,29 @@ def test_code_that_runs_whatever_its_source_says_is_not_kept(folder: Path) -> No
     assert "is compiled so that its source is not asked" in sought.said
 
 
+def test_code_compiled_from_another_text_of_the_same_age_and_size_is_not_kept(folder: Path) -> None:
+    """As copies that keep times make it: Python runs what was compiled, whatever the source says by now."""
+    source = folder / "cached" / "levels.py"
+    py_compile.compile(str(source))
+    assert sought_again(folder)[1].key
+    before = source.stat()
+    source.write_text(CODE["cached/levels.py"].replace("0.7", "0.9"))
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    sought = sought_again(folder)[1]
+    assert sought.key == ""
+    assert "cached.levels: is compiled from another text than its source" in sought.said
+    py_compile.compile(str(source))
+    assert sought_again(folder)[1].key
+
+
+def test_what_python_compiles_does_not_change_the_key(folder: Path) -> None:
+    before = [each.key for each in sought_again(folder)]
+    for name in ("random", "cached/noise"):
+        compiled = folder / f"{name}.py"
+        (compiled.parent / "__pycache__").mkdir(exist_ok=True)
+    assert [each.key for each in sought_again(folder)] == before
+
+
 def test_a_module_is_found_that_is_as_young_as_the_last_look_at_its_folder(folder: Path) -> None:
     before = folder.stat()
     assert follow("cached.levels:P").modules["cached_extra"] == "absent"
@@ -217,8 +242,9 @@ def test_the_watch_sees_what_is_read_and_asked_and_not_what_is_only_written(tmp_
         answer, seen = crew.do(Task("watch", watched, (apart_calls.reads_and_asks, str(tmp_path)), 60.0))
     assert answer == str(tmp_path)
     assert {Path(file).name for file in seen.files if file.startswith(str(tmp_path))} == {"absent", "present", "low"}
-    assert {"socket.connect", "subprocess.Popen"} <= set(seen.acts)
-    assert seen.beyond(seen.files) == "its code calls socket.connect"
+    assert {"socket.connect", "subprocess.Popen", "os.environ for 'HOME'"} <= set(seen.acts)
+    assert any(act.startswith("open('/proc/") for act in seen.acts) == Path("/proc/self/status").exists()
+    assert seen.beyond(seen.files) == f"its code calls {seen.acts[0]}"
     assert str(Path(apart_calls.__file__).resolve()) in seen.files
 
 
@@ -232,6 +258,7 @@ def test_the_watch_sees_what_is_read_and_asked_and_not_what_is_only_written(tmp_
         ("__import__('cached')", "has __import__ in line 1"),
         ("import os\nP = os.environ.get('P')", "has environ in line 2"),
         ("from os import getenv", "has getenv in line 1"),
+        ("import os\nP = os.path.expandvars('$P')", "has expandvars in line 2"),
         ("import sys\nsys.path.insert(0, 'x')", "has sys.path in line 2"),
         ("from cached import *", "is a package of which everything is imported"),
         ("import cached.binary", "is no Python source"),

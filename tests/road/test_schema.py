@@ -15,7 +15,7 @@ from benchmarks.reference import page
 from ldpaudit import certify, gate, mechanisms
 from ldpaudit.deployment import loads
 from ldpaudit.errors import DeploymentError
-from ldpaudit.findings import Finding, Gate, TargetRow
+from ldpaudit.findings import ClaimRow, Finding, Gate, TargetRow
 from ldpaudit.schema import NAMES, schema
 from ldpaudit.verdict import Outcome
 from tests.helpers import ROOT
@@ -123,7 +123,9 @@ def test_a_certificate_is_valid_infinities_included() -> None:
 
 
 def test_a_baseline_is_valid_as_the_gate_writes_it() -> None:
-    claim = Finding("d/c", Outcome.BOUNDED, None, "", "", None, "", float("inf"))
+    claimed = {"epsilon": 1.0, "delta": 0.5, "unit": "report", "neighbours": "replace-one"}
+    row = ClaimRow.model_validate({"verdict": Outcome.BOUNDED, "high": float("inf"), **claimed})
+    claim = Finding("d/c", Outcome.BOUNDED, None, "", "", None, "", row)
     target = Finding("t", Outcome.UNDECIDED, None, "", "", None, "", None, TargetRow(refuted=False, epsilon=1.0, delta=0.0))
     data = json.loads(gate.baseline_of(Gate((claim, target))))
     assert allows("baseline", data)

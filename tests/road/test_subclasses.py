@@ -195,6 +195,34 @@ def test_a_finite_law_of_ones_own_is_proved_entry_by_entry() -> None:
         derive(Run(HalfALaw(3, Fraction(9, 10))), "replace-one")
 
 
+@dataclass(frozen=True)
+class Telling(Mechanism):
+    """Two views that Python takes for equal."""
+
+    views: tuple[Any, Any]
+    title = "telling"
+    inputs = (0, 1)
+
+    def law(self, x: int) -> Law:
+        return Law(lambda y: Fraction(1), lambda: (self.views[x],), 1)
+
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> list[Any]:
+        return [self.views[x]] * size
+
+    def estimate(self, views: Any) -> Any:
+        return np.zeros(2)
+
+
+@pytest.mark.parametrize("views", [(0.0, -0.0), (1, True), (1, 1.0), ((0, 1), (False, 1)), (frozenset({1}), frozenset({1.0}))])
+def test_views_that_are_equal_and_look_different_are_no_one_view(views: tuple[Any, Any]) -> None:
+    with pytest.raises(ImplementationError, match="its law needs views that Python tells apart"):
+        ldp.account(Telling(views))
+    with pytest.raises(Unsupported, match="views that Python tells apart"):
+        derive(Run(Telling(views)), "replace-one")
+    assert ldp.account(Telling((views[0], views[0]))).epsilon(0).high == 0
+    assert ldp.account(Telling((1, np.int64(1)))).epsilon(0).high == 0
+
+
 def test_a_law_that_does_not_sum_to_1_is_an_error_that_names_the_input() -> None:
     with pytest.raises(ImplementationError, match=r"on input 0: its law needs .* got 3 of sum 0.5"):
         ldp.account(HalfALaw(3, Fraction(9, 10)))
