@@ -52,6 +52,13 @@ class Lemma(Algebra):
         """None: it is about no mechanism."""
 
 
+def _require_count(times: Any, step: str) -> None:
+    """It may be a number of times: a whole one above 0, or an expression, which `Theorem.bound` looks at again."""
+    number = sympy.sympify(times)
+    if number.is_number and not (number.is_Integer and number > 0):
+        raise ProofError(step, f"{times} times, where a whole number above 0 is needed,")
+
+
 @dataclass(slots=True)
 class Theorem(Lemma):
     """A bound on the privacy loss of a mechanism's class, for a kind of neighbours; `sentence` names what is bounded."""
@@ -71,7 +78,9 @@ class Theorem(Lemma):
         return sympy.Symbol(name)
 
     def parametrize(self, fields: Mapping[str, Any], recover: Mapping[Expr, Any]) -> None:
-        """State the mechanism's fields in symbols, and every symbol in fields; check that the two are inverse."""
+        """State the mechanism's fields in symbols, and every symbol in fields; check that the two are inverse. Once, and first."""
+        if self._fields or self.factors:
+            raise ProofError("parameters", "fields that are stated twice, or after a cost")
         self._fields = {name: self.defined(value, name) for name, value in fields.items()}
         self._recovered = {symbol: sympy.sympify(value) for symbol, value in recover.items()}
         for symbol, value in self._recovered.items():
@@ -97,6 +106,7 @@ class Theorem(Lemma):
         at = self._free(at)
         if not laws:
             raise ProofError(f"the cost log({ratio})", "a bound without a law")
+        _require_count(times, f"the cost log({ratio})")
         r, whole = self._cost(ratio, at_least=1), tuple(exhaustive(self, law) for law in laws)
         attained, both_ways = False, True
         for law, cells in zip(laws, whole, strict=True):
@@ -124,6 +134,7 @@ class Theorem(Lemma):
             See `costs`.
         """
         at = self._free(at)
+        _require_count(times, f"the cost {nats}")
         bound = self._cost(nats, at_least=0)
         self.at_most(low, high, "the lesser input and the greater")
         number = len(self.signs)  # of symbols so far
@@ -144,10 +155,20 @@ class Theorem(Lemma):
         raise ProofError("a distance", f"{y} - {x}, of which no sign is visible,")
 
     def sums(self, nats: Any, theorem: Theorem, parts: Sequence[tuple[Any, Any]]) -> None:
-        """Conclude that all that another theorem counts costs `nats`: by at most (times, nats each) for each of its factors."""
+        """Conclude that all that another theorem counts costs `nats`: by at most (times, nats each) for each of its factors.
+
+        That these are no fewer and no less than its own is assumed, in words of the proof's; what that theorem assumes and
+        admits is assumed and admitted here, too.
+        """
         theorem.require()
-        if len(parts) != len(theorem.factors) or theorem.mechanism != self.mechanism:
+        about = (theorem.mechanism, theorem.relation) == (self.mechanism, self.relation)
+        if len(parts) != len(theorem.factors) or not about or not self.assumes:
             raise ProofError("a sum of costs", f"{len(parts)} parts for the {len(theorem.factors)} of {theorem.sentence}")
+        for times, each in parts:
+            _require_count(times, f"the cost {each}")
+            self.at_most(0, each, "a cost")
+        self.assumes += [each for each in theorem.assumes if each not in self.assumes]
+        self.admissions += [each for each in theorem.admissions if each not in self.admissions]
         total = sum((times * each for times, each in parts), sympy.Integer(0))
         self.at_most(total, self._cost(nats, at_least=0), f"all that counts in: {theorem.statement}")
         self.factors.append(Factor(sympy.Integer(1), sympy.sympify(nats), (), attained=False, both_ways=True, nats=True))
@@ -199,10 +220,12 @@ class Theorem(Lemma):
             raise ProofError("parameters", f"no value for {sorted(missing)}")
         values = {self.parameter(n): sympy.Rational(*Fraction(v).as_integer_ratio()) for n, v in parameters.items()}
         at = {symbol: expression.subs(values) for symbol, expression in self._recovered.items()}
-        inside = all(v.is_Rational and (v > 0 if self.signs[s] else v >= 0) for s, v in at.items())
+        inside = all(
+            v.is_Rational and (v > 0 if self.signs[s] else v >= 0) and (v <= 1 or s not in self.shares) for s, v in at.items()
+        )
         if not inside or any(e.subs(at) != values[self.parameter(n)] for n, e in self._fields.items()):
             return None
         terms = [(f.times.subs(values), f.ratio.subs(values), f.nats) for f in self.factors]
-        if not all(times.is_Rational and times >= 0 and ratio.is_Rational for times, ratio, _ in terms):
-            raise ProofError("the bound", f"{terms}, where numbers of times at least 0 are needed,")
+        if not all(times.is_Integer and times >= 0 and ratio.is_Rational for times, ratio, _ in terms):
+            raise ProofError("the bound", f"{terms}, where whole numbers of times at least 0 are needed,")
         return [(Fraction(t.p, t.q), Fraction(r.p, r.q), nats) for t, r, nats in terms]

@@ -241,11 +241,43 @@ def test_a_sum_counts_every_factor_of_the_theorem_before(t: Theorem) -> None:
     whole = Theorem(mechanism="M", sentence="all")
     (nats,) = whole.positive("nats")
     whole.parametrize({"a": nats}, {nats: whole.parameter("a")})
-    for parts in ([], [(5, nats), (1, nats)], [(6, nats)]):
+    with pytest.raises(ProofError):  # nothing says that a part is no less than its factor
+        whole.sums(5 * whole.parameter("a"), t, [(5, nats)])
+    whole.assume("log(p/(1-p)) <= a")
+    t.assume("coins are independent")
+    t.admit("coins are fair", "a source")
+    for parts in ([], [(5, nats), (1, nats)], [(6, nats)], [(0, nats)], [(-5, nats)], [(Fraction(1, 2), nats)], [(5, -nats)]):
         with pytest.raises(ProofError):
             whole.sums(5 * whole.parameter("a"), t, parts)
+    with pytest.raises(ProofError):
+        Theorem(mechanism="M", sentence="all", relation="add-remove", assumes=["any"]).sums(5, t, [(5, 1)])
     whole.sums(5 * whole.parameter("a"), t, [(5, nats)])
     assert whole.statement == "all is private with epsilon = 5*a"
+    assert whole.assumes == ["log(p/(1-p)) <= a", "coins are independent"]
+    assert whole.admissions == ["coins are fair (a source)"]
+
+
+@pytest.mark.parametrize("times", [0, -1, Fraction(1, 10)])
+def test_a_cost_counts_a_whole_number_of_times(t: Theorem, times: Any) -> None:
+    p, field = coin(t)
+    with pytest.raises(ProofError, match="where a whole number above 0 is needed"):
+        t.costs(field / (1 - field), {"kept": (p, 1 - p), "flipped": (1 - p, p)}, times=times)
+    t.costs(field / (1 - field), {"kept": (p, 1 - p), "flipped": (1 - p, p)}, times=t.parameter("p") * 2)
+    with pytest.raises(ProofError, match="whole numbers of times"):
+        t.bound({"p": Fraction(3, 4)})
+
+
+def test_fields_are_stated_once_and_a_share_is_at_most_1() -> None:
+    t = Theorem(mechanism="M", sentence="shares")
+    (s,), field = t.share("s"), t.parameter("gamma")
+    t.parametrize({"gamma": s}, {s: field})
+    quarter = sympy.Rational(1, 4)
+    t.costs(3, {"a": (quarter + s / 2, quarter), "b": (1 - quarter - s / 2, 1 - quarter)})
+    t.costs(3, {"a": (quarter, quarter + s / 2), "b": (1 - quarter, 1 - quarter - s / 2)})
+    assert t.bound({"gamma": Fraction(1)}) is not None
+    assert t.bound({"gamma": Fraction(3)}) is None
+    with pytest.raises(ProofError, match="stated twice, or after a cost"):
+        t.parametrize({"gamma": s / 2}, {s: 2 * field})
 
 
 def test_a_bound_is_exact_and_only_given_where_the_theorem_covers_the_parameters(t: Theorem) -> None:
