@@ -118,6 +118,8 @@ def audit(
         if (stranger := _stranger(target)) is not None and witness is None:
             several = _inputs_of(stranger, inputs, neighbours)
             return _of_callable(implementation or stranger.sample, several, asked, reading, execution)
+        if inputs:
+            raise ValueError(f"an audit of a mechanism or plan knows its inputs and needs none, got {list(inputs)!r:.60}")
         asked = _drawable(target, witness, implementation, asked)
         return _of_plan(target, neighbours, implementation, witness, asked, execution)
     if witness is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -87,8 +88,19 @@ def find_config(folder: Path) -> tuple[Path, Config]:
                     raise DeploymentError(f"needs a table, got {tree!r:.60}", str(path), line_of(text, where), ".".join(where))
                 tree = tree.get(key, {})
             if tree or not table:
+                _require_alone(path, folder)
                 return path, _config(tree, text, path, table)
     raise DeploymentError(f"needs {CONFIG}, or [tool.ldpaudit] in pyproject.toml", str(folder))
+
+
+def _require_alone(path: Path, folder: Path) -> None:
+    """A configuration that nobody reads would pass for one that is obeyed."""
+    other, tool = folder / "pyproject.toml", None
+    if path.name == CONFIG and other.is_file():
+        with suppress(DeploymentError):  # of a file that is not the gate's
+            tool = parse(read_text(other), str(other)).get("tool")
+    if isinstance(tool, dict) and "ldpaudit" in tool:
+        raise DeploymentError(f"needs one configuration, got {CONFIG} and [tool.ldpaudit] in pyproject.toml", str(folder))
 
 
 def _config(tree: Mapping[str, Any], text: str, path: Path, table: Sequence[str]) -> Config:

@@ -100,8 +100,9 @@ def certify_all(
     """Certificates of deployment files, in their order; where there is none, as a value, the error that says why."""
     known = [each for each in asked if isinstance(each, Asked)]
     size = max(min(jobs or os.cpu_count() or 1, len(known)), 1)
-    with Crew(size) as crew:
-        if size == 1 and not any(each.deployment.implementation for each in known):
+    code = any(each.deployment.implementation for each in known)
+    with Crew(size, first=[str(Path.cwd())] if code else []) as crew:  # where code is looked for, and there alone
+        if size == 1 and not code:
             found: Iterator[Certificate | LdpauditError] = (here(each, seed, trials, confidence) for each in known)
         else:
             found = crew.each([each.task(seed, trials, confidence, patience) for each in known])

@@ -6,6 +6,7 @@ Nothing of ours but this module is imported until a test asks for it.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
@@ -80,6 +81,8 @@ def assert_ldp(
     import ldpaudit
     from ldpaudit.enclosure import show_down
 
+    if not math.isfinite(epsilon):
+        raise ValueError(f"a claim needs a finite epsilon, got {epsilon}: nothing would be audited")
     ours = isinstance(target, ldpaudit.Mechanism | ldpaudit.Plan)
     evidence: Evidence = ldpaudit.audit(
         target,
@@ -135,6 +138,12 @@ def _importable(file: Path, module: str) -> bool:
 def node_seed(node: str) -> int:
     """A seed from a test's id: order and parallelism change nothing."""
     return int.from_bytes(hashlib.sha256(node.encode()).digest()[:8], "big")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test with the marker audits something: it takes the fixture."""
+    if item.get_closest_marker("ldp") is not None and "ldp_audit" not in getattr(item, "fixturenames", ()):
+        pytest.fail("the marker ldp audits nothing by itself: the test needs the argument ldp_audit, and to call it", pytrace=False)
 
 
 @pytest.fixture

@@ -67,6 +67,8 @@ def repair(whole: Deployment, claim: Claim) -> Repair:
     try:
         profile = account(claim.plan, claim.neighbours)
         epsilon = profile.epsilon(claim.delta)
+        if claim.ceiling is not None and epsilon.high <= claim.ceiling:  # it is the code that is at fault
+            return Repair(())
         sentences = (*_infinite(profile, epsilon), *_nearest(profile, claim, epsilon))
     except Unsupported:
         return Repair(())

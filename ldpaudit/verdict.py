@@ -117,7 +117,8 @@ def judge(
     if bounded and high:
         return Verdict(Outcome.BOUNDED, f"epsilon <= {show_up(high.high)} by {high.source}")
     if low is None or high is None:
-        return Verdict(Outcome.UNDECIDED, "no certified bound is known, and the samples show no more")
+        shown = "the samples show no more" if evidence else "nothing was sampled"
+        return Verdict(Outcome.UNDECIDED, f"no certified bound is known, and {shown}")
     known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]"
     return Verdict(Outcome.UNDECIDED, f"{known}, and the samples show no more")
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+
 _RNG = np.random.default_rng(1)
 
 
@@ -84,3 +86,7 @@ class Sum:
 
 
 silent_sum, noisy_sum = Sum(0), Sum(1000)
+
+
+REPORT = KaryRandomizedResponse.for_epsilon(1, k=4)
+"""A mechanism, for what takes callables."""

@@ -144,6 +144,8 @@ def heavy_hitter_error(users: int, beta: Number, epsilon: Number, delta: Number 
     """
     _require(users, 0, epsilon, delta)
     _require_few("heavy_hitter_error", users)
+    if not 0 <= beta < 1:
+        raise ValueError(f"heavy_hitter_error needs 0 <= beta < 1, got {beta}")
     if delta:
         return halved(lambda error: not heavy_hitter_failure(users, error, epsilon, delta).low > beta, 0, users)
     with working_precision(_BITS):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.adapters import parquet
+from ldpaudit.adapters import parquet, written
 from ldpaudit.errors import DeploymentError, ImplementationError
 
 SPREAD = 7
@@ -27,10 +27,13 @@ SHOWN = 5
 class Log:
     """``log(x, size, rng)`` hands out `size` reports on input `x` that were not handed out before.
 
+    In an order of its own: what was recorded in an order that says something, such as sorted, would be learned from one kind
+    of reports and measured on another.
+
     Parameters
     ----------
     reports : dict
-        Input to its reports, in the order of recording.
+        Input to its reports.
 
     Raises
     ------
@@ -44,7 +47,8 @@ class Log:
     def __init__(self, reports: dict[Any, list[Any]]) -> None:
         if len(reports) < 2:
             raise ValueError(f"a log needs reports on at least two inputs, got {len(reports)}")
-        self.reports = reports
+        mixed = np.random.default_rng(0)
+        self.reports = {x: [made[i] for i in mixed.permutation(len(made))] for x, made in reports.items()}
         self._next = dict.fromkeys(reports, 0)
         self._one = threading.Lock()
 
@@ -55,6 +59,12 @@ class Log:
     def inputs(self) -> list[Any]:
         """The inputs, those with the most reports first."""
         return sorted(self.reports, key=lambda x: -len(self.reports[x]))
+
+    @property
+    def compared(self) -> list[Any]:
+        """The two inputs with the most reports, and those that have a quarter as many as the second: a rarer one costs trials."""
+        least = len(self.reports[self.inputs[1]]) / 4
+        return [x for x in self.inputs if len(self.reports[x]) >= least]
 
     @property
     def trials(self) -> int:
@@ -127,6 +137,8 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
     rows = parquet.rows(file) if file.suffix == ".parquet" else _csv(file)
     found: dict[Any, list[Any]] = defaultdict(list)
     for number, row in enumerate(rows, 2):
+        if row.get(input_column) == "":
+            raise DeploymentError("needs an input, got an empty cell", str(file), number)
         try:
             found[_hashable(row[input_column])].append(_value(row[report_column]))
         except KeyError as error:
@@ -137,6 +149,8 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
             raise DeploymentError(f"needs inputs that can be written as JSON, got {kind}", str(file), number) from None
         except RecursionError:
             raise DeploymentError("needs JSON that is less deep", str(file), number) from None
+    if all(report == "" for reports in found.values() for report in reports):
+        raise DeploymentError(f"needs reports, got empty cells in the column {report_column!r}", str(file))
     try:
         return Log(dict(found))
     except ValueError as error:
@@ -162,7 +176,7 @@ def _csv(file: Path) -> list[dict[str, Any]]:
 def _value(text: Any) -> Any:
     if isinstance(text, str):
         try:
-            return json.loads(text)
+            return written.read(text)
         except ValueError:
             return text
     return text

@@ -15,12 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from ldpaudit.adapters import written
 from ldpaudit.adapters.callables import PATIENCE
 from ldpaudit.adapters.talk import Talk
 from ldpaudit.errors import ImplementationError
 
 START = 3
 """How many times its patience the first answer of a program may take, because the program starts before it."""
+_OF_A_SHELL = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1"}
+"""Words that are no arguments where people write them."""
 LONGEST = 1 << 20
 """Bytes that one answer may take."""
 IN_STEP = 3
@@ -62,7 +65,7 @@ class Program:
     """Its reports are no function of the generator."""
 
     def __init__(self, command: str | Sequence[str], patience: float = PATIENCE, longest: int = LONGEST) -> None:
-        self.command = tuple(shlex.split(command) if isinstance(command, str) else command)
+        self.command = _words(command) if isinstance(command, str) else tuple(command)
         if not self.command:
             raise ValueError("Program needs a command, got none")
         if not (patience > 0 and longest > 0):
@@ -140,7 +143,7 @@ class Program:
         if line is None:
             raise ImplementationError(f"{self.command[0]} ended before it answered", x)
         try:
-            return json.loads(line.decode())
+            return written.read(line.decode())
         except (ValueError, RecursionError):
             raise ImplementationError(f"{_NEEDS}, got {_shown(line)}", x) from None
 
@@ -225,3 +228,14 @@ def _signalled(process: subprocess.Popen[bytes], number: int) -> bool:
     except (ProcessLookupError, PermissionError):  # macOS permits no signal to a process that has ended
         return False
     return True
+
+
+def _words(command: str) -> tuple[str, ...]:
+    """A program and its arguments. No shell reads them, so that what only a shell understands is a mistake."""
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise ValueError(f"exec: needs a command with its quotes closed, got {command!r:.60}: {error}") from None
+    if found := next((word for word in words if word in _OF_A_SHELL), None):
+        raise ValueError(f"exec: runs a program without a shell, got {found!r}: write exec:sh -c '...' to have one")
+    return words

@@ -79,7 +79,7 @@ def _cache(folder: Path, given: Path | None) -> Cache | None:
 
 def _reports(texts: list[str]) -> dict[GateFormat, Path]:
     known = [each.value for each in GateFormat]
-    given = pairs(texts)
+    given = pairs(texts, "--report", "FORMAT=FILE")
     if unknown := sorted(set(given) - set(known)):
         raise ValueError(f"check --report needs a format among {', '.join(known)}, got {unknown[0]!r}")
     return {GateFormat[kind]: Path(file) for kind, file in given.items()}

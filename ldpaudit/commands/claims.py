@@ -37,6 +37,8 @@ def claims(
         return
     chosen = settings("claims", stem, parameters)
     found = [(command, x, literature.of_paper(literature.printed(stem, x), paper)) for command, x in chosen]
+    if paper is not None and not any(judged for *_, judged in found):
+        raise ValueError(f"{stem} has no claims of {paper!r:.60}: `ldpaudit claims {stem}` prints those that it has")
     if format is TableFormat.json:
         say_json([report.as_data(stem, x, claim, command) for command, x, judged in found for claim in judged])
     elif format is TableFormat.text:

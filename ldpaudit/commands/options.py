@@ -49,13 +49,15 @@ StemArgument = Annotated[
 ]
 
 
-def pairs(texts: list[str]) -> dict[str, str]:
-    """Values by their keys, from texts of the form key=value."""
-    found = {}
+def pairs(texts: list[str], what: str = "a parameter", form: str = "key=value") -> dict[str, str]:
+    """Values by their keys, from texts of this form, such as key=value."""
+    found: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise ValueError(f"a parameter needs the form key=value, got {text!r}")
+            raise ValueError(f"{what} needs the form {form}, got {text!r}")
+        if key in found:
+            raise ValueError(f"{what} needs one value, got {key}={found[key]} and {text}")
         found[key] = value
     return found
 

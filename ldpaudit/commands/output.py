@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -19,8 +20,16 @@ def say(line: str = "") -> None:
 
 
 def say_json(data: Any) -> None:
-    """Print results as JSON."""
-    print(visible_json(json.dumps(data, indent=2, ensure_ascii=False)))  # noqa: T201
+    """Print results as JSON, an infinite number as "inf": JSON has none."""
+    print(visible_json(json.dumps(_finite(data), indent=2, ensure_ascii=False)))  # noqa: T201
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def note(line: str) -> None:

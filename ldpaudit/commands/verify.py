@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,6 +58,7 @@ def _signed(path: Path, key: Path | None, signed: Path | None) -> Certificate:
 def _resampled(loaded: Certificate) -> list[str]:
     from ldpaudit.certify import resample
 
+    sys.path.insert(0, str(Path.cwd()))  # where the code that it names may stand
     with progress("drawing again"):
         return resample(loaded)
 

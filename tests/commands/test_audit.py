@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from ldpaudit.evidence import UNREADABLE
-from tests.helpers import run
+from tests.helpers import fails_in_one_line, run
 
 
 def test_audit_of_float_noise_gives_raw_and_canonical_reports_a_verdict_each() -> None:
@@ -28,6 +28,11 @@ def test_a_bit_vector_is_refuted_in_canonical_form_too_unless_its_lists_are_said
     assert "the order of lists, arrays and sets dropped and floats rounded it is not refuted" in run(*common, "--sets").stdout
     record = json.loads(run(*common, "--sets", "--format", "json").stdout)
     assert record["unordered"]["epsilon_lower"] == 0 < 1 < record["epsilon_lower"]
+
+
+def test_a_plan_knows_its_inputs() -> None:
+    done = run("audit", "tests.broken_callables:REPORT", "--inputs", "0", "9", "--epsilon", "1", "--trials", "500")
+    fails_in_one_line(done, "an audit of a mechanism or plan knows its inputs and needs none, got [0, 9]")
 
 
 def test_audit_refutes_a_false_claim_and_not_a_true_one() -> None:

@@ -137,6 +137,25 @@ def test_a_shell_completes_verbs_and_options(words: str, last: int, offered: str
     assert done.stdout.split() == [offered]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("account", "randomized_response", "epsilon=1", "epsilon=2"), "a parameter needs one value, got epsilon=1 and epsilon=2"),
+        (("claims", "hashtogram", "--paper", "GGKPV"), "hashtogram has no claims of 'GGKPV'"),
+        (("limit", "hsu.heavy_hitter_error", "users=10", "beta=7", "epsilon=1"), "heavy_hitter_error needs 0 <= beta < 1, got 7"),
+    ],
+)
+def test_what_is_said_twice_or_of_nothing_is_an_error(arguments: tuple[str, ...], says: str) -> None:
+    fails_in_one_line(run(*arguments), says)
+
+
+def test_an_infinite_number_is_text_in_json() -> None:
+    shuffled = ("randomized_response", "k=4", "p=3/4", "--shuffle", "9", "--neighbours", "add-remove")
+    text = run("account", *shuffled, "--format", "json").stdout
+    assert "Infinity" not in text
+    assert json.loads(text)
+
+
 def test_the_script_for_completion_asks_the_command_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")  # whatever shell the tests run in
     done = run("--show-completion", "bash")

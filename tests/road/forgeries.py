@@ -325,6 +325,9 @@ UNSEEN: dict[str, tuple[str, Forgery, str]] = {
     "the issuer": ("--key", whole(issuer="The authority"), DEPLOYMENT),
     "the versions": ("--key", whole(versions={"ldpaudit": "9.9"}), DEPLOYMENT),
     "the counts of code that draws from a source of its own": ("--key", counted(0, -1), UNSEEDED),
+    "what earlier versions did not say, left out": (
+        "--key", lambda data: [each.pop("risk", None) for each in data["claims"]].clear(), DEPLOYMENT,
+    ),
     "a seed that was chosen among many": (
         "--key", lambda data: data.update(genuine(seed=7).to_dict()), DEPLOYMENT,
     ),

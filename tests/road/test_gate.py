@@ -294,6 +294,38 @@ PYTEST = "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 CHECK = "from ldpaudit.commands import main; main()"
 
 
+def test_a_marker_without_the_fixture_is_no_test_that_passes(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["ldpaudit.pytest_plugin"]\n')
+    text = "import pytest\n@pytest.mark.ldp(epsilon=0.01)\ndef test_it(): pass\n"
+    claimed = "def test_that(ldp_audit): ldp_audit(lambda x: x, epsilon=float('inf'))\n"
+    (tmp_path / "test_it.py").write_text(text + claimed)
+    done = python(tmp_path, PYTEST, "-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit")
+    assert done.returncode == 1
+    assert "the marker ldp audits nothing by itself" in done.stdout
+    assert "a claim needs a finite epsilon, got inf" in done.stdout
+
+
+def test_two_configurations_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "ldpaudit.toml").write_text(target("fair"))
+    (tmp_path / "pyproject.toml").write_text("[tool.ldpaudit]\nrequire-decision = true\n")
+    with pytest.raises(DeploymentError, match=r"needs one configuration, got ldpaudit\.toml and"):
+        gate.find_config(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
+    assert gate.find_config(tmp_path)[1].targets
+    (tmp_path / "pyproject.toml").write_text("x =")
+    assert gate.find_config(tmp_path)[1].targets
+
+
+def test_code_beside_a_deployment_is_found_and_a_refutation_by_samples_has_no_other_epsilon_to_offer(tmp_path: Path) -> None:
+    (tmp_path / "beside_it.py").write_text("def same(x):\n    return x\n")
+    text = DEPLOYMENT.format(true=1, claimed=2) + '[implementation]\ncallable = "beside_it:same"\n'
+    (tmp_path / "ours.toml").write_text(text)
+    done = within(tmp_path, "certify", "ours.toml", "--trials", "2000")
+    assert done.returncode == 1, done.stderr
+    assert "the code is not the theorem's mechanism" in " ".join(done.stdout.split())
+    assert "holds" not in done.stdout.split("claims hold")[0].replace("0 of 1", "")
+
+
 def test_a_repositorys_life(tmp_path: Path) -> None:
     """A package passes; its randomizer is changed; pytest and the gate both say what is wrong."""
     for name, text in LIFE.items():

@@ -10,6 +10,7 @@ from typing import Any
 import polars
 import pytest
 
+from ldpaudit import audit
 from ldpaudit.adapters.logs import read_log
 from ldpaudit.errors import DeploymentError
 from tests.helpers import fails_in_one_line, run
@@ -34,6 +35,38 @@ def test_a_csv_log_that_cannot_be_read_is_an_error_of_one_line(kind: str, tmp_pa
         read_log(log)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+def rows(folder: Path, pairs: list[tuple[object, object]]) -> str:
+    file = folder / "log.csv"
+    file.write_text("input,report\n" + "".join(f"{x},{y}\n" for x, y in pairs))
+    return str(file)
+
+
+def test_of_more_than_two_inputs_all_that_have_reports_enough_are_compared(tmp_path: Path) -> None:
+    fair = [(x, i % 2) for i in range(3000) for x in (0, 1)]
+    rare = rows(tmp_path, [*fair, *((2, 7) for _ in range(1500))])
+    done = run("audit", f"log:{rare}", "--epsilon", "1")
+    assert done.returncode == 1, done.stdout + done.stderr
+    rarer = rows(tmp_path, [*fair, *((2, 7) for _ in range(100))])
+    done = run("audit", f"log:{rarer}", "--epsilon", "1")
+    assert done.returncode == 0
+    assert "left out for their few reports: 1 inputs, such as 2; --inputs takes any" in done.stderr
+
+
+def test_a_log_that_is_sorted_by_its_reports_hides_nothing(tmp_path: Path) -> None:
+    made = [(x, x if i % 4 else 1 - x) for i in range(4000) for x in (0, 1)]
+    log = read_log(rows(tmp_path, [(x, y) for said in (0, 1) for x, y in made if y == said]))
+    assert audit(log, inputs=[0, 1], epsilon=0.5, trials=log.trials).refutes(0.5)
+    assert sorted(log.reports[0]) == sorted(y for x, y in made if x == 0)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "says"), [([("", 5)], "needs an input, got an empty cell"), ([(0, ""), (1, "")], "needs reports, got")]
+)
+def test_empty_cells_are_no_values(pairs: list[tuple[object, object]], says: str, tmp_path: Path) -> None:
+    with pytest.raises(DeploymentError, match=says):
+        read_log(rows(tmp_path, pairs * 300))
 
 
 def test_a_folder_is_no_log(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from ldpaudit import audit
-from ldpaudit.adapters import callables, talk
+from ldpaudit.adapters import callables, talk, written
 from ldpaudit.adapters.programs import Program
 from ldpaudit.errors import ImplementationError
 from tests.helpers import ROOT, run
@@ -146,6 +146,23 @@ def test_the_answers_to_one_block_have_a_limit_together(monkeypatch: pytest.Monk
         answers("print('\"' + 10_000 * 'a' + '\"', flush=True)")
     ) as program:
         program(1, 1_000, RNG)
+
+
+@pytest.mark.parametrize("command", ["cat | cat", "cat > x", "cat && echo done", "sh -c 'cat' ; true"])
+def test_what_only_a_shell_understands_is_refused(command: str) -> None:
+    with pytest.raises(ValueError, match=r"runs a program without a shell, got .*: write exec:sh -c"):
+        Program(command)
+    with pytest.raises(ValueError, match="needs a command with its quotes closed, got \"cat 'x\""):
+        Program("cat 'x")
+    assert Program("sh -c 'cat | cat'").command == ("sh", "-c", "cat | cat")
+
+
+@pytest.mark.parametrize("text", ['{"a": 0, "a": 1}', "1e400", "[-1e999]"])
+def test_an_answer_of_which_python_would_drop_a_part_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match="needs "):
+        written.read(text)
+    with Program(["sh", "-c", f"while read line; do echo '{text}'; done"]) as program, pytest.raises(ImplementationError):
+        program(0, 1, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("line", ["[" * 100_000, "1" * 5_000, "\\xff", "", "nan"])
