@@ -23,6 +23,7 @@ from ldpaudit.accountants import account
 from ldpaudit.errors import Unsupported
 from ldpaudit.held import BITS, Held
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.number import brief
 from ldpaudit.plan import Shuffle
 from ldpaudit.registry import constructors, parameters_of
 
@@ -63,6 +64,9 @@ class Contest:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if not (self.epsilon > 0 and 0 <= self.delta < 1):
+            given = f"{brief(self.epsilon)} and {brief(self.delta)}"
+            raise ValueError(f"a comparison needs epsilon > 0 and 0 <= delta < 1, got {given}")
         if not 1 <= self.top <= self.dictionary:
             raise ValueError(f"a comparison needs 1 <= top <= dictionary, got top={self.top}, dictionary={self.dictionary}")
 

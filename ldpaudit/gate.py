@@ -12,7 +12,6 @@ from typing import Any
 
 from ldpaudit import verification
 from ldpaudit.apart import Crew, Task
-from ldpaudit.attacks.bounds.level import could_refute
 from ldpaudit.baseline import Baseline, claim_regression, claim_words, read_baseline, target_regression, target_words
 from ldpaudit.baseline import baseline_of as baseline_of
 from ldpaudit.cache import Cache
@@ -29,6 +28,7 @@ from ldpaudit.gate_config import TABLE, TargetTable
 from ldpaudit.gate_config import Config as Config
 from ldpaudit.gate_config import find_config as find_config
 from ldpaudit.measuring import measure
+from ldpaudit.pace import can_refute
 from ldpaudit.parallel import Asked, ask, here, require_ids, require_no_code
 from ldpaudit.plan import Run
 from ldpaudit.reuse import Memory, Reuse, Sought
@@ -291,8 +291,8 @@ def _target(visit: _Visit, target: TargetTable, line: int | None, sought: Sought
     if now.refuted != (target.expect == "refuted"):
         problem = "refuted" if now.refuted else "not as recorded"
     outcome = Outcome.REFUTED if now.refuted else Outcome.UNDECIDED
-    if not now.refuted and not could_refute(evidence, float(target.epsilon)):
-        views = f"{evidence.measured:,} measured views refute it of no code, whatever it shows"
+    if not (now.refuted or can_refute(config.trials, len(target.inputs), now.epsilon, now.delta, config.confidence)):
+        views = f"{config.trials:,} refute it of no code, whatever it shows"
         problem, message = "error", f"{target.callable} claims epsilon = {float(target.epsilon):g}: needs more trials, {views}"
     if problem == "regressed":
         command = _compared(path.parent, config)

@@ -19,6 +19,13 @@ def least_trials(inputs: int, learning: float = LEARNING) -> int:
     return math.ceil(LEAST * inputs / learning)
 
 
+def can_refute(trials: int, inputs: int, epsilon: float, delta: float, confidence: float) -> bool:
+    """Whether so many views may refute a claim of any code: of one whose input is guessed right each time."""
+    odds = (inputs - 1) * math.exp(-epsilon)
+    right = math.log1p(-(1 - delta) * odds / (1 + odds))  # an (epsilon, delta)-private report's input is guessed no more often
+    return trials * right <= math.log1p(-confidence)
+
+
 def seconds(text: str) -> float:
     """Of a time such as ``60s``, ``1.5m`` or ``1h``.
 
@@ -51,11 +58,14 @@ def trials_within(budget: float, pilot: Callable[[int], object], least: int, clo
     -------
     int
     """
-    begun, size = clock(), least
+    begun, size, fresh = clock(), least, True
     while True:
         start = clock()
         pilot(size)
         took = max(clock() - start, 1e-9)
+        if fresh and budget <= took * PILOT < budget * PILOT / 4:
+            fresh = False  # what is loaded before the first report is no part of what a report takes: once more
+            continue
         if took * PILOT >= budget or size >= MOST:
             left = budget - (clock() - begun)
             return min(max(least, int(size * KEPT * left / took)), MOST)

@@ -48,7 +48,8 @@ def starter(stem: str, variant: str = "", schema: str = "") -> str:
     lines = [f"#:schema {schema}"] if schema else []
     lines += ["# What is deployed, and what is claimed of it. To have it judged: ldpaudit certify FILE"]
     lines += [f"schema = {json.dumps(SCHEMA)}"]
-    lines += _key("", "id", f"my-{stem.replace('_', '-')}")
+    name = "-".join(each for each in (stem, variant) if each)
+    lines += _key("", "id", f"my-{name.replace('_', '-')}")
     lines += [*_key("", "title", f"My {plain(owner.title)}"), *_key("", "sources", []), ""]
     lines += [*_mechanism(stem, variant, owner, constructor, values), ""]
     lines += ["# Where a user contributes more than once a day, without the marks:", "# [contribution]"]

@@ -69,6 +69,10 @@ def identity(x: int) -> int:
     return x
 
 
+def constant(x: int) -> int:
+    return 0
+
+
 def one_hot(x: int) -> list[int]:
     """A bit for each value, without noise."""
     return [int(x == i) for i in range(2)]
@@ -90,3 +94,13 @@ silent_sum, noisy_sum = Sum(0), Sum(1000)
 
 REPORT = KaryRandomizedResponse.for_epsilon(1, k=4)
 """A mechanism, for what takes callables."""
+
+
+class Client:
+    """As other libraries have them; without any noise."""
+
+    def privatise(self, x: int) -> int:
+        return x
+
+
+CLIENT = Client()

@@ -57,7 +57,8 @@ class Setting:
         return cls(users, values, Fraction(epsilon), Fraction(delta), Fraction(beta), shuffled)
 
 
-def answer(error: Fraction, source: str) -> Enclosure:
-    """An error that no protocol beats, in users; of 0, that it says nothing."""
+def answer(error: Fraction, source: str, delta: Number = 0) -> Enclosure:
+    """An error that no protocol beats, in users; of 0, that it says nothing. At delta above 0 all users run one randomizer."""
+    source = f"{source}; of one randomizer for all users" if delta else source
     said = source if error else f"vacuous: {source}, excludes no error"
     return Enclosure(float(error), float(error), Rigour.INTERVAL, said)

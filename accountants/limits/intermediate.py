@@ -23,7 +23,9 @@ def error(
 
     For delta = 0 every message is epsilon-LDP, and I is the largest information of any such message. Else I is the bound
     of `accurate`, in the shuffled model with the (epsilon', delta') that a single message certainly has, for the best delta'
-    of a few. Source: as for this file; the local guarantee is sharper than their Lemma 3.5.
+    of a few; it counts the messages that two values do not share, so that it is of protocols in which all users run one
+    randomizer (in the paper they do; public coins may choose which). Source: as for this file; the local guarantee is sharper
+    than their Lemma 3.5.
 
     Parameters
     ----------
@@ -46,7 +48,7 @@ def error(
         The error in users; 0 where nothing is excluded, which its source then says. INTERVAL.
     """
     s = Setting.of(users, values, epsilon, delta, beta, shuffled)
-    return answer(largest(s, s.users, told(s)), "Fano's inequality, many users")
+    return answer(largest(s, s.users, told(s)), "Fano's inequality, many users", s.delta)
 
 
 def error_as_printed(

@@ -24,6 +24,8 @@ def error(
 ) -> Enclosure:
     r"""Largest limit of `intermediate` over numbers of active users: n, n/2, n/4, and so on.
 
+    For delta > 0 it is of one randomizer for all users, as that is.
+
     Parameters
     ----------
     users, values, epsilon, delta, beta, shuffled
@@ -37,7 +39,7 @@ def error(
     s = Setting.of(users, values, epsilon, delta, beta, shuffled)
     tells = told(s)
     found = (largest(s, users >> halvings, tells) for halvings in range(users.bit_length()))
-    return answer(max(found), "Fano's inequality, some users active")
+    return answer(max(found), "Fano's inequality, some users active", s.delta)
 
 
 def error_of_active(
@@ -66,7 +68,7 @@ def error_of_active(
         As `error`.
     """
     s = _with_active(users, active, values, epsilon, delta, beta, shuffled)
-    return answer(largest(s, active, told(s)), "Fano's inequality, some users active")
+    return answer(largest(s, active, told(s)), "Fano's inequality, some users active", s.delta)
 
 
 def error_of_active_as_printed(

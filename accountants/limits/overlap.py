@@ -34,6 +34,8 @@ _NUDGES = 8
 def largest_shared(users: int, error: Fraction, beta: Fraction) -> Fraction:
     r"""A number at or above the shared mass :math:`\eta'` of any protocol whose counts are within E except with probability beta.
 
+    All users run one randomizer. Where some send their values and others nothing, counts are told though the mean mass is large.
+
     .. math:: \Bigl(BC(t) \cdot BC(n - t - l)\Bigr)^2 \le 1 - (1 - 2\beta)^2, \qquad
               BC(t) = \sum_k \sqrt{P[Bin(t, 1-\eta') = k]\, P[Bin(t+l, 1-\eta') = k]}
 

@@ -63,11 +63,6 @@ def refutes(evidence: Evidence, epsilon: float) -> bool:
     return _test_of(evidence).refutes(_counts_of(evidence), epsilon)
 
 
-def could_refute(evidence: Evidence, epsilon: float) -> bool:
-    """Whether so many views refute this epsilon of any code: of one that says its input in each of them."""
-    return _test_of(evidence).refutes(Counts(evidence.measured, 0, evidence.measured), epsilon)
-
-
 def _counts_of(evidence: Evidence) -> Counts:
     return Counts(evidence.right, evidence.guesses - evidence.right, evidence.measured)
 

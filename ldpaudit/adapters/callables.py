@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ldpaudit import mechanisms
+from ldpaudit.adapters.objects import as_callable
 from ldpaudit.errors import ImplementationError, Stopped, shown
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.plan import Plan
@@ -65,7 +66,8 @@ def resolve(name: str) -> Callable[..., Any]:
 
 
 def resolve_audited(name: str) -> Callable[..., Any] | Plan | Mechanism:
-    """What ``module:attribute`` names, where it can be audited: a callable, or a plan or mechanism of ours.
+    """What ``module:attribute`` names, where it can be audited: a callable, an object with a method that is one, or a plan or
+    mechanism of ours.
 
     Raises
     ------
@@ -73,9 +75,12 @@ def resolve_audited(name: str) -> Callable[..., Any] | Plan | Mechanism:
         Where it cannot be imported, or is none of these.
     """
     found: Callable[..., Any] | Plan | Mechanism = _imported(name)
-    if not callable(found) and not isinstance(found, Plan | Mechanism):
-        raise ImplementationError(f"needs a callable, a plan or a mechanism, got {type(found).__name__} at {name}")
-    return found
+    if isinstance(found, Plan | Mechanism):
+        return found
+    try:
+        return as_callable(found)
+    except TypeError as error:
+        raise ImplementationError(f"{error}, at {name}") from None
 
 
 def resolve_system(name: str) -> Any:

@@ -24,6 +24,8 @@ def as_callable(target: Any) -> Callable[..., Any]:
     TypeError
         Where it offers neither.
     """
+    if isinstance(target, type) and (named := [name for name in METHODS if hasattr(target, name)]):
+        raise TypeError(f"an audit needs an object with {named[0]}, got the class {target.__name__}")
     for name in METHODS:
         method = getattr(target, name, None)
         if callable(method):

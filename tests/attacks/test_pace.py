@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import pytest
 
-from ldpaudit.pace import MOST, seconds, trials_within
+from ldpaudit.pace import MOST, can_refute, seconds, trials_within
 
 
 @dataclass
@@ -32,6 +33,21 @@ def test_a_time_is_spent_and_not_exceeded(trial: float, audit: float) -> None:
     assert 30 < clock.now < 60
 
 
+@pytest.mark.parametrize("budget", [3, 6, 60])
+def test_what_is_loaded_at_first_is_no_part_of_the_pace(budget: float) -> None:
+    clock = Clock(0.01, 1e-6)
+    loaded: list[int] = []
+
+    def audit(trials: int) -> None:
+        if not loaded:
+            clock.now += 0.7
+            loaded.append(trials)
+        clock.run(trials)
+
+    audit(trials_within(budget, audit, 214, clock))
+    assert budget / 3 < clock.now <= budget
+
+
 def test_what_is_too_slow_has_the_smallest_audit() -> None:
     clock = Clock(0, 1)
     assert trials_within(60, clock.run, 214, clock) == 214
@@ -40,6 +56,13 @@ def test_what_is_too_slow_has_the_smallest_audit() -> None:
 def test_no_budget_is_endless() -> None:
     clock = Clock(0, 0)
     assert trials_within(60, clock.run, 214, clock) == MOST
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "inputs"), [(1.0, 0.0, 2), (4.0, 0.0, 2), (2.0, 0.01, 2), (3.0, 0.0, 5)])
+def test_a_claim_can_be_refuted_where_right_guesses_alone_refute_it(epsilon: float, delta: float, inputs: int) -> None:
+    best = (math.exp(epsilon) + delta * (inputs - 1)) / (math.exp(epsilon) + inputs - 1)
+    for trials in (1, 10, 100, 300, 1000, 10_000):
+        assert can_refute(trials, inputs, epsilon, delta, 0.999) == (best**trials <= 0.001)
 
 
 def test_a_time_has_a_unit() -> None:

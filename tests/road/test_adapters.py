@@ -17,7 +17,7 @@ import polars
 import pytest
 
 from ldpaudit import audit
-from ldpaudit.adapters.callables import as_sampler, probe, resolve
+from ldpaudit.adapters.callables import as_sampler, probe, resolve, resolve_audited
 from ldpaudit.adapters.logs import Log, read_log
 from ldpaudit.adapters.objects import as_callable, claimed_epsilon
 from ldpaudit.adapters.programs import Program
@@ -61,6 +61,12 @@ def test_an_object_is_called_by_what_it_can_do() -> None:
     assert as_callable(abs)(-3) == 3
     with pytest.raises(TypeError, match="got int"):
         as_callable(3)
+
+
+def test_an_object_is_audited_by_its_name_too_and_its_class_is_none() -> None:
+    assert resolve_audited("tests.broken_callables:CLIENT")(1) == 1  # type: ignore[operator]
+    with pytest.raises(ImplementationError, match="needs an object with privatise, got the class Client"):
+        resolve_audited("tests.broken_callables:Client")
 
 
 def test_an_objects_own_claim_is_read() -> None:
@@ -131,7 +137,8 @@ def test_a_log_hands_out_each_report_once(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("input,report\n" + "\n".join(lines))
     log = read_log(tmp_path / "log.csv")
     handed: list[Any] = log(0, 200, RNG) + log(0, 300, RNG)
-    assert handed == list(range(500))
+    assert sorted(handed) == list(range(500))
+    assert handed != sorted(handed)
     assert 0 < log.trials < 1000
     with pytest.raises(ImplementationError, match="holds 500 reports"):
         log(0, 1, RNG)

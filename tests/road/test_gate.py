@@ -192,8 +192,10 @@ def test_code_that_is_not_refuted_says_so(tmp_path: Path) -> None:
 
 
 def test_a_claim_that_so_few_views_refute_of_no_code_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "ldpaudit.toml").write_text("trials = 300\n" + target("identity", epsilon=6) + target("identity", 2, "smaller"))
-    large, smaller = run(tmp_path).findings
+    targets = target("identity", epsilon=6) + target("identity", 2, "smaller") + target("constant", 3, "sound")
+    (tmp_path / "ldpaudit.toml").write_text("trials = 300\n" + targets)
+    large, smaller, sound = run(tmp_path).findings
+    assert sound.problem is None
     assert large.problem == "error"
     assert "claims epsilon = 6: needs more trials, " in large.message
     assert smaller.problem == "refuted"
