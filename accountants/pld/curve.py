@@ -40,7 +40,7 @@ Vertex: TypeAlias = tuple[Fraction, Fraction]
 """(alpha, delta)."""
 
 
-def dominating_curve(profile: PrivacyProfile) -> ExactPLD:
+def dominating_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:
     """A pair, equal to its reversed pair, whose divergence is at least the profile's upper end at every epsilon.
 
     Raises
@@ -48,7 +48,7 @@ def dominating_curve(profile: PrivacyProfile) -> ExactPLD:
     Unsupported
         Where no epsilon makes delta small.
     """
-    highs = _highs(profile)
+    highs = _highs(profile, points)
     vertices = [(alpha, Fraction(high)) for alpha, high in zip(_alphas([*highs]), highs.values(), strict=True)]
     # Convex again where upper ends, each rounded by itself, are not: a vertex is raised to its right neighbours' line.
     convex: list[Vertex] = []
@@ -61,13 +61,13 @@ def dominating_curve(profile: PrivacyProfile) -> ExactPLD:
     return symmetric_pair(_lines(convex[::-1]))
 
 
-def dominated_curve(profile: PrivacyProfile) -> ExactPLD:
+def dominated_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:
     """A pair, equal to its reversed pair, whose divergence is at most the profile's lower end at every epsilon.
 
     In composition it gives a lower bound only if one pair of inputs, in both directions, attains the profile at every
     epsilon.
     """
-    alphas = sorted(set(_alphas([*_highs(profile)])))
+    alphas = sorted(set(_alphas([*_highs(profile, points)])))
     lows, highs = zip(*(_ends(profile, alpha) for alpha in alphas), strict=True)
     hull = _lower_hull(_bottoms(alphas, lows, highs))
     pair = symmetric_pair(_lines(hull))
@@ -76,7 +76,7 @@ def dominated_curve(profile: PrivacyProfile) -> ExactPLD:
     return pair if total <= 1 else ExactPLD(tuple((r, mass / total) for r, mass in pair.atoms), pair.infinite / total)
 
 
-def _highs(profile: PrivacyProfile) -> dict[float, float]:
+def _highs(profile: PrivacyProfile, points: int = POINTS) -> dict[float, float]:
     """Upper ends of delta at epsilons from 0 to the end of the curve, closer to each other where it bends."""
     last = _last(profile)
     known = {0.0: profile.delta(0.0).high, last: profile.delta(last).high}
@@ -87,7 +87,7 @@ def _highs(profile: PrivacyProfile) -> dict[float, float]:
 
     if last > 0:
         enqueue(0.0, last)
-    while len(known) < POINTS and queue:
+    while len(known) < points and queue:
         _, a, b = heappop(queue)
         middle = (a + b) / 2
         if middle in known:  # between these two there is no float

@@ -19,7 +19,7 @@ the rest of the others' messages is given away: the *blanket*); and b = e**-epsi
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -60,6 +60,11 @@ class Blanket:
                 a1, a2, c = merged[key]
                 merged[key] = a1 + r1, a2 + r2, c + b
         return cls(tuple(sorted(merged.values())))
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the two laws may be exchanged."""
+        return Counter((r2, r1, b) for r1, r2, b in self.cells) == Counter(self.cells)
 
     def delta(self, exp_epsilon: flint.arb, users: int, tolerance: float) -> flint.arb:
         """The hockey-stick divergence of user 1's message among those of ``users - 1`` others.

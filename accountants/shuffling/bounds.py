@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import flint
 
@@ -27,6 +27,9 @@ from ldpaudit.accountants.shuffling.few_users import FewUsers
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.profile import DataSet
 from ldpaudit.working_precision import working_precision
+
+Value: TypeAlias = Callable[[Fraction, float], flint.arb]
+"""Epsilon and tolerance to a bound of delta."""
 
 _AS_GOOD = 0.1
 """By how much a float estimate may mistake the logarithm of a data set's delta; tests/numerics hold it to some 1e-6 where
@@ -83,6 +86,12 @@ class Bound(Protocol):
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
         """Float estimates of the lower and of the upper bound, where known; they guide the search only."""
 
+    def alike(self, epsilon: float) -> Value | None:
+        """Delta of a data set that looks the same with the two inputs exchanged, or nearly: a good one at about this epsilon.
+
+        A ball around that in either direction.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class CloneBound:
@@ -124,6 +133,9 @@ class CloneBound:
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
         """See `Bound`."""
         return None, float_estimate(self.clones.pair(), self.users) if self.users > _FEW else None
+
+    def alike(self, epsilon: float) -> None:
+        """See `Bound`: none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +228,19 @@ class BlanketBound:
         low, high = (largest([remembered(blanket, self.users) for blanket in each]) for each in blankets)
         return low, high
 
+    def alike(self, epsilon: float) -> Value | None:
+        """See `Bound`."""
+        sets = {each.blanket for each in self.data_sets if each.blanket.is_symmetric}
+        if self.users <= _FEW or not sets:
+            return None
+        best = max(sets, key=lambda blanket: remembered(blanket, self.users)(epsilon))
+
+        def value(epsilon: Fraction, tolerance: float) -> flint.arb:
+            with working_precision(precision(self.users)):
+                return best.delta(ball(epsilon).exp(), self.users, tolerance)
+
+        return value
+
     def _alike(self, found: OthersAlike, e: flint.arb, tolerance: float) -> Attained:
         value = found.blanket.delta(e, self.users, max(tolerance, self.finest))
         x, x2 = found.pair
@@ -269,7 +294,18 @@ class BinaryBound:
         """See `Bound`."""
         return None, None
 
-    def fixed(self, epsilon: Fraction, tolerance: float) -> Callable[[Fraction, float], flint.arb]:
+    def alike(self, epsilon: float) -> Value:
+        """See `Bound`: half of the others hold each value, or one more holds one of them."""
+        others = self.users - 1
+
+        def value(epsilon: Fraction, tolerance: float) -> flint.arb:
+            with working_precision(precision(self.users)):
+                response = TiltedResponse(self.p, ball(epsilon).exp())
+                return response.value(others // 2, others).union(response.value(others - others // 2, others))
+
+        return value
+
+    def fixed(self, epsilon: Fraction, tolerance: float) -> Value:
         """A lower bound of delta at any epsilon: the data set that is worst at this one."""
         t, others = _worst(self.p, epsilon, self.users, tolerance).t, self.users - 1
 

@@ -19,16 +19,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
 
 import flint
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.certified_search import RESOLUTION, ROUGH, certified_crossing, guided
+from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
+from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.finite import revealed
-from ldpaudit.accountants.pld.profiles import PostProcessedProfile
-from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound
+from ldpaudit.accountants.pld.profiles import OnePairProfile, PostProcessedProfile, SummedLosses
+from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound, Value
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
@@ -37,15 +39,17 @@ from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Sh
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
 from ldpaudit.working_precision import serialized
 
-Value: TypeAlias = Callable[[Fraction, float], flint.arb]
-"""Epsilon and tolerance to a bound of delta."""
-
 _ATTEMPTS = 3
 """Data sets tried as the worst one before the upper bound is searched by itself; each is the worst at the last epsilon found."""
 _LARGEST = 1e4
 """Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
 _COARSE = 1e-3
 """Relative width at which the arithmetic aims where a curve is only looked at."""
+_COMPOSED, _POINTS = 1e-5, 128
+"""Relative width at which curves are computed that are composed, and their points; with 1e-7 and 256 twenty shuffles of ternary
+response take four times as long, and are known to 1.5e-4 instead of 5e-4."""
+_USUAL = 1e-6
+"""Delta at half of whose epsilon data sets are compared that are composed."""
 _EXACT = 1e-9
 """Relative width up to which the two ends of a worst data set count as one number."""
 
@@ -101,7 +105,50 @@ def _is_silent_when_absent(plan: Plan) -> bool:
 
 
 @dataclass(frozen=True)
-class ShuffleProfile(PrivacyProfile):
+class OneDataSet(OnePairProfile):
+    """A lower bound that two data sets attain at every epsilon, which look the same with user 1's two values exchanged.
+
+    Parameters
+    ----------
+    value : Value
+        A ball around its delta, in either direction.
+    local : PrivacyProfile
+        Of the unshuffled plan.
+    """
+
+    value: Value
+    local: PrivacyProfile
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """To a relative 1e-5 or so."""
+        if self.local.delta(require_epsilon(epsilon)).high == 0:
+            return Enclosure(0.0, 0.0, Rigour.INTERVAL, "as alone")
+        found = self.value(Fraction(epsilon), _COMPOSED)
+        return Enclosure.of(found, rigour=Rigour.INTERVAL, source="one data set").clamp(0.0, 1.0)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """At delta = 0 that of one report."""
+        return self.local.epsilon(0) if require_delta(delta) == 0 else super().epsilon(delta)
+
+
+@dataclass(frozen=True)
+class Above(PrivacyProfile):
+    """The upper ends of a shuffled plan alone, to a relative 1e-5 or so: of deltas, as a curve of them is made."""
+
+    shuffled: ShuffleProfile
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """From 0."""
+        high = self.shuffled.upper_end(Fraction(require_epsilon(epsilon)), _COMPOSED)
+        return Enclosure(0.0, round_up(high), Rigour.INTERVAL, "above").clamp(0.0, 1.0)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """Of the plan."""
+        return self.shuffled.epsilon(delta)
+
+
+@dataclass(frozen=True)
+class ShuffleProfile(SummedLosses):
     """What is known of a shuffled plan.
 
     Parameters
@@ -130,7 +177,19 @@ class ShuffleProfile(PrivacyProfile):
         low, high = self._low(exact), self._hidden(unshuffled, exact, self.tolerance)
         return self._enclosure(round_down(low), round_up(high), unshuffled.high).clamp(0.0, 1.0)
 
-    def _high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+    @cached
+    def dominating(self) -> Groups:
+        """Of a pair that dominates the plan, from the curve of its upper ends."""
+        return ((dominating_curve(Above(self), _POINTS), 1),)
+
+    @cached
+    def occurring(self) -> tuple[Groups, ...]:
+        """Of the best data sets that look the same with the inputs exchanged; none where no such ones are known."""
+        value = self.bound.alike(self.epsilon(_USUAL).high / 2)
+        return () if value is None else (((dominated_curve(OneDataSet(value, self.local), _POINTS), 1),),)
+
+    def upper_end(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        """The bound of delta."""
         return self._hidden(self.local.delta(epsilon), epsilon, tolerance)
 
     def _hidden(self, unshuffled: Enclosure, epsilon: Fraction, tolerance: float) -> flint.arb:
@@ -164,13 +223,13 @@ class ShuffleProfile(PrivacyProfile):
         if isinstance(self.bound, BinaryBound):
             for _ in range(_ATTEMPTS):
                 near = Fraction(min(top.high, above * (1 + 2 * RESOLUTION)))
-                if self._high(near, self.tolerance) <= ball(goal):  # no data set is worse than the one looked at
+                if self.upper_end(near, self.tolerance) <= ball(goal):  # no data set is worse than the one looked at
                     return self._enclosure(low, float(near), top.high)
                 again, above = self._crossing(self.bound.fixed(near, self.tolerance), goal, low)
                 low = max(low, again)
-        high = None if beyond is None else guided(*self._looks(self._high, goal), beyond, 1.0)
+        high = None if beyond is None else guided(*self._looks(self.upper_end, goal), beyond, 1.0)
         if high is None:
-            high = self._crossing(self._high, goal, low, both=False)[1]
+            high = self._crossing(self.upper_end, goal, low, both=False)[1]
         return self._enclosure(low, high, top.high)
 
     def coarse(self) -> PrivacyProfile:
