@@ -13,11 +13,12 @@ from scipy import signal, stats
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition.compose import compose
+from ldpaudit.accountants.counting.compose import CountersProfile
 from ldpaudit.accountants.counting.counter import HitCounter, shown
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.pld.distribution import infinite_mass
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.range_queries import RangeQueries
+from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.plan import Compose, Repeat
@@ -116,3 +117,14 @@ def test_what_others_hide_is_a_lower_bound_however_often_it_is_repeated() -> Non
     composed = compose(tuple((law, 3 * times) for law, times in groups), "three of them")
     for epsilon in (0.3, 1.0):
         assert composed.delta(epsilon).low == pytest.approx(all_at_once.delta(epsilon).low, rel=2e-3)
+
+
+def test_the_worse_of_several_pairs_composes_by_the_curve_of_their_upper_ends() -> None:
+    """Boxes in one dimension: more counters go down than up, or more up than down."""
+    m = CountMinRangeQueries(2000, 4, 3, 64, Fraction(1, 10))
+    once, found = account(m), account(Repeat(m, 3))
+    assert isinstance(once, CountersProfile)
+    assert len(once.pairs) > 1
+    at = found.epsilon(1e-4)
+    assert at.low > once.epsilon(1e-4).high
+    assert at.relative_width < 0.02
