@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from ldpaudit import strict_json
 from ldpaudit.claim import SLACK
 from ldpaudit.enclosure import show_up
 from ldpaudit.errors import DeploymentError
-from ldpaudit.findings import ClaimRow, Gate, TargetRow
+from ldpaudit.findings import ClaimRow, Gate, Row, TargetRow
 from ldpaudit.refusal import refusal
 from ldpaudit.toml import read_text
 from ldpaudit.verdict import Outcome
@@ -21,11 +21,7 @@ from ldpaudit.verdict import Outcome
 SCHEMA: Literal["ldpaudit.baseline/1"] = "ldpaudit.baseline/1"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class _File(_Strict):
+class _File(Row):
     schema_: Literal["ldpaudit.baseline/1"] = Field(alias="schema", description="What kind of file this is.")
     claims: dict[str, ClaimRow] = Field(description="By `deployment/claim`.")
     targets: dict[str, TargetRow] = Field({}, description="By the target's id.")

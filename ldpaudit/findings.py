@@ -31,10 +31,14 @@ def _outcome(value: Any) -> Any:
     return Outcome(value)
 
 
-class ClaimRow(BaseModel):
-    """A claim: its verdict, the upper bound that was certified, and what is claimed of whom; None where a file does not say it."""
+class Row(BaseModel):
+    """What a baseline keeps: no other key, and no value of another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ClaimRow(Row):
+    """A claim: its verdict, the upper bound that was certified, and what is claimed of whom; None where a file does not say it."""
 
     verdict: Annotated[Outcome, BeforeValidator(_outcome)] = Field(description="What it came out as.")
     high: Annotated[Annotated[float, Field(ge=0)] | None, BeforeValidator(_bound), WithJsonSchema(BOUND)] = Field(
@@ -52,10 +56,8 @@ class ClaimRow(BaseModel):
         return self.model_dump(exclude_none=True) | {"verdict": str(self.verdict), "high": high}
 
 
-class TargetRow(BaseModel):
+class TargetRow(Row):
     """A callable: whether samples refuted it, and what it claimed."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     refuted: bool
     epsilon: float = Field(ge=0)

@@ -28,6 +28,7 @@ from ldpaudit.gate_config import TABLE, TargetTable
 from ldpaudit.gate_config import Config as Config
 from ldpaudit.gate_config import find_config as find_config
 from ldpaudit.measuring import measure
+from ldpaudit.mechanism import is_ours
 from ldpaudit.pace import can_refute
 from ldpaudit.parallel import Asked, ask, here, require_ids, require_no_code
 from ldpaudit.plan import Run
@@ -123,7 +124,7 @@ def _seek_deployment(memory: Memory, asked: Asked | LdpauditError, name: str, co
         return Sought(name)
     whole = asked.deployment
     given = {"what": "certificate", "text": whole.text, "files": verification.embedded(whole), **_settings(config)}
-    foreign = isinstance(whole.plan, Run) and not type(whole.plan.mechanism).__module__.startswith("ldpaudit.")
+    foreign = isinstance(whole.plan, Run) and not is_ours(whole.plan.mechanism)
     reason = "it is not kept: its mechanism is another package's" if foreign else ""
     return memory.seek(name, given, whole.implementation, reason)
 

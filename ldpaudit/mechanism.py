@@ -91,6 +91,11 @@ def _look_alike(a: View, b: View) -> bool:
     return not isinstance(a, float | complex) or repr(a) == repr(b)
 
 
+def is_ours(mechanism: Mechanism) -> bool:
+    """Whether a mechanism's class comes with ldpaudit: it is frozen, and makes each view anew."""
+    return type(mechanism).__module__.startswith("ldpaudit.")
+
+
 class Mechanism(ABC):
     """A randomized map; subclasses are frozen dataclasses whose fields are the parameters.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import TypeVar, TypeVarTuple
 
+from ldpaudit.mechanism import is_ours
 from ldpaudit.plan import Plan, Run
 
 _Arguments = TypeVarTuple("_Arguments")
@@ -29,12 +30,12 @@ def remembered(function: Callable[[*_Arguments], _Answer]) -> Callable[[*_Argume
             hash(args)
         except TypeError:
             return function(*args)
-        return known(*args) if all(map(_is_ours, args)) else function(*args)
+        return known(*args) if all(map(_is_frozen, args)) else function(*args)
 
     return ask
 
 
-def _is_ours(argument: object) -> bool:
+def _is_frozen(argument: object) -> bool:
     """Whether it is no plan, or one of mechanisms that come with ldpaudit."""
     leaves = argument.leaves() if isinstance(argument, Plan) else ()
-    return all(type(leaf.mechanism).__module__.startswith("ldpaudit.") for leaf in leaves if isinstance(leaf, Run))
+    return all(is_ours(leaf.mechanism) for leaf in leaves if isinstance(leaf, Run))

@@ -30,11 +30,11 @@ from ldpaudit.accountants.pld.distribution import Groups, Loss
 from ldpaudit.accountants.pld.hockey_stick import HockeyStick
 from ldpaudit.accountants.pld.lattice import BITS, LatticePLD, UnknownError, as_mass, exactly
 from ldpaudit.accountants.pld.points import DEPTH
-from ldpaudit.accountants.pld.profiles import SummedLosses
+from ldpaudit.accountants.pld.profiles import SummedLosses, UpperEnd
 from ldpaudit.accountants.pld.tilt import lattice_step
 from ldpaudit.accountants.pld.total import TotalLoss, product
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, require_delta, require_epsilon
 from ldpaudit.working_precision import working_precision
 
 _POINTS = 1 << 13
@@ -243,29 +243,6 @@ class LowerTotal:
 
 
 @dataclass(frozen=True)
-class UpperEnds(PrivacyProfile):
-    """The largest upper end of several sums alone.
-
-    Parameters
-    ----------
-    totals : tuple of UpperTotal
-        At least one.
-    """
-
-    totals: tuple[UpperTotal, ...]
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """From 0."""
-        high = max(total.delta(require_epsilon(epsilon)) for total in self.totals)
-        return Enclosure(0.0, high, Rigour.INTERVAL, "above").clamp(0.0, 1.0)
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """From 0."""
-        high = max(total.epsilon(Fraction(require_delta(delta))) for total in self.totals)
-        return Enclosure(0.0, high, Rigour.INTERVAL, "above")
-
-
-@dataclass(frozen=True)
 class CountersProfile(SummedLosses):
     """The largest of the profiles of several pairs of laws, each of independent counters; INTERVAL.
 
@@ -287,8 +264,11 @@ class CountersProfile(SummedLosses):
         """Of a single pair without a remainder the losses of its counters' dominating pairs; else a pair above all upper ends."""
         if len(self.pairs) == 1 and self.pairs[0][1].remainder is None:
             return self.pairs[0][1].groups
-        totals = tuple(upper for _, upper in self.pairs)
-        return ((dominating_curve(UpperEnds(totals), _CURVE), 1),)
+        upper = UpperEnd(
+            lambda epsilon: max(upper.delta(epsilon) for _, upper in self.pairs),
+            lambda delta: max(upper.epsilon(Fraction(delta)) for _, upper in self.pairs),
+        )
+        return ((dominating_curve(upper, _CURVE), 1),)
 
     @property
     def occurring(self) -> tuple[Groups, ...]:

@@ -84,7 +84,7 @@ class ComposedHits(SummedLosses):
         return self._enclosed(found.low, found.high)
 
     @property
-    def dominating(self) -> Groups | None:
+    def dominating(self) -> Groups:
         """Of every shuffle two counters; or all numbers of messages, where these are enumerated."""
         if exact := _enumerated(self):
             return ((dominating_pair(exact.pairs), 1),)
@@ -121,12 +121,11 @@ def _counters(messages: int, hit: Fraction, shuffles: int) -> CountersProfile:
 @lru_cache(maxsize=64)
 def _partly_seen(h: ComposedHits) -> Groups:
     """The cells of the counters, those of messages that speak for u with 1 - p times their probabilities under the first law."""
-    counter, deep = HitCounter(h.messages, h.hit), h.shuffles <= _DEEP
-    first, second = (shown(counter, way, deep).pair for way in (False, True))
+    ((first, times), second), = _counters(h.messages, h.hit, h.shuffles).occurring
     with working_precision(PRECISION):
         share = ball(1 - h.hit)
-        points = tuple((loss + share.log(), mass * share) for loss, mass in first.points)
-        return (BallPLD(points, first.infinite * share, share * as_ball(first.listed)), h.shuffles), (second, h.shuffles)
+        points = tuple((loss + share.log(), mass * share) for loss, mass in zip(first.loss_balls(), first.masses(), strict=True))
+        return (BallPLD(points, share * as_ball(first.infinite), share * as_ball(first.listed)), times), second
 
 
 @lru_cache(maxsize=64)

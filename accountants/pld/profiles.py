@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -31,7 +32,7 @@ class SummedLosses(PrivacyProfile):
     @property
     @abstractmethod
     def dominating(self) -> Groups | None:
-        """Losses of a dominating pair; None where several pairs may be the worst one, or the sum needs a correction."""
+        """Losses of a dominating pair; None where it is only a lower bound."""
 
     @property
     @abstractmethod
@@ -152,6 +153,30 @@ class SmallestBound(PrivacyProfile):
     def _smallest(found: list[Enclosure]) -> Enclosure:
         best = min(found, key=lambda e: e.high)
         return Enclosure(0.0, best.high, Rigour.INTERVAL, best.source)
+
+
+@dataclass(frozen=True)
+class UpperEnd(PrivacyProfile):
+    """The upper end of a profile alone, where it is cheaper than both; from below it is 0. Curves that dominate are made of it.
+
+    Parameters
+    ----------
+    deltas : callable
+        Epsilon to an upper bound of delta.
+    epsilons : callable
+        Delta to an upper bound of epsilon.
+    """
+
+    deltas: Callable[[Number], float]
+    epsilons: Callable[[Number], float]
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """From 0."""
+        return Enclosure(0.0, self.deltas(require_epsilon(epsilon)), Rigour.INTERVAL, "an upper end").clamp(0.0, 1.0)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """From 0."""
+        return Enclosure(0.0, self.epsilons(require_delta(delta)), Rigour.INTERVAL, "an upper end")
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ class Bound(Protocol):
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
         """Float estimates of the lower and of the upper bound, where known; they guide the search only."""
 
-    def alike(self, epsilon: float) -> Value | None:
+    def exchangeable(self, epsilon: float) -> Value | None:
         """Delta of a data set that looks the same with the two inputs exchanged, or nearly: a good one at about this epsilon.
 
         A ball around that in either direction.
@@ -134,7 +134,7 @@ class CloneBound:
         """See `Bound`."""
         return None, float_estimate(self.clones.pair(), self.users) if self.users > _FEW else None
 
-    def alike(self, epsilon: float) -> None:
+    def exchangeable(self, epsilon: float) -> None:
         """See `Bound`: none is known."""
 
 
@@ -228,7 +228,7 @@ class BlanketBound:
         low, high = (largest([remembered(blanket, self.users) for blanket in each]) for each in blankets)
         return low, high
 
-    def alike(self, epsilon: float) -> Value | None:
+    def exchangeable(self, epsilon: float) -> Value | None:
         """See `Bound`."""
         sets = {each.blanket for each in self.data_sets if each.blanket.is_symmetric}
         if self.users <= _FEW or not sets:
@@ -294,24 +294,25 @@ class BinaryBound:
         """See `Bound`."""
         return None, None
 
-    def alike(self, epsilon: float) -> Value:
+    def exchangeable(self, epsilon: float) -> Value:
         """See `Bound`: half of the others hold each value, or one more holds one of them."""
-        others = self.users - 1
-
-        def value(epsilon: Fraction, tolerance: float) -> flint.arb:
-            with working_precision(precision(self.users)):
-                response = TiltedResponse(self.p, ball(epsilon).exp())
-                return response.value(others // 2, others).union(response.value(others - others // 2, others))
-
-        return value
+        half = (self.users - 1) // 2
+        first = self._held_by(half)
+        if self.users - 1 == 2 * half:
+            return first
+        second = self._held_by(half + 1)
+        return lambda epsilon, tolerance: first(epsilon, tolerance).union(second(epsilon, tolerance))
 
     def fixed(self, epsilon: Fraction, tolerance: float) -> Value:
         """A lower bound of delta at any epsilon: the data set that is worst at this one."""
-        t, others = _worst(self.p, epsilon, self.users, tolerance).t, self.users - 1
+        return self._held_by(_worst(self.p, epsilon, self.users, tolerance).t)
+
+    def _held_by(self, t: int) -> Value:
+        """Delta where so many of the others hold the first value."""
 
         def value(epsilon: Fraction, tolerance: float) -> flint.arb:
             with working_precision(precision(self.users)):
-                return TiltedResponse(self.p, ball(epsilon).exp()).value(t, others)
+                return TiltedResponse(self.p, ball(epsilon).exp()).value(t, self.users - 1)
 
         return value
 

@@ -29,7 +29,7 @@ from ldpaudit.accountants.numerics.certified_search import RESOLUTION, ROUGH, ce
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.finite import revealed
-from ldpaudit.accountants.pld.profiles import OnePairProfile, PostProcessedProfile, SummedLosses
+from ldpaudit.accountants.pld.profiles import OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound, Value
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
@@ -132,22 +132,6 @@ class OneDataSet(OnePairProfile):
 
 
 @dataclass(frozen=True)
-class Above(PrivacyProfile):
-    """The upper ends of a shuffled plan alone, to a relative 1e-5 or so: of deltas, as a curve of them is made."""
-
-    shuffled: ShuffleProfile
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """From 0."""
-        high = self.shuffled.upper_end(Fraction(require_epsilon(epsilon)), _COMPOSED)
-        return Enclosure(0.0, round_up(high), Rigour.INTERVAL, "above").clamp(0.0, 1.0)
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """Of the plan."""
-        return self.shuffled.epsilon(delta)
-
-
-@dataclass(frozen=True)
 class ShuffleProfile(SummedLosses):
     """What is known of a shuffled plan.
 
@@ -180,16 +164,18 @@ class ShuffleProfile(SummedLosses):
     @cached
     def dominating(self) -> Groups:
         """Of a pair that dominates the plan, from the curve of its upper ends."""
-        return ((dominating_curve(Above(self), _POINTS), 1),)
+        upper = UpperEnd(
+            lambda epsilon: round_up(self._high(Fraction(epsilon), _COMPOSED)), lambda delta: self.epsilon(delta).high
+        )
+        return ((dominating_curve(upper, _POINTS), 1),)
 
     @cached
     def occurring(self) -> tuple[Groups, ...]:
         """Of the best data sets that look the same with the inputs exchanged; none where no such ones are known."""
-        value = self.bound.alike(self.epsilon(_USUAL).high / 2)
+        value = self.bound.exchangeable(self.epsilon(_USUAL).high / 2)
         return () if value is None else (((dominated_curve(OneDataSet(value, self.local), _POINTS), 1),),)
 
-    def upper_end(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        """The bound of delta."""
+    def _high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         return self._hidden(self.local.delta(epsilon), epsilon, tolerance)
 
     def _hidden(self, unshuffled: Enclosure, epsilon: Fraction, tolerance: float) -> flint.arb:
@@ -223,13 +209,13 @@ class ShuffleProfile(SummedLosses):
         if isinstance(self.bound, BinaryBound):
             for _ in range(_ATTEMPTS):
                 near = Fraction(min(top.high, above * (1 + 2 * RESOLUTION)))
-                if self.upper_end(near, self.tolerance) <= ball(goal):  # no data set is worse than the one looked at
+                if self._high(near, self.tolerance) <= ball(goal):  # no data set is worse than the one looked at
                     return self._enclosure(low, float(near), top.high)
                 again, above = self._crossing(self.bound.fixed(near, self.tolerance), goal, low)
                 low = max(low, again)
-        high = None if beyond is None else guided(*self._looks(self.upper_end, goal), beyond, 1.0)
+        high = None if beyond is None else guided(*self._looks(self._high, goal), beyond, 1.0)
         if high is None:
-            high = self._crossing(self.upper_end, goal, low, both=False)[1]
+            high = self._crossing(self._high, goal, low, both=False)[1]
         return self._enclosure(low, high, top.high)
 
     def coarse(self) -> PrivacyProfile:

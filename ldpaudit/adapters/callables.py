@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit import mechanisms
 from ldpaudit.adapters.objects import as_callable
 from ldpaudit.errors import ImplementationError, Stopped, shown
-from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanism import Mechanism, Views, is_ours
 from ldpaudit.plan import Plan
 
 PATIENCE = 20.0
@@ -42,8 +41,7 @@ def as_sampler(implementation: Mechanism | Callable[..., Any]) -> Sampler:
         Where it is none of these.
     """
     if isinstance(implementation, Mechanism):
-        ours = type(implementation).__module__.startswith(f"{mechanisms.__name__}.")
-        return implementation.sample if ours else _own(implementation)
+        return implementation.sample if is_ours(implementation) else _copying(implementation)
     if not callable(implementation):
         raise TypeError(f"an implementation needs a callable, got {type(implementation).__name__}")
     if positional(implementation) >= 3:
@@ -132,8 +130,7 @@ def call(function: Callable[[Any], Any], x: Any) -> Any:
     ImplementationError
         Where the callable raises, or returns None or what cannot be copied.
     """
-    report = _returned(function, x)
-    return report if type(report) in _UNCHANGING else as_it_is_now(report, x)
+    return as_it_is_now(_returned(function, x), x)
 
 
 def _returned(function: Callable[[Any], Any], x: Any) -> Any:
@@ -217,7 +214,7 @@ def in_order(function: Callable[..., Any], xs: Sequence[Any], order: Sequence[in
     return reports
 
 
-def _own(m: Mechanism) -> Sampler:
+def _copying(m: Mechanism) -> Sampler:
     """Of a mechanism that users write."""
     return lambda x, size, rng: as_it_is_now(m.sample(x, size, rng), x)
 

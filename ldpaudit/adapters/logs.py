@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.adapters import parquet, written
+from ldpaudit import strict_json
+from ldpaudit.adapters import parquet
 from ldpaudit.errors import DeploymentError, ImplementationError
 
 SPREAD = 7
@@ -176,7 +177,7 @@ def _csv(file: Path) -> list[dict[str, Any]]:
 def _value(text: Any) -> Any:
     if isinstance(text, str):
         try:
-            return written.read(text)
+            return strict_json.whole(text)
         except ValueError:
             return text
     return text

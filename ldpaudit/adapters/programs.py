@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.adapters import written
+from ldpaudit import strict_json
 from ldpaudit.adapters.callables import PATIENCE
 from ldpaudit.adapters.talk import Talk
 from ldpaudit.errors import ImplementationError
@@ -143,7 +143,7 @@ class Program:
         if line is None:
             raise ImplementationError(f"{self.command[0]} ended before it answered", x)
         try:
-            return written.read(line.decode())
+            return strict_json.whole(line.decode())
         except (ValueError, RecursionError):
             raise ImplementationError(f"{_NEEDS}, got {_shown(line)}", x) from None
 

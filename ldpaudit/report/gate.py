@@ -61,13 +61,10 @@ def _count(gate: Gate) -> str:
 
 def as_json(gate: Gate) -> str:
     """All findings as data."""
-    rows = [
-        {
-            **asdict(f), "state": f.state, "high": None if f.claim is None or f.claim.high is None else str(f.claim.high),
-            "claim": None if f.claim is None else f.claim.kept(), "target": None if f.target is None else f.target.model_dump(),
-        }
-        for f in gate.findings
-    ]  # fmt: skip
+    rows = []
+    for f in gate.findings:
+        claim, target = f.claim and f.claim.kept(), f.target and f.target.model_dump()
+        rows.append({**asdict(f), "state": f.state, "high": claim and claim["high"], "claim": claim, "target": target})
     data = {"exit_code": gate.exit_code, "findings": rows}
     return visible_json(json.dumps(data, indent=2, ensure_ascii=False)) + "\n"
 

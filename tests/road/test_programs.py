@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpaudit import audit
-from ldpaudit.adapters import callables, talk, written
+from ldpaudit import audit, strict_json
+from ldpaudit.adapters import callables, talk
 from ldpaudit.adapters.programs import Program
 from ldpaudit.errors import ImplementationError
 from tests.helpers import ROOT, run
@@ -160,7 +160,7 @@ def test_what_only_a_shell_understands_is_refused(command: str) -> None:
 @pytest.mark.parametrize("text", ['{"a": 0, "a": 1}', "1e400", "[-1e999]"])
 def test_an_answer_of_which_python_would_drop_a_part_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="needs "):
-        written.read(text)
+        strict_json.whole(text)
     with Program(["sh", "-c", f"while read line; do echo '{text}'; done"]) as program, pytest.raises(ImplementationError):
         program(0, 1, np.random.default_rng(0))
 

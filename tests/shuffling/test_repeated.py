@@ -71,7 +71,7 @@ def test_a_data_set_that_is_composed_is_the_same_with_the_inputs_exchanged() -> 
     for users in (20, 21):
         profile = account(Shuffle(KaryRandomizedResponse(2, Fraction(3, 4)), users))
         assert isinstance(profile, ShuffleProfile)
-        value = profile.bound.alike(0.3)
+        value = profile.bound.exchangeable(0.3)
         assert value is not None
         at = OneDataSet(value, profile.local).delta(0.3)
         half = (users - 1) // 2
