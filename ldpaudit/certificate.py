@@ -49,8 +49,8 @@ def day(text: str) -> str:
 
 NUMBERS = ("epsilon_number", "delta_number")
 """Fields of a claim that say again as a number what another says exactly."""
-LATER = ("witness", *NUMBERS, "risk")
-"""Fields of a claim that certificates of before do not have."""
+LATER = ("witness", *NUMBERS, "risk", "assumptions", "code_differs")
+"""Fields of a claim that are written where they say something."""
 
 
 class ClaimRecord(Record):
@@ -64,7 +64,7 @@ class ClaimRecord(Record):
     neighbours: str
     unit: str
     source: str
-    expect: Literal["holds", "refuted", "undecided"] | None
+    expect: Literal["holds", "assumed", "refuted", "undecided"] | None
     verdict: Outcome
     reason: str
     enclosure: EnclosureRecord | None
@@ -79,12 +79,16 @@ class ClaimRecord(Record):
     """The float next to `delta`, which is exact."""
     risk: RiskRecord | None = None
     """What the plan's profile means for one user; None where no profile is certified."""
+    assumptions: tuple[str, ...] = ()
+    """What nobody shows and the verdict rests on."""
+    code_differs: bool = False
+    """Whether the audited code is not the mechanism that is described, so that no bound, proof or risk of that is stated."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Certificates that were written before there were these fields keep their digest.
         data: dict[str, Any] = write(self)
-        return {name: value for name, value in data.items() if name not in LATER or getattr(self, name) is not None}
+        absent = {name for name in LATER if (value := getattr(self, name)) is None or value is False or value == ()}
+        return {name: value for name, value in data.items() if name not in absent}
 
     @property
     def asked(self) -> bool:
@@ -103,7 +107,7 @@ class ClaimRecord(Record):
     def certified(self) -> str:
         """The enclosure, rounded outward; a short decimal between its ends needs no rounding."""
         if self.enclosure is None:
-            return "unsupported"
+            return "-" if self.code_differs else "unsupported"
         low, high = self.enclosure.low, self.enclosure.high
         if self.enclosure.rigour != "EXACT":
             return f"[{show_down(low)}, {show_up(high)}]"
@@ -118,7 +122,7 @@ class ClaimRecord(Record):
     @property
     def outcome(self) -> str:
         """The verdict, and the record where it differs."""
-        if self.asked and self.verdict.record == "holds":
+        if self.asked and self.verdict.reached:
             return f"answered, {self.verdict}"
         if self.expect is None:
             return str(self.verdict)

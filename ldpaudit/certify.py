@@ -79,7 +79,7 @@ def certify(
         child = claim_seed(seed, whole.id, claim.id)
         witness = _witness(claim)
         evidence = _attempt(partial(_evidence, claim, witness, implementation, child, trials, confidence))
-        records.append(_record(claim, evidence, witness))
+        records.append(_record(claim, evidence, witness, audited=implementation is not None))
     return _certificate(whole, tuple(records), seed, trials, confidence)
 
 
@@ -154,7 +154,9 @@ def _answer(e: Enclosure) -> Fraction:
     return Fraction(e.high)
 
 
-def _record(claim: Claim, evidence: Evidence | Unsupported | None, witness: Witness | None) -> ClaimRecord:
+def _record(
+    claim: Claim, evidence: Evidence | Unsupported | None, witness: Witness | None, audited: bool
+) -> ClaimRecord:
     enclosure = _attempt(partial(_epsilon, claim.plan, claim.neighbours, claim.delta))
     proof = _attempt(lambda: _derived(claim))
     risk = _attempt(partial(of_plan, claim.plan, claim.neighbours))
@@ -162,7 +164,9 @@ def _record(claim: Claim, evidence: Evidence | Unsupported | None, witness: Witn
     enclosures = [enclosure] if isinstance(enclosure, Enclosure) else []
     seen = [evidence] if isinstance(evidence, Evidence) else []
     proofs = [proof] if isinstance(proof, Derivation) else []
-    verdict = _verdict(claim, enclosures, seen, proofs)
+    verdict = _verdict(claim, enclosures, seen, proofs, audited)
+    if verdict.code_differs:
+        enclosures, proofs, risk = [], [], None
     return ClaimRecord(
         id=claim.id,
         sentence=str(claim),
@@ -188,6 +192,8 @@ def _record(claim: Claim, evidence: Evidence | Unsupported | None, witness: Witn
         epsilon_number=None if claim.epsilon is None else float(claim.epsilon),
         delta_number=float(claim.delta),
         risk=risk.record if isinstance(risk, Risk) else None,
+        assumptions=claim.assumptions if verdict.outcome is Outcome.ASSUMED else (),
+        code_differs=verdict.code_differs,
     )
 
 
@@ -198,7 +204,11 @@ def _derived(claim: Claim) -> Derivation:
 
 
 def _verdict(
-    claim: Claim, enclosures: Sequence[Enclosure], evidence: Sequence[Evidence], proofs: Sequence[Derivation]
+    claim: Claim,
+    enclosures: Sequence[Enclosure],
+    evidence: Sequence[Evidence],
+    proofs: Sequence[Derivation],
+    audited: bool,
 ) -> Verdict:
     """The judge's; a question is judged as the claim of its own certified answer."""
     if claim.epsilon is None:
@@ -208,7 +218,7 @@ def _verdict(
                 known = f"no finite epsilon holds, by {enclosures[0].source}"
             return Verdict(Outcome.UNDECIDED, known)
         claim = replace(claim, epsilon=_answer(enclosures[0]))
-    return judge(claim, enclosures, evidence, proofs)
+    return judge(claim, enclosures, evidence, proofs, audited=audited)
 
 
 def _certificate(
@@ -231,7 +241,7 @@ def _certificate(
 
 def versions() -> dict[str, str]:
     """Of everything that numbers depend on."""
-    libraries = {name: metadata.version(name) for name in ("numpy", "scipy", "sympy", "python-flint")}
+    libraries = {name: metadata.version(name) for name in verification.LIBRARIES}
     return {"ldpaudit": __version__, "python": platform.python_version(), **libraries}
 
 
@@ -274,7 +284,7 @@ def _verify_claim(certificate: Certificate, whole: Deployment, claim: Claim, wri
         limit = lines if isinstance(lines, Unsupported) else None
         if limit is not None:
             lines = [f"it needs no evidence, since {limit}"] if evidence else []
-        again = _record(claim, limit or evidence, witness)
+        again = _record(claim, limit or evidence, witness, audited=code is not None)
         evident = [f"{claim.id}: {line}" for line in (*lines, *sayings)]
         found.append([*evident, *verification.of_a_claim(claim, written, again)])
     return min(found, key=len)

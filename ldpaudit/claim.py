@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.number import brief
-from ldpaudit.plan import Plan
+from ldpaudit.plan import Guarantee, Plan
 
 SLACK = Fraction(1, 10**9)
 """Relative slack to which a claimed epsilon is read, so that a rounded parameter is not a scandal."""
@@ -68,7 +68,9 @@ class Claim:
     hypotheses : tuple of Hypothesis
         Of the theorem that it rests on.
     expect : str or None
-        The outcome on record: ``holds``, ``refuted`` or ``undecided``.
+        The outcome on record: ``holds``, ``assumed``, ``refuted`` or ``undecided``.
+    taken : str
+        Which of the plan's parameters are computed from the claimed epsilon itself, in a clause; empty where none are.
     """
 
     id: str
@@ -80,6 +82,7 @@ class Claim:
     source: str = ""
     hypotheses: tuple[Hypothesis, ...] = ()
     expect: str | None = None
+    taken: str = ""
 
     def __post_init__(self) -> None:
         if self.epsilon is not None and not self.epsilon >= 0:
@@ -94,7 +97,22 @@ class Claim:
         """The largest epsilon that the claim, read to its slack, still allows."""
         return None if self.epsilon is None else self.epsilon * (1 + SLACK)
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What nobody shows here and the claim's verdict rests on, in clauses."""
+        known = [f"a part is {_private(g.epsilon, g.delta)}" for g in self.plan.leaves() if isinstance(g, Guarantee)]
+        return (*dict.fromkeys(known), *filter(None, [self.taken]))
+
+    @property
+    def restates(self) -> bool:
+        """Whether the claim says what is assumed, and no more."""
+        return bool(self.taken) or self.plan == Guarantee(self.epsilon or Fraction(0), self.delta)
+
     def __str__(self) -> str:
-        epsilon = "?" if self.epsilon is None else f"{float(self.epsilon):.6g}"
-        pair = f"({epsilon}, {float(self.delta):.3g})" if self.delta else f"{epsilon}"
-        return f"one {self.unit} is {pair}-differentially private for {self.neighbours} neighbours"
+        return f"one {self.unit} is {_private(self.epsilon, self.delta)} for {self.neighbours} neighbours"
+
+
+def _private(epsilon: Fraction | None, delta: Fraction) -> str:
+    """What is claimed or assumed, without of whom."""
+    shown = "?" if epsilon is None else f"{float(epsilon):.6g}"
+    return f"{f'({shown}, {float(delta):.3g})' if delta else shown}-differentially private"

@@ -21,7 +21,7 @@ from ldpaudit.mechanisms._files import File
 from ldpaudit.mechanisms.memoized_response import over_epochs
 from ldpaudit.names import Id
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.number import brief, exact
+from ldpaudit.number import brief, exact, show
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle
 from ldpaudit.refusal import refusal
 from ldpaudit.toml import line_of, read_text
@@ -127,7 +127,7 @@ class _ClaimTable(_Table):
         None, description="`local` for what a user sends, where the file has a shuffler; by default what the shuffler shows."
     )
     source: str = Field("", description="Who claims it, and where.")
-    expect: Literal["holds", "refuted", "undecided"] | None = Field(
+    expect: Literal["holds", "assumed", "refuted", "undecided"] | None = Field(
         None, description="The outcome on record: as recorded does not fail the run, otherwise does, either way round."
     )
 
@@ -301,11 +301,23 @@ def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], 
                 unit=table.unit,
                 source=table.source,
                 expect=table.expect,
+                taken=_taken(file.mechanism, plan, claimed, table.epsilon),
             )
         except ValueError as error:
             raise fail(str(error), ["claims", index]) from None
         claims.append(claim)
     return tuple(claims)
+
+
+def _taken(table: _MechanismTable, plan: Plan, claimed: Plan, epsilon: Fraction | None) -> str:
+    """Which parameters are computed from the claimed epsilon, over all runs of one user, in a clause; else empty."""
+    if not isinstance(plan, Run) or epsilon is None:
+        return ""
+    runs = claimed.times if isinstance(claimed, Repeat) and claimed.plan == plan else claimed == plan
+    aimed = registry.aimed(type(plan.mechanism), table.parameters)
+    if aimed is None or aimed[1] * runs != epsilon:
+        return ""
+    return f"the parameters in use are those that {aimed[0]}(epsilon={show(aimed[1])}) computes from what is claimed"
 
 
 def _usual(plan: Plan) -> Neighbours:

@@ -125,6 +125,8 @@ class Mechanism(ABC):
     """Whether the system itself names the values that many hold, of a domain that is never listed."""
     shows_users: ClassVar[bool] = False
     """Whether every user sends the same number of messages: that of all messages tells whether one is absent, and delta is 1."""
+    calibrated: ClassVar[tuple[str, ...]] = ("for_epsilon",)
+    """Constructors that compute the parameters from the epsilon that is wanted: a claim of that epsilon only restates it."""
     unbiased: ClassVar[bool] = True
     """Whether `run` estimates `truth` without bias; else it is accurate in another sense, which `estimate` states."""
 

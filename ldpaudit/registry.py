@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
+from fractions import Fraction
 from typing import Any, Self, TypeAlias, TypeVar, get_args
 
 from ldpaudit import mechanisms
@@ -96,6 +97,30 @@ def construct(owner: type[T], parameters: Mapping[str, Any], files: Opener = Fil
     ParameterError
         Where no constructor takes exactly these, or a value lies outside its domain.
     """
+    _, make, given = _fitting(owner, parameters)
+    values = {key: _value(key, value, parameters_of(make)[key], files) for key, value in given.items()}
+    try:
+        return make(**values)
+    except (ValueError, TypeError) as error:
+        raise ParameterError(str(error)) from None
+
+
+def aimed(owner: type[Mechanism], parameters: Mapping[str, Any]) -> tuple[str, Fraction] | None:
+    """The constructor and the epsilon that it computes the parameters from; None where the parameters are stated.
+
+    Raises
+    ------
+    ParameterError
+        As `construct`.
+    """
+    way, make, given = _fitting(owner, parameters)
+    if way not in owner.calibrated or "epsilon" not in given:
+        return None
+    return way, _value("epsilon", given["epsilon"], parameters_of(make)["epsilon"], File.read)
+
+
+def _fitting(owner: type[T], parameters: Mapping[str, Any]) -> tuple[str, Callable[..., T], dict[str, Any]]:
+    """The constructor whose parameters these are, by its name, and they without it."""
     ways = constructors(owner)
     given = dict(parameters)
     if (named := given.pop(CONSTRUCTOR, None)) is not None:
@@ -107,11 +132,7 @@ def construct(owner: type[T], parameters: Mapping[str, Any], files: Opener = Fil
     if len(fitting) > 1:
         raise ParameterError(f"needs {CONSTRUCTOR} = one of {', '.join(fitting)}: ({', '.join(given)}) fit them all")
     if fitting:
-        values = {key: _value(key, value, wanted[fitting[0]][key], files) for key, value in given.items()}
-        try:
-            return ways[fitting[0]](**values)
-        except (ValueError, TypeError) as error:
-            raise ParameterError(str(error)) from None
+        return fitting[0], ways[fitting[0]], given
     known = {name for parts in wanted.values() for name in parts}
     choices = " or ".join(f"({', '.join(parts)})" for parts in wanted.values())
     stray = sorted(set(given) - known)

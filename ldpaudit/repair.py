@@ -56,9 +56,9 @@ class Repair:
 
 
 def repairs(certificate: Certificate) -> dict[str, Repair]:
-    """Of every claim of a certificate that does not hold, or is not shown to, by its id."""
+    """Of every claim of a certificate that is refuted or undecided, by its id; nothing where the code is another mechanism."""
     whole = deployment_of(certificate)
-    lacking = {claim.id for claim in certificate.claims if claim.verdict.record != "holds"}
+    lacking = {claim.id for claim in certificate.claims if not (claim.verdict.reached or claim.code_differs)}
     return {claim.id: repair(whole, claim) for claim in whole.claims if claim.id in lacking}
 
 

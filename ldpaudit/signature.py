@@ -50,7 +50,20 @@ def public_key(path: Path) -> Ed25519PublicKey:
         Where the file is no public Ed25519 key in PEM; where `cryptography` is missing.
     """
     found: Ed25519PublicKey = _key(_loader("load_pem_public_key"), path, "public", "Ed25519PublicKey")
+    if _is_of_low_order(found.public_bytes_raw()):
+        raise DeploymentError("needs a public Ed25519 key of large order, got one that anybody can sign for", str(path))
     return found
+
+
+def _is_of_low_order(key: bytes) -> bool:
+    """Whether eight times the point is the identity, by its y alone: on -x^2 + y^2 = 1 + d x^2 y^2 (RFC 8032, section 5.1).
+
+    y = 0, 1 and -1 are of order 1, 2 and 4; twice a point has y = 0 just where d y^4 + 2 y^2 = 1.
+    """
+    prime = 2**255 - 19
+    y = int.from_bytes(key, "little") % 2**255
+    d = -121665 * pow(121666, -1, prime)
+    return y * (y**2 - 1) * (d * y**4 + 2 * y**2 - 1) % prime == 0
 
 
 def require(content: bytes, signature: Path, key: Ed25519PublicKey) -> None:

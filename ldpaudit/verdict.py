@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ldpaudit.enclosure import Enclosure, Rigour, show_down, show_up
 from ldpaudit.errors import Contradiction
+from ldpaudit.pace import can_refute
 
 if TYPE_CHECKING:
     from ldpaudit.claim import Claim
@@ -21,21 +22,38 @@ class Outcome(StrEnum):
 
     REFUTED = "REFUTED"
     UNDECIDED = "UNDECIDED"
+    ASSUMED = "ASSUMED"
     BOUNDED = "BOUNDED"
     PROVED = "PROVED"
 
     @property
     def record(self) -> str:
-        """How a deployment file records it: ``holds``, ``refuted`` or ``undecided``."""
+        """How a deployment file records it: ``holds``, ``assumed``, ``refuted`` or ``undecided``."""
         return "holds" if self in (Outcome.BOUNDED, Outcome.PROVED) else self.value.lower()
+
+    @property
+    def reached(self) -> bool:
+        """Whether a certified upper bound of what is described reaches the claim, be it shown or assumed."""
+        return self not in (Outcome.REFUTED, Outcome.UNDECIDED)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An outcome and the one sentence that says why."""
+    """An outcome and the one sentence that says why.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        How the claim fares.
+    reason : str
+        Why, without its full stop.
+    code_differs : bool
+        Whether the audited code is not the mechanism that is described: no bound, proof or risk of that is then the code's.
+    """
 
     outcome: Outcome
     reason: str
+    code_differs: bool = False
 
     def __str__(self) -> str:
         return f"{self.outcome}: {self.reason}"
@@ -65,7 +83,12 @@ class CheckedProof(Protocol):
 
 
 def judge(
-    claim: Claim, enclosures: Sequence[Enclosure], evidence: Sequence[Evidence], proofs: Sequence[CheckedProof]
+    claim: Claim,
+    enclosures: Sequence[Enclosure],
+    evidence: Sequence[Evidence],
+    proofs: Sequence[CheckedProof],
+    *,
+    audited: bool = False,
 ) -> Verdict:
     """Decide a claim that names an epsilon; the first row of the table that matches wins.
 
@@ -79,6 +102,9 @@ def judge(
         From samples of the code.
     proofs : sequence of CheckedProof
         Proofs that were checked.
+    audited : bool
+        Whether the samples are of code that is deployed in place of the mechanism. Where these are too few to refute the claim
+        of any code, nothing is decided by what holds for the mechanism.
 
     Returns
     -------
@@ -98,18 +124,26 @@ def judge(
     low = max(certified, key=lambda e: e.low, default=None)
     high = min(certified, key=lambda e: e.high, default=None)
     seen = max((e for e in evidence if e.refutes(claim)), key=lambda e: e.epsilon_lower, default=None)
+    beyond = max((e for e in evidence if _exceeds(e, claim, high, proofs)), key=lambda e: e.epsilon_lower, default=None)
     proof = next((p for p in proofs if p.covers(claim)), None)
     bounded = high is not None and high.high <= claim.ceiling
+    assumed = claim.assumptions
+
+    if beyond is not None:
+        return Verdict(Outcome.REFUTED, f"the code is not what is described: {_shown(beyond)}", code_differs=True)
 
     if low is not None and low.low > claim.ceiling:
         least = "no finite epsilon holds" if low.low == inf else f"its epsilon is at least {show_down(low.low)}"
         truth = f"{least}, by {low.source}"
         return Verdict(Outcome.REFUTED, f"the claim is false for these parameters: {truth}")
     if seen is not None:
-        culprit = "the code is not the theorem's mechanism" if bounded or proof else "the audited code is less private"
-        shown = f"{seen.right} of {seen.guesses} guesses on {seen.event} were right"
-        bound = f"epsilon >= {show_down(seen.epsilon_lower)} with confidence {seen.confidence:.6g}"
-        return Verdict(Outcome.REFUTED, f"{culprit}: {shown}, so {bound}")
+        return Verdict(Outcome.REFUTED, f"the audited code is less private: {_shown(seen)}")
+    if audited and (blind := _blind(claim, evidence)):
+        return Verdict(Outcome.UNDECIDED, f"the deployed code was not tested: {blind}")
+    if bounded and assumed and high:
+        restates = "; the claim restates its assumption" if claim.restates else ""
+        bound = f"epsilon <= {show_up(high.high)} by {high.source}"
+        return Verdict(Outcome.ASSUMED, f"{bound}, assuming that {'; and that '.join(assumed)}{restates}")
     if bounded and proof and high:
         admitted = f", admitting {'; '.join(proof.admissions)}" if proof.admissions else ""
         bound = f"epsilon <= {show_up(high.high)} by {high.source}"
@@ -121,6 +155,30 @@ def judge(
         return Verdict(Outcome.UNDECIDED, f"no certified bound is known, and {shown}")
     known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]"
     return Verdict(Outcome.UNDECIDED, f"{known}, and the samples show no more")
+
+
+def _exceeds(e: Evidence, claim: Claim, high: Enclosure | None, proofs: Sequence[CheckedProof]) -> bool:
+    """Whether samples at the claim's delta show more than the mechanism that is described can lose."""
+    most = min([*([high.high] if high else []), *(p.epsilon.high for p in proofs)], default=inf)
+    return most < inf and claim.delta <= e.delta and e.refutes(most)
+
+
+def _shown(e: Evidence) -> str:
+    """What samples show, in a clause."""
+    guesses = f"{e.right} of {e.guesses} guesses on {e.event} were right"
+    return f"{guesses}, so epsilon >= {show_down(e.epsilon_lower)} with confidence {e.confidence:.6g}"
+
+
+def _blind(claim: Claim, evidence: Sequence[Evidence]) -> str:
+    """Why samples of the deployed code could refute nothing, in a clause; empty where they could."""
+    if not evidence:
+        return "no audit of it is known"
+    e = max(evidence, key=lambda e: e.trials)
+    if not e.guesses:
+        return f"the audit guessed on none of {e.trials:,} views"
+    if not can_refute(e.trials, e.inputs, float(claim.epsilon or 0), e.delta, e.confidence):
+        return f"{e.trials:,} views are too few to refute the claim, whatever the code does"
+    return ""
 
 
 def _require_agreement(claim: Claim, certified: Sequence[Enclosure], proofs: Sequence[CheckedProof]) -> None:

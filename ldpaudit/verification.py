@@ -28,7 +28,9 @@ from ldpaudit.toml import LARGEST_FILE
 MOST_TRIALS = 10**15
 """Views that nobody draws; all counts up to it are exact as floats."""
 MOST_WORDS = 100
-"""Versions that a certificate names, and characters of each, at most."""
+"""Characters of a version that a certificate names, at most."""
+LIBRARIES = ("numpy", "scipy", "sympy", "python-flint")
+"""What numbers depend on besides ldpaudit and Python."""
 
 Stand = Callable[..., Any]
 
@@ -81,8 +83,8 @@ def _out_of_range(certificate: Certificate) -> Iterator[str]:
     if certificate.seed < 0:
         yield f"it needs seed >= 0, got {certificate.seed}"
     versions = certificate.versions
-    if "ldpaudit" not in versions or max(map(len, (versions, *versions, *versions.values()))) > MOST_WORDS:
-        yield f"it needs the versions of ldpaudit and of its libraries, got {shown(versions)}"
+    if set(versions) != {"ldpaudit", "python", *LIBRARIES} or max(map(len, versions.values())) > MOST_WORDS:
+        yield f"it needs the versions of ldpaudit, python, {', '.join(LIBRARIES)}, got {shown(versions)}"
 
 
 def of_a_claim(claim: Claim, written: ClaimRecord, again: ClaimRecord) -> list[str]:

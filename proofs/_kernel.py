@@ -7,7 +7,7 @@ from its loss on the real line, cut at the inputs; so no case can be left out. A
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
@@ -115,37 +115,41 @@ class Theorem(Lemma):
                 whole_p, least_p = sympy.sympify(views * p).subs(at), sympy.sympify(p - r * q).subs(at)
                 attained |= self.difference(least_p, 0, name) == 0 and self.below(0, whole_p, name)
                 both_ways &= self.holds(q, r * p, name)
-        self.factors.append(Factor(sympy.sympify(times), sympy.sympify(ratio), whole, attained, both_ways))
+        self.factors.append(Factor(sympy.sympify(times), sympy.sympify(ratio), whole, attained, both_ways, at=at))
 
     def loses(
-        self, nats: Any, loss: Callable[[Expr], Any], low: Any, high: Any, times: Any = 1, at: Mapping[Expr, Any] = NOWHERE
+        self, nats: Any, scale: Any, low: Any, high: Any, times: Any = 1, at: Mapping[Expr, Any] = NOWHERE
     ) -> None:
-        """Conclude that `times` real numbers cost `nats` each: their loss at y, wherever y lies beside two numbers.
+        """Conclude that `times` real numbers with Laplace noise cost `nats` each, wherever the view lies beside two numbers.
+
+        The view y of a number x has the density exp(-|y - x|/scale)/(2 scale).
 
         Parameters
         ----------
         nats, times : expression
             In the mechanism's fields.
-        loss : callable
-            The logarithm of the two densities' ratio at y, in symbols; see `distance`.
+        scale : expression
+            Of the noise, in symbols.
         low, high : expression
-            The two inputs, in symbols.
+            The two numbers, in symbols.
         at : mapping
             See `costs`.
         """
         at = self._free(at)
         _require_count(times, f"the cost {nats}")
         bound = self._cost(nats, at_least=0)
-        self.at_most(low, high, "the lesser input and the greater")
+        if not self.below(0, scale, "the scale"):
+            raise ProofError("the scale", f"{scale}, which is not visibly above 0,")
+        self.at_most(low, high, "the lesser number and the greater")
         number = len(self.signs)  # of symbols so far
         (beyond,), (part,) = self.nonnegative(f"beyond_{number}"), self.share(f"part_{number}")
         places = {"y <= x": low - beyond, "x <= y <= x'": low + part * (high - low), "y >= x'": high + beyond}
-        losses = {where: sympy.sympify(loss(sympy.sympify(y))) for where, y in places.items()}
+        losses = {where: (self.distance(y, high) - self.distance(y, low)) / scale for where, y in places.items()}
         for where, lost in losses.items():
             self.at_most(lost, bound, where)
             self.at_most(-lost, bound, f"{where}, the inputs exchanged")
         attained = any(self.difference((lost - bound).subs(at), 0, where) == 0 for where, lost in losses.items())
-        self.factors.append(Factor(sympy.sympify(times), sympy.sympify(nats), (), attained, both_ways=True, nats=True))
+        self.factors.append(Factor(sympy.sympify(times), sympy.sympify(nats), (), attained, both_ways=True, nats=True, at=at))
 
     def distance(self, y: Any, x: Any) -> Expr:
         """The distance of two numbers, where it is visible which one is the greater."""
@@ -190,6 +194,10 @@ class Theorem(Lemma):
         """Conclude that no epsilon is smaller: every factor has a view that costs as much; `where` is under which condition."""
         if not self.factors or not all(factor.attained for factor in self.factors):
             raise ProofError(reason, "no view that attains the bound")
+        together: dict[Expr, Any] = {}
+        for symbol, value in (each for factor in self.factors for each in factor.at.items()):
+            if together.setdefault(symbol, value) != value:
+                raise ProofError(reason, f"costs that are attained at {symbol} = {together[symbol]} and at {value}, never together")
         self.steps.append(f"attained: {reason}")
         self.tight = where
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 import sympy
@@ -35,6 +36,8 @@ class Factor:
         Whether the bound holds with the inputs exchanged too.
     nats : bool
         See above.
+    at : mapping
+        Numbers of symbols at which it is attained.
     """
 
     times: Expr
@@ -43,6 +46,7 @@ class Factor:
     attained: bool
     both_ways: bool
     nats: bool = False
+    at: Mapping[Expr, Any] = field(default_factory=dict)
 
 
 def exhaustive(algebra: Algebra, law: Law) -> Cells:
@@ -58,11 +62,24 @@ def exhaustive(algebra: Algebra, law: Law) -> Cells:
 
 
 def require_both_ways(algebra: Algebra, factors: Iterable[Factor]) -> None:
-    """A `ProofError` where factors bound only one of the two directions of a pair of inputs."""
+    """A `ProofError` where factors bound only one of the two directions of a pair of inputs.
+
+    With the inputs exchanged, each of them has to cost what one of them does: one for one.
+    """
     several = list(factors)
-    for factor in several:
-        if not (factor.both_ways or any(_exchanged(algebra, factor, other) for other in several)):
-            raise ProofError(f"the cost log({factor.ratio})", "a law that costs more with the inputs exchanged")
+
+    @cache
+    def covered(one: int, other: int) -> bool:
+        return several[one].both_ways if one == other else _exchanged(algebra, several[one], several[other])
+
+    def matched(one: int, free: frozenset[int]) -> bool:
+        """Whether this factor and those after it find partners among the free ones; itself first."""
+        known = sorted(free, key=lambda other: other != one)
+        return not free or any(covered(one, other) and matched(one + 1, free - {other}) for other in known)
+
+    if not matched(0, frozenset(range(len(several)))):
+        costs = " + ".join(f"log({factor.ratio})" for factor in several if not factor.both_ways)
+        raise ProofError(f"the cost {costs}", "a law that costs more with the inputs exchanged")
 
 
 def _exchanged(algebra: Algebra, factor: Factor, other: Factor) -> bool:

@@ -37,7 +37,7 @@ def _privacy(relation: str, steps: int) -> Theorem:
     t.equal(1 - Integer(-1), 1 + 1, "entries 1 and -1 of one bucket are as far apart as an entry and 0 in each of two")
     t.loses(
         1 / b_field,
-        lambda y: (t.distance(y, apart) - t.distance(y, Integer(0))) / b,
+        b,
         0,
         apart,
         times=steps * rows_field * (bits_field + 1),

@@ -46,7 +46,7 @@ def _reading(mechanism: str, relation: str, entries: int) -> Theorem:
     t.parametrize(fields, recovered)
     t.loses(
         entries * t.parameter("entry") / t.parameter("scale"),
-        lambda y: (t.distance(y, entries * entry * apart) - t.distance(y, Integer(0))) / b,
+        b,
         0,
         entries * entry * apart,
         times=copies * t.parameter("rows"),

@@ -6,10 +6,6 @@ The loss at a view y is ``(|y - x'| - |y - x|)/b``; it is bounded wherever y lie
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from sympy import Expr, Integer
-
 from ldpaudit.proofs._kernel import Theorem
 
 
@@ -33,7 +29,7 @@ def number() -> Theorem:
     t.parametrize({"scale": b, "sensitivity": width}, {b: b_field, width: width_field})
     distance = part * width
     t.at_most(distance, width, "two inputs in [low, high]")
-    t.loses(width_field / b_field, _loss(t, distance, b), 0, distance, at={part: 1})
+    t.loses(width_field / b_field, b, 0, distance, at={part: 1})
     t.attained("at y <= low, by the inputs low and high")
     return t
 
@@ -45,11 +41,6 @@ def histogram(relation: str, coordinates: int) -> Theorem:
     t.assume(f"neighbouring indicators differ in {coordinates} of their coordinates, by 1; the noises are independent")
     (b,), b_field = t.positive("b"), t.parameter("scale")
     t.parametrize({"scale": b}, {b: b_field})
-    t.loses(1 / b_field, _loss(t, Integer(1), b), 0, 1, times=coordinates)
+    t.loses(1 / b_field, b, 0, 1, times=coordinates)
     t.attained("by all coordinates at once")
     return t
-
-
-def _loss(t: Theorem, distance: Expr, b: Expr) -> Callable[[Expr], Expr]:
-    """The logarithm of the densities' ratio at y, of noise on 0 and on `distance`."""
-    return lambda y: (t.distance(y, distance) - t.distance(y, Integer(0))) / b

@@ -3,9 +3,11 @@
 1. The multiset of M random messages and one of an element has density N/((M+1) p) with respect to M + 1 random ones, N the
    number of messages that speak for the element; so two elements are told apart by N against N', two independent counts.
 2. Where the others' messages are not known, a pair of data sets is told apart as if they were, but for a share p.
-3. Messages of k elements replaced one by one, and 4. all together.
+3. Messages of k elements replaced one by one.
+4. Messages of k elements replaced all together.
 5. Lemma 4.4 of Ghazi, Golowich, Kumar, Pagh, Velingker 2019 with its constant 36, for tau = log2 n and epsilon <= 1.
-6. The estimates are unbiased, and 7. how many values a message speaks for.
+6. The estimates are unbiased.
+7. How many values a message speaks for.
 
 No epsilon is enough at delta = 0, so none of these is a bound there: the accountant says which (epsilon, delta) hold.
 """

@@ -59,6 +59,7 @@ class LocalHashing(Mechanism):
     """
 
     title = "local hashing"
+    calibrated = ("for_epsilon", "binary", "optimal")
 
     g: int
     p: Fraction

@@ -184,6 +184,7 @@ class NoisyTrieHeavyHitter(TrieRounds):
 
     variant = "noisy"
     title = "TrieHH with noisy votes"
+    calibrated = ("for_budget",)
     model = "sampled"
     relations = (ADD_REMOVE, REPLACE_ONE)
     unbiased = False

@@ -53,6 +53,7 @@ class UnaryEncoding(Mechanism):
     """
 
     title = "unary encoding"
+    calibrated = ("symmetric", "optimized")
     relations = (REPLACE_ONE, ADD_REMOVE)
 
     k: int

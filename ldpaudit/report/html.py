@@ -124,6 +124,7 @@ def _facts(claim: ClaimRecord) -> Iterable[tuple[str, str]]:
         yield "proof", f"{escape(proof.theorem)} ({proof.steps} steps, checked by a machine)"
         yield from (("assumes", escape(each)) for each in proof.assumes)
         yield from (("admits", f"{escape(each)} (no machine checked this)") for each in proof.admissions)
+    yield from (("assumed", f"{escape(each)} (nobody showed this)") for each in claim.assumptions)
     yield from (("unsupported", escape(each)) for each in claim.unsupported)
 
 

@@ -17,7 +17,8 @@ h3 { font-size: 1rem; margin: 1.3rem 0 .2rem } p { margin: .4rem 0 } a { color: 
 .overall p { color: var(--text) } .overall .word { font-size: 1.25rem; font-weight: 700; color: inherit }
 .verdict { font-weight: 700; font-size: .875rem; border: 1.5px solid currentColor; border-radius: .3rem; padding: .05rem .45rem;
   white-space: nowrap }
-.REFUTED { color: var(--bad) } .UNDECIDED { color: var(--open) } .BOUNDED, .PROVED { color: var(--good) }
+.REFUTED { color: var(--bad) }
+.UNDECIDED { color: var(--open) } .ASSUMED { color: var(--muted) } .BOUNDED, .PROVED { color: var(--good) }
 dl { display: grid; grid-template-columns: 7.5rem 1fr; gap: .15rem 1rem; margin: .6rem 0 }
 dt { color: var(--muted) } dd { margin: 0; min-width: 0; overflow-wrap: anywhere }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-size: .9rem; margin: .5rem 0; width: 100% }

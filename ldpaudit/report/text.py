@@ -14,7 +14,7 @@ from ldpaudit.certificate import Certificate, ClaimRecord
 from ldpaudit.display.visible import visible
 from ldpaudit.verdict import Outcome
 
-STYLES = {Outcome.REFUTED: "bold red", Outcome.UNDECIDED: "yellow", Outcome.BOUNDED: "green", Outcome.PROVED: "green"}
+STYLES = dict(zip(Outcome, ("bold red", "yellow", "bright_black", "green", "green"), strict=True))
 
 
 def print_certificate(
@@ -59,12 +59,13 @@ def summary(certificates: Sequence[Certificate]) -> list[str]:
     named = [(f"{c.id}/{claim.id}", claim) for c in certificates for claim in c.claims]
     claims = [(name, claim) for name, claim in named if not claim.asked]
     questions = [(name, claim) for name, claim in named if claim.asked]
+    assumed = _count(claims, "assumed")
     lines = [
-        f"{_count(claims, 'holds')} of {len(claims)} claims hold,"
+        f"{_count(claims, 'holds')} of {len(claims)} claims hold,{f' {assumed} follow from what is assumed,' if assumed else ''}"
         f" {_count(claims, 'refuted')} do not, {_count(claims, 'undecided')} are undecided;"
-        f" {_count(questions, 'holds')} questions are answered."
+        f" {sum(claim.verdict.reached for _, claim in questions)} questions are answered."
     ]
-    for record, title in (("refuted", "do not hold"), ("undecided", "are undecided")):
+    for record, title in (("assumed", "rest on what is assumed"), ("refuted", "do not hold"), ("undecided", "are undecided")):
         if which := [name for name, claim in claims if claim.verdict.record == record]:
             lines.append(f"These {title}: {', '.join(which)}.")
     if which := [name for name, claim in questions if claim.verdict.record == "undecided"]:

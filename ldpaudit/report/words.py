@@ -10,12 +10,14 @@ from ldpaudit.verdict import Outcome
 VERDICTS = {
     Outcome.REFUTED: "the claim is false: a certified lower bound, or samples of the code with the stated confidence, exceed it.",
     Outcome.UNDECIDED: "neither shown nor refuted: the certified bounds lie on both sides of the claim, or none is known.",
+    Outcome.ASSUMED: "the claim follows from what is assumed and nobody shows: a guarantee of which nothing else is known, or "
+    "parameters that are computed from the claim itself.",
     Outcome.BOUNDED: "the claim is true of the mechanism that the file describes: a certified upper bound reaches it.",
     Outcome.PROVED: "the claim is true of the mechanism that the file describes: a certified upper bound reaches it, and a proof "
     "whose steps a machine checked covers it.",
 }
 """In words for whoever was not there."""
-SIGNS = {Outcome.REFUTED: "\u2717", Outcome.UNDECIDED: "?", Outcome.BOUNDED: "\u2713", Outcome.PROVED: "\u2713"}
+SIGNS = dict(zip(Outcome, ("\u2717", "?", "\u2234", "\u2713", "\u2713"), strict=True))
 """So that a verdict is read without its colour."""
 NEIGHBOURS = {
     "replace-one": "two inputs that differ in one user, who holds any other value in the second.",
@@ -29,6 +31,7 @@ NEIGHBOURS = {
 OVERALL = {
     Outcome.REFUTED: "At least one claim is false.",
     Outcome.UNDECIDED: "No claim is refuted, and at least one is not decided.",
+    Outcome.ASSUMED: "No claim is refuted or undecided, and at least one rests on what is only assumed.",
     Outcome.BOUNDED: "Every claim holds.",
     Outcome.PROVED: "Every claim holds, and machine-checked proofs cover them.",
 }
@@ -36,15 +39,24 @@ OVERALL = {
 _FARES = {
     Outcome.REFUTED: "This is false.",
     Outcome.UNDECIDED: "This is neither shown nor refuted.",
+    Outcome.ASSUMED: "This follows from what is assumed, and is not shown.",
     Outcome.BOUNDED: "This is true of the mechanism as described.",
     Outcome.PROVED: "This is true of the mechanism as described, and proved.",
+}
+
+
+_COUNTED = {
+    "holds": ("holds", "hold"),
+    "assumed": ("follows from what is assumed", "follow from what is assumed"),
+    "refuted": ("is refuted", "are refuted"),
+    "undecided": ("is undecided", "are undecided"),
 }
 
 
 def plain(claim: ClaimRecord) -> str:
     """The claim, and how it fares, for a reader who knows no formula."""
     if claim.asked:
-        answer = "The certificate answers." if claim.verdict.record == "holds" else "No answer is certified."
+        answer = "The certificate answers." if claim.verdict.reached else "No answer is certified."
         return f"Nothing is claimed of one {claim.unit}: how private it is, is asked. {answer}"
     return f"It is claimed that {claim.sentence}. {_FARES[claim.verdict]}"
 
@@ -58,9 +70,8 @@ def relation(neighbours: str) -> str:
 def overall(claims: Sequence[ClaimRecord]) -> str:
     """How many claims hold, of how many."""
     made = [claim for claim in claims if not claim.asked]
-    counts = [(record, sum(claim.verdict.record == record for claim in made)) for record in ("holds", "refuted", "undecided")]
-    words = {"holds": ("holds", "hold"), "refuted": ("is refuted", "are refuted"), "undecided": ("is undecided", "are undecided")}
-    told = ", ".join(f"{count} {words[record][count != 1]}" for record, count in counts if count)
+    counts = [(words, sum(claim.verdict.record == record for claim in made)) for record, words in _COUNTED.items()]
+    told = ", ".join(f"{count} {words[count != 1]}" for words, count in counts if count)
     claimed = f"{_counted(len(made), 'claim')}: {told}." if made else ""
     asked = f"{_counted(len(claims) - len(made), 'question')}." if len(made) < len(claims) else ""
     return " ".join(filter(None, (claimed, asked)))

@@ -69,7 +69,7 @@ id = "{id}"
 [mechanism]
 kind = "randomized_response"
 k = 2
-epsilon = 1
+p = "exp(1)/(1 + exp(1))"
 {code}
 [[claims]]
 id = "report"

@@ -167,6 +167,32 @@ def test_keys_of_another_kind_are_one_line(tmp_path: Path) -> None:
         public_key(tmp_path / "private.pem")
 
 
+LOW_ORDER = (
+    "00" * 32,
+    "00" * 31 + "80",
+    "01" + "00" * 31,
+    "01" + "00" * 30 + "80",
+    "ec" + "ff" * 30 + "7f",
+    "ed" + "ff" * 30 + "7f",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+)
+"""Encodings of points whose order divides 8, as the literature lists them: for such a key anybody makes signatures."""
+
+
+@pytest.mark.parametrize("raw", LOW_ORDER)
+def test_a_key_of_low_order_is_refused(raw: str, tmp_path: Path) -> None:
+    import base64
+
+    der = bytes.fromhex("302a300506032b6570032100" + raw)  # RFC 8410
+    pem = f"-----BEGIN PUBLIC KEY-----\n{base64.b64encode(der).decode()}\n-----END PUBLIC KEY-----\n"
+    (tmp_path / "k.pem").write_text(pem)
+    with pytest.raises(DeploymentError, match="needs a public Ed25519 key of large order"):
+        public_key(tmp_path / "k.pem")
+
+
 def test_a_signature_needs_its_options_and_its_extra(
     written: Path, main: Main, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -220,6 +220,12 @@ def test_a_decimal_in_a_file_is_the_number_that_is_written(tmp_path: Path) -> No
         assert Channel.from_file(tmp_path / name).matrix[0] == (Fraction(9, 10), Fraction(1, 10))
 
 
+def npy(dtype: str, shape: object, entries: bytes = b"") -> bytes:
+    """An NPY file of version 1.0, whose header says what is given."""
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + entries
+
+
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
@@ -232,6 +238,16 @@ def test_a_decimal_in_a_file_is_the_number_that_is_written(tmp_path: Path) -> No
         ("m.json", b"[[NaN, 1], [0, 1]]", "row 0, place 0: it needs a finite number"),
         ("m.json", b'{"rows": 2}', "a list of rows"),
         ("m.npy", b"no", "needs an NPY file"),
+        ("m.npy", npy("<U0", (10**9, 1)), "needs an NPY file of one array with two axes"),
+        ("m.npy", npy("<f8", (10**9, 0)), "the 0 bytes of its 1000000000 x 0 entries"),
+        ("m.npy", npy("<f8", (10**9, 10**9)), "got 0"),
+        ("m.npy", npy("<f8", (1, 2), bytes(17)), "the 16 bytes of its 1 x 2 entries, got 17"),
+        ("m.npy", npy("<f8", (1,), bytes(8)), "two axes"),
+        ("m.npy", npy("|O", (1, 1), bytes(8)), "of integers, floats or text"),
+        ("m.npy", npy("<f8", "(" * 9000), "needs an NPY file"),
+        ("m.npy", b"PK\x03\x04" + bytes(40), "needs an NPY file"),
+        ("m.npy", b"\x93NUMPY\x01\x00\xff\xff", "needs an NPY file"),
+        ("m.npy", b"\x93NUMPY\x09\x00\x00\x00", "needs an NPY file"),
         ("m.csv", b"1" * (1 << 22) + b"1", "at most 4194304 bytes"),
     ],
 )  # fmt: skip

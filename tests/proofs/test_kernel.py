@@ -226,13 +226,49 @@ def test_a_view_that_never_happens_attains_nothing(t: Theorem) -> None:
 def test_a_loss_on_the_real_line_is_bounded_wherever_the_view_lies(t: Theorem) -> None:
     (b,), field = t.positive("b"), t.parameter("scale")
     t.parametrize({"scale": b}, {b: field})
-    with pytest.raises(ProofError):
-        t.loses(1 / field, lambda y: 2 * (t.distance(y, 1) - t.distance(y, 0)) / b, 0, 1)
-    with pytest.raises(ProofError):
-        t.loses(sympy.Integer(0), lambda y: (t.distance(y, 1) - t.distance(y, 0)) / b, 0, 1)
-    with pytest.raises(ProofError, match="no sign is visible"):
-        t.loses(1 / field, lambda y: (t.distance(y, sympy.Rational(1, 2)) - t.distance(y, 0)) / b, 0, 1)
+    too_little = (1 / field, b, 0, 2), (sympy.Integer(0), b, 0, 1), (1 / field, b / 2, 0, 1), (1 / field, b, 1, 0)
+    for nats, scale, low, high in too_little:
+        with pytest.raises(ProofError):
+            t.loses(nats, scale, low, high)
     assert not t.factors
+    t.loses(1 / field, b, 0, 1)
+    assert t.statement == "a mechanism is private with epsilon = 1/scale"
+
+
+@pytest.mark.parametrize("scale", [0, -1])
+def test_a_loss_is_that_of_a_noise_whose_scale_is_above_0(t: Theorem, scale: int) -> None:
+    with pytest.raises(ProofError, match="not visibly above 0"):
+        t.loses(2, sympy.Integer(scale), 0, 1)
+
+
+def test_costs_in_one_direction_are_exchanged_one_for_one(t: Theorem) -> None:
+    quarter, third = sympy.Rational(1, 4), sympy.Rational(1, 3)
+    (s,), field = t.share("s"), t.parameter("gamma")
+    t.parametrize({"gamma": s}, {s: field})
+    one_way = {"a": (quarter, third), "b": (1 - quarter, 1 - third)}
+    other = {"a": (third, quarter), "b": (1 - third, 1 - quarter)}
+    ratio = sympy.Rational(9, 8)
+    t.costs(ratio, one_way)
+    t.costs(ratio, one_way)
+    t.costs(sympy.Rational(4, 3), other)
+    with pytest.raises(ProofError, match="with the inputs exchanged"):  # two exchanged cost log(16/9) together
+        t.require()
+    t.costs(sympy.Rational(4, 3), other)
+    t.require()
+
+
+def test_costs_that_are_attained_at_two_values_of_one_symbol_are_not_attained_together(t: Theorem) -> None:
+    p, field = coin(t)
+    (s,) = t.share("s")
+    law = {"kept": (p, 1 - p), "flipped": (1 - p, p)}
+    tied = {"kept": (p * s + (1 - s) / 2, (1 - p) * s + (1 - s) / 2), "flipped": ((1 - p) * s + (1 - s) / 2, p * s + (1 - s) / 2)}
+    turned = {"kept": (p * (1 - s) + s / 2, (1 - p) * (1 - s) + s / 2), "flipped": ((1 - p) * (1 - s) + s / 2, p * (1 - s) + s / 2)}
+    t.costs(field / (1 - field), law)
+    t.costs(field / (1 - field), tied, at={s: 1})
+    t.attained("where s is 1")
+    t.costs(field / (1 - field), turned, at={s: 0})
+    with pytest.raises(ProofError, match="never together"):
+        t.attained("at s = 1 and at s = 0")
 
 
 def test_a_sum_counts_every_factor_of_the_theorem_before(t: Theorem) -> None:

@@ -220,6 +220,7 @@ SEEN: dict[str, Forgery] = {
     "a confidence above 1": whole(confidence=2.0),
     "a confidence that the evidence has not": whole(confidence=0.99),
     "no versions": whole(versions={}),
+    "a version of what no number depends on": lambda data: data["versions"].update(approved="yes"),
     "no claims": whole(claims=[]),
     "a claim left out": lambda data: data["claims"].pop(),
     "claims in another order": lambda data: data["claims"].reverse(),
@@ -323,7 +324,7 @@ UNSEEN: dict[str, tuple[str, Forgery, str]] = {
     "a true certificate of another deployment": ("--deployment", another_deployment, DEPLOYMENT),
     "the date": ("--key", whole(date="2026-01-31"), DEPLOYMENT),
     "the issuer": ("--key", whole(issuer="The authority"), DEPLOYMENT),
-    "the versions": ("--key", whole(versions={"ldpaudit": "9.9"}), DEPLOYMENT),
+    "the versions": ("--key", lambda data: data["versions"].update(ldpaudit="9.9"), DEPLOYMENT),
     "the counts of code that draws from a source of its own": ("--key", counted(0, -1), UNSEEDED),
     "what earlier versions did not say, left out": (
         "--key", lambda data: [each.pop("risk", None) for each in data["claims"]].clear(), DEPLOYMENT,

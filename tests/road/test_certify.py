@@ -33,7 +33,7 @@ id = "example"
 [mechanism]
 kind = "randomized_response"
 k = 2
-epsilon = {true}
+p = {true}
 {implementation}
 [[claims]]
 id = "c"
@@ -41,10 +41,17 @@ epsilon = {claimed}
 """
 
 
-def certify(true: object = 1, claimed: object = 1, implementation: str = "", seed: int = 0) -> Certificate:
+def deployed(true: int = 1, claimed: object = 1, implementation: str = "") -> str:
+    """A file whose probabilities are stated, not computed from a claim."""
     table = f'[implementation]\ncallable = "{implementation}"' if implementation else ""
-    deployment = loads(FILE.format(true=true, claimed=claimed, implementation=table))
-    return ldp.certify(deployment, seed=seed, trials=TRIALS)
+    p = ldp.mechanisms.KaryRandomizedResponse.for_epsilon(true, k=2).p
+    return FILE.format(true=f'"{p}"', claimed=claimed, implementation=table)
+
+
+def certify(
+    true: int = 1, claimed: object = 1, implementation: str = "", seed: int = 0, trials: int = TRIALS
+) -> Certificate:
+    return ldp.certify(loads(deployed(true, claimed, implementation)), seed=seed, trials=trials)
 
 
 def leaky(x: int, size: int, rng: np.random.Generator) -> object:
@@ -87,12 +94,54 @@ def test_a_false_claim_is_refuted_by_enclosure() -> None:
 def test_code_that_is_not_the_declared_mechanism_is_refuted_by_evidence() -> None:
     (claim,) = certify(implementation=f"{__name__}:leaky").claims
     assert claim.verdict is Outcome.REFUTED
-    assert "the code is not the theorem's mechanism" in claim.reason
+    assert "the code is not what is described" in claim.reason
+
+
+def test_of_code_that_is_measured_above_what_is_certified_no_bound_proof_or_risk_is_said_whatever_is_claimed() -> None:
+    certificate = certify(claimed=4, implementation=f"{__name__}:leaky")
+    (claim,) = certificate.claims
+    assert claim.verdict is Outcome.REFUTED
+    assert "the code is not what is described" in claim.reason
+    assert (claim.enclosure, claim.proofs, claim.risk, claim.certified) == (None, (), None, "-")
+    assert exhibits(certificate)["c"].curve == ()
+    page = html.page(certificate, exhibits(certificate))
+    assert "k-ary randomized response: log" not in page
+    assert "What the numbers mean for a user" not in page
+    assert verify(Certificate.from_json(certificate.to_json())) == []
+
+
+@pytest.mark.parametrize("code", ["leaky", "honest_but_slow"])
+def test_code_that_too_few_views_tested_leaves_the_claim_undecided(code: str) -> None:
+    certificate = certify(implementation=f"{__name__}:{code}", trials=16)
+    assert certificate.verdict is Outcome.UNDECIDED
+    assert "16 views are too few to refute the claim, whatever the code does" in certificate.claims[0].reason
+    assert verify(certificate) == []
+    assert certify(trials=16).verdict is Outcome.PROVED
+
+
+def test_a_claim_of_the_epsilon_that_the_parameters_are_computed_from_is_assumed() -> None:
+    text = deployed().replace("p = ", "epsilon = 1 # ")
+    certificate = ldp.certify(loads(text), trials=TRIALS)
+    assert certificate.verdict is Outcome.ASSUMED
+    assert certificate.claims[0].reason.endswith("the claim restates its assumption")
+    assert "0 of 1 claims hold, 1 follow from what is assumed" in summary([certificate])[0]
+    assert verify(certificate) == []
+    weaker = ldp.certify(loads(text.replace("epsilon = 1\n", "epsilon = 1.5\n")), trials=TRIALS)
+    assert weaker.verdict is Outcome.PROVED
+
+
+def test_what_follows_from_a_guarantee_is_assumed_and_an_answer_says_so() -> None:
+    certificate = ldp.certify("apple-lookup-hints", trials=TRIALS)
+    assert [claim.verdict for claim in certificate.claims] == [Outcome.ASSUMED, Outcome.ASSUMED, Outcome.UNDECIDED]
+    assert certificate.claims[0].assumptions == ("a part is 4-differentially private",)
+    assert "nobody showed this" in html.page(certificate)
+    asked = certificate.deployment.replace("epsilon = 8", 'epsilon = "?"').replace('expect = "assumed"', "", 1)
+    assert ldp.certify(loads(asked), trials=TRIALS).claims[0].outcome == "answered, ASSUMED"
 
 
 @pytest.mark.parametrize("delta", ["1e-5", "1e-6", "1/3", "1e-12"])
 def test_code_is_refuted_at_the_claims_delta_whichever_way_that_rounds(delta: str) -> None:
-    text = FILE.format(true=1, claimed=1, implementation=f'[implementation]\ncallable = "{__name__}:betrays"')
+    text = deployed(implementation=f"{__name__}:betrays")
     (claim,) = ldp.certify(loads(f'{text}delta = "{delta}"'), trials=TRIALS).claims
     assert claim.verdict is Outcome.REFUTED
 

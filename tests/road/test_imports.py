@@ -20,7 +20,7 @@ HEAVY = ("scipy", "sympy", "matplotlib", "numpy", "flint", "pydantic")
 OUTER = ("accountants", "attacks", "proofs")
 NOUNS = {
     "mechanism", "neighbours", "plan", "claim", "enclosure", "profile", "evidence", "experiment", "verdict", "certificate",
-    "errors", "working_precision", "strict_json", "number", "expression", "partitions", "records",
+    "errors", "working_precision", "strict_json", "number", "expression", "pace", "partitions", "records",
 }  # fmt: skip
 DISPLAY = "display"
 """What nouns look like: it knows no noun, so that all of them may use it."""

@@ -12,12 +12,14 @@ from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Contradiction
 from ldpaudit.evidence import Evidence
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE
-from ldpaudit.plan import Guarantee
+from ldpaudit.plan import Compose, Guarantee, Repeat, Run
 from ldpaudit.verdict import Outcome, judge
 from tests.helpers import ROOT
 
-CLAIM = Claim("c", Guarantee(Fraction(1)), Fraction(1), Fraction(0), REPLACE_ONE)
+RESPONSE = Run(KaryRandomizedResponse(k=2, p=Fraction(3, 4)))
+CLAIM = Claim("c", RESPONSE, Fraction(1), Fraction(0), REPLACE_ONE)
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ def enclosure(low: float, high: float, rigour: Rigour = Rigour.INTERVAL) -> Encl
     return Enclosure(low, high, rigour, "a theorem")
 
 
-def evidence(epsilon: float, delta: float = 0.0) -> Evidence:
-    return Evidence(epsilon, delta, 0.95, 1000, 900, 100, 90, (0, 1), "{y = x}", 2, 0)
+def evidence(epsilon: float, delta: float = 0.0, trials: int = 1000, guesses: int = 100) -> Evidence:
+    return Evidence(epsilon, delta, 0.95, trials, trials, guesses, guesses, (0, 1), "{y = x}", 2, 0)
 
 
 def test_a_rigorous_lower_bound_above_the_claim_refutes_it() -> None:
@@ -70,10 +72,58 @@ def test_otherwise_the_claim_is_undecided() -> None:
     assert judge(CLAIM, [], [], [Checked(Fraction(1))]).outcome is Outcome.UNDECIDED
 
 
-def test_where_proof_and_evidence_contradict_the_code_is_not_the_theorems_mechanism() -> None:
-    verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(1.1)], [Checked(Fraction(1))])
+@pytest.mark.parametrize("claimed", [1, 4])
+@pytest.mark.parametrize(("enclosures", "proofs"), [([enclosure(0.9, 1.0)], []), ([], [Checked(Fraction(1))])])
+def test_evidence_above_what_is_certified_says_that_the_code_is_not_what_is_described_whatever_is_claimed(
+    claimed: int, enclosures: list[Enclosure], proofs: list[Checked]
+) -> None:
+    claim = replace(CLAIM, epsilon=Fraction(claimed))
+    verdict = judge(claim, enclosures, [evidence(1.1)], proofs)
     assert verdict.outcome is Outcome.REFUTED
-    assert "the code is not the theorem's mechanism" in verdict.reason
+    assert verdict.code_differs
+    assert "the code is not what is described" in verdict.reason
+    assert "a theorem" not in verdict.reason
+    assert not judge(claim, enclosures, [evidence(1.0)], proofs).code_differs
+
+
+def test_evidence_at_a_smaller_delta_than_the_claims_says_nothing_of_its_certified_bound() -> None:
+    claim = replace(CLAIM, epsilon=Fraction(4), delta=Fraction(1, 10))
+    assert judge(claim, [enclosure(0.9, 1.0)], [evidence(1.1, delta=0.05)], []).outcome is Outcome.BOUNDED
+
+
+def test_a_float_bound_says_nothing_of_the_code() -> None:
+    claim = replace(CLAIM, epsilon=Fraction(4))
+    assert not judge(claim, [enclosure(0.9, 1.0, Rigour.FLOAT)], [evidence(1.1)], []).code_differs
+
+
+def test_what_rests_on_a_guarantee_is_assumed_and_never_proved() -> None:
+    guarantee = Guarantee(Fraction(1))
+    for plan, restates in ((guarantee, True), (Repeat(guarantee, 2), False), (Compose([RESPONSE, guarantee]), False)):
+        verdict = judge(replace(CLAIM, plan=plan), [enclosure(0.9, 1.0)], [], [Checked(Fraction(1))])
+        assert verdict.outcome is Outcome.ASSUMED
+        assert "assuming that a part is 1-differentially private" in verdict.reason
+        assert ("the claim restates its assumption" in verdict.reason) == restates
+    assert judge(replace(CLAIM, plan=guarantee), [enclosure(1.1, 1.2)], [], []).outcome is Outcome.REFUTED
+
+
+def test_what_is_computed_from_the_claim_is_assumed_and_never_proved() -> None:
+    verdict = judge(replace(CLAIM, taken="p is for_epsilon(1)'s"), [enclosure(0.9, 1.0)], [], [Checked(Fraction(1))])
+    assert verdict.outcome is Outcome.ASSUMED
+    assert verdict.reason.endswith("assuming that p is for_epsilon(1)'s; the claim restates its assumption")
+
+
+@pytest.mark.parametrize("seen", [[], [evidence(0.0, guesses=0)], [evidence(0.0, trials=9)]])
+def test_deployed_code_that_no_audit_could_refute_leaves_the_claim_undecided(seen: list[Evidence]) -> None:
+    known = [enclosure(0.9, 1.0)], seen, [Checked(Fraction(1))]
+    assert judge(CLAIM, *known).outcome is Outcome.PROVED
+    verdict = judge(CLAIM, *known, audited=True)
+    assert verdict.outcome is Outcome.UNDECIDED
+    assert "the deployed code was not tested" in verdict.reason
+
+
+def test_deployed_code_that_an_audit_could_have_refuted_is_decided_by_what_is_known_of_the_mechanism() -> None:
+    verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(0.0, trials=10)], [Checked(Fraction(1))], audited=True)
+    assert verdict.outcome is Outcome.PROVED
 
 
 def test_a_proof_below_a_certified_lower_bound_is_an_internal_error_that_names_both() -> None:

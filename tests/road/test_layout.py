@@ -9,9 +9,11 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.helpers import ROOT
 
@@ -166,12 +168,33 @@ def test_an_editable_install_runs(tmp_path: Path) -> None:
 def test_an_environment_that_run_did_not_make_is_left_alone(tmp_path: Path) -> None:
     for name in ("run", "pyproject.toml", "constraints.txt"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    (tmp_path / ".venv").mkdir()
-    (tmp_path / ".venv" / "mine").touch()
+    (tmp_path / ".venv-docs").mkdir()
+    (tmp_path / ".venv-docs" / "mine").touch()
     done = subprocess.run(["sh", "run", "docs"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "this one is not of its making" in done.stderr
-    assert (tmp_path / ".venv" / "mine").exists()
+    assert (tmp_path / ".venv-docs" / "mine").exists()
+
+
+def _name(requirement: str) -> str:
+    return re.sub(r"[-_.]+", "-", requirement).lower()
+
+
+def _needed(package: str, extras: tuple[str, ...]) -> set[str]:
+    """What a package with these extras requires, as it is installed here, with all that this requires."""
+    lines = map(Requirement, metadata.requires(package) or ())
+    direct = [each for each in lines if not each.marker or any(each.marker.evaluate({"extra": x}) for x in ("", *extras))]
+    return {_name(each.name) for each in direct}.union(*(_needed(each.name, tuple(each.extras)) for each in direct))
+
+
+@pytest.mark.parametrize(("sections", "extras"), [(1, ()), (2, ("docs",)), (3, ("test",))])
+def test_an_environment_of_run_has_what_it_needs_and_the_first_nothing_else(sections: int, extras: tuple[str, ...]) -> None:
+    parts = re.split(r"^# .*$", (ROOT / "constraints.txt").read_text(), flags=re.M)[1 : sections + 1]
+    pinned = {_name(line.split("==")[0]) for line in "".join(parts).splitlines() if "==" in line}
+    needed = _needed("ldpaudit", extras) - {"ldpaudit"}
+    assert needed <= pinned
+    if sections == 1:
+        assert pinned - needed == {"setuptools", "colorama"}, "the latter is needed on Windows"
 
 
 def test_no_page_and_no_source_has_a_character_that_is_not_seen() -> None:

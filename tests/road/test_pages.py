@@ -32,7 +32,7 @@ title = "Votes"
 [mechanism]
 kind = "randomized_response"
 k = 2
-epsilon = 2
+p = "exp(2)/(1 + exp(2))"
 [[claims]]
 id = "low"
 epsilon = {epsilon}
@@ -161,7 +161,9 @@ def test_a_page_says_each_claim_plainly_what_it_means_and_what_would_hold() -> N
 def test_a_page_says_what_an_adversary_sees(unit: str, seen: str) -> None:
     text = FILE.format(id="v", epsilon=1).replace('id = "low"', f'id = "low"\nunit = "{unit}"')
     rappor = 'kind = "rappor"\nbits = 4\nhashes = 1\nf = "1/2"\np = "1/4"\nq = "3/4"\n[contribution]\nmemoized = true'
-    certificate = ldp.certify(loads(text.replace('kind = "randomized_response"\nk = 2\nepsilon = 2', rappor)), trials=500)
+    response = 'kind = "randomized_response"\nk = 2\np = "exp(2)/(1 + exp(2))"'
+    assert response in text
+    certificate = ldp.certify(loads(text.replace(response, rappor)), trials=500)
     assert seen in html.page(certificate, exhibits(certificate))
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from ldpaudit.registry import ParameterError, call, construct, constructors, find
+from ldpaudit import mechanisms
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.registry import ParameterError, aimed, call, construct, constructors, find, parameters_of
 
 SOURCE = '''
 from dataclasses import dataclass
@@ -72,3 +74,22 @@ def test_a_function_is_called_by_the_types_of_its_parameters() -> None:
 def test_a_name_like_no_other_is_refused_with_all_that_are_known() -> None:
     with pytest.raises(ParameterError, match=r"^needs one of bassily_smith, .*, unary_encoding, got 'xyzzy'$"):
         find("xyzzy")
+
+
+_PRINTED = {"as_printed", "shuffled_as_printed", "shuffled_in_closed_form", "for_users", "of_binomial", "of_response"}
+"""Constructors that compute parameters by a formula of a paper: whether it keeps the epsilon is what a claim is judged by."""
+
+
+@pytest.mark.parametrize("owner", [owner for stem in mechanisms.stems() for owner in mechanisms.classes(stem).values()])
+def test_a_constructor_that_takes_an_epsilon_says_whether_it_restates_the_claim(owner: type[Mechanism]) -> None:
+    ways = constructors(owner)
+    aiming = {name for name, make in ways.items() if name != owner.__name__ and "epsilon" in parameters_of(make)}
+    assert aiming - _PRINTED == aiming & set(owner.calibrated)
+
+
+def test_the_epsilon_that_parameters_are_computed_from_is_that_of_the_constructor_that_is_meant() -> None:
+    response, encoding = find("randomized_response", ""), find("unary_encoding", "")
+    assert aimed(response, {"k": 4, "epsilon": "1/2"}) == ("for_epsilon", Fraction(1, 2))
+    assert aimed(response, {"k": 4, "p": "1/2"}) is None
+    assert aimed(response, {"k": 4, "epsilon": 1, "delta": "1/10**9", "users": 10**6}) is None
+    assert aimed(encoding, {"k": 4, "epsilon": 1, "constructor": "optimized"}) == ("optimized", Fraction(1))
