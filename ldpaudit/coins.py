@@ -53,8 +53,9 @@ class _Bits:
     """
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
-        def cut(kind: str) -> Iterator[int]:
-            return chain.from_iterable(map(operator.methodcaller("cast", kind), map(memoryview, blocks)))
+        def cut(kind: str) -> Iterator[Any]:
+            views: Iterator[Any] = map(memoryview, blocks)
+            return chain.from_iterable(map(operator.methodcaller("cast", kind), views))
 
         words = cut("Q")
         reals = map((2.0**-53).__mul__, map(float, map(operator.rshift, words, repeat(11))))
@@ -87,7 +88,7 @@ class CryptographicGenerator(np.random.Generator):
         super().__init__(bits)  # type: ignore[arg-type]
         self._blocks, self._left, self._one = blocks, np.zeros(0, dtype=np.uint64), bits.lock
 
-    def integers(  # type: ignore[override]
+    def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
         """As numpy's, exactly uniform."""
@@ -97,7 +98,7 @@ class CryptographicGenerator(np.random.Generator):
             return super().integers(low, high, size, dtype, endpoint)
         return self._below(int(below[1]), math.prod(_shape(size))).view(dtype).reshape(size)
 
-    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:  # type: ignore[override]
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         """As numpy's: multiples of 2**-53."""
         if size is None or out is not None or np.dtype(dtype) != np.float64:
             return super().random(size, dtype, out)
@@ -128,7 +129,7 @@ class CryptographicGenerator(np.random.Generator):
 
 
 def _shape(size: Any) -> tuple[int, ...]:
-    return (size,) if isinstance(size, int | np.integer) else tuple(size)
+    return (int(size),) if isinstance(size, int | np.integer) else tuple(size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks import samplers
+from ldpaudit import mechanisms
 from ldpaudit.coins import BLOCK, CryptographicGenerator, Secret, Seeded
 from ldpaudit.mechanisms._sampling import bernoulli
+from tests.helpers import ROOT
 
 LEVEL, DRAWS = 1e-9, 40_000
 """Failure probability of a test of a law, and draws that it looks at."""
@@ -144,3 +147,23 @@ def test_a_signal_in_the_middle_of_a_draw_spoils_no_number(rng: np.random.Genera
         signal.signal(signal.SIGALRM, before)
     assert len(fired) == 20
     assert not dropped
+
+
+def test_the_page_on_security_says_what_each_mechanism_draws() -> None:
+    page = (ROOT / "docs" / "security.md").read_text()
+    assert "\n".join(samplers.page()) in page, "python -m benchmarks.samplers prints the table"
+
+
+def test_a_way_to_run_that_draws_a_float_is_not_called_exact() -> None:
+    assert samplers.drawn(lambda rng: rng.integers(0, 5, 3)) == samplers.drawn(lambda rng: rng.choice(5, 2)) == "exact"
+    assert samplers.drawn(lambda rng: (rng.integers(5), rng.choice(2, p=[0.5, 0.5]))) == "random"
+    assert samplers.drawn(lambda rng: rng.laplace()) == "laplace"
+    with pytest.raises(ValueError, match="whole or float, got standard_normal"):
+        samplers.drawn(lambda rng: rng.standard_normal())
+
+
+def test_every_class_stands_in_the_table() -> None:
+    shown = " ".join(samplers.page())
+    for stem in mechanisms.stems():
+        for kind in mechanisms.classes(stem).values():
+            assert f"`{kind.__name__}`" in shown, kind

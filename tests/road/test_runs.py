@@ -257,6 +257,17 @@ def test_a_part_that_changes_during_a_run_is_an_error_that_names_it(workers: int
             run(TRIE, shards([tmp_path], end="$"), 0, Execution(pool, progress=change))
 
 
+def test_a_digest_tells_data_apart_by_value_type_number_and_order() -> None:
+    held: list[tuple[Any, list[int]]] = [
+        (np.array([1, 2]), [1, 1]), (np.array([2, 1]), [1, 1]), (np.array([1, 2]), [1, 2]), (np.array([1, 2], dtype="<u8"), [1, 1]),
+        (np.array(["1", "2"], dtype=object), [1, 1]), (np.array(["1', '2"], dtype=object), [1]), (np.array(["1", "2"]), [1, 1]),
+        (np.array([1, 2, 3]), [1, 1, 0]), (np.array([1, 3, 2, 3])[::2], [1, 1]), (np.array(["\ud800"], dtype=object), [1]),
+    ]  # fmt: skip
+    digests = [Counts(values, np.array(users)).digest for values, users in held]
+    assert len(set(digests)) == len(held) - 1
+    assert digests[8] == digests[0]
+
+
 def test_a_part_that_is_missing_is_an_error_in_every_system() -> None:
     tree = TreeHistogram(users=2600, domain=1 << 20, width=4, p=Fraction(3, 4))
     with pytest.raises(ValueError, match=r"TreeHistogram\.run needs the values of 2600 users, got 1300 in all parts"):
