@@ -98,8 +98,8 @@ class Counts:
             for start in range(0, len(self.values), _BLOCK):
                 found.update(repr(self.values[start : start + _BLOCK].tolist()).encode("utf-8", "surrogatepass"))
         else:
-            found.update(np.ascontiguousarray(self.values).view(np.uint8))
-        found.update(np.ascontiguousarray(self.holders).view(np.uint8))
+            found.update(self.values.tobytes())
+        found.update(self.holders.tobytes())
         return found.hexdigest()
 
 

@@ -142,7 +142,7 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
         try:
             found[_hashable(row[input_column])].append(_value(row[report_column]))
         except KeyError as error:
-            columns = ", ".join(map(str, row))
+            columns = strict_json.shown(", ".join(map(str, row)))
             raise DeploymentError(f"needs a column {error}, got {columns}", str(file)) from None
         except TypeError:
             kind = type(row[input_column]).__name__

@@ -14,6 +14,7 @@ from typing import Any
 
 from ldpaudit.adapters import parquet
 from ldpaudit.errors import DeploymentError
+from ldpaudit.strict_json import shown
 
 CSV, PARQUET, TEXT = ".csv", ".parquet", ".txt"
 FORMS = (CSV, PARQUET, TEXT)
@@ -88,7 +89,7 @@ def table(file: Path) -> Iterator[tuple[int, list[str]]]:
             if names is None:
                 names = row = [name.strip() for name in row]  # people write blanks after commas
                 if twice := {name for name in names if names.count(name) > 1}:
-                    raise DeploymentError(f"needs each column once, got {min(twice)!r} twice", str(file), rows.line_num)
+                    raise DeploymentError(f"needs each column once, got {min(twice)!r:.60} twice", str(file), rows.line_num)
             elif len(row) != len(names):
                 found = f"{len(row)} for {len(names)} columns" if row else "an empty line"
                 raise DeploymentError(f"needs a value in each column, and no more, got {found}", str(file), rows.line_num)
@@ -124,7 +125,7 @@ def chosen(names: Sequence[str], column: str) -> str:
         Where there is none.
     """
     if not names or (column and column not in names):
-        raise ValueError(f"needs a column {column or 'of values'!r}, got {', '.join(names) or 'none'}")
+        raise ValueError(f"needs a column {column or 'of values'!r}, got {shown(', '.join(names)) or 'none'}")
     return column or names[0]
 
 

@@ -121,6 +121,18 @@ def test_a_column_of_a_file_without_columns_is_an_error(tmp_path: Path) -> None:
             ask()
 
 
+@pytest.mark.parametrize("header", ["x" * 9000, '"a\nb",c', "x" * 9000 + "," + "x" * 9000, "\x1b[2J,c"])
+def test_an_error_about_columns_is_one_short_line_whatever_they_are_called(header: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"{header}\n{','.join('1' * len(header.split(',')))}\n")
+    for ask in (lambda: read(tmp_path / "a.csv", "w"), lambda: shards([tmp_path], "w").parts[0].counts(),
+                lambda: read_log(tmp_path / "a.csv")):  # fmt: skip
+        with pytest.raises(DeploymentError) as caught:
+            ask()
+        said = str(caught.value).removeprefix(str(tmp_path))
+        assert said.isprintable()
+        assert len(said) < 400
+
+
 def test_everything_in_a_folder_is_a_part_or_an_error(tmp_path: Path) -> None:
     for name in ("b.txt", "a.CSV", ".a.csv.crc", "_SUCCESS", ".hidden"):
         (tmp_path / name).write_text("w\na\n")
