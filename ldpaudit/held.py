@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters import parquet
+from ldpaudit.adapters import rows
 from ldpaudit.errors import DeploymentError, LdpauditError, in_a_line
 
 _WORDS = 300_000
@@ -93,58 +92,31 @@ def text_of(number: int) -> str:
 
 
 def read(path: str | Path, column: str = "") -> Held:
-    """The users' values of a text file with a value a line, or of a column of a CSV or Parquet file.
+    """The users' values of a text file, or of a column of a CSV or Parquet file; adapters/rows.py says what a record is.
 
     Parameters
     ----------
     path : str or Path
-        Ending in ``.csv`` or ``.parquet``, or else text.
+        Ending in ``.csv`` or ``.parquet``; in ``.txt`` or without an ending it is text.
     column : str
-        By default the first one.
+        By default the first one; not of text.
 
     Raises
     ------
     DeploymentError
-        Where the file cannot be read, or has no such column, or fewer than two different values.
+        Where the file cannot be read, or has no such column, or a record without a value, or fewer than two different values.
     """
     file = Path(path)
     try:
-        match file.suffix:
-            case ".csv":
-                values = [value for (value,) in csv_rows(file, column)]
-            case ".parquet":
-                values = _parquet(file, column)
-            case _:
-                values = file.read_text(encoding="utf-8-sig").splitlines()
-        return Held.of(values)
-    except (OSError, ValueError, MemoryError, csv.Error) as error:
+        return Held.of(map(_text, rows.values(file, column)))
+    except (OSError, ValueError, MemoryError) as error:
         raise DeploymentError(f"needs a readable file of users' values: {in_a_line(error)}", str(file)) from None
 
 
-def csv_rows(file: Path, *columns: str) -> list[tuple[str, ...]]:
-    """Some columns of a CSV file, of the rows that have them; the first column where a name is empty."""
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        rows = csv.reader(stream)
-        names = [name.strip() for name in next(rows, [])]
-        places = [names.index(chosen(names, column)) for column in columns]
-        return [tuple(row[place] for place in places) for row in rows if len(row) > max(places)]
-
-
-def _parquet(file: Path, column: str) -> list[str]:
-    return list(map(str, parquet.column(file, lambda names: chosen(names, column))))
-
-
-def chosen(names: Sequence[str], column: str) -> str:
-    """The column of this name, or the first one where it is empty.
-
-    Raises
-    ------
-    ValueError
-        Where there is none.
-    """
-    if not names or (column and column not in names):
-        raise ValueError(f"needs a column {column or 'of values'!r}, got {', '.join(names) or 'none'}")
-    return column or names[0]
+def _text(value: object) -> str:
+    if isinstance(value, list | dict):
+        raise ValueError(f"one value a user, got {value!r:.40}")
+    return str(value)
 
 
 def english(users: int, rng: np.random.Generator) -> Held:

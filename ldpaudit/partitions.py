@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 _MOST = 1 << 62
 """Users of a part, so that numbers of them add up in 64 bits."""
+_BLOCK = 1 << 16
+"""Values that are written out at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +93,14 @@ class Counts:
     @property
     def digest(self) -> str:
         """SHA-256 of values and numbers, in their order."""
-        return hashlib.sha256(repr((self.values.tolist(), self.holders.tolist())).encode()).hexdigest()
+        found = hashlib.sha256(f"{self.values.dtype} {len(self.values)} ".encode())
+        if self.values.dtype.kind == "O":
+            for start in range(0, len(self.values), _BLOCK):
+                found.update(repr(self.values[start : start + _BLOCK].tolist()).encode("utf-8", "surrogatepass"))
+        else:
+            found.update(self.values.tobytes())
+        found.update(self.holders.tobytes())
+        return found.hexdigest()
 
 
 class Part(Protocol):

@@ -1,7 +1,9 @@
 """Systems run over users' data in parts: by this process, by several or by a cluster, with one result.
 
-What a part answers is drawn from a stream that depends on the seed, the round and the part's number alone, and answers are
-added in the parts' order. So the result depends on the seed and the partition, not on workers, completion or restarts.
+What a part answers is drawn from coins that depend on the run's key, the round and the part's number alone, and answers are
+added in the parts' order. So the result depends on the key and the partition, not on workers, completion or restarts: a part that
+is asked again answers the same, and no user's coins are ever tossed twice. The key is a secret of the operating system's, of which
+nothing is shown; it is kept in the checkpoint alone, which its owner alone may read. With a seed instead, a run is a simulation.
 """
 
 from __future__ import annotations
@@ -10,18 +12,19 @@ import base64
 import math
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ldpaudit.errors import Unsupported
+from ldpaudit.coins import Coins, Secret, Seeded
+from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.experiment import HERE, Execution
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms._parts import Answer, InParts, Question, driven, total
-from ldpaudit.partitions import Part, Partition
+from ldpaudit.partitions import Counts, Part, Partition
 from ldpaudit.saved import Saved
 from ldpaudit.units import stream
 
@@ -34,9 +37,10 @@ _PACKED = 1
 """How hard tables are packed: sums of signs are small numbers, and even this makes an eighth of them."""
 _KINDS = ("<i8", "<f8")
 """Arrays that a checkpoint holds."""
+_Read = TypeVar("_Read")
 
 
-def run(m: Mechanism, partition: Partition, seed: int = 0, execution: Execution = HERE) -> Any:
+def run(m: Mechanism, partition: Partition, seed: int | None = None, execution: Execution = HERE) -> Any:
     """The whole system over data in parts: of the law of the mechanism's own `run` on all parts' users, one after the other.
 
     Parameters
@@ -45,12 +49,13 @@ def run(m: Mechanism, partition: Partition, seed: int = 0, execution: Execution 
         A system whose rounds need nothing of a part but what adds up: TrieHH and those of its kind.
     partition : Partition
         The data. All are read once to count users and to tell them from other data, then once for every round.
-    seed : int
-        Of all randomness, at least 0.
+    seed : int or None
+        None for coins that nobody foresees. A seed, at least 0, makes a simulation: whoever knows it knows who said what.
     execution : Execution
         Who answers for the parts, where the state is kept, and who is told: how many answers there are so far, and how
         many rounds are over, of the present one the share that is. The result does not depend on it. The checkpoint is
-        written after each answer that is added; it holds no more than the centre of a deployment would see.
+        written before the first answer, and after each that is added; it holds no more than the centre of a deployment would see,
+        and without a seed the key of all coins: it is the owner's alone, and to be deleted when the run is over.
 
     Returns
     -------
@@ -62,26 +67,54 @@ def run(m: Mechanism, partition: Partition, seed: int = 0, execution: Execution 
     Unsupported
         Where the mechanism is not run over parts.
     ValueError
-        Where the data are not what the mechanism is for, or the checkpoint is another run's.
+        Where the data are not what the mechanism is for, or of more or fewer users, or the checkpoint is another run's, or one
+        with a secret that others may read.
+    DeploymentError
+        Where a part cannot be read, or is another when it is read again.
 
     Examples
     --------
     >>> from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
     >>> data = Partition.of_counts([{"sun$": 6000, "moon$": 500}, {"sun$": 3000, "sea$": 500}])
-    >>> trie = run(TrieHeavyHitter(users=10_000, batch=1000, threshold=200, levels=9), data)
+    >>> trie = run(TrieHeavyHitter(users=10_000, batch=1000, threshold=200, levels=9), data)  # no seed: coins of the system's
     >>> sorted(trie)
     ['s', 'su', 'sun', 'sun$']
     """
     if not isinstance(m, InParts):
         raise Unsupported(m, "its users' data are not read in parts")
-    if seed < 0:
+    if seed is not None and seed < 0:
         raise ValueError(f"a run needs seed >= 0, got {seed}")
     census = tuple(stream(map(_Counting, partition.parts), execution.executor))
+    _require_everybody(m, sum(users for users, _ in census))
     made = f"{type(m).__module__} {m!r} {seed} {census} {np.__version__}"  # str(m) would round parameters
     file = None if execution.checkpoint is None else Saved(Path(execution.checkpoint), "run", SCHEMA, made, LARGEST_FILE)
-    rounds = _Rounds(m, partition, seed, execution, file)
-    stream_of_centre = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_CENTRE,)))
-    return driven(m.centre([users for users, _ in census], stream_of_centre), rounds.answered)
+    coins, state = _begun(seed, file)
+    rounds = _Rounds(m, partition, [digest for _, digest in census], coins, execution, file, state)
+    return driven(m.centre([users for users, _ in census], coins.at(_CENTRE).generator()), rounds.answered)
+
+
+def _require_everybody(m: Mechanism, users: int) -> None:
+    """A part that is missing is no smaller deployment: whoever is not there has to be left out of `users` by name."""
+    if (stated := getattr(m, "users", users)) != users:
+        raise ValueError(f"{type(m).__name__}.run needs the values of {stated} users, got {users} in all parts")
+
+
+def _begun(seed: int | None, file: Saved | None) -> tuple[Coins, _State]:
+    """The coins and the state of a run, as its checkpoint has them; a new secret is written down before it is used."""
+    if file is None:
+        return (Secret.fresh() if seed is None else Seeded(seed)), _State()
+    if seed is not None:
+        return Seeded(seed), _loaded(file, _State.from_json) or _State()
+    file.require_private()
+    found = _loaded(file, lambda data: (Secret(bytes.fromhex(data["key"])), _State.from_json(data)))
+    if found is None:
+        found = Secret.fresh(), _State()
+        file.save({**_key(found[0]), "totals": [], "parts": 0, "added": None})
+    return found
+
+
+def _key(coins: Coins) -> dict[str, str]:
+    return {"key": coins.key.hex()} if isinstance(coins, Secret) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +134,17 @@ class _Asking:
 
     system: InParts
     part: Part
+    digest: str
     question: Question
-    seed: int
+    coins: Coins
     place: tuple[int, int]
 
     def __call__(self) -> Answer:
-        seeds = np.random.SeedSequence(self.seed, spawn_key=(_PARTS, *self.place))
-        return self.system.answer(self.question, self.part.counts(), np.random.default_rng(seeds))
+        held = self.part.counts()
+        if held.digest != self.digest:
+            named = "" if isinstance(self.part, Counts) else f", {self.part}"
+            raise DeploymentError("needs the data that were counted first, got others", f"{self}{named}")
+        return self.system.answer(self.question, held, self.coins.generator())
 
     def __str__(self) -> str:
         return f"round {self.place[0] + 1}, part {self.place[1] + 1}"
@@ -147,9 +184,18 @@ class _State:
 class _Rounds:
     """The answers to a centre's questions, round by round, from the state in which a run was left."""
 
-    def __init__(self, m: InParts, partition: Partition, seed: int, execution: Execution, file: Saved | None) -> None:
-        self._system, self._parts, self._seed, self._execution, self._file = m, partition.parts, seed, execution, file
-        self._state = _State() if file is None else _loaded(file)
+    def __init__(
+        self,
+        m: InParts,
+        partition: Partition,
+        digests: Sequence[str],
+        coins: Coins,
+        execution: Execution,
+        file: Saved | None,
+        state: _State,
+    ) -> None:
+        self._system, self._parts, self._digests, self._coins = m, partition.parts, digests, coins
+        self._execution, self._file, self._state = execution, file, state
         self._known, self._answers = iter(self._state.totals), 0
         self._written = [*map(_plain, self._state.totals)]
 
@@ -165,7 +211,14 @@ class _Rounds:
             raise ValueError(f"{self._file.needs}, got {state.parts} answers in a round of {len(asked)}")
         self._answers -= len(asked) - state.parts
         units = (
-            _Asking(self._system, self._parts[place], questions[place], self._seed, (round_, place))
+            _Asking(
+                self._system,
+                self._parts[place],
+                self._digests[place],
+                questions[place],
+                self._coins.at(_PARTS, round_, place),
+                (round_, place),
+            )
             for place in asked[state.parts :]
         )
         for answer in stream(units, self._execution.executor):
@@ -182,15 +235,15 @@ class _Rounds:
         self._answers += 1
         if self._file is not None:
             added = None if self._state.added is None else _plain(self._state.added)
-            self._file.save({"totals": self._written, "parts": self._state.parts, "added": added})
+            self._file.save({**_key(self._coins), "totals": self._written, "parts": self._state.parts, "added": added})
         if self._execution.progress is not None:
             self._execution.progress(self._answers, len(self._state.totals) + self._state.parts / asked)
 
 
-def _loaded(file: Saved) -> _State:
+def _loaded(file: Saved, read: Callable[[Any], _Read]) -> _Read | None:
     data = file.load()
     try:
-        return _State() if data is None else _State.from_json(data)
+        return None if data is None else read(data)
     except (ValueError, KeyError, TypeError, zlib.error) as error:
         raise ValueError(f"{file.needs}, got {error!r:.200}") from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,8 +73,21 @@ class Saved:
         return state
 
     def save(self, state: Any) -> None:
-        """Replace the file at once: whoever reads it sees the old state or the new one, never half of one."""
+        """Replace the file at once: whoever reads it, which is its owner alone, sees the old state or the new one, never half."""
         data = {"schema": self.schema, self.kind: self.digest, "state": state}
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
-        fresh.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        fresh.unlink(missing_ok=True)  # of a process that was killed, with whatever mode
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(json.dumps(data, indent=1) + "\n")
         fresh.replace(self.path)
+
+    def require_private(self) -> None:
+        """Refuse a file that others may read: for a state that holds a secret.
+
+        Raises
+        ------
+        ValueError
+            Where they may.
+        """
+        if os.name == "posix" and self.path.exists() and stat.S_IMODE(self.path.stat().st_mode) & 0o077:
+            raise ValueError(f"{self.path}: needs a checkpoint that nobody else may read (mode 600), for it holds a secret key")

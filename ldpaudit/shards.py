@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.adapters import parquet
+from ldpaudit.adapters import parquet, rows
 from ldpaudit.errors import DeploymentError, in_a_line
-from ldpaudit.held import chosen, csv_rows, of_bytes
+from ldpaudit.held import of_bytes
 from ldpaudit.partitions import Counts, Part, Partition, listed
 
-SUFFIXES = (".csv", ".parquet", ".txt")
-"""Of the files of a folder that are its parts."""
+SUFFIXES = rows.FORMS
+"""Of the files of a folder that are its parts, in small or large letters."""
+
+_DIGITS = re.compile(r"\s*-?[0-9]{1,30}\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Shard:
     Parameters
     ----------
     path : Path
-        Ending in ``.csv`` or ``.parquet``, or else text with a value a line.
+        Ending in ``.csv`` or ``.parquet``; in ``.txt`` or without an ending it is text. What a record is, adapters/rows.py says.
     column : str
         Of the values; by default the first one. In a Parquet file a value may be a list of words.
     users : str
@@ -51,25 +53,31 @@ class Shard:
         """
         try:
             values, users = self._read()
-            return Counts(listed(map(self._ended, values)), np.array([*map(_whole, users)], dtype=np.int64))
-        except (OSError, ValueError, TypeError, OverflowError, MemoryError, csv.Error) as error:
+            return Counts(listed(map(self._ended, values)), np.array(users, dtype=np.int64))
+        except (OSError, ValueError, TypeError, OverflowError, MemoryError) as error:
             raise DeploymentError(f"needs a readable file of users' values: {in_a_line(error)}", str(self.path)) from None
 
-    def _read(self) -> tuple[Iterable[Any], Iterable[Any]]:
-        if self.path.suffix == ".parquet":
-            return parquet.counted(self.path, chosen, self.column, self.users)
-        if self.path.suffix == ".csv" and self.users:
-            rows = csv_rows(self.path, self.column, self.users)
-            return [value for value, _ in rows], [number for _, number in rows]
-        if self.users:
-            raise ValueError(f"a column {self.users!r} is in CSV and Parquet files only")
-        found = Counter(self._values())
-        return found.keys(), found.values()
+    def __str__(self) -> str:
+        return str(self.path)
 
-    def _values(self) -> Iterable[str]:
-        if self.path.suffix == ".csv":
-            return (value for (value,) in csv_rows(self.path, self.column))
-        return self.path.read_text(encoding="utf-8-sig").splitlines()
+    def _read(self) -> tuple[Iterable[Any], list[int]]:
+        kind = rows.form(self.path)
+        if kind == rows.PARQUET:
+            values, users = parquet.counted(self.path, rows.chosen, self.column, self.users)
+            return values, [*map(_whole, users)]
+        if not self.users:
+            found = Counter(rows.values(self.path, self.column))
+            return found.keys(), [*found.values()]
+        if kind == rows.TEXT:
+            raise ValueError(f"a column {self.users!r} is in CSV and Parquet files only")
+        pairs = [(value, self._number(line, users)) for line, (value, users) in rows.columns(self.path, self.column, self.users)]
+        return [value for value, _ in pairs], [number for _, number in pairs]
+
+    def _number(self, line: int, users: str) -> int:
+        try:
+            return _whole(int(users) if _DIGITS.fullmatch(users) else users)
+        except ValueError as error:
+            raise DeploymentError(f"needs {error}", str(self.path), line) from None
 
     def _ended(self, value: Any) -> Any:
         match value:
@@ -81,9 +89,9 @@ class Shard:
 
 
 def _whole(number: Any) -> int:
-    if not isinstance(number, int | str):
-        raise ValueError(f"whole numbers of users, got {number!r:.20}")
-    return int(number)
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise ValueError(f"integers >= 0 for numbers of users, got {number!s:.20}")
+    return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,9 @@ class Numbered:
     """
 
     part: Part
+
+    def __str__(self) -> str:
+        return str(self.part)
 
     def counts(self) -> Counts:
         """Numbers, and how many users hold a word that begins so.
@@ -115,6 +126,9 @@ class Numbered:
 def shards(paths: Iterable[str | Path], column: str = "", users: str = "", end: str = "") -> Partition:
     """Files as parts, numbered in the order given; those of a folder in the order of their names.
 
+    Of a folder everything is a part, but hidden files and marks of other programs, such as ``_SUCCESS``: names that begin with
+    ``.`` or ``_`` and end as no data do.
+
     Parameters
     ----------
     paths : iterable of path
@@ -125,13 +139,28 @@ def shards(paths: Iterable[str | Path], column: str = "", users: str = "", end: 
     Raises
     ------
     DeploymentError
-        Where a path is neither a file nor a folder, or a folder has no such files.
+        Where a path is neither a file nor a folder, a folder has no such files, or something else, such as a folder, beside them,
+        or a file is there twice.
     """
-    return Partition(tuple(Shard(file, column, users, end) for path in paths for file in _files(Path(path))))
+    seen: dict[tuple[int, int], Path] = {}
+    for file in (file for path in paths for file in _files(Path(path))):
+        status = file.stat()
+        if (first := seen.setdefault((status.st_dev, status.st_ino), file)) is not file:
+            raise DeploymentError(f"needs each file once, got the one that {first} is, too", str(file))
+    return Partition(tuple(Shard(file, column, users, end) for file in seen.values()))
 
 
 def _files(path: Path) -> Iterator[Path]:
-    found = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES) if path.is_dir() else [path]
-    if not found or not all(file.is_file() for file in found):
+    if not path.is_dir():
+        if not path.is_file():
+            raise DeploymentError(f"needs files, or a folder of files that end in {', '.join(SUFFIXES)}", str(path))
+        rows.form(path)
+        yield path
+        return
+    found = sorted(each for each in path.iterdir() if each.suffix.lower() in SUFFIXES or not each.name.startswith((".", "_")))
+    if other := [each for each in found if not (each.is_file() and each.suffix.lower() in SUFFIXES)]:
+        what = "a folder within it" if other[0].is_dir() else "what is none"
+        raise DeploymentError(f"needs a folder of files that end in {', '.join(SUFFIXES)}, got {what}", str(other[0]))
+    if not found:
         raise DeploymentError(f"needs files, or a folder of files that end in {', '.join(SUFFIXES)}", str(path))
     yield from found

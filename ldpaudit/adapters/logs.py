@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ldpaudit import strict_json
-from ldpaudit.adapters import parquet
+from ldpaudit.adapters import parquet, rows
 from ldpaudit.errors import DeploymentError, ImplementationError
 
 SPREAD = 7
@@ -135,15 +134,15 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
         no value of JSON.
     """
     file = Path(path)
-    rows = parquet.rows(file) if file.suffix == ".parquet" else _csv(file)
+    binary = rows.form(file, (rows.CSV, rows.PARQUET)) == rows.PARQUET
     found: dict[Any, list[Any]] = defaultdict(list)
-    for number, row in enumerate(rows, 2):
+    for number, row in enumerate(parquet.rows(file), 2) if binary else _csv(file):
         if row.get(input_column) == "":
             raise DeploymentError("needs an input, got an empty cell", str(file), number)
         try:
             found[_hashable(row[input_column])].append(_value(row[report_column]))
         except KeyError as error:
-            columns = ", ".join(map(str, row))
+            columns = strict_json.shown(", ".join(map(str, row)))
             raise DeploymentError(f"needs a column {error}, got {columns}", str(file)) from None
         except TypeError:
             kind = type(row[input_column]).__name__
@@ -158,19 +157,13 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
         raise DeploymentError(str(error), str(file)) from None
 
 
-def _csv(file: Path) -> list[dict[str, Any]]:
+def _csv(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        # Spreadsheets write a byte order mark; people, blanks after commas.
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
-            rows = []
-            for row in reader:
-                if None in row or None in row.values():
-                    raise DeploymentError("needs a value in each column, and no more", str(file), reader.line_num)
-                rows.append(row)
-            return rows
-    except (OSError, UnicodeDecodeError, MemoryError, csv.Error) as error:
+        table = rows.table(file)
+        _, names = next(table, (1, list[str]()))
+        for number, row in table:
+            yield number, dict(zip(names, row, strict=True))
+    except (OSError, MemoryError) as error:
         raise DeploymentError(f"needs a readable CSV file: {getattr(error, 'strerror', None) or error}", str(file)) from None
 
 

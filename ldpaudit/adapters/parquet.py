@@ -31,12 +31,14 @@ def column(file: Path, choose: Callable[[list[str]], str]) -> list[Any]:
     Raises
     ------
     DeploymentError
-        As for `rows`.
+        As for `rows`; and where a value is missing.
     """
 
     def read(polars: Any) -> Any:
         name = choose(list(polars.read_parquet_schema(file)))
-        return polars.read_parquet(file, columns=[name])[name].to_list()
+        values = polars.read_parquet(file, columns=[name])[name]
+        _require_all(values.null_count())
+        return values.to_list()
 
     return _read(file, read)  # type: ignore[no-any-return]
 
@@ -71,11 +73,15 @@ def counted(file: Path, choose: Callable[[list[str], str], str], column: str, us
         elif not users:
             chosen = chosen.group_by("value").agg(polars.len().alias("users")).sort("value")
         table = chosen.collect()
-        if missing := sum(table[name].null_count() for name in ("value", "users")):
-            raise ValueError(f"a value in every row, got {missing} without")
+        _require_all(sum(table[name].null_count() for name in ("value", "users")))
         return table["value"].to_list(), table["users"].to_list()
 
     return _read(file, read)  # type: ignore[no-any-return]
+
+
+def _require_all(missing: int) -> None:
+    if missing:
+        raise ValueError(f"a value in every row, got {missing} without")
 
 
 def _read(file: Path, read: Callable[[Any], Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, NameArgument, ParametersArgument, SeedOption, mechanism
+from ldpaudit.commands.options import Format, FormatOption, NameArgument, ParametersArgument, mechanism
 from ldpaudit.commands.output import progress, say, say_json
 
 _CLUSTER_RETRIES = 10
@@ -35,13 +35,29 @@ def run(
         str | None, typer.Option(help="Address of a Dask scheduler, in place of --workers (extra 'dist').", show_default=False)
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="File from which the run goes on where it was stopped.", show_default=False)
+        Path | None, typer.Option(help="File from which the run goes on; as secret as the coins.", show_default=False)
     ] = None,
     output: Annotated[Path | None, typer.Option(help="File for what is found, as JSON.", show_default=False)] = None,
-    seed: SeedOption = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Simulate: of this seed all coins can be drawn again. By default they are the operating system's, and secret.",
+            min=0,
+            show_default=False,
+        ),
+    ] = None,
     format: FormatOption = Format.text,
 ) -> None:
-    """Run a heavy-hitter system on users' data in parts: on this machine or on a cluster, with the same result."""
+    """Run a heavy-hitter system on users' data in parts, on this machine or on a cluster.
+
+    \b
+    A user is
+      a line of a text file (.txt), ended by LF or CR LF alone and never empty;
+      a row of a CSV file (.csv) after the header, with a value for each column;
+      a row of a Parquet file (.parquet), without nulls;
+      with --counts, a row is as many users as that column says.
+    Anything else is an error that names the file, and the line where there are lines.
+    """
     from ldpaudit import runs, shards
     from ldpaudit.experiment import Execution
     from ldpaudit.partitions import Partition
@@ -61,11 +77,15 @@ def run(
         told = Execution(executor, checkpoint, lambda parts, rounds: advance(f"{parts} answers, {rounds:.2f} rounds"))
         found = report.listed(runs.run(m, partition, seed, told))
     found = report.spelled(found) if numbered else found
+    told_of = {} if seed is None else {"seed": seed}
+    data_found = {"system": str(m), "simulation": seed is not None, **told_of, "found": found}
     if output is not None:
-        write_whole(output, report.as_json({"system": str(m), "seed": seed, "found": found}))
+        write_whole(output, report.as_json(data_found))
     if format is Format.json:
-        say_json({"system": str(m), "seed": seed, "found": found})
+        say_json(data_found)
         return
+    if seed is not None:
+        say(f"simulation: whoever knows the seed, {seed}, can draw every coin again; leave --seed out to deploy")
     say(f"{m}: {len(found)} found")
     for line in report.lines(found):
         say(line)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, View, Views
 from ldpaudit.mechanisms._parts import Centre, InParts, driven
-from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms._sampling import bernoulli, subset
 from ldpaudit.mechanisms._trie import Data, Round, Votes, Words, alike
 from ldpaudit.number import brief
 from ldpaudit.partitions import Counts
@@ -261,17 +261,17 @@ class TrieRounds(InParts, Mechanism):
         return trie
 
     def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
-        """As `run`, over parts of so many users: how many of a round's batch are in each part is hypergeometric.
+        """As `run`, over parts of these many users: the batch is drawn by number, and each part is told how many of it are its own.
 
         Each part then draws as many of its users without replacement, so that the batch is uniform among all users' batches.
         """
         self._require_users(sum(users))
-        if sum(users) > _MOST_SAMPLED:
-            raise Unsupported(self, f"its batches are drawn of at most {_MOST_SAMPLED} users")
+        ends = np.cumsum(users)
         ballots = self._ballots(rng)
         ballot = next(ballots)
         while True:
-            drawn = rng.multivariate_hypergeometric(users, self.batch, method="marginals")
+            batch = subset(self.users, self.batch, rng)
+            drawn = np.bincount(np.searchsorted(ends, batch, side="right"), minlength=len(users))
             votes = yield [(ballot, each) if each else None for each in drawn.tolist()]
             try:
                 ballot = ballots.send(Counter(dict(sorted(votes.items()))))
@@ -281,7 +281,7 @@ class TrieRounds(InParts, Mechanism):
     def answer(self, question: tuple[Ballot, int], part: Counts, rng: np.random.Generator) -> Counter[str]:
         """The votes of so many users of a part, drawn without replacement."""
         ballot, drawn = question
-        batch = part.at(rng.choice(part.users, drawn, replace=False, shuffle=False))
+        batch = part.at(subset(part.users, drawn, rng))
         if (found := next((words for words in batch if not isinstance(words, str | Sequence)), None)) is not None:
             raise ValueError(f"{type(self).__name__}.run needs words, got {found!r:.80}")
         self._require_few_words(batch)

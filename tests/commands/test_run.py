@@ -25,7 +25,8 @@ def folder(tmp_path: Path) -> Path:
 def test_a_folder_of_words_in_a_trie_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = ["--data", str(folder), "--end", "$", "--checkpoint", str(folder.parent / "run.json"), "--seed", "1"]
     assert run(["run", *SYSTEM, *where]) == 0
-    first, *lines = capsys.readouterr().out.splitlines()
+    said, first, *lines = capsys.readouterr().out.splitlines()
+    assert said == "simulation: whoever knows the seed, 1, can draw every coin again; leave --seed out to deploy"
     assert first.endswith("levels=5, unit=1, words=1, counts=0): 9 found")
     assert lines == ["m", "mo", "moo", "moon", "moon$", "s", "su", "sun", "sun$"]
     output = folder.parent / "found.json"
@@ -33,13 +34,40 @@ def test_a_folder_of_words_in_a_trie_out(folder: Path, capsys: pytest.CaptureFix
     data = json.loads(capsys.readouterr().out)
     assert data == json.loads(output.read_text())
     assert data["found"] == lines
+    assert (data["simulation"], data["seed"]) == (True, 1)
+
+
+def test_a_run_as_it_would_be_deployed_has_secret_coins_and_no_seed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "b.csv").unlink()
+    (folder / "a.txt").write_text("".join(f"{i % 8}\n" for i in range(400)))
+    output, found = folder.parent / "found.json", list[str]()
+    for _ in range(2):
+        system = ["sign_oracle", "users=400", "domain=8", "p=3/4", "--data", str(folder)]
+        assert run(["run", *system, "--format", "json", "--output", str(output)]) == 0
+        data = json.loads(capsys.readouterr().out)
+        assert data == json.loads(output.read_text())
+        assert data.keys() == {"system", "simulation", "found"}
+        assert data["simulation"] is False
+        found.append(str(data["found"]))
+        assert run(["run", *system]) == 0
+        first, *lines = capsys.readouterr().out.splitlines()
+        assert first.startswith("SignOracle(")
+        found.append(str(lines))
+    assert len(set(found)) == len(found)
+
+
+def test_the_help_says_what_a_user_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for record in ("a line of a text file", "a row of a CSV file", "a row of a Parquet file"):
+        assert record in text
 
 
 def test_a_system_for_numbers_names_words_by_their_first_bytes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "c.csv").write_text("w,n\nsunflower,40000\nmoon,30000\nmars,50\n")
     system = ["tree_histogram", "users=70050", "domain=2**56", "width=8", "p=1-1e-9"]
-    assert run(["run", *system, "--data", str(folder / "c.csv"), "--counts", "n", "--numbered"]) == 0
-    _, *lines = capsys.readouterr().out.splitlines()
+    assert run(["run", *system, "--data", str(folder / "c.csv"), "--counts", "n", "--numbered", "--seed", "0"]) == 0
+    _, _, *lines = capsys.readouterr().out.splitlines()
     found = {word: float(number) for word, number in (line.rsplit("  ", 1) for line in lines)}
     assert list(found) == ["sunflow", "moon"]
     assert abs(found["moon"] - 30_000) < 3_000

@@ -155,14 +155,14 @@ def test_shuffled_messages_are_counted_part_by_part() -> None:
 
 
 SYSTEMS: list[Any] = [
-    *LAPLACE, *ASKED, HASHED, *SIGNS,
+    *LAPLACE, *(replace(m, users=100) for m in (*ASKED, HASHED, *SIGNS)),
     ShuffledHeavyHitters(users=100, domain=16, tau=14, rho=1, threshold=25),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("m", SYSTEMS, ids=lambda m: type(m).__name__)
 def test_every_system_goes_on_from_its_checkpoint_bit_by_bit(m: Any, tmp_path: Any) -> None:
-    m = replace(m, p=Fraction(999, 1000)) if m in ASKED else m
+    m = replace(m, p=Fraction(999, 1000)) if hasattr(m, "questions") and not isinstance(m, HashedTreeHistogram) else m
     data, told = Partition.of_counts([{str(x): n for x, n in part.items()} for part in USERS]), list[int]()
 
     class StopError(Exception):
@@ -213,7 +213,7 @@ def test_users_of_different_parts_have_different_public_vectors(m: Any) -> None:
 
 
 def test_a_checkpoint_tells_systems_apart_whose_parameters_are_printed_alike(tmp_path: Any) -> None:
-    m, other = (replace(SIGNS[0], p=Fraction(3, 4) + Fraction(i, 1 << 60)) for i in (1, 2))
+    m, other = (replace(SIGNS[0], users=100, p=Fraction(3, 4) + Fraction(i, 1 << 60)) for i in (1, 2))
     data = Partition(tuple(PARTS))
     assert str(other) == str(m)
     run(m, data, 0, Execution(checkpoint=tmp_path / "run"))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
+import shutil
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +25,9 @@ from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported
 from ldpaudit.experiment import Execution
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms._parts import InParts, driven, total
+from ldpaudit.mechanisms._sampling import subset
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.tree_histogram import TreeHistogram
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.partitions import Counts, Partition
 from ldpaudit.processes import Processes
@@ -149,6 +155,141 @@ def test_a_checkpoint_is_for_one_run_alone(tmp_path: Path) -> None:
             run(m, data, seed, Execution(checkpoint=file))
 
 
+class Handed(Executor):
+    """Does what it is given at once, from what was written of it, and keeps that."""
+
+    def __init__(self) -> None:
+        self.given = list[bytes]()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.given.append(pickle.dumps(args))
+        done = Future[Any]()
+        done.set_result(fn(*pickle.loads(self.given[-1]), **kwargs))
+        return done
+
+
+def begun(file: Path) -> bytes:
+    """A run without a seed, stopped at its first answer; its key."""
+    with pytest.raises(UnpluggedError):
+        run(TRIE, DATA, execution=Execution(checkpoint=file, progress=unplugged(1)))
+    return bytes.fromhex(json.loads(file.read_text())["state"]["key"])
+
+
+def test_two_runs_without_a_seed_share_no_coins(tmp_path: Path) -> None:
+    assert len({run(TRIE, DATA) for _ in range(5)}) > 1
+    assert len({begun(tmp_path / f"{i}.json") for i in range(3)}) == 3
+    seeded = tmp_path / "seeded.json"
+    run(TRIE, DATA, 3, Execution(checkpoint=seeded))
+    assert "key" not in json.loads(seeded.read_text())["state"]
+
+
+def test_a_secret_run_goes_on_with_the_coins_that_it_began_with(tmp_path: Path) -> None:
+    key = begun(tmp_path / "a.json")
+    shutil.copy(tmp_path / "a.json", tmp_path / "b.json")
+    found = run(TRIE, DATA, execution=Execution(checkpoint=tmp_path / "a.json"))
+    for stop in (3, 6, 7):
+        with pytest.raises(UnpluggedError):
+            run(TRIE, DATA, execution=Execution(checkpoint=tmp_path / "b.json", progress=unplugged(stop)))
+    with Processes(2) as pool:
+        deadly = Partition((Deadly(DATA.parts[0].counts(), tmp_path, 1), *DATA.parts[1:]))
+        assert run(TRIE, deadly, execution=Execution(pool, tmp_path / "b.json")) == found
+    assert {json.loads((tmp_path / name).read_text())["state"]["key"] for name in ("a.json", "b.json")} == {key.hex()}
+    assert "killed 1" in {path.name for path in tmp_path.iterdir()}
+
+
+def test_the_secret_is_on_the_disk_before_the_first_coin_is_drawn(tmp_path: Path) -> None:
+    class Watched(TrieHeavyHitter):
+        __slots__ = ()
+
+        def centre(self, users: Any, rng: np.random.Generator) -> Any:
+            state = json.loads((tmp_path / "run.json").read_text())["state"]
+            first.append((len(bytes.fromhex(state["key"])), state["totals"], state["parts"]))
+            return super().centre(users, rng)
+
+    first = list[Any]()
+    run(Watched(2600, 600, 10, 6, counts=1), DATA, execution=Execution(checkpoint=tmp_path / "run.json"))
+    assert first == [(32, [], 0)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+def test_a_checkpoint_is_its_owner_s_alone(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    begun(file)
+    assert file.stat().st_mode & 0o777 == 0o600
+    for mode in (0o640, 0o604):
+        file.chmod(mode)
+        with pytest.raises(ValueError, match=r"run\.json: needs a checkpoint that nobody else may read \(mode 600\)"):
+            run(TRIE, DATA, execution=Execution(checkpoint=file))
+
+
+def test_who_answers_for_a_part_learns_the_coins_of_that_part_and_round_alone(tmp_path: Path) -> None:
+    key, pool = begun(tmp_path / "run.json"), Handed()
+    run(TRIE, DATA, execution=Execution(pool, tmp_path / "run.json"))
+    asked = pool.given[len(DATA.parts) :]  # after the census
+    assert len(asked) > len(DATA.parts)
+    assert not any(key in each for each in pool.given)
+    keys = [pickle.loads(each)[0].coins.key for each in asked]
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("key", ["", "00", "zz" * 32, 7, None])
+def test_a_key_that_is_none_is_refused_in_a_line(key: Any, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    begun(file)
+    data = json.loads(file.read_text())
+    file.write_text(json.dumps({**data, "state": {**data["state"], "key": key}}))
+    with pytest.raises(ValueError, match=r"run.json: needs a checkpoint of schema ldpaudit.run/1, got"):
+        run(TRIE, DATA, execution=Execution(checkpoint=file))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_part_that_changes_during_a_run_is_an_error_that_names_it(workers: int, tmp_path: Path) -> None:
+    for name, word in (("a.txt", "sun"), ("b.txt", "moon")):
+        (tmp_path / name).write_text(f"{word}\n" * 1300)
+
+    def change(answers: int, rounds: float) -> None:
+        (tmp_path / "new").write_text("noon\n" * 1300)
+        (tmp_path / "new").replace(tmp_path / "b.txt")
+
+    with ExitStack() as stack:
+        pool = stack.enter_context(Processes(workers)) if workers else None
+        with pytest.raises(LdpauditError, match=r"part 2, .*b\.txt: needs the data that were counted first, got others"):
+            run(TRIE, shards([tmp_path], end="$"), 0, Execution(pool, progress=change))
+
+
+def test_a_digest_tells_data_apart_by_value_type_number_and_order() -> None:
+    held: list[tuple[Any, list[int]]] = [
+        (np.array([1, 2]), [1, 1]), (np.array([2, 1]), [1, 1]), (np.array([1, 2]), [1, 2]), (np.array([1, 2], dtype="<u8"), [1, 1]),
+        (np.array(["1", "2"], dtype=object), [1, 1]), (np.array(["1', '2"], dtype=object), [1]), (np.array(["1", "2"]), [1, 1]),
+        (np.array([1, 2, 3]), [1, 1, 0]), (np.array([1, 3, 2, 3])[::2], [1, 1]), (np.array(["\ud800"], dtype=object), [1]),
+    ]  # fmt: skip
+    digests = [Counts(values, np.array(users)).digest for values, users in held]
+    assert len(set(digests)) == len(held) - 1
+    assert digests[8] == digests[0]
+
+
+def test_a_part_that_is_missing_is_an_error_in_every_system() -> None:
+    tree = TreeHistogram(users=2600, domain=1 << 20, width=4, p=Fraction(3, 4))
+    with pytest.raises(ValueError, match=r"TreeHistogram\.run needs the values of 2600 users, got 1300 in all parts"):
+        run(tree, Partition.of_counts([{5: 1000, 7: 300}]))
+
+
+def test_more_than_a_thousand_million_users_are_run() -> None:
+    data = Partition.of_counts([{"sun$": 3 * 10**9}, {"sun$": 10**9, "moon$": 10**9}, {"sea$": 5000}])
+    found = run(TrieHeavyHitter(5 * 10**9 + 5000, batch=20_000, threshold=2_000, levels=5), data)
+    assert {word for word in found if word.endswith("$")} == {"sun$", "moon$"}
+    assert "se" not in found
+
+
+@pytest.mark.parametrize(("n", "k"), [(6, 0), (6, 1), (6, 3), (6, 4), (6, 6), (1, 1)])
+def test_every_choice_of_users_is_as_likely_as_any_other(n: int, k: int) -> None:
+    rng, every = np.random.default_rng(0), list(combinations(range(n), k))
+    often = Counter(tuple(subset(n, k, rng).tolist()) for _ in range(3000))
+    assert set(often) <= set(every)
+    assert len(every) == 1 or stats.chisquare([often[each] for each in every]).pvalue > LEVEL
+    assert np.all(np.diff(subset(10**15, 1000, rng)) > 0)
+
+
 @pytest.mark.parametrize(
     "state",
     [
@@ -172,7 +313,7 @@ def test_what_is_no_state_of_a_run_is_refused_in_a_line(state: Any, tmp_path: Pa
 def test_what_cannot_be_run_over_parts_is_refused() -> None:
     refused: list[tuple[Mechanism, Partition, type[Exception], str]] = [
         (KaryRandomizedResponse.for_epsilon(1, k=2), DATA, Unsupported, "not read in parts"),
-        (replace(TRIE, users=5000), DATA, ValueError, "needs the words of 5000 users, got 2600"),
+        (replace(TRIE, users=5000), DATA, ValueError, "needs the values of 5000 users, got 2600"),
         (TRIE, Partition.of_counts([{7: 2600}]), ValueError, "needs words, got 7"),
         (TRIE, Partition.of_counts([{("a", "b"): 2600}]), ValueError, "at most 1 words a user"),
     ]  # fmt: skip
@@ -239,7 +380,7 @@ def test_a_part_that_cannot_be_read_is_an_error_of_a_line(tmp_path: Path, name: 
 def test_a_missing_value_or_number_is_an_error_of_a_line(tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")
     polars.DataFrame({"word": ["a", None], "n": [1, 2], "share": [0.5, 2.0]}).write_parquet(tmp_path / "a.parquet")
-    for column, users, says in (("word", "n", "got 1 without"), ("n", "share", "whole numbers of users, got 0.5")):
+    for column, users, says in (("word", "n", "got 1 without"), ("n", "share", "integers >= 0 for numbers of users, got 0.5")):
         with pytest.raises(DeploymentError, match=says):
             shards([tmp_path], column, users).parts[0].counts()
 
