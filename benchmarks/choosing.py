@@ -57,7 +57,7 @@ def board(contest: comparison.Contest, values: Held) -> tuple[Leaderboard, list[
     with Crew() as crew:
         for each in comparison.contenders():
             try:
-                rows.append((each, crew.do(Task(str(each), comparison.score, (each, contest, values), 7200.0))))
+                rows.append((each, crew.do(Task(str(each), comparison.score, (each, contest, values), 7200.0, pickled=True))))
             except LdpauditError as error:
                 left.append(str(error))
             print(each, file=sys.stderr, flush=True)

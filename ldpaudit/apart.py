@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import pickle
 import queue
+import secrets
 import signal
 import subprocess
 import sys
@@ -14,15 +17,35 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
+import ldpaudit
 from ldpaudit.errors import ImplementationError, LdpauditError, in_a_line, of_the_user
 
 PATIENCE = 1800.0
 """Seconds that a user's code may take for all that is asked of it at once, by default."""
 GLANCE = 0.2
 """Seconds between two looks at whether a silent process is still there."""
-_SERVE = "import sys; sys.path[:] = {path!r}; from ldpaudit.apart import serve; serve()"
+ROUNDS = 50
+"""Looks for processes that a worker's code left behind, where each look finds some."""
+START = 300.0
+"""Seconds that Python may take to start; nothing of the user's runs before it has."""
+LARGEST = 1 << 26
+"""Bytes that an answer of a process that runs the user's code may have."""
+MARK = "LDPAUDIT_WORKER"
+"""Variable of the environment by which a process is known that a worker's code started, wherever it went."""
+_SERVE = """\
+import sys
+sys.path[:] = {path!r}
+from importlib.util import module_from_spec, spec_from_file_location
+spec = spec_from_file_location("ldpaudit", {ours!r})
+sys.modules["ldpaudit"] = module_from_spec(spec)
+spec.loader.exec_module(sys.modules["ldpaudit"])
+from ldpaudit.apart import serve
+serve({first!r})
+"""
+"""Our package is the one that asks, whatever else of its name is on the import path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,31 +63,39 @@ class Task:
     patience : float or None
         Seconds after which it is said to hang. A task with patience is a user's code: it gets a process that did nothing
         before, and does nothing after. A task without is ours, and may take as long as it takes.
+    pickled : bool
+        Whether the answer is an object of Python's, and not data in JSON: only ever of code that is ours.
     """
 
     name: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     patience: float | None = None
+    pickled: bool = False
 
 
 class Worker:
     """A process that makes one call after the other.
 
     It is in a session of its own: a Ctrl-C at the terminal reaches us alone, and what the called code started ends with it.
+    What it answers is read as JSON, which can do nothing to who reads it.
 
     Parameters
     ----------
     first : sequence of str
-        Folders that come first on its import path, and not on ours: what is in them may have any name.
+        Folders that come first on its import path once ours is imported, and not on ours: what is in them may have any name.
+    most : int
+        Bytes that an answer may have; -1 for any number.
     """
 
-    def __init__(self, first: Sequence[str] = ()) -> None:
+    def __init__(self, first: Sequence[str] = (), most: int = -1) -> None:
+        self._most, self._mark = most, secrets.token_hex(16)
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _SERVE.format(path=[*first, *sys.path])],
+            [sys.executable, "-c", _SERVE.format(path=sys.path, ours=str(ldpaudit.__file__), first=list(first))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
+            env=os.environ | {MARK: self._mark},
         )
         self._answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self._ready = False
@@ -75,7 +106,10 @@ class Worker:
         # Of a process that ends half way through an answer the rest may be anything.
         with suppress(Exception), self._process.stdout as answers:
             while True:
-                self._answers.put(pickle.load(answers))
+                if (begun := answers.read(1)) != b"[":  # at once, though no line ever ends
+                    break
+                kind, answer = json.loads(begun + answers.readline(self._most))
+                self._answers.put((str(kind), answer))
         self._answers.put(("ended", None))
 
     def do(self, task: Task) -> Any:
@@ -90,19 +124,20 @@ class Worker:
         """
         assert self._process.stdin is not None
         with suppress(OSError):  # of a process that is gone, which is what the answer will be
-            pickle.dump((task.function, task.arguments), self._process.stdin)
+            pickle.dump((task.function, task.arguments, task.pickled), self._process.stdin)
             self._process.stdin.flush()
         kind, answer = self._answer(task)
         if kind == "returned":
-            return answer
-        if kind == "ended":
+            return pickle.loads(base64.b64decode(answer)) if task.pickled else answer
+        if kind != "raised":
             raise ImplementationError(f"{task.name}: {self._end()} before it answered")
-        raise LdpauditError(answer if answer.startswith(task.name) else f"{task.name}: {answer}")
+        said = str(answer)
+        raise LdpauditError(said if said.startswith(task.name) else f"{task.name}: {said}")
 
     def _answer(self, task: Task) -> tuple[str, Any]:
         patience = float("inf") if task.patience is None else task.patience
-        started = time.monotonic() if self._ready else float("inf")
-        while time.monotonic() - started <= patience:
+        started = time.monotonic()
+        while time.monotonic() - started <= (patience if self._ready else START):
             try:
                 kind, answer = self._answers.get(timeout=GLANCE)
             except queue.Empty:
@@ -134,6 +169,7 @@ class Worker:
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
+        _end_marked(self._mark)
         # Not the answers, which `_listen` closes: a daemon that the code began may hold them open for ever.
         assert self._process.stdin is not None
         with suppress(OSError):
@@ -206,7 +242,7 @@ class Crew:
                 raise LdpauditError(f"{task.name}: was not begun")
             if task.patience is None and self._idle:
                 return self._idle.pop()
-            worker = Worker(self._first)
+            worker = Worker() if task.patience is None else Worker(self._first, -1 if task.pickled else LARGEST)
             self._all.add(worker)
             return worker
 
@@ -216,7 +252,25 @@ class Crew:
         worker.close()
 
 
-def serve() -> None:
+def _end_marked(mark: str, besides: int = 0) -> None:
+    """End processes that carry a mark, in whatever session: where the system shows environments, as Linux does."""
+    for _ in range(ROUNDS):
+        found = [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/environ") if _carries(each, mark)]
+        for pid in (left := set(found) - {besides}):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not left:
+            return
+        time.sleep(GLANCE / 10)  # one that was about to start another has done so
+
+
+def _carries(environment: Path, mark: str) -> bool:
+    with suppress(OSError):  # another user's, or gone
+        return f"{MARK}={mark}".encode() in environment.read_bytes().split(b"\0")
+    return False
+
+
+def serve(first: Sequence[str] = ()) -> None:
     """Make calls for the process that started this one, until that is gone."""
     with os.fdopen(os.dup(0), "rb") as asked, os.fdopen(os.dup(1), "wb") as answers:
         # What the called code reads or prints must not get between questions and answers.
@@ -224,29 +278,33 @@ def serve() -> None:
         with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a descriptor is wanted, not a path
             os.dup2(nothing.fileno(), 0)
         calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        threading.Thread(target=_read, args=(asked, calls), daemon=True).start()
-        answer = pickle.dumps(("ready", None))
+        threading.Thread(target=_read, args=(asked, calls, list(first)), daemon=True).start()
+        answer = json.dumps(("ready", None))
         while True:
-            answers.write(answer)
+            answers.write(answer.encode() + b"\n")
             answers.flush()
             answer = _made(*calls.get())
 
 
-def _read(asked: IO[bytes], calls: queue.SimpleQueue[Any]) -> None:
+def _read(asked: IO[bytes], calls: queue.SimpleQueue[Any], first: Sequence[str]) -> None:
     with suppress(Exception):
         while True:
-            calls.put(pickle.load(asked))
+            call = pickle.load(asked)  # imports what is ours, with nothing of the user's on the path
+            sys.path[:0], first = first, ()
+            calls.put(call)
     # Whoever asked is gone: what is being done, and what it started, is for nobody.
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        _end_marked(os.environ.get(MARK, "none"), os.getpid())
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(0)
 
 
-def _made(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
+def _made(function: Callable[..., Any], arguments: tuple[Any, ...], pickled: bool) -> str:
     try:
-        return pickle.dumps(("returned", function(*arguments)))
+        found = function(*arguments)
+        return json.dumps(("returned", base64.b64encode(pickle.dumps(found)).decode() if pickled else found))
     except Exception as error:
-        return pickle.dumps(("raised", in_a_line(error) if of_the_user(error) else _fault(error)))
+        return json.dumps(("raised", in_a_line(error) if of_the_user(error) else _fault(error)))
 
 
 def _fault(error: BaseException) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -60,6 +61,17 @@ def read_baseline(path: Path) -> Baseline:
     return Baseline(file.claims, file.targets)
 
 
+def uncompared(baseline: Baseline | None) -> str:
+    """What cannot have got worse for want of something to compare with, in a clause; nothing where there is no such thing."""
+    if baseline is None:
+        return "no baseline"
+    rows = (*baseline.claims.values(), *baseline.targets.values())
+    if not rows:
+        return "an empty baseline"
+    old = sum(row.old for row in rows)
+    return f"{old} old rows in the baseline, which `--update-baseline` completes" if old else ""
+
+
 def baseline_of(gate: Gate) -> str:
     """The findings to which later ones are compared, as JSON."""
     claims, targets = {}, {}
@@ -69,7 +81,7 @@ def baseline_of(gate: Gate) -> str:
         if f.claim is not None:
             claims[f.id] = f.claim.kept()
         if f.target is not None:
-            targets[f.id] = f.target.model_dump()
+            targets[f.id] = f.target.kept()
     return json.dumps({"schema": SCHEMA, "claims": claims, "targets": targets}, indent=2, sort_keys=True) + "\n"
 
 
@@ -95,22 +107,39 @@ def claim_regression(before: ClaimRow | None, now: ClaimRow) -> str:
     if before.high is not None and (now.high is None or now.high > before.high * float(1 + SLACK)):
         high = "no upper bound" if now.high is None else f"{show_up(now.high)}"
         return f"; its upper bound was {show_up(before.high)} in the baseline, and is {high}"
-    if weaker := _weaker(before, now):
-        return weaker
-    for name in ("unit", "neighbours", "implementation"):
-        old, new = getattr(before, name), getattr(now, name)
-        if old is not None and new != old:
-            return f"; its {name} was {old} in the baseline, and {'there is none' if new is None else f'is {new}'}"
-    return ""
+    return _weaker(before, now) or _another(before, now, ("unit", "neighbours", "implementation")) or _seen_less(before, now)
 
 
 def target_regression(before: TargetRow | None, now: TargetRow) -> str:
-    """The same of a callable: refuted where it was not, or not refuted of a weaker claim."""
+    """The same of a callable: refuted where it was not, of a weaker claim, other code or inputs, or less looked at."""
     if before is None:
         return ""
     if now.refuted and not before.refuted:
         return "; it was not refuted in the baseline"
-    return _weaker(before, now)
+    return _weaker(before, now) or _another(before, now, ("callable", "inputs", "form", "neighbours")) or _seen_less(before, now)
+
+
+def _another(before: Row, now: Row, names: Sequence[str]) -> str:
+    """Whether something else is claimed, or audited."""
+    for name in names:
+        old, new = (getattr(row, name) for row in (before, now))
+        if old is not None and new != old:
+            is_now = "there is none" if new is None else f"is {_words(new)}"
+            return f"; its {name} was {_words(old)} in the baseline, and {is_now}"
+    return ""
+
+
+def _words(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else ", ".join(value)
+
+
+def _seen_less(before: ClaimRow | TargetRow, now: ClaimRow | TargetRow) -> str:
+    """Whether code is audited with fewer views, or at a smaller confidence."""
+    for name in ("trials", "confidence"):
+        old, new = getattr(before, name), getattr(now, name)
+        if old is not None and new is not None and new < old:
+            return f"; its code was audited with {name} = {old:g} in the baseline, and is with {new:g}"
+    return ""
 
 
 def _weaker(before: ClaimRow | TargetRow, now: ClaimRow | TargetRow) -> str:

@@ -49,19 +49,41 @@ class ClaimRow(Row):
     unit: str | None = Field(None, description="What is protected.")
     neighbours: str | None = Field(None, description="The relation for which it is.")
     implementation: str | None = Field(None, description="The code that is audited, if any.")
+    trials: int | None = Field(None, ge=1, description="Views of that code.")
+    confidence: float | None = Field(None, gt=0, lt=1, description="Of the evidence on that code.")
 
     def kept(self) -> dict[str, Any]:
         """As a baseline keeps it."""
         high = None if self.high is None else str(self.high)
         return self.model_dump(exclude_none=True) | {"verdict": str(self.verdict), "high": high}
 
+    @property
+    def old(self) -> bool:
+        """Whether an earlier version wrote it, which did not keep all of this."""
+        return self.unit is None or (self.implementation is not None and self.trials is None)
+
 
 class TargetRow(Row):
-    """A callable: whether samples refuted it, and what it claimed."""
+    """A callable: whether samples refuted it, what it claimed, and what was audited; None where a file does not say it."""
 
-    refuted: bool
-    epsilon: float = Field(ge=0)
-    delta: float = Field(ge=0, lt=1)
+    refuted: bool = Field(description="Whether samples refuted the claim.")
+    epsilon: float = Field(ge=0, description="Claimed.")
+    delta: float = Field(ge=0, lt=1, description="Claimed.")
+    callable: str | None = Field(None, description="The code that is audited.")
+    inputs: list[str] | None = Field(None, description="What it is called with, as Python writes it.")
+    form: str | None = Field(None, description="The form of its reports that is looked at.")
+    neighbours: str | None = Field(None, description="The relation: any two of the inputs.")
+    trials: int | None = Field(None, ge=1, description="Views.")
+    confidence: float | None = Field(None, gt=0, lt=1, description="Of the evidence.")
+
+    def kept(self) -> dict[str, Any]:
+        """As a baseline keeps it."""
+        return self.model_dump(exclude_none=True)
+
+    @property
+    def old(self) -> bool:
+        """Whether an earlier version wrote it, which did not keep all of this."""
+        return self.callable is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +144,14 @@ class Gate:
         The file with which they were compared.
     reuse : Reuse or None
         How much was done before; None where there was no cache.
+    uncompared : str
+        What was not compared with a baseline, in a clause; empty where all was.
     """
 
     findings: tuple[Finding, ...]
     baseline: str | None = None
     reuse: Reuse | None = None
+    uncompared: str = ""
 
     @property
     def exit_code(self) -> int:

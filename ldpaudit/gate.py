@@ -8,18 +8,27 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+
+from pydantic import ValidationError
 
 from ldpaudit import verification
 from ldpaudit.apart import Crew, Task
-from ldpaudit.baseline import Baseline, claim_regression, claim_words, read_baseline, target_regression, target_words
+from ldpaudit.baseline import (
+    Baseline,
+    claim_regression,
+    claim_words,
+    read_baseline,
+    target_regression,
+    target_words,
+    uncompared,
+)
 from ldpaudit.baseline import baseline_of as baseline_of
 from ldpaudit.cache import Cache
 from ldpaudit.certificate import Certificate, ClaimRecord, EvidenceRecord
 from ldpaudit.certify import claim_seed
 from ldpaudit.enclosure import show_down
-from ldpaudit.errors import DeploymentError, LdpauditError, in_a_line
-from ldpaudit.evidence import Evidence
+from ldpaudit.errors import DeploymentError, ImplementationError, LdpauditError, in_a_line
+from ldpaudit.evidence import Evidence, Form
 from ldpaudit.findings import ClaimRow, TargetRow
 from ldpaudit.findings import Finding as Finding
 from ldpaudit.findings import Gate as Gate
@@ -27,15 +36,16 @@ from ldpaudit.gate_config import CONFIG as CONFIG
 from ldpaudit.gate_config import TABLE, TargetTable
 from ldpaudit.gate_config import Config as Config
 from ldpaudit.gate_config import find_config as find_config
-from ldpaudit.measuring import measure
+from ldpaudit.measuring import measure, program_of
 from ldpaudit.mechanism import is_ours
+from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.pace import can_refute
 from ldpaudit.parallel import Asked, ask, here, require_ids, require_no_code
 from ldpaudit.plan import Run
 from ldpaudit.reuse import Memory, Reuse, Sought
 from ldpaudit.toml import line_of, read_text
 from ldpaudit.verdict import Outcome
-from ldpaudit.watched import Seen, watched
+from ldpaudit.watched import Seen, seen_in, watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +126,8 @@ def check(
             findings.append(finding)
             known.append(kept)
     reuse = Reuse(tuple(known)) if cache is not None else None
-    return Gate((*findings, *_gone(findings, visit)), config.baseline, reuse)
+    missing = uncompared(baseline if config.baseline else None)
+    return Gate((*findings, *_gone(findings, visit)), config.baseline, reuse, missing)
 
 
 def _seek_deployment(memory: Memory, asked: Asked | LdpauditError, name: str, config: Config) -> Sought:
@@ -132,7 +143,9 @@ def _seek_deployment(memory: Memory, asked: Asked | LdpauditError, name: str, co
 def _seek_target(memory: Memory, target: TargetTable, config: Config) -> Sought:
     # As Python writes them: a date of TOML is not the text that looks like it.
     given = {"what": "evidence", "inputs": repr(target.inputs), "id": target.id, **_settings(config)}
-    given |= {name: str(getattr(target, name)) for name in ("callable", "epsilon", "delta")}
+    given |= {name: str(getattr(target, name)) for name in ("callable", "epsilon", "delta", "form")}
+    if program_of(target.callable) is not None:
+        return memory.seek(target.id, given, None, "it is not kept: a program is run")
     return memory.seek(target.id, given, target.callable)
 
 
@@ -140,12 +153,16 @@ def _settings(config: Config) -> dict[str, int | float]:
     return {"seed": config.seed, "trials": config.trials, "confidence": config.confidence}
 
 
-def _done(visit: _Visit, work: Task, sought: Sought) -> tuple[Any, Seen | None]:
-    """What a call of the user's code returns; and, where it may be kept, what that depends on."""
+def _done(visit: _Visit, work: Task, sought: Sought) -> tuple[str, Seen | None]:
+    """What a call of the user's code answers, as JSON; and, where it may be kept, what that depends on."""
     if not sought.key:
-        return visit.crew.do(work), None
-    answer: tuple[Any, Seen] = visit.crew.do(replace(work, function=watched, arguments=(work.function, *work.arguments)))
-    return answer
+        return str(visit.crew.do(work)), None
+    answer = visit.crew.do(replace(work, function=watched, arguments=(work.function, *work.arguments)))
+    try:
+        text, seen = answer
+        return str(text), seen_in(seen)
+    except (TypeError, ValueError):
+        raise ImplementationError(f"{work.name}: its process gave an answer that is none") from None
 
 
 def _require_no_code(config: Config, path: Path, asked: Sequence[Asked | LdpauditError]) -> None:
@@ -213,9 +230,10 @@ def _certificate(visit: _Visit, asked: Asked | LdpauditError, sought: Sought) ->
         return Certificate.from_json(sought.found, asked.name), sought
     config, seen = visit.config, None
     if asked.deployment.implementation is None:
-        found: Certificate | LdpauditError = here(asked, config.seed, config.trials, config.confidence)
+        found = here(asked, config.seed, config.trials, config.confidence)
     else:
-        found, seen = _done(visit, asked.task(config.seed, config.trials, config.confidence, config.patience), sought)
+        text, seen = _done(visit, asked.task(config.seed, config.trials, config.confidence, config.patience), sought)
+        found = Certificate.from_json(text, asked.name)
     if isinstance(found, LdpauditError):
         raise found
     return found, visit.memory.keep(sought, found.to_json(), seen)
@@ -232,6 +250,7 @@ def _claim(claim: ClaimRecord, name: str, implementation: str | None, visit: _Vi
         verdict=claim.verdict, high=claim.enclosure.high if claim.enclosure else None,
         epsilon=None if claim.epsilon is None else float(Fraction(claim.epsilon)), delta=float(Fraction(claim.delta)),
         unit=claim.unit, neighbours=claim.neighbours, implementation=implementation,
+        trials=config.trials if implementation else None, confidence=config.confidence if implementation else None,
     )  # fmt: skip
     worse = claim_regression(before, now)
     undecided = claim.verdict is Outcome.UNDECIDED and claim.expect is None
@@ -258,13 +277,18 @@ def _there(folder: Path) -> str:
 def _evidence(visit: _Visit, target: TargetTable, seed: int, sought: Sought) -> tuple[Evidence, Sought]:
     if sought.found is None:
         claimed = (target.callable, target.inputs, target.epsilon, target.delta)
-        arguments = (*claimed, visit.config.trials, visit.config.confidence, seed)
-        evidence, seen = _done(visit, Task(target.id, measure, arguments, visit.config.patience), sought)
-        text = EvidenceRecord.of(evidence).model_dump_json()
-        sought = visit.memory.keep(sought, text, seen)
-    else:
-        text = sought.found
-    return EvidenceRecord.model_validate_json(text).read(), sought
+        arguments = (*claimed, visit.config.trials, visit.config.confidence, seed, target.form, str(visit.folder.resolve()))
+        text, seen = _done(visit, Task(target.id, measure, arguments, visit.config.patience), sought)
+        evidence = _evidence_in(text, target)
+        return evidence, visit.memory.keep(sought, text, seen)
+    return _evidence_in(sought.found, target), sought
+
+
+def _evidence_in(text: str, target: TargetTable) -> Evidence:
+    try:
+        return EvidenceRecord.model_validate_json(text).read()
+    except ValidationError:
+        raise ImplementationError(f"{target.id}: its process gave an answer that is no evidence") from None
 
 
 def _target(visit: _Visit, target: TargetTable, line: int | None, sought: Sought) -> tuple[Finding, Sought]:
@@ -276,13 +300,15 @@ def _target(visit: _Visit, target: TargetTable, line: int | None, sought: Sought
         again = f"ldpaudit check {shlex.quote(str(path.parent))}"  # `audit` would end as the code does
         return Finding(target.id, None, "error", f"{target.callable}: {error}", file, line, again), sought
     now = TargetRow(
-        refuted=evidence.refutes(target.epsilon), epsilon=float(target.epsilon), delta=float(target.delta)
-    )
+        refuted=evidence.refutes(target.epsilon), epsilon=float(target.epsilon), delta=float(target.delta),
+        callable=target.callable, inputs=[repr(x) for x in target.inputs], form=target.form,
+        neighbours=str(REPLACE_ONE), trials=config.trials, confidence=config.confidence,
+    )  # fmt: skip
     before = visit.baseline.targets.get(target.id)
     worse = target_regression(before, now)
     given = " ".join(shlex.quote(json.dumps(x, default=str)) for x in target.inputs)
     command = (
-        f"{_there(path.parent)}ldpaudit audit {target.callable} --inputs {given} --epsilon {float(target.epsilon)!r}"
+        f"{_there(path.parent)}ldpaudit audit {shlex.quote(target.callable)} --inputs {given} --epsilon {float(target.epsilon)!r}"
         f" --delta {float(target.delta)!r} --trials {config.trials} --confidence {config.confidence} --seed {seed}"
     )
     bound = f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {config.confidence:g}"
@@ -295,6 +321,8 @@ def _target(visit: _Visit, target: TargetTable, line: int | None, sought: Sought
     if not (now.refuted or can_refute(config.trials, len(target.inputs), now.epsilon, now.delta, config.confidence)):
         views = f"{config.trials:,} refute it of no code, whatever it shows"
         problem, message = "error", f"{target.callable} claims epsilon = {float(target.epsilon):g}: needs more trials, {views}"
+    if target.form != Form.RAW:  # `audit` looks at another form only of what it has refuted
+        command = f"ldpaudit check {shlex.quote(str(path.parent))}"
     if problem == "regressed":
         command = _compared(path.parent, config)
     was = visit.was(target_words(before) if before else "")

@@ -37,13 +37,20 @@ _Number = Annotated[Fraction, BeforeValidator(exact_number), AfterValidator(_flo
 
 
 class TargetTable(_Table):
-    """A callable that is audited as a black box."""
+    """A callable, or a program, that is audited as a black box."""
 
     id: Id = Field(description="Of the target, in findings and in the baseline.")
-    callable: str = Field(pattern=r"^[\w.]+:[\w.]+$", description="`module:callable`, from an input to a report.")
+    callable: str = Field(
+        pattern=r"^([\w.]+:[\w.]+|exec:.*\S.*)$",
+        description="`module:callable`, from an input to a report; or `exec:COMMAND`, a program that answers each line of JSON "
+        "with one, started in the configuration's folder.",
+    )
     inputs: list[Any] = Field(min_length=2, description="What it is called with; each must be hard to tell from the others.")
     epsilon: _Number = Field(description="The claim, in nats.")
     delta: _Number = Field(Fraction(0), description="The claim's delta.")
+    form: Literal["raw", "canonical", "unordered"] = Field(
+        "raw", description="Of its reports: as returned; without types and low bits of floats; without the order of lists too."
+    )
     expect: Literal["refuted"] | None = Field(None, description="On record, where it is known to be refuted.")
 
 

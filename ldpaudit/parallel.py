@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ldpaudit import bundled
 from ldpaudit.apart import PATIENCE, Crew, Task
@@ -42,9 +43,9 @@ class Asked:
 
 def certify_text(
     text: str, name: str, seed: int, trials: int, confidence: float, files: tuple[File, ...] = ()
-) -> Certificate:
-    """The certificate of a deployment file's text, and of the files that it names."""
-    return certify(loads(text, name, among(files)), seed=seed, trials=trials, confidence=confidence)
+) -> str:
+    """The certificate of a deployment file's text, and of the files that it names, in JSON."""
+    return certify(loads(text, name, among(files)), seed=seed, trials=trials, confidence=confidence).to_json()
 
 
 def ask(path: Path) -> Asked | LdpauditError:
@@ -105,9 +106,17 @@ def certify_all(
         if size == 1 and not code:
             found: Iterator[Certificate | LdpauditError] = (here(each, seed, trials, confidence) for each in known)
         else:
-            found = crew.each([each.task(seed, trials, confidence, patience) for each in known])
+            made = crew.each([each.task(seed, trials, confidence, patience) for each in known])
+            found = (_read(each, answer) for each, answer in zip(known, made, strict=True))
         for each in asked:
             yield next(found) if isinstance(each, Asked) else each
+
+
+def _read(each: Asked, answer: Any) -> Certificate | LdpauditError:
+    try:
+        return answer if isinstance(answer, LdpauditError) else Certificate.from_json(str(answer), each.name)
+    except LdpauditError as error:
+        return error
 
 
 def exhibit_all(certificates: Sequence[Certificate], jobs: int | None = None) -> Iterator[Mapping[str, Exhibit]]:
@@ -123,7 +132,7 @@ def exhibit_all(certificates: Sequence[Certificate], jobs: int | None = None) ->
         yield from map(exhibits, certificates)
         return
     with Crew(size) as crew:
-        for found in crew.each([Task(each.id, exhibits, (each,)) for each in certificates]):
+        for found in crew.each([Task(each.id, exhibits, (each,), pickled=True) for each in certificates]):
             if isinstance(found, LdpauditError):
                 raise found
             yield found

@@ -38,7 +38,7 @@ class Processes(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """A call that some process is to make."""
         name = str(args[0]) if args else getattr(fn, "__name__", "a call")
-        return self._threads.submit(self._done, Task(name, partial(fn, *args, **kwargs), ()))
+        return self._threads.submit(self._done, Task(name, partial(fn, *args, **kwargs), (), pickled=True))
 
     def _done(self, task: Task) -> Any:
         for _ in range(ATTEMPTS - 1):

@@ -37,6 +37,11 @@ class Seen:
     files: frozenset[str]
     acts: tuple[str, ...]
 
+    @property
+    def data(self) -> tuple[list[str], list[str]]:
+        """As JSON has it."""
+        return sorted(self.files), list(self.acts)
+
     def beyond(self, files: frozenset[str]) -> str:
         """What the answer depends on besides these files, in a clause; nothing where on nothing."""
         if self.acts:
@@ -45,8 +50,14 @@ class Seen:
         return f"its code reads {others[0]}" if others else ""
 
 
-def watched(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Seen]:
-    """What a call returns, and what it did. The watch cannot be ended: it is for a process that ends after the call."""
+def seen_in(data: Any) -> Seen:
+    """What `Seen.data` gave."""
+    files, acts = ([str(each) for each in part] for part in data)
+    return Seen(frozenset(files), tuple(acts))
+
+
+def watched(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Any]:
+    """What a call returns, and the data of what it did. The watch cannot be ended: it is for a process that ends after the call."""
     opened: set[str] = set()
     acts: list[str] = []
 
@@ -69,7 +80,7 @@ def watched(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Seen]:
     # Where modules are looked for says nothing yet; those that are found are files of their own.
     places = set(map(os.path.abspath, sys.path))
     foreign = filter(_is_foreign, (opened | _imported()) - places)
-    return answer, Seen(frozenset(map(os.path.realpath, foreign)), tuple(acts))
+    return answer, Seen(frozenset(map(os.path.realpath, foreign)), tuple(acts)).data
 
 
 class _Asked(dict[Any, Any]):

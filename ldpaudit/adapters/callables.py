@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 import signal
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from importlib import import_module
+from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,6 +106,7 @@ def _imported(name: str) -> Any:
         raise ImplementationError(f"needs MODULE:CALLABLE, got {name!r}")
     try:
         found = import_module(module)
+        _require_first(module.partition(".")[0])
         for part in attribute.split("."):
             found = getattr(found, part)
     except BaseException as error:  # whatever the user's module raises while it is imported
@@ -110,6 +114,18 @@ def _imported(name: str) -> Any:
             raise
         raise ImplementationError(f"cannot import {name}: {_named(error)}") from error
     return found
+
+
+def _require_first(name: str) -> None:
+    """A module of the user's that has the name of one that was loaded before would never be looked at."""
+    loaded, first = getattr(sys.modules[name], "__file__", None), PathFinder.find_spec(name)
+    if first is not None and first.has_location and first.origin and not _same(loaded, first.origin):
+        found = f"{first.origin}, but {loaded or 'a part of Python'} was loaded before"
+        raise ImportError(f"needs a module whose name no other has, got {name!r} at {found}")
+
+
+def _same(one: str | None, other: str) -> bool:
+    return one is not None and Path(one).resolve() == Path(other).resolve()
 
 
 def positional(function: Callable[..., Any]) -> int:

@@ -52,7 +52,7 @@ def compare(
         for each in chosen:
             try:
                 # In a process of its own, so that the most memory that it ever held is this one's.
-                rows.append((each, crew.do(Task(str(each), comparison.score, (each, contest, values), _PATIENCE))))
+                rows.append((each, crew.do(Task(str(each), comparison.score, (each, contest, values), _PATIENCE, pickled=True))))
             except LdpauditError as error:
                 left.append(f"left out: {error}")
             advance(str(each))

@@ -56,16 +56,17 @@ def _count(gate: Gate) -> str:
     states = Counter(f.state for f in gate.findings if f.state != "ok")
     failed = sum(f.problem is not None for f in gate.findings)
     counted = [f"{n} {state}" for state, n in states.items()]
-    return ", ".join([f"{len(gate.findings)} claims", *counted, *([] if failed else ["none failed"])])
+    told = ", ".join([f"{len(gate.findings)} claims", *counted, *([] if failed else ["none failed"])])
+    return f"{told}; {gate.uncompared}" if gate.uncompared else told
 
 
 def as_json(gate: Gate) -> str:
     """All findings as data."""
     rows = []
     for f in gate.findings:
-        claim, target = f.claim and f.claim.kept(), f.target and f.target.model_dump()
+        claim, target = f.claim and f.claim.kept(), f.target and f.target.kept()
         rows.append({**asdict(f), "state": f.state, "high": claim and claim["high"], "claim": claim, "target": target})
-    data = {"exit_code": gate.exit_code, "findings": rows}
+    data = {"exit_code": gate.exit_code, "uncompared": gate.uncompared, "findings": rows}
     return visible_json(json.dumps(data, indent=2, ensure_ascii=False)) + "\n"
 
 

@@ -9,17 +9,20 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from statistics import mean as mean  # loaded, as by a library
 
 import pytest
 
+import ldpaudit
+from ldpaudit.adapters.callables import resolve
 from ldpaudit.apart import Crew, Task
 from ldpaudit.errors import ImplementationError, LdpauditError
-from tests.helpers import ROOT
+from tests.helpers import ROOT, wait_until_gone
 from tests.road.test_gate import CHECK, project
 
 
-def task(function: object, *arguments: object, patience: float | None = 60.0) -> Task:
-    return Task("ours", function, arguments, patience)  # type: ignore[arg-type]
+def task(function: object, *arguments: object, patience: float | None = 60.0, pickled: bool = False) -> Task:
+    return Task("ours", function, arguments, patience, pickled)  # type: ignore[arg-type]
 
 
 def ends(code: int) -> None:
@@ -56,6 +59,96 @@ def writes_everywhere() -> None:
         with suppress(OSError):
             os.write(descriptor, b"not an answer")
     time.sleep(60)
+
+
+class Ends:
+    """Unpickled, it ends whoever reads it, as if all were well."""
+
+    def __reduce__(self) -> object:
+        return os._exit, (0,)
+
+
+def answers_with(answer: bytes) -> None:
+    """Writes in place of our answer, wherever that is written."""
+    for descriptor in range(3, 64):
+        with suppress(OSError):
+            os.write(descriptor, answer)
+    time.sleep(60)
+
+
+def test_an_answer_of_audited_code_is_read_as_data_and_can_do_nothing_to_who_reads_it() -> None:
+    code = "import pickle\nfrom tests.road.test_apart import *\nasked = task(answers_with, pickle.dumps(('returned', Ends())))\n"
+    code += "with Crew() as crew:\n    print(type(next(iter(crew.each([asked])))).__name__)\n"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == "ImplementationError\n"
+
+
+def test_what_audited_code_returns_is_no_object_of_its_own_and_what_is_ours_may_be_one() -> None:
+    with Crew() as crew:
+        assert crew.do(task(Path, "a", patience=None, pickled=True)) == Path("a")
+        assert crew.do(task(divmod, 7, 2)) == [3, 1]
+        with pytest.raises(LdpauditError, match="Path is not JSON serializable"):
+            crew.do(task(Path, "a"))
+
+
+@pytest.mark.parametrize(
+    "answer", [b'["returned", ' + b"[" * 50_000 + b"\n", b'{"a": 1}\n', b'["returned"]\n', b"[[], 1]\n", b"\n", b"1\n"]
+)
+def test_an_answer_that_is_none_is_an_error(answer: bytes) -> None:
+    with Crew() as crew, pytest.raises(ImplementationError, match=r"its process .* before it answered"):
+        crew.do(task(answers_with, answer))
+
+
+def leaves_a_daemon(file: str) -> None:
+    """In a session of its own, and a child of nobody's."""
+    if not os.fork():
+        os.setsid()
+        if not os.fork():
+            Path(file).write_text(str(os.getpid()))
+            time.sleep(60)
+        os._exit(0)
+    while not Path(file).exists() or not Path(file).read_text():
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux shows whose environment holds what")
+def test_what_audited_code_started_ends_with_it_in_whatever_session(tmp_path: Path) -> None:
+    with Crew() as crew:
+        crew.do(task(leaves_a_daemon, str(tmp_path / "pid")))
+        wait_until_gone(int((tmp_path / "pid").read_text()))
+
+
+PACKAGE = {
+    "ldpaudit/__init__.py": "",
+    "ldpaudit/apart.py": "import os\ndef serve(*_):\n    os._exit(0)\n",
+    "queue.py": "import time\ntime.sleep(1000)\n",
+    "json.py": "import os\nos._exit(0)\n",
+}
+
+
+def test_a_local_package_of_our_name_or_a_local_module_of_pythons_replaces_none_of_ours(tmp_path: Path) -> None:
+    for name, text in PACKAGE.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    with Crew(first=[str(tmp_path)]) as crew:
+        assert crew.do(task(our_file)) == str(Path(ldpaudit.__file__))
+
+
+def our_file() -> str:
+    return str(sys.modules["ldpaudit"].__file__)
+
+
+def test_code_whose_module_has_the_name_of_one_that_is_loaded_is_not_mistaken_for_it(tmp_path: Path) -> None:
+    (tmp_path / "statistics.py").write_text("def mean(x):\n    return x\n")
+    (tmp_path / "time.py").write_text("def sleep(x):\n    return x\n")
+    with Crew(first=[str(tmp_path)]) as crew:
+        for name in ("statistics:mean", "time:sleep"):
+            with pytest.raises(LdpauditError, match=rf"needs a module whose name no other has, got .* at {tmp_path}"):
+                crew.do(task(resolved, name))
+
+
+def resolved(name: str) -> None:
+    resolve(name)
 
 
 def test_what_returns_is_returned_whatever_it_prints_and_reads() -> None:
@@ -120,20 +213,6 @@ def test_a_worker_ends_with_the_process_that_started_it(sent: signal.Signals) ->
     parent.send_signal(sent)
     parent.communicate(timeout=10)
     wait_until_gone(worker)
-
-
-def wait_until_gone(pid: int) -> None:
-    deadline = time.monotonic() + 5
-    while _runs(pid):
-        assert time.monotonic() < deadline, f"process {pid} is still there"
-        time.sleep(0.05)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.mark.parametrize("option", [(), ("--no-import",)])

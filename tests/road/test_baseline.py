@@ -11,8 +11,13 @@ import pytest
 from ldpaudit import gate
 from ldpaudit.baseline import read_baseline
 from ldpaudit.errors import DeploymentError
+from ldpaudit.report.gate import GateFormat
 from tests.helpers import within
 from tests.road.test_gate import DEPLOYMENT, project, run, target
+
+
+def safe(x: int) -> int:
+    return 0
 
 
 def test_an_upper_bound_that_rose_is_a_regression(tmp_path: Path) -> None:
@@ -53,7 +58,10 @@ def test_a_baseline_that_is_named_and_missing_is_an_error_until_it_is_written(tm
     rows = json.loads((tmp_path / "baseline.json").read_text())
     claimed = {"epsilon": 1.0, "delta": 0.0, "unit": "report", "neighbours": "replace-one"}
     assert rows["claims"] == {"ours/report": {"verdict": "PROVED", "high": "1.0", **claimed}}
-    assert rows["targets"] == {"code": {"refuted": False, "epsilon": 2.0, "delta": 0.0}}
+    of_code = {"callable": "tests.broken_callables:fair", "inputs": ["0", "1"], "form": "raw", "neighbours": "replace-one"}
+    assert rows["targets"] == {
+        "code": {"refuted": False, "epsilon": 2.0, "delta": 0.0, "trials": 2000, "confidence": 0.999, **of_code}
+    }
     assert run(tmp_path).exit_code == 0
 
 
@@ -159,6 +167,103 @@ def test_a_target_is_compared_with_the_baseline(
     (found,) = run(tmp_path).findings
     assert found.problem == problem
     assert says in found.message
+
+
+SOUND = """\
+trials = {trials}
+confidence = {confidence}
+[[targets]]
+id = "code"
+callable = "{code}"
+inputs = {inputs}
+epsilon = 2
+form = "{form}"
+"""
+AUDITED = {"trials": 3000, "confidence": 0.99, "code": "tests.broken_callables:constant", "inputs": [0, 1, 2], "form": "raw"}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({}, ""),
+        ({"trials": 4000, "confidence": 0.999}, ""),
+        ({"code": "tests.road.test_baseline:safe"}, "its callable was tests.broken_callables:constant in the baseline, and"),
+        ({"inputs": [0, 1]}, "its inputs was 0, 1, 2 in the baseline, and is 0, 1"),
+        ({"inputs": [0, 1, "2"]}, "its inputs was 0, 1, 2 in the baseline, and is 0, 1, '2'"),
+        ({"form": "canonical"}, "its form was raw in the baseline, and is canonical"),
+        ({"trials": 2999}, "its code was audited with trials = 3000 in the baseline, and is with 2999"),
+        ({"confidence": 0.95}, "its code was audited with confidence = 0.99 in the baseline, and is with 0.95"),
+    ],
+)
+def test_a_target_that_is_another_or_is_looked_at_less_is_a_regression(
+    tmp_path: Path, change: dict[str, object], says: str
+) -> None:
+    (tmp_path / "ldpaudit.toml").write_text(SOUND.format(**AUDITED))
+    (tmp_path / "baseline.json").write_text(gate.baseline_of(run(tmp_path)))
+    (tmp_path / "ldpaudit.toml").write_text('baseline = "baseline.json"\n' + SOUND.format(**AUDITED | change))
+    (finding,) = run(tmp_path).findings
+    assert finding.problem == ("regressed" if says else None), finding.message
+    assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({}, ""),
+        ({"trials": 500}, "its code was audited with trials = 1000 in the baseline, and is with 500"),
+        ({"confidence": 0.9}, "its code was audited with confidence = 0.99 in the baseline, and is with 0.9"),
+    ],
+)
+def test_fewer_views_of_a_deployments_code_are_a_regression(tmp_path: Path, change: dict[str, float], says: str) -> None:
+    text = DEPLOYMENT.format(true=1, claimed=3).replace("k = 4", "k = 2")
+    (tmp_path / "ours.toml").write_text(text + '[implementation]\ncallable = "tests.broken_callables:fair"\n')
+    config = 'deployments = ["ours.toml"]\ntrials = {trials}\nconfidence = {confidence}\n'
+    (tmp_path / "ldpaudit.toml").write_text(config.format(trials=1000, confidence=0.99))
+    (tmp_path / "baseline.json").write_text(gate.baseline_of(run(tmp_path)))
+    given = {"trials": 1000, "confidence": 0.99} | change
+    (tmp_path / "ldpaudit.toml").write_text('baseline = "baseline.json"\n' + config.format(**given))
+    (finding,) = run(tmp_path).findings
+    assert finding.problem == ("regressed" if says else None), finding.message
+    assert says in finding.message
+
+
+def test_views_of_a_mechanism_of_ours_are_not_kept(tmp_path: Path) -> None:
+    (row,) = json.loads(gate.baseline_of(run(project(tmp_path))))["claims"].values()
+    assert {"trials", "confidence", "implementation"}.isdisjoint(row)
+
+
+OLD: dict[str, object] = {"verdict": "PROVED", "high": "1.0"}
+NEW = {**OLD, "unit": "report"}
+OLD_CODE = {"refuted": False, "epsilon": 2.0, "delta": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("claims", "targets", "says"),
+    [
+        (None, None, "no baseline"),
+        ({}, {}, "an empty baseline"),
+        ({"ours/report": OLD}, {}, "1 old rows in the baseline, which `--update-baseline` completes"),
+        ({"ours/report": OLD}, {"code": OLD_CODE}, "2 old rows in the baseline, which `--update-baseline` completes"),
+        ({"ours/report": {**NEW, "implementation": "a:b"}}, {}, "1 old rows in the baseline, which `--update-baseline` completes"),
+        ({"ours/report": NEW}, {}, ""),
+    ],
+)
+def test_the_summary_says_what_was_compared_with_nothing(tmp_path: Path, claims: object, targets: object, says: str) -> None:
+    project(tmp_path, config='baseline = "baseline.json"\n' if claims is not None else "")
+    if claims is not None:
+        baseline(tmp_path, claims, targets)
+    result = run(tmp_path)
+    assert json.loads(GateFormat.json.write(result))["uncompared"] == says
+    for each in (GateFormat.text, GateFormat.github, GateFormat.markdown):
+        assert (f"; {says}" if says else "none failed") in each.write(result), each
+
+
+def test_a_baseline_that_is_written_completes_old_rows(tmp_path: Path) -> None:
+    project(tmp_path, config='baseline = "baseline.json"\n' + target("fair"))
+    baseline(tmp_path, {"ours/report": OLD}, {"code": OLD_CODE})
+    done = within(tmp_path, "check", "--update-baseline")
+    assert done.stdout.endswith("2 claims, none failed\n"), done.stdout
+    assert run(tmp_path).uncompared == ""
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ import jsonschema
 import pytest
 
 from ldpaudit import gate
+from ldpaudit.cache import Cache
 from ldpaudit.errors import DeploymentError
 from ldpaudit.report.gate import GateFormat
-from tests.helpers import ROOT, within
+from tests.helpers import ROOT, wait_until_gone, within
 
 DEPLOYMENT = """\
 schema = "ldpaudit.deployment/1"
@@ -179,7 +180,7 @@ def test_what_is_undecided_is_never_ok_in_any_format(tmp_path: Path) -> None:
     result = run(tmp_path)
     assert result.exit_code == 0
     written = {each.value: each.write(result) for each in GateFormat}
-    assert written["text"] == "undecided  ours/report: UNDECIDED\n1 claims, 1 undecided, none failed\n"
+    assert written["text"] == "undecided  ours/report: UNDECIDED\n1 claims, 1 undecided, none failed; no baseline\n"
     assert json.loads(written["json"])["findings"][0]["state"] == "undecided"
     assert ElementTree.fromstring(written["junit"]).find("testsuite/testcase/skipped") is not None
     (found,) = json.loads(written["sarif"])["runs"][0]["results"]
@@ -209,6 +210,82 @@ def test_a_claim_that_so_few_views_refute_of_no_code_is_an_error(tmp_path: Path)
     assert "claims epsilon = 6: needs more trials, " in large.message
     assert smaller.problem == "refuted"
     assert run(tmp_path).exit_code == 2
+
+
+PROGRAM = "import sys, random\nfor line in sys.stdin: print({answer}, flush=True)\n"
+
+
+@pytest.mark.parametrize(("answer", "problem"), [("line.strip()", "refuted"), ("random.randrange(2)", None)])
+def test_a_target_may_be_a_program_that_is_started_in_the_configurations_folder(
+    tmp_path: Path, answer: str, problem: str | None
+) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM.format(answer=answer))
+    text = target("fair").replace('"tests.broken_callables:fair"', f'"exec:{sys.executable} program.py"')
+    (tmp_path / "ldpaudit.toml").write_text(f"trials = 2000\n{text}")
+    path, config = gate.find_config(tmp_path)
+    result = gate.check(tmp_path, config, path, cache=Cache(tmp_path / ".cache", bytes(32)))
+    (found,) = result.findings
+    assert found.problem == problem, found.message
+    assert f"ldpaudit audit 'exec:{sys.executable} program.py' --inputs 0 1" in found.reproduce
+    assert result.reuse is not None
+    assert result.reuse.remarks == ["code: it is not kept: a program is run"]
+    with pytest.raises(DeploymentError, match="needs no code with --no-import, got 'exec:"):
+        gate.check(tmp_path, config.model_copy(update={"no_import": True}), path)
+
+
+def test_a_target_whose_raw_reports_leak_may_be_audited_in_the_form_that_leaves_the_device(tmp_path: Path) -> None:
+    (tmp_path / "typed.py").write_text("def one(x):\n    return 1 if x else True\n")
+    text = target("fair").replace("tests.broken_callables:fair", "typed:one")
+    for form, problem in (("raw", "refuted"), ("canonical", None)):
+        (tmp_path / "ldpaudit.toml").write_text(f'trials = 2000\n{text}form = "{form}"\n')
+        (found,) = run(tmp_path).findings
+        assert found.problem == problem, found.message
+
+
+HELPER = """\
+import os, random, subprocess, sys
+subprocess.Popen([sys.executable, "-c", "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(600)"],
+                 start_new_session=True)
+while not os.path.exists("pid") or not open("pid").read():
+    pass
+{end}
+def fair(x):
+    return x if random.random() < 0.7 else 1 - x
+"""
+
+
+@pytest.mark.parametrize(("end", "code"), [("", 0), ("os._exit(0)", 2), ("raise SystemExit(0)", 2)])
+def test_what_audited_code_started_is_gone_when_the_gate_has_ended_however_the_code_did(
+    tmp_path: Path, end: str, code: int
+) -> None:
+    (tmp_path / "ender.py").write_text(HELPER.format(end=end))
+    text = "trials = 2000\n" + target("fair").replace("tests.broken_callables:fair", "ender:fair")
+    (tmp_path / "ldpaudit.toml").write_text(text)
+    done = python(tmp_path, CHECK, "check", "--no-cache")
+    assert done.returncode == code, done.stdout
+    wait_until_gone(int((tmp_path / "pid").read_text()))
+
+
+READS = """\
+import gc, io, os, pickle
+class Ends:
+    def __reduce__(self):
+        return os._exit, (0,)
+def same(x):
+    for each in gc.get_objects():
+        if isinstance(each, io.BufferedWriter) and each.name not in (0, 1, 2):
+            each.write(pickle.dumps(("returned", Ends())))
+            each.flush()
+    return x
+"""
+
+
+def test_what_audited_code_writes_where_answers_go_ends_no_gate_green(tmp_path: Path) -> None:
+    (tmp_path / "writer.py").write_text(READS)
+    text = "trials = 2000\n" + target("fair").replace("tests.broken_callables:fair", "writer:same")
+    (tmp_path / "ldpaudit.toml").write_text(text)
+    done = python(tmp_path, CHECK, "check", "--no-cache")
+    assert (done.returncode, "ERROR      code: error" in done.stdout) == (2, True), done.stdout
 
 
 def test_code_that_ends_its_process_is_an_error_and_the_others_are_judged(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from ldpaudit.parallel import Asked, ask
 from ldpaudit.plan import Run
 from ldpaudit.report.gate import GateFormat
 from ldpaudit.source_code import follow, our_digest
-from ldpaudit.watched import Seen, watched
+from ldpaudit.watched import Seen, seen_in, watched
 from tests.road import apart_calls
 from tests.road.test_gate import DEPLOYMENT
 
@@ -80,7 +80,7 @@ def unwatched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The targets whose code would have been run in a process of its own; their samples are ours."""
     ran: list[str] = []
 
-    def done(visit: Any, work: Task, sought: reuse.Sought) -> tuple[Any, Seen]:
+    def done(visit: Any, work: Task, sought: reuse.Sought) -> tuple[str, Seen]:
         ran.append(work.name)
         return measure("tests.broken_callables:fair", *work.arguments[1:]), Seen(frozenset(), ())
 
@@ -239,7 +239,8 @@ def test_the_watch_sees_what_is_read_and_asked_and_not_what_is_only_written(tmp_
     for name in ("present", "low"):
         (tmp_path / name).touch()
     with Crew() as crew:
-        answer, seen = crew.do(Task("watch", watched, (apart_calls.reads_and_asks, str(tmp_path)), 60.0))
+        answer, data = crew.do(Task("watch", watched, (apart_calls.reads_and_asks, str(tmp_path)), 60.0))
+    seen = seen_in(data)
     assert answer == str(tmp_path)
     assert {Path(file).name for file in seen.files if file.startswith(str(tmp_path))} == {"absent", "present", "low"}
     assert {"socket.connect", "subprocess.Popen", "os.environ for 'HOME'"} <= set(seen.acts)
