@@ -179,7 +179,7 @@ class Shuffle(Plan):
         ValueError
             For another number of users, and for what is no input.
         Unsupported
-            Where the plan is not a single mechanism's.
+            Where the plan is not a single mechanism's, of one user's data, or that does not run on counts.
 
         Examples
         --------
@@ -192,6 +192,8 @@ class Shuffle(Plan):
         if not isinstance(self.plan, Run):
             raise Unsupported(self, "estimates are made of one mechanism's views, not of a composition's")
         m = self.plan.mechanism
+        if m.model != "local":
+            raise Unsupported(self, f"what is shuffled is one user's, and this mechanism is {m.model}: it is a whole system")
         counts = {x: _users(x, count) for x, count in data.items()} if isinstance(data, Mapping) else counted(data)
         if (found := sum(counts.values())) != self.users:
             raise ValueError(f"Shuffle.run needs {self.users} users, got {found}")
