@@ -125,6 +125,8 @@ class Mechanism(ABC):
     """Whether the system itself names the values that many hold, of a domain that is never listed."""
     shows_users: ClassVar[bool] = False
     """Whether every user sends the same number of messages: that of all messages tells whether one is absent, and delta is 1."""
+    names_user: ClassVar[bool] = False
+    """Whether a report, or the public part that decoding it needs, names the user who sent it: a shuffler then hides nobody."""
     unbiased: ClassVar[bool] = True
     """Whether `run` estimates `truth` without bias; else it is accurate in another sense, which `estimate` states."""
 

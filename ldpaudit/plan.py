@@ -81,7 +81,8 @@ class Run(Plan):
 class Guarantee(Plan):
     """A part of which only its guarantee is published: some (epsilon, delta)-differentially private map.
 
-    Its upper bounds are those of the worst map with that guarantee; nothing is known from below.
+    Its upper bounds are those of the worst map with that guarantee; nothing is known from below. It is the same map for every
+    user, so that shuffled reports do not name who sent them.
 
     Parameters
     ----------
@@ -277,6 +278,26 @@ def of_one_user(plan: Plan, neighbours: Neighbours | None) -> tuple[Plan, Neighb
         if (reason := _not_alone(node)) is not None:
             raise Unsupported(node, f"the privacy of a group is accounted where users' reports are independent; {reason}")
     return (plan if neighbours.users == 1 else Repeat(plan, neighbours.users)), REPLACE_ONE
+
+
+def names_users(plan: Shuffle | Subsample) -> bool:
+    """Whether the views name the users who send them: then neither a shuffler nor a secret sample hides anybody.
+
+    Parameters
+    ----------
+    plan : Shuffle or Subsample
+        Where one mechanism's view names its user, all that the user sends is known for this user's.
+
+    Raises
+    ------
+    Unsupported
+        Where there are more users than names.
+    """
+    named = [leaf.mechanism for leaf in plan.leaves() if isinstance(leaf, Run) and leaf.mechanism.names_user]
+    for m in named:
+        if (names := getattr(m, "users", plan.users)) < plan.users:
+            raise Unsupported(plan, f"its reports name their users, of whom there are {plan.users}, by {names} indices")
+    return bool(named)
 
 
 def _nodes(plan: Plan) -> Iterator[Plan]:
