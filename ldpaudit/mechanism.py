@@ -139,7 +139,10 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def inputs(self) -> Sequence[Any]:
-        """All inputs, or where these are a continuum or a universe of strings, the ones that matter for privacy."""
+        """All inputs, or where these are a continuum or a universe of strings, the ones that matter for privacy.
+
+        Where more are taken than a sequence other than a range lists, `require_input` is redefined.
+        """
 
     @property
     def view_length(self) -> int:

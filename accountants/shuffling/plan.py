@@ -9,7 +9,7 @@ Upper bounds, the least of those that apply:
 - the unshuffled plan, for shuffling is post-processing. Where reports name their users it is the lower bound too: user 1's is
   known among all others.
 
-Lower bounds are attained by data sets, never by an upper bound's own construction; where no law is known they are 0, and
+Lower bounds are attained by data sets, never by an upper bound's own construction; where none is evaluated they are 0, and
 the source says so. At delta = 0 shuffling changes nothing: where all n views are the one at which the local ratio is largest
 and all others hold user 1's first value, that view has the local ratio. Which bound belongs to a mechanism its stem says: `bounds`.
 """
