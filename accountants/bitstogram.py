@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from ldpaudit.accountants.composition import signs
-from ldpaudit.accountants.pld.own_law import table
-from ldpaudit.accountants.shuffling.bounds import Bound
-from ldpaudit.accountants.shuffling.randomizers import of_law
-from ldpaudit.accountants.shuffling.signs import one_sign as shuffled_sign
 from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -39,10 +35,3 @@ def profile(m: Bitstogram | SplitBitstogram, neighbours: Neighbours = REPLACE_ON
     if isinstance(m, SplitBitstogram):
         return signs.two_signs(m.p, m.q, "Bitstogram: log(p/(1-p)) + log(q/(1-q)), attained at the signs of x")
     return signs.one_sign(m.p, "Bitstogram: log(p/(1-p)), attained at y = the sign of x")
-
-
-def shuffled(m: Bitstogram | SplitBitstogram, users: int) -> Bound | None:
-    """Binary randomized response of one sign, in one public column; of two, the laws of the four pairs of signs."""
-    if isinstance(m, SplitBitstogram):
-        return of_law(table(m, m.typical), users)
-    return shuffled_sign(m, users)

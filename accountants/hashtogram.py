@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from ldpaudit.accountants.composition.signs import one_sign
-from ldpaudit.accountants.shuffling.bounds import Bound
-from ldpaudit.accountants.shuffling.signs import one_sign as shuffled_sign
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -33,8 +31,3 @@ def profile(m: Hashtogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
         In nats. Rigour EXACT at every epsilon.
     """
     return one_sign(m.p, "hashtogram: log(p/(1-p)), attained at y = H[h(x), r]")
-
-
-def shuffled(m: Hashtogram, users: int) -> Bound:
-    """Binary randomized response of the sign, in one public column: every value has one of the two signs."""
-    return shuffled_sign(m, users)

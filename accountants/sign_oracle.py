@@ -7,8 +7,6 @@ import flint
 from ldpaudit.accountants.composition.signs import one_sign
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.accountants.shuffling.bounds import Bound
-from ldpaudit.accountants.shuffling.signs import one_sign as shuffled_sign
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -44,10 +42,6 @@ def profile(m: SignOracle, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
     """
     return one_sign(m.p, "sign oracle: log(p/(1-p)), attained at y = Z[x, i]")
 
-
-def shuffled(m: SignOracle, users: int) -> Bound:
-    """Binary randomized response of the sign, in one public column: every value has one of the two signs."""
-    return shuffled_sign(m, users)
 
 
 def expected_error_bound(m: SignOracle) -> Enclosure:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition import signs
-from ldpaudit.accountants.pld.own_law import table
-from ldpaudit.accountants.shuffling.bounds import Bound
-from ldpaudit.accountants.shuffling.randomizers import of_law
-from ldpaudit.accountants.shuffling.signs import one_sign as shuffled_sign
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -63,12 +59,3 @@ def one_hash(m: HashedTreeHistogram) -> PrivacyProfile:
         In nats. Rigour EXACT at every epsilon.
     """
     return account(m.oracle)
-
-
-def shuffled(m: TreeHistogram | SplitTreeHistogram | HashedTreeHistogram, users: int) -> Bound | None:
-    """Binary randomized response of one sign, in one public column; of two, the laws of the four pairs; of a hash, epsilon0."""
-    if isinstance(m, HashedTreeHistogram):
-        return None
-    if isinstance(m, SplitTreeHistogram):
-        return of_law(table(m, m.typical), users)
-    return shuffled_sign(m, users)

@@ -30,7 +30,7 @@ from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
-from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle, as_plan
+from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle, as_plan, names_users
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.registry import CONSTRUCTOR, ParameterError, build, constructors, find, parameters_of
 
@@ -319,6 +319,8 @@ def _users(plan: Plan, goal: Goal, users: int | None, repeat: int | None) -> Ans
         raise Unsupported(plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")
     if goal.delta == 0 and epsilon0.high > goal.epsilon:
         raise ValueError(f"{goal} is out of reach: at delta = 0 no number of users is more private than one")
+    if names_users(Shuffle(plan, 1)) and account(plan).epsilon(goal.delta).high > goal.epsilon:
+        raise ValueError(f"{goal} is out of reach: reports name their users, and no number of users hides one")
     guess = users_needed(Fraction(epsilon0.high), goal.epsilon, goal.delta)
     question = _Question(goal, "users", "smallest", lambda n: Shuffle(plan, n) if n > 1 else plan, guess, most=MOST_USERS)
     return question.smallest_integer()

@@ -127,13 +127,24 @@ class Mechanism(ABC):
     """Whether every user sends the same number of messages: that of all messages tells whether one is absent, and delta is 1."""
     calibrated: ClassVar[tuple[str, ...]] = ("for_epsilon",)
     """Constructors that compute the parameters from the epsilon that is wanted: a claim of that epsilon only restates it."""
+    names_user: ClassVar[bool] = False
+    """Whether a report, or the public part that decoding it needs, names the user who sent it: a shuffler then hides nobody."""
     unbiased: ClassVar[bool] = True
     """Whether `run` estimates `truth` without bias; else it is accurate in another sense, which `estimate` states."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A class with a `run` of its own inherits nobody's `run_on_counts`: that has the law of another run."""
+        super().__init_subclass__(**options)
+        if "run" in vars(cls) and "run_on_counts" not in vars(cls):
+            cls.run_on_counts = _no_run_on_counts  # type: ignore[method-assign]
 
     @property
     @abstractmethod
     def inputs(self) -> Sequence[Any]:
-        """All inputs, or where these are a continuum or a universe of strings, the ones that matter for privacy."""
+        """All inputs, or where these are a continuum or a universe of strings, the ones that matter for privacy.
+
+        Where more are taken than a sequence other than a range lists, `require_input` is redefined.
+        """
 
     @property
     def view_length(self) -> int:
@@ -178,6 +189,11 @@ class Mechanism(ABC):
             At least one user in all.
         rng : numpy.random.Generator
             Source of all randomness.
+
+        Raises
+        ------
+        Unsupported
+            Where a class has a `run` of its own, and does not say what that is on counts.
         """
         return self.estimate(self._views_of(counts, rng))
 
@@ -207,6 +223,11 @@ class Mechanism(ABC):
     def __str__(self) -> str:
         fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(f'{name}={show(value)}' for name, value in fields)})"
+
+
+def _no_run_on_counts(self: Mechanism, counts: Mapping[Any, int], rng: np.random.Generator) -> NDArray[np.float64]:
+    """In place of `Mechanism.run_on_counts`, where a class does not say what its own `run` is on counts."""
+    raise Unsupported(self, "it has a run of its own, and none on counts: give every user's input to its run")
 
 
 def counted(data: ArrayLike) -> dict[Any, int]:

@@ -81,7 +81,8 @@ class Run(Plan):
 class Guarantee(Plan):
     """A part of which only its guarantee is published: some (epsilon, delta)-differentially private map.
 
-    Its upper bounds are those of the worst map with that guarantee; nothing is known from below.
+    Its upper bounds are those of the worst map with that guarantee; nothing is known from below. It is the same map for every
+    user, so that shuffled reports do not name who sent them.
 
     Parameters
     ----------
@@ -179,7 +180,7 @@ class Shuffle(Plan):
         ValueError
             For another number of users, and for what is no input.
         Unsupported
-            Where the plan is not a single mechanism's.
+            Where the plan is not a single mechanism's, of one user's data, or that does not run on counts.
 
         Examples
         --------
@@ -192,6 +193,8 @@ class Shuffle(Plan):
         if not isinstance(self.plan, Run):
             raise Unsupported(self, "estimates are made of one mechanism's views, not of a composition's")
         m = self.plan.mechanism
+        if m.model != "local":
+            raise Unsupported(self, f"what is shuffled is one user's, and this mechanism is {m.model}: it is a whole system")
         counts = {x: _users(x, count) for x, count in data.items()} if isinstance(data, Mapping) else counted(data)
         if (found := sum(counts.values())) != self.users:
             raise ValueError(f"Shuffle.run needs {self.users} users, got {found}")
@@ -275,6 +278,26 @@ def of_one_user(plan: Plan, neighbours: Neighbours | None) -> tuple[Plan, Neighb
         if (reason := _not_alone(node)) is not None:
             raise Unsupported(node, f"the privacy of a group is accounted where users' reports are independent; {reason}")
     return (plan if neighbours.users == 1 else Repeat(plan, neighbours.users)), REPLACE_ONE
+
+
+def names_users(plan: Shuffle | Subsample) -> bool:
+    """Whether the views name the users who send them: then neither a shuffler nor a secret sample hides anybody.
+
+    Parameters
+    ----------
+    plan : Shuffle or Subsample
+        Where one mechanism's view names its user, all that the user sends is known for this user's.
+
+    Raises
+    ------
+    Unsupported
+        Where there are more users than names.
+    """
+    named = [leaf.mechanism for leaf in plan.leaves() if isinstance(leaf, Run) and leaf.mechanism.names_user]
+    for m in named:
+        if (names := getattr(m, "users", plan.users)) < plan.users:
+            raise Unsupported(plan, f"its reports name their users, of whom there are {plan.users}, by {names} indices")
+    return bool(named)
 
 
 def _nodes(plan: Plan) -> Iterator[Plan]:

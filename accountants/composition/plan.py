@@ -29,6 +29,7 @@ from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistributio
 from ldpaudit.accountants.pld.exact import dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import (
+    AsAlone,
     Bracket,
     LargestProfile,
     OnePairProfile,
@@ -215,7 +216,7 @@ def _part(leaf: Plan, times: int, neighbours: Neighbours | None) -> Part:
 def _upper(profile: PrivacyProfile) -> Groups:
     """Losses whose sum is that of a dominating pair of a plan with this profile."""
     match profile:
-        case PostProcessedProfile(inner):
+        case PostProcessedProfile(inner) | AsAlone(inner):
             return _upper(inner)
         case Bracket(_, high):
             return _upper(high)
@@ -235,6 +236,8 @@ def _upper(profile: PrivacyProfile) -> Groups:
 def _lowers(profile: PrivacyProfile) -> tuple[Groups, ...]:
     """Pairs of inputs that occur in a plan with this profile."""
     match profile:
+        case AsAlone(inner):
+            return _lowers(inner)
         case Bracket(low, _):
             return _lowers(low)
         case ComposedProfile(parts):

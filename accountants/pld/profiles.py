@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ldpaudit.accountants.numerics.precision import narrow
@@ -202,6 +202,41 @@ class PostProcessedProfile(PrivacyProfile):
     @staticmethod
     def _from_above(e: Enclosure) -> Enclosure:
         return Enclosure(0.0, e.high, min(e.rigour, Rigour.INTERVAL), f"post-processing of: {e.source}")
+
+
+@dataclass(frozen=True)
+class AsAlone(PrivacyProfile):
+    """Profile of a plan that costs what a part of it does.
+
+    Parameters
+    ----------
+    inner : PrivacyProfile
+        Of that part.
+    why : str
+        Why the rest changes nothing.
+    """
+
+    inner: PrivacyProfile
+    why: str
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """The part's."""
+        return self._because(self.inner.delta(epsilon))
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """The part's."""
+        return self._because(self.inner.epsilon(delta))
+
+    def about(self) -> Callable[[float], float] | None:
+        """See `PrivacyProfile`."""
+        return self.inner.about()
+
+    def coarse(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return replace(self, inner=self.inner.coarse())
+
+    def _because(self, found: Enclosure) -> Enclosure:
+        return replace(found, source=f"{self.why}: {found.source}")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ Proof: given the other users who are drawn, the views are :math:`\mu_0 = (1-q) \
 with :math:`\mu, \mu'` the plan's on neighbours and :math:`\nu` its view with another user instead, a neighbour of both;
 advanced joint convexity of the divergence does the rest. Source: Balle, Barthe, Gaboardi 2018, theorems 2 and 9.
 
+Where reports name their users (`NamedSample`), who was drawn is no secret, and only delta is smaller.
+
 For m = 1 it is tight: where all others hold the other value x', :math:`\nu = \mu'`, and
 :math:`D_{e^{\varepsilon'}}((1-q) \mu' + q \mu \,\|\, \mu') = q D_{e^\varepsilon}(\mu \| \mu')`.
 """
@@ -23,7 +25,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Shuffle, Subsample
+from ldpaudit.plan import Shuffle, Subsample, names_users
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 from ldpaudit.working_precision import working_precision
 
@@ -56,8 +58,46 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
     inner = plan.plan
     if plan.batch > 1 and not (isinstance(inner, Shuffle) and inner.users == plan.batch):
         raise Unsupported(plan, f"to hide who was drawn, the reports of all {plan.batch} users need to be shuffled together")
-    whole = account(inner, REPLACE_ONE)
-    return whole if plan.batch == plan.users else SubsampledProfile(whole, Fraction(plan.batch, plan.users), plan.batch == 1)
+    whole, rate = account(inner, REPLACE_ONE), Fraction(plan.batch, plan.users)
+    if plan.batch == plan.users:
+        return whole
+    return NamedSample(whole, rate) if names_users(plan) else SubsampledProfile(whole, rate, plan.batch == 1)
+
+
+@dataclass(frozen=True)
+class NamedSample(PrivacyProfile):
+    r"""What is known of a subsampled plan whose reports name their users: who was drawn is seen.
+
+    :math:`\delta_{sub}(\varepsilon) = q\, \delta(\varepsilon)`, tight: with probability 1 - q the views do not depend on user 1's
+    value, with probability q they show user 1's report, and which of the two it was.
+
+    Parameters
+    ----------
+    inner : PrivacyProfile
+        Of the plan on the users who are drawn, replace-one.
+    rate : Fraction
+        q, in (0, 1).
+    """
+
+    inner: PrivacyProfile
+    rate: Fraction
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """q times the inner delta."""
+        found = self.inner.delta(require_epsilon(epsilon))
+        ends = round_down(Fraction(found.low) * self.rate), round_up(Fraction(found.high) * self.rate)
+        return Enclosure(*ends, found.rigour, self._source(found))
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """The inner epsilon at delta/q."""
+        goal = Fraction(require_delta(delta)) / self.rate
+        if goal >= 1:
+            return Enclosure(0.0, 0.0, Rigour.EXACT, "delta is at least the rate")
+        found = self.inner.epsilon(goal)
+        return replace(found, source=self._source(found))
+
+    def _source(self, found: Enclosure) -> str:
+        return f"drawn at rate {float(self.rate):.6g}, and a report names its user: {found.source}"
 
 
 @dataclass(frozen=True)

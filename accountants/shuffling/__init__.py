@@ -12,7 +12,7 @@ McMillan, Talwar 2021, Theorem 3.1), and lower bounds, with explicit data sets: 
 Reading order, for k-ary response with n = 10**6: ``accountants/randomized_response.py`` (`shuffled`: its laws), `plan` (the
 search for epsilon), `bounds`, `randomizers` (laws to bounds), `blanket` (the formula), `estimate` (floats that guide), and
 below them, in ``numerics``, `positive_part`, `rare_values`, `saddle`, `fourier_nodes`, `fourier_tail`, `certified_search`.
-Then `two_answers`, `clones`, `bloom` (RAPPOR), `signs` (randomized signs), `few_users`; binary response, where the worst data
+Then `two_answers`, `clones`, `bloom` (RAPPOR), `few_users`; binary response, where the worst data
 set is found: `binary`, `binary_data_set`, `binary_sieve`; many messages per user: `hidden_message`; what papers print:
 `theorems`; the inverse problems: `calibrate`; what privacy leaves of the estimates: `frequencies`.
 """

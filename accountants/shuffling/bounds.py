@@ -115,7 +115,7 @@ class CloneBound:
         epsilon0 = float(self.clones.epsilon0)
         return (
             f"clones of a report with epsilon0 = {epsilon0:.6g} (Feldman, McMillan, Talwar 2021)",
-            "0, for no law is known that a data set could be evaluated on",
+            "0, for no data set is evaluated",
         )
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:

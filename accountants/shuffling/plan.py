@@ -6,9 +6,10 @@ Upper bounds, the least of those that apply:
 - a mechanism whose laws are matched or small enough to list: its blanket (`randomizers`);
 - any other epsilon0-LDP plan: the clones (`clones`). A composition or a repetition is one randomizer, whose epsilon0 is
   that of the whole and whose view is everything that one user sends; the shuffler does not separate it;
-- the unshuffled plan, for shuffling is post-processing.
+- the unshuffled plan, for shuffling is post-processing. Where reports name their users it is the lower bound too: user 1's is
+  known among all others.
 
-Lower bounds are attained by data sets, never by an upper bound's own construction; where no law is known they are 0, and
+Lower bounds are attained by data sets, never by an upper bound's own construction; where none is evaluated they are 0, and
 the source says so. At delta = 0 shuffling changes nothing: where all n views are the one at which the local ratio is largest
 and all others hold user 1's first value, that view has the local ratio. Which bound belongs to a mechanism its stem says: `bounds`.
 """
@@ -16,7 +17,7 @@ and all others hold user 1's first value, that view has the local ratio. Which b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -29,13 +30,14 @@ from ldpaudit.accountants.numerics.certified_search import RESOLUTION, ROUGH, ce
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.finite import revealed
-from ldpaudit.accountants.pld.profiles import OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd
+from ldpaudit.accountants.pld.profiles import AsAlone, OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound, Value
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle
+from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, names_users
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
 from ldpaudit.working_precision import serialized
 
@@ -50,6 +52,8 @@ _COMPOSED, _POINTS = 1e-5, 128
 response take four times as long, and are known to 1.5e-4 instead of 5e-4."""
 _USUAL = 1e-6
 """Delta at half of whose epsilon data sets are compared that are composed."""
+_NAMED = "what it costs alone, since reports, or what is public of them, name their users: shuffling hides nobody"
+"""Why a plan costs shuffled what it costs alone."""
 _EXACT = 1e-9
 """Relative width up to which the two ends of a worst data set count as one number."""
 
@@ -73,7 +77,7 @@ def profile(
     -------
     PrivacyProfile
         In nats. EXACT for binary randomized response where its two ends are within 1e-9; else INTERVAL. With one user,
-        the unshuffled plan's.
+        the unshuffled plan's; and so where reports name their users.
 
     Raises
     ------
@@ -82,6 +86,8 @@ def profile(
     """
     if not isinstance(plan.plan, Run | Guarantee | Repeat | Compose | PostProcess):
         raise Unsupported(plan.plan, "a shuffled plan needs to be one user's, run once")
+    if (system := next(_systems(plan.plan), None)) is not None:
+        raise Unsupported(plan.plan, f"a shuffled plan needs to be one user's, and this mechanism is {system.model}")
     if neighbours == ADD_REMOVE and _is_silent_when_absent(plan.plan):
         return revealed("every user sends one view, so that the number of views reveals that a user is absent")
     if neighbours not in (None, REPLACE_ONE):
@@ -89,6 +95,8 @@ def profile(
     local = account(plan.plan, REPLACE_ONE)
     if plan.users == 1:
         return local
+    if names_users(plan):
+        return AsAlone(local, _NAMED)
     top = local.epsilon(0)
     if not math.isfinite(top.high):
         raise Unsupported(plan.plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")
@@ -96,6 +104,12 @@ def profile(
         return PostProcessedProfile(local)
     bound = known() if known is not None else None
     return ShuffleProfile(plan, local, bound or CloneBound(Clones(Fraction(top.high)), plan.users))
+
+
+def _systems(plan: Plan) -> Iterator[Mechanism]:
+    """Mechanisms whose views are of several users' data already."""
+    every = (leaf.mechanism for leaf in plan.leaves() if isinstance(leaf, Run))
+    return (m for m in every if m.model not in ("local", "interactive"))
 
 
 def _is_silent_when_absent(plan: Plan) -> bool:

@@ -116,14 +116,23 @@ def of_mechanism(m: Mechanism, users: int) -> Bound | None:
     users : int
         n, at least 2.
     """
-    if not isinstance(m.inputs, range) or not 1 < m.inputs.stop - m.inputs.start <= _MOST_CELLS:
-        return None  # a range is the whole domain; another sequence may only name the inputs that are hardest to hide
+    if not _names_all_inputs(m) or not 1 < _length(m.inputs) <= _MOST_CELLS:
+        return None
     try:
         if m.law(m.inputs[0]).size * len(m.inputs) > _MOST_CELLS:
             return None
         return of_law(table(m, m.inputs), users)
     except Unsupported:
         return None
+
+
+def _names_all_inputs(m: Mechanism) -> bool:
+    """Whether no others are taken: else a sequence may only name the inputs that are hardest to hide."""
+    return isinstance(m.inputs, range) or type(m).require_input is Mechanism.require_input
+
+
+def _length(inputs: Sequence[Any]) -> int:
+    return inputs.stop - inputs.start if isinstance(inputs, range) else len(inputs)  # `len` cannot say all of a range
 
 
 def of_law(laws: Laws, users: int) -> Bound | None:

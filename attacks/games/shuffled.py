@@ -10,6 +10,9 @@ believed before it is measured. The bound rests on fresh samples alone, whatever
 
 Where the law of a report can be tabulated, only the counts of its kinds are drawn, as multinomials: a million users cost
 what their counts cost. Else, and of code that is not ours, all n reports of every view are drawn.
+
+A report that names its user is not mixed with others: of each view the one that names user 1 is looked at, as if it were alone,
+and no other one is drawn.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from ldpaudit.attacks.games.stems import attack_on, part_on
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.mechanism import ENUMERABLE, Mechanism
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Run, Shuffle
+from ldpaudit.plan import Run, Shuffle, names_users
 from ldpaudit.profile import DataSet, Witness
 
 REPORTS, REPORTS_ONE_BY_ONE = 2 * 10**7, 2 * 10**6
@@ -52,6 +55,8 @@ def views_within(plan: Shuffle, implementation: Implementation, trials: int) -> 
     Unsupported
         Where a view has so many reports that fewer than 16 can be drawn.
     """
+    if names_users(plan):
+        return plans.views_within(plan.plan, trials)
     if implementation is None and _tabulated(plan) is not None:
         return trials
     slow = implementation is not None and not isinstance(implementation, Mechanism) and one_by_one(implementation)
@@ -70,6 +75,8 @@ def games(
 ) -> tuple[TwoInputs, ...]:
     """The witness's two data sets, where it is given and can be played; else data sets on the values of the local attack.
 
+    Of reports that name their users there is one game, whatever witness is given: others' values change nothing.
+
     Raises
     ------
     Unsupported
@@ -77,6 +84,8 @@ def games(
     """
     if neighbours not in (None, REPLACE_ONE):
         raise Unsupported(plan, f"only replace-one neighbours hide in a known number of users, not {neighbours}")
+    if names_users(plan):
+        return (TwoInputs(_of_the_named(plans.target(plan.plan, neighbours, implementation, delta), plan.users)),)
     m = _tabulated(plan)
     if m is None:
         local = plans.target(plan.plan, neighbours, implementation, delta)
@@ -107,6 +116,13 @@ def _own(plan: Shuffle, m: Mechanism, delta: float) -> list[Witness]:
 
 def _data_set(own: Any, other: Any, others: int) -> DataSet:
     return DataSet.of({own: others + 1} if own == other else {own: 1, other: others})
+
+
+def _of_the_named(local: Target, users: int) -> Target:
+    """User 1's report is the one with user 1's name; all others hold the local attack's second value."""
+    first, second = (_data_set(x, local.pair[1], users - 1) for x in local.pair)
+    event = f"{{the report that names user 1, among all}}, looked at for {local.event}"
+    return replace(local, pair=(first, second), event=event, calibrated=True)
 
 
 def _of_scores(local: Target, users: int, side: int) -> Target:

@@ -35,6 +35,8 @@ class YesOrNo(Mechanism):
         """Check that these are answers to the questions."""
         require_answers(self, self.questions, x)
 
+    run_on_counts = Mechanism.run_on_counts
+
     def run(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> NDArray[np.float64]:  # type: ignore[override]
         """The whole system: for each user the questions that get a yes to the estimated number of yeses to each question.
 

@@ -108,6 +108,8 @@ class Memoizing(Mechanism):
         reports = self.reports(views)
         return np.stack([self.report.estimate(reports[:, epoch]) for epoch in range(self.epochs)])
 
+    run_on_counts = Mechanism.run_on_counts
+
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system, from users' streams, shape ``(users, epochs)``; each client keeps a report of every value."""
         shown = self.shown(self._streams(data))

@@ -145,6 +145,8 @@ class Projected(InParts, Mechanism):
         """See `Mechanism`."""
         return self.coordinates
 
+    run_on_counts = Mechanism.run_on_counts
+
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The counts c of Algorithm 1, every user's noise drawn, a few million floats at a time; see `heavy_hitter`."""
         values, counts = np.unique(np.asarray(data, dtype=np.int64), return_counts=True)

@@ -18,6 +18,8 @@ from ldpaudit.mechanisms._sampling import bernoulli
 class PublicSign(Mechanism):
     """User i has a public vector of bits that is not 0; the sign of her value x is ``(-1)**<vector, x>``. A view is ``(i, y)``."""
 
+    names_user = True
+
     users: int
     domain: int
     p: Fraction

@@ -40,6 +40,7 @@ class Asked(InParts, Mechanism):
     """Users who are asked public questions; `run` names the values that many hold, with estimated counts."""
 
     names_values = True
+    names_user = True
     unbiased = False
 
     users: int

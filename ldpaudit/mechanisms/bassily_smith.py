@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Views
+from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms._gf2 import BITS
 from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
 from ldpaudit.mechanisms._projection import Projection
@@ -97,6 +97,8 @@ class BassilySmith(RowSign):
         rows, signs = np.asarray(views).T
         sums = np.bincount(rows, weights=signs, minlength=self.rows)
         return np.asarray(sums * (self.rows * float(self.scale)), dtype=np.float64)
+
+    run_on_counts = Mechanism.run_on_counts
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system: users' vectors, shape ``(users, rows)``, to their estimated sum."""
@@ -215,6 +217,8 @@ class ProjectedBassilySmith(RowSign):
             rows, signs = reports[start : start + _CHUNK].T
             sums += signs @ self.public.signs(rows[:, None], asked)
         return sums * float(self.scale)
+
+    run_on_counts = Mechanism.run_on_counts
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system: users' words to the estimated count of each word."""

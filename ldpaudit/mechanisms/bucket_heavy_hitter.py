@@ -175,6 +175,8 @@ class BucketHeavyHitter(InParts, Mechanism):
             total += counts[part].astype(np.float64) @ self.hashes(values[part]).astype(np.float64)  # exact below 2**53
         return total
 
+    run_on_counts = Mechanism.run_on_counts
+
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The counts u of Algorithm 3, every user's noise drawn; `heavy_hitter` reads them."""
         total = self.truth(data)

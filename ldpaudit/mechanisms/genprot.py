@@ -57,6 +57,7 @@ class _Protected(Mechanism):
     """
 
     unbiased = False
+    names_user = True  # what is sent says nothing without the draws, which are public, each user's own
     base: Mechanism
     epsilon: Fraction
     bottom: Any

@@ -131,6 +131,8 @@ class MemoizedBit(Mechanism):
         low, high = self.shown(0, 1, 0), self.shown(1, 1, 0)
         return (ones - len(views) * float(low)) / float(high - low)
 
+    run_on_counts = Mechanism.run_on_counts
+
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system, from users' streams, shape ``(users, epochs)``."""
         return self.estimate(self._reported(self._streams(data), rng))

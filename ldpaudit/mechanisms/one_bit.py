@@ -113,6 +113,8 @@ class OneBitMean(Mechanism):
         ones = (np.sum(views, dtype=np.float64) / self.reports - n * float(self.gamma)) / float(1 - 2 * self.gamma)
         return np.array([(ones - n * float(self.low)) / float(self.high - self.low)])
 
+    run_on_counts = Mechanism.run_on_counts
+
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Estimate the sum of the users' numbers, shape ``(users,)``.
 

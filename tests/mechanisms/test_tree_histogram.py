@@ -21,8 +21,6 @@ from ldpaudit.mechanisms._parameters import odds
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 from ldpaudit.number import exact
-from ldpaudit.plan import Guarantee, Shuffle
-from tests.oracles.shuffle import worst
 
 WIDE = 1 << 64
 LEVEL = 1e-6
@@ -172,25 +170,6 @@ def test_two_signs_cost_what_two_coins_of_half_epsilon_do() -> None:
     assert account(m).delta(Fraction(1, 2)).low == pytest.approx(0.15245190679866559, rel=1e-15)
     assert by_enumeration == pytest.approx(0.15245190679866559, rel=1e-12)
     assert account(m).epsilon(0).high == pytest.approx(1, rel=1e-15)
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_two_signs_that_are_shuffled_cost_what_all_data_sets_say(seed: int) -> None:
-    m = SplitTreeHistogram(10, 5, 1, Fraction(2, 3), Fraction(3, 4), seed=seed)
-    ratios = Fraction(6, 5), Fraction(2), Fraction(4)  # their logarithms are floats here, so that ends may be off by 1e-9
-    for users in (2, 3):
-        truth = worst([dict(m.law(x).items()) for x in m.typical], users, *ratios)
-        profile = account(Shuffle(m, users))
-        for ratio, delta in zip(ratios, truth, strict=True):
-            found = profile.delta(Fraction(math.log(ratio)))
-            assert found.low <= delta * (1 + 1e-9)
-            assert delta <= found.high * (1 + 1e-9)
-
-
-def test_shuffled_signs_are_hidden_better_than_their_epsilon_alone_says() -> None:
-    m = SplitTreeHistogram.for_epsilon(1, users=10**6, domain=WIDE)
-    found, clones = (account(Shuffle(plan, 10_000)).epsilon(1e-6) for plan in (m, Guarantee(Fraction(1))))
-    assert 0 < found.low < found.high < 0.6 * clones.high
 
 
 def test_over_local_hashing_a_report_costs_what_local_hashing_does_at_every_level() -> None:

@@ -28,7 +28,7 @@ from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Compose, Plan, Repeat, Run, Shuffle, Subsample, of_one_user
+from ldpaudit.plan import Compose, Plan, Repeat, Run, Shuffle, Subsample, names_users, of_one_user
 from ldpaudit.profile import PrivacyProfile, require_delta
 
 
@@ -65,6 +65,8 @@ def _theorems(subject: Plan | PrivacyProfile, delta: Fraction, neighbours: Neigh
         yield from _theorems(*_of_one_user(subject, delta, neighbours))
         return
     match subject:
+        case Shuffle() | Subsample() if names_users(subject):
+            return  # the theorems are of reports that name nobody
         case Shuffle(inner, users):
             yield from shuffled(inner, users, delta, neighbours)
         case Repeat() | Compose():

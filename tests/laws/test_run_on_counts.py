@@ -1,0 +1,111 @@
+"""What `run_on_counts` promises: the law of `run`, from how many users hold each input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms import classes
+from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
+from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
+from ldpaudit.mechanisms.memoized_bit import MemoizedBit
+from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse
+from ldpaudit.mechanisms.one_bit import OneBitMean
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.sampled_answer import SampledAnswer
+from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
+from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.plan import Shuffle
+from tests.zoo import AT_ONE, SMALL, STEMS
+
+COUNTED = (
+    BassilySmith, ProjectedBassilySmith, BucketHeavyHitter, JLHeavyHitter, FreshProjections, FreshProducts, MemoizedBit,
+    MemoizedResponse, MemoizedDBitFlip, OneBitMean, SampledAnswer, KaryRandomizedResponse, UnaryEncoding, ShuffledBinarySums,
+    ShuffledSelection,
+)  # fmt: skip
+"""Systems with a `run` of their own that depends on nothing but how many users hold each input."""
+RUNS, USERS = 400, 20
+LEVEL = 1e-7
+"""Two samples of one law are told apart at this level once in ten million; the seeds are fixed anyway."""
+ONE_EACH = [
+    replace(m, domain=16) if isinstance(m, JLHeavyHitter) else m for m in {type(m): m for m in [*AT_ONE, *SMALL]}.values()
+]
+
+
+def held(m: Mechanism) -> dict[Any, int]:
+    users = m.users if isinstance(m, ShuffledBinarySums | ShuffledSelection) else USERS
+    return {m.inputs[0]: users - users // 3, m.inputs[-1]: users // 3}
+
+
+def test_every_class_is_looked_at() -> None:
+    assert {type(m) for m in ONE_EACH} == {owner for stem in STEMS for owner in classes(stem).values()}
+
+
+REFUSED = [m for m in ONE_EACH if type(m).run is not Mechanism.run and not isinstance(m, COUNTED)]
+
+
+@pytest.mark.parametrize("m", REFUSED, ids=str)
+def test_counts_are_refused_where_a_system_runs_in_a_way_of_its_own(m: Mechanism) -> None:
+    with pytest.raises(Unsupported, match=r"has a run of its own.*\Z"):
+        m.run_on_counts(held(m), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("m", [m for m in ONE_EACH if m not in REFUSED], ids=str)
+def test_a_run_on_counts_has_the_law_of_a_run(m: Mechanism) -> None:
+    counts = held(m)
+    one = _runs(lambda rng: m.run([x for x, users in counts.items() for _ in range(users)], rng), 1)
+    other = _runs(lambda rng: m.run_on_counts(counts, rng), 2)
+    assert one.shape == other.shape
+    for first, second in zip(_looks(one), _looks(other), strict=True):
+        assert stats.ks_2samp(first, second).pvalue > LEVEL
+
+
+def _runs(run: Callable[[np.random.Generator], Any], seed: int) -> NDArray[np.float64]:
+    rng = np.random.default_rng(seed)
+    return np.array([np.ravel(run(rng)) for _ in range(RUNS)])
+
+
+def _looks(runs: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Numbers of which a law is made: single estimates, how they hang together, and how large they are; rounded alike."""
+    found = runs[:, 0], runs[:, -1], runs[:, 0] - runs[:, -1], runs.sum(axis=1), np.square(runs).sum(axis=1)
+    return tuple(np.round(each, 6) for each in found)
+
+
+class Rounded(UnaryEncoding):
+    """Somebody's own way to run it."""
+
+    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        return np.round(super().run(data, rng))
+
+
+class Both(Rounded):
+    """And on counts."""
+
+    def run_on_counts(self, counts: Any, rng: np.random.Generator) -> NDArray[np.float64]:
+        return np.round(UnaryEncoding.run_on_counts(self, counts, rng))
+
+
+def test_a_class_with_a_run_of_its_own_inherits_nobody_s_run_on_counts() -> None:
+    parameters, rng = (3, Fraction(3, 4), Fraction(1, 4)), np.random.default_rng(0)
+    assert len(Rounded(*parameters).run([0, 1], rng)) == len(Both(*parameters).run_on_counts({0: 2}, rng)) == 3
+    for refused in (Rounded(*parameters).run_on_counts, Shuffle(Rounded(*parameters), 2).run):
+        with pytest.raises(Unsupported, match="has a run of its own"):
+            refused({0: 1, 1: 1}, rng)
+
+
+@pytest.mark.parametrize("m", [m for m in ONE_EACH if m.model != "local"], ids=str)
+def test_what_holds_all_users_data_already_is_not_run_by_each_of_them(m: Mechanism) -> None:
+    counts = held(m)
+    with pytest.raises(Unsupported, match=f"one user's, and this mechanism is {m.model}"):
+        Shuffle(m, sum(counts.values())).run(counts, np.random.default_rng(0))
