@@ -139,8 +139,7 @@ def _of_plan(
     execution: Execution,
 ) -> Evidence:
     from ldpaudit.attacks.engine import reproducible, run
-    from ldpaudit.attacks.games import foreign
-    from ldpaudit.attacks.games.sources import Planned
+    from ldpaudit.attacks.games.sources import Planned, require_possible
 
     source = Planned(plan, neighbours, implementation, asked.delta, witness)
     code = plan if implementation is None else implementation
@@ -148,8 +147,8 @@ def _of_plan(
     found = run.run(source, asked, execution, digest)
     if implementation is None:
         return found
-    if getattr(implementation, "seeded", True) and not (asked.epsilon is not None and found.refutes(asked.epsilon)):
-        foreign.require_possible(as_plan(plan), implementation, asked.seed)
+    if asked.epsilon is None or not found.refutes(asked.epsilon):
+        require_possible(source, asked.seed, not reproducible.in_one_process(execution.executor))
     return found if reproducible.takes_rng(implementation) else replace(found, seed=None)
 
 

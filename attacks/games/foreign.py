@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,9 @@ from numpy.typing import NDArray
 from ldpaudit.adapters.callables import as_sampler, call, in_order, one_by_one
 from ldpaudit.errors import ImplementationError, Unsupported, shown
 from ldpaudit.mechanism import Mechanism, Rows, Views, is_ours, look_alike
-from ldpaudit.plan import Plan, Run
 
 LISTED, COMPARED = 1 << 20, 64
 """Views of a law that are listed at most, where it does not say their columns; and those that are compared all at once."""
-CHECKED, CHECKED_ONE_BY_ONE, NUMBERS_CHECKED = 1000, 100, 1 << 20
-"""Views of each input that are held to the whole law in the end, at most, and their numbers."""
 EXACT = 1 << 53
 """Whole numbers up to it are floats."""
 _ALLOWED = {"b": ("bool", "int"), "i": ("int", "bool"), "u": ("int", "bool"), "f": ("float", "int")}
@@ -43,14 +39,16 @@ class Foreign:
         What is sampled.
     inputs : sequence
         Those that are played. A view that the law has on another of them than its own is read: it is evidence.
-    strict : bool
-        Whether rows are held to the whole law, or to what each of their numbers may be: a score reads how these go together.
+    odd : list of ImplementationError
+        The first view of which each number may be one of a view, but not all of them together, or not on this input. Scores read
+        such views: they are evidence, and where it refutes nothing, an error.
     """
 
     m: Mechanism
     code: Mechanism | Callable[..., Any]
     inputs: Sequence[Any]
-    strict: bool = False
+    odd: list[ImplementationError] = field(init=False, repr=False, default_factory=list)
+    _laws: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
     _own: Any = field(init=False, repr=False)
     _first: list[tuple[str, Any]] = field(init=False, repr=False, default_factory=list)
 
@@ -89,8 +87,10 @@ class Foreign:
         if array.shape != (size, *form.shape[1:]):
             wanted = (size, *form.shape[1:])
             raise ImplementationError(f"needs {size} views of the declared mechanism, of shape {wanted}, got {array.shape}", x)
-        if not (possible := self._possible(array)).all():
+        if not (possible := self._possible(array, self.inputs, whole=False)).all():
             raise self._error(array[~possible][0].tolist(), x)
+        if not self.odd and not (possible := self._possible(array, [x], whole=True)).all():
+            self.odd.append(self._error(array[~possible][0].tolist(), x))
         return array.astype(form.dtype, copy=False)
 
     def _kind(self, views: Any, form: NDArray[Any], x: Any) -> str:
@@ -107,16 +107,16 @@ class Foreign:
             raise ImplementationError(f"needs views of one type, got {kinds[0]}, and {before} on input {shown(other, 80)}", x)
         return kinds[0]
 
-    def _possible(self, array: NDArray[Any]) -> NDArray[np.bool_]:
+    def _possible(self, array: NDArray[Any], inputs: Sequence[Any], whole: bool) -> NDArray[np.bool_]:
         """Which views the law has on one of the inputs; of a law on infinitely many, which are numbers."""
         rows = array.reshape(len(array), -1)
         if array.dtype.kind == "f" and not np.isfinite(rows).all():
             return np.asarray(np.isfinite(rows).all(axis=1))
         found = np.zeros(len(rows), dtype=np.bool_)
-        for x in self.inputs:
-            if (views := _views_on(self.m, x)) is None:
+        for x in inputs:
+            if (views := self._views_on(x)) is None:
                 return np.ones(len(rows), dtype=np.bool_)
-            found[~found] = _among(views, rows[~found], self.strict)
+            found[~found] = _among(views, rows[~found], whole)
             if found.all():
                 break
         return found
@@ -125,7 +125,7 @@ class Foreign:
         """Views that are not all numbers, by the law's own words: equal, and of the same types."""
         if len(views) != size:
             raise ImplementationError(f"needs {size} views of the declared mechanism, got {len(views)}", x)
-        laws = [_views_on(self.m, each) for each in self.inputs]
+        laws = [self._views_on(each) for each in self.inputs]
         known = {y: y for law in laws for y in (law or ())}
         for view in views if all(law is not None for law in laws) else ():
             try:
@@ -137,25 +137,15 @@ class Foreign:
         return views
 
     def _error(self, view: Any, x: Any) -> ImplementationError:
-        law = _views_on(self.m, x)
+        law = self._views_on(x)
         has = "finite numbers" if law is None else _in_words(law)
         return ImplementationError(f"needs views that the declared law has, {has}, got {shown(view, 80)}", x)
 
-
-def require_possible(plan: Plan, code: Mechanism | Callable[..., Any], seed: int) -> None:
-    """Check some views of code that was not refuted: all of them must be possible under the whole law of their input.
-
-    Raises
-    ------
-    ImplementationError
-        Where one is not.
-    """
-    for m in dict.fromkeys(leaf.mechanism for leaf in plan.leaves() if isinstance(leaf, Run)):
-        for x in islice(m.inputs, 2):
-            held = Foreign(m, code, [x], strict=True)
-            most = CHECKED_ONE_BY_ONE if held.one_by_one else CHECKED
-            size = max(1, min(most, NUMBERS_CHECKED // m.view_length))
-            held.sample(x, size, np.random.default_rng([seed, CHECKED]))
+    def _views_on(self, x: Any) -> Any:
+        """The views of the law, where there is one and they can be told."""
+        if x not in self._laws:
+            self._laws[x] = _views_of(self.m, x)
+        return self._laws[x]
 
 
 def plain(view: Any) -> Any:
@@ -210,8 +200,7 @@ def _as_array(views: Any, kind: str, x: Any) -> NDArray[Any]:
     return np.asarray(array)
 
 
-def _views_on(m: Mechanism, x: Any) -> Any:
-    """The views of the law, where there is one and they can be told."""
+def _views_of(m: Mechanism, x: Any) -> Any:
     try:
         law = m.law(x)
     except Unsupported:
@@ -222,10 +211,10 @@ def _views_on(m: Mechanism, x: Any) -> Any:
     return views if isinstance(views, Rows) else list(views) if law.size <= LISTED else None
 
 
-def _among(views: Any, rows: NDArray[Any], strict: bool) -> NDArray[np.bool_]:
+def _among(views: Any, rows: NDArray[Any], whole: bool) -> NDArray[np.bool_]:
     """Which rows are views; or else, where a law says its columns, of which each number may be one of a view."""
     if isinstance(views, Rows):
-        return views.have(rows) if strict else views.within(rows)
+        return views.have(rows) if whole else views.within(rows)
     each = [np.ravel(y).tolist() for y in views]
     if len(each) <= COMPARED:
         return np.asarray((rows[:, None, :] == np.array(each)).all(axis=2).any(axis=1))

@@ -66,6 +66,8 @@ class Target:
     mixed : callable or None
         Draws one view after the other, in place of `draw`. A view may show a counter or the time; then a coin must have
         chosen its side, or many views of one side in a row could be told by their place.
+    odd : tuple of lists
+        See `Foreign`: what its code has shown by now.
     """
 
     pair: tuple[Any, Any]
@@ -77,6 +79,7 @@ class Target:
     chosen: two_inputs.ThresholdRule | None = None
     mixed: Mixed | None = None
     narrower: tuple[Narrower, ...] = ()
+    odd: tuple[list[ImplementationError], ...] = ()
 
 
 class Game(Protocol):

@@ -131,7 +131,7 @@ def played(m: Mechanism, found: Attack, implementation: Implementation) -> Targe
         first, second = (scores_of(found, views, len(views), x) if len(views) else np.zeros(0) for x, views in made)
         return first, second
 
-    return Target(found.pair, found.event, draw, size, mixed=mixed if code.one_by_one else None)
+    return Target(found.pair, found.event, draw, size, mixed=mixed if code.one_by_one else None, odd=(code.odd,))
 
 
 def scores_of(found: Attack, views: Any, size: int, x: Any) -> NDArray[np.float64]:
@@ -177,4 +177,4 @@ def _sum(parts: list[tuple[Target, int]]) -> Target:
     events = " and ".join(f"{part.event} in each of {times}" if times > 1 else part.event for part, times in parts)
     pair = tuple(tuple(part.pair[side] for part, _ in parts) for side in (0, 1))
     first = parts[0][0].pair if len(parts) == 1 else (pair[0], pair[1])
-    return Target(first, events, draw, sum(part.view_bytes for part, _ in parts))
+    return Target(first, events, draw, sum(part.view_bytes for part, _ in parts), odd=sum((part.odd for part, _ in parts), ()))

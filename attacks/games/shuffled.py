@@ -137,7 +137,7 @@ def _of_scores(local: Target, users: int, side: int) -> Target:
     pair = tuple(_data_set(x, local.pair[side], users - 1) for x in local.pair)
     event = f"{EVENT}, each report looked at for {local.event}"
     own_way = None if local.mixed is None else mixed
-    return Target((pair[0], pair[1]), event, draw, calibrated=True, mixed=own_way)
+    return Target((pair[0], pair[1]), event, draw, calibrated=True, mixed=own_way, odd=local.odd)
 
 
 def _sum_of_others(local: Target, side: int, sign: float, others: int, rng: np.random.Generator) -> float:

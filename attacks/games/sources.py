@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
+import numpy as np
+
 from ldpaudit.attacks.games import k_inputs, plans, shuffled
 from ldpaudit.attacks.games.foreign import Foreign
 from ldpaudit.attacks.games.game import Game, KInputs, Target, TwoInputs
@@ -16,6 +18,9 @@ from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Plan, Run, Shuffle, as_plan
 from ldpaudit.profile import Witness
+
+CHECKED = 1000
+"""Views that are looked at again."""
 
 
 class Source(Protocol):
@@ -112,6 +117,21 @@ class Planned:
         except Unsupported:
             return ()
         return (TwoInputs(replace(target, undeclared=True)),)
+
+
+def require_possible(source: Source, seed: int, elsewhere: bool) -> None:
+    """Raise what was odd about views of code that was not refuted; where they were drawn elsewhere, of as many drawn here.
+
+    Raises
+    ------
+    ImplementationError
+        Where a view is not one of the declared law, though each of its numbers may be.
+    """
+    played = [game for game in games(source) if isinstance(game, TwoInputs)]
+    if elsewhere:
+        played[0].draw(CHECKED, np.random.default_rng([seed, CHECKED]))
+    for error in (error for game in played for odd in game.target.odd for error in odd):
+        raise error
 
 
 @lru_cache(maxsize=8)
