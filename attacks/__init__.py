@@ -91,7 +91,7 @@ def audit(
     Raises
     ------
     ImplementationError
-        Where the audited code raises, hangs or returns what it never may.
+        Where the audited code raises, hangs or returns what it never may, such as a view that the declared law does not have.
     Unsupported
         Where no attack on the plan is known, or scikit-learn is asked for and missing.
     TypeError
@@ -139,13 +139,17 @@ def _of_plan(
     execution: Execution,
 ) -> Evidence:
     from ldpaudit.attacks.engine import reproducible, run
-    from ldpaudit.attacks.games.sources import Planned
+    from ldpaudit.attacks.games.sources import Planned, require_possible
 
     source = Planned(plan, neighbours, implementation, asked.delta, witness)
     code = plan if implementation is None else implementation
     digest = reproducible.require(code, reproducible.as_planned(source), asked.trials, execution)
     found = run.run(source, asked, execution, digest)
-    return found if implementation is None or reproducible.takes_rng(implementation) else replace(found, seed=None)
+    if implementation is None:
+        return found
+    if asked.epsilon is None or not found.refutes(asked.epsilon):
+        require_possible(source, asked.seed, not reproducible.in_one_process(execution.executor))
+    return found if reproducible.takes_rng(implementation) else replace(found, seed=None)
 
 
 def recheck(

@@ -48,7 +48,7 @@ class Attack:
     score : callable
         Views to an array of log-likelihood ratios under the declared mechanism, shape ``(size,)``: the larger, the more
         the view speaks for the first input; 0 where it speaks for neither, an infinity where the other input never
-        shows it. Scores of repeated runs are added.
+        shows it, NaN where neither does. Scores of repeated runs are added.
     event : str
         What the extreme scores are, in words.
     many : Many or None

@@ -49,10 +49,10 @@ def _shown(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> floa
 
 
 def _losses(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithms of likelihood ratios; 0 where neither law shows the view."""
+    """Logarithms of likelihood ratios; NaN where neither law shows the view."""
     with np.errstate(divide="ignore", invalid="ignore"):
         losses: NDArray[np.float64] = np.log(p) - np.log(q)
-    return np.where(np.isnan(losses), 0.0, losses)
+    return losses
 
 
 @dataclass(frozen=True, slots=True)

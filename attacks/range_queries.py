@@ -29,8 +29,8 @@ def total_loss_of(m: HadamardViews, known: int) -> Callable[[Views], NDArray[np.
     def score(views: Views) -> NDArray[np.float64]:
         table = np.asarray(views, dtype=np.float64).reshape(len(views), m.oracles, KINDS)
         with np.errstate(invalid="ignore"):
-            found = m.compared * _losses(table, known).sum(axis=1)
-        return np.where(np.isnan(found), 0.0, found)  # inf - inf is a view that neither input shows
+            found: NDArray[np.float64] = m.compared * _losses(table, known).sum(axis=1)
+        return found  # inf - inf is a view that neither input shows
 
     return score
 
@@ -45,9 +45,8 @@ def _losses(table: NDArray[np.float64], known: int) -> NDArray[np.float64]:
     with np.errstate(divide="ignore", invalid="ignore"):
         shared = np.where(both > 0, both / theirs, 0.0)
         ratio = np.where(first > 0, first / (theirs - known), 0.0) + shared
-        # Where neither input shows the view, it speaks for neither.
-        ratio = np.where((first == 0) & (theirs <= known), 1.0, ratio)
-        return np.asarray(np.log(ratio))
+        # Where user 1's message is nowhere, neither input shows the view.
+        return np.asarray(np.log(np.where((first == 0) & (theirs <= known), np.nan, ratio)))
 
 
 def _counters(m: CountMinRangeQueries) -> Attack:

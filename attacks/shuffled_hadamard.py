@@ -26,7 +26,7 @@ def attack(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Attack:
         spare = np.maximum(third + every - known, 0) / np.maximum(third + every, 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             loss: NDArray[np.float64] = np.log(first + spare * every) - np.log(second + spare * every)
-        return np.where(np.isnan(loss), 0.0, loss)
+        return loss
 
     return Attack((0, 1), score, "{more messages speak for 0 than for 1}")
 

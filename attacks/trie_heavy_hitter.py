@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
-from ldpaudit.attacks.shared.noisy_votes import Apart
+from ldpaudit.attacks.shared.noisy_votes import Apart, require_released
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms._trie import Data, released
@@ -92,12 +92,20 @@ def as_published(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta:
 
 
 def _told_apart(m: TrieHeavyHitter, pair: tuple[Data, Data]) -> Attack:
-    table = _losses(*(m.law(x) for x in pair))
+    table, held = _losses(*(m.law(x) for x in pair)), _prefixes(m, pair)
 
     def score(views: Views) -> NDArray[np.float64]:
+        for view in {*views} - {*table}:
+            require_released(view, held)
         return np.array([_score(table, view, m.word) for view in views], dtype=np.float64)
 
     return Attack(pair, score, "{the release of the user's prefixes}")
+
+
+def _prefixes(m: TrieHeavyHitter, pair: tuple[Data, Data]) -> set[str]:
+    """All that may be voted for in either of two data sets."""
+    words = {word for x in pair for held, _ in x for word in held}
+    return {word[: i * m.unit] for word in words for i in range(1, min(m.levels, len(word) // m.unit) + 1)}
 
 
 def _score(table: dict[frozenset[str], float], view: frozenset[str], word: str) -> float:
@@ -201,7 +209,11 @@ def _missing_vote(m: TrieHeavyHitter, neighbours: Neighbours) -> Attack:
     if m.threshold > m.batch:
         full, otherwise = frozenset(), 0.0
 
+    held = _prefixes(m, pair)
+
     def score(views: Views) -> NDArray[np.float64]:
+        for view in set(views):
+            require_released(view, held, m.batch)
         return np.array([otherwise if view == full else math.inf for view in views], dtype=np.float64)
 
     return Attack(pair, score, "{a vote is missing}")

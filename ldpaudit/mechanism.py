@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -27,6 +28,8 @@ Views: TypeAlias = Any
 
 ENUMERABLE = 1 << 16
 """Laws with more views than this are not enumerated."""
+LARGEST_VIEW = (1 << 63) - 1
+"""The largest number that a sampler draws."""
 SHORT = 64
 """Numbers of a view that are drawn as soon as one is."""
 
@@ -40,7 +43,7 @@ class Law:
     probability : callable
         View to its probability, a Fraction.
     views : callable
-        No argument to an iterable of all views, each once.
+        No argument to an iterable of all views, each once; `Rows`, or a range, where there are too many to be listed.
     size : int
         How many views there are.
     """
@@ -62,6 +65,42 @@ class Law:
         return ((y, self.probability(y)) for y in self.views())
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Views that are rows of whole numbers, each in the range of its column; of these all, or those that `where` keeps.
+
+    Parameters
+    ----------
+    columns : tuple of range
+        None is empty.
+    where : callable or None
+        A matrix of such rows to which of them are views, shape ``(rows,)``.
+    listed : callable or None
+        No argument to all views, where `where` leaves out some.
+    """
+
+    columns: tuple[range, ...]
+    where: Callable[[NDArray[Any]], NDArray[np.bool_]] | None = None
+    listed: Callable[[], Iterable[View]] | None = None
+
+    def __iter__(self) -> Iterator[View]:
+        return iter(product(*self.columns) if self.listed is None else self.listed())
+
+    def have(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which rows of a matrix of integers are among these views."""
+        found = self.within(rows)
+        return found if self.where is None else found & self.where(rows)
+
+    def within(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Of which rows each number is in its column's range."""
+        ends = ((min(r[0], r[-1]), min(max(r[0], r[-1]), LARGEST_VIEW), abs(r.step)) for r in self.columns)
+        least, most, step = np.array(list(ends), dtype=np.int64).T
+        found: NDArray[np.bool_] = ((rows >= least) & (rows <= most)).all(axis=1)
+        if (step != 1).any():
+            found &= ((rows - least) % step == 0).all(axis=1)
+        return found
+
+
 def all_views(laws: Iterable[Mapping[View, Fraction]]) -> list[View]:
     """The views that any of these laws has, each once.
 
@@ -72,12 +111,12 @@ def all_views(laws: Iterable[Mapping[View, Fraction]]) -> list[View]:
     """
     known: dict[View, View] = {}
     for y in (y for law in laws for y in law):
-        if not _look_alike(known.setdefault(y, y), y):
+        if not look_alike(known.setdefault(y, y), y):
             raise ValueError(f"views that Python tells apart, got {y!r:.60} and one that is equal to it and looks different")
     return list(known)
 
 
-def _look_alike(a: View, b: View) -> bool:
+def look_alike(a: View, b: View) -> bool:
     """Whether two equal views are of one type, and floats in them of the same bits; a number of numpy's is like Python's."""
     a, b = (y.item() if isinstance(y, np.generic) else y for y in (a, b))
     if a is b:
@@ -85,9 +124,9 @@ def _look_alike(a: View, b: View) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, tuple):
-        return all(map(_look_alike, a, b))
+        return all(map(look_alike, a, b))
     if isinstance(a, frozenset):
-        return all(_look_alike(x, {y: y for y in b}[x]) for x in a)
+        return all(look_alike(x, {y: y for y in b}[x]) for x in a)
     return not isinstance(a, float | complex) or repr(a) == repr(b)
 
 

@@ -36,8 +36,9 @@ LEARNING_BELIEVED, LEARNING_ELSE = 16, 4
 """A sequential audit chooses rules until a 16th of the budget, or until a 4th where the views do not fit the declared law."""
 FINAL = 0.1
 """Share of the level that a sequential audit keeps for a last look, at all that followed the last choice of a rule."""
-FIRST, FIRST_DELTA = 32, 4096
-"""Views that the first rule of a sequential audit is chosen from, at most; and at most a 16th of the budget. At delta > 0
+FIRST, FIRST_UNDECLARED, FIRST_DELTA = 32, 128, 4096
+"""Views that the first rule of a sequential audit is chosen from, at most; and at most a 16th of the budget. Of foreign code they
+choose among games of which nothing declared says what they promise. At delta > 0
 that rule also settles how many directions the test allows delta for, which is worth more views."""
 STEP = 24
 """A sequential audit looks at its counts whenever it has a 24th more views: on average it stops a 48th too late."""
@@ -139,9 +140,10 @@ def surely_above(epsilon: float) -> float:
     return epsilon * (1 + 10 * float(SLACK)) + 1e-12
 
 
-def uncounted(experiment: Experiment, played: int) -> int:
+def uncounted(experiment: Experiment, played: Sequence[Game]) -> int:
     """Views of each game that a sequential audit chooses its game and its first rule from."""
-    return max(1, min(experiment.trials // 16, FIRST_DELTA if experiment.delta else FIRST) // played)
+    first = FIRST_UNDECLARED if any(game.undeclared for game in played) else FIRST
+    return max(1, min(experiment.trials // 16, FIRST_DELTA if experiment.delta else first) // len(played))
 
 
 def multiples(claimed: float) -> tuple[float, ...]:
@@ -162,7 +164,7 @@ def first_views(job: Job) -> tuple[int, ...]:
     """Views of each game that the first rule may be chosen from, none of them counted: one number or another."""
     played, asked = games(job.source), job.experiment
     if asked.mode is Mode.SEQUENTIAL:
-        return (uncounted(asked, len(played)),)
+        return (uncounted(asked, played),)
     if played[0].chosen is not None and len(played) == 1:
         return (0,)
     few, more = (min(int(asked.trials * part), LEARNING) // len(played) for part in (CHOOSING, CHOOSING_BLIND))

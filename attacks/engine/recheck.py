@@ -73,7 +73,7 @@ def _out_of_range(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> I
 
 
 def _not_sequential(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
-    chosen_from = uncounted(asked, len(played)) * len(played)
+    chosen_from = uncounted(asked, played) * len(played)
     if e.measured + chosen_from > e.trials:
         yield f"measured <= trials - {chosen_from}, from which the first rule was chosen, got measured={e.measured}"
     if not may_be_bet(e.tuning, 0 if e.mode is Mode.FIXED else e.directions, e.inputs, asked):

@@ -100,7 +100,7 @@ class State:
             key = ".".join(map(str, first["loc"]))
             raise ValueError(f"state.{key}: {first['msg']}, got {first['input']!r:.60}") from None
         rule = read.rule
-        made = k_inputs.SubsetRule(rule.at) if isinstance(rule, _Subset) else two_inputs.ThresholdRule(rule.upper, rule.lower)
+        made = k_inputs.SubsetRule(rule.at) if isinstance(rule, _Subset) else two_inputs.ThresholdRule(**rule.model_dump())
         counts = {name: Counts(**getattr(read, name).model_dump()) for name in ("counts", "since")}
         rare = tuple(Counts(**each.model_dump()) for each in read.narrower)
         looks = tuple((drawn, Counts(**each.model_dump())) for drawn, each in read.looks)
@@ -118,6 +118,7 @@ _Threshold = Annotated[float, BeforeValidator(lambda text: float(text) if isinst
 class _Thresholds(_Strict):
     upper: _Threshold
     lower: _Threshold
+    mirrored: Annotated[bool, BeforeValidator(lambda text: text == "True" if text in ("True", "False") else text)] = False
 
 
 class _Subset(_Strict):

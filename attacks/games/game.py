@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import in_order, stack
 from ldpaudit.attacks.attack import Many
 from ldpaudit.attacks.games import k_inputs, two_inputs
 from ldpaudit.errors import ImplementationError, shown
@@ -58,6 +57,8 @@ class Target:
         Memory of one view; it sets how many are drawn at a time.
     calibrated : bool
         Whether scores are log-likelihood ratios under the declared law; then a few views choose the rule.
+    undeclared : bool
+        Whether nothing declared says which input a score speaks for: foreign code is looked at by its numbers, too.
     chosen : ThresholdRule or None
         The rule, where it was chosen already, on views that the engine never draws.
     narrower : tuple of Narrower
@@ -65,6 +66,8 @@ class Target:
     mixed : callable or None
         Draws one view after the other, in place of `draw`. A view may show a counter or the time; then a coin must have
         chosen its side, or many views of one side in a row could be told by their place.
+    odd : tuple of lists
+        See `Foreign`: what its code has shown by now.
     """
 
     pair: tuple[Any, Any]
@@ -72,9 +75,11 @@ class Target:
     draw: Draw
     view_bytes: int = 8
     calibrated: bool = False
+    undeclared: bool = False
     chosen: two_inputs.ThresholdRule | None = None
     mixed: Mixed | None = None
     narrower: tuple[Narrower, ...] = ()
+    odd: tuple[list[ImplementationError], ...] = ()
 
 
 class Game(Protocol):
@@ -95,6 +100,10 @@ class Game(Protocol):
     @property
     def calibrated(self) -> bool:
         """Whether the declared law tells beforehand how good the guesses are."""
+
+    @property
+    def undeclared(self) -> bool:
+        """Whether nothing declared says how to guess."""
 
     @property
     def chosen(self) -> Any:
@@ -146,6 +155,11 @@ class TwoInputs:
         return self.target.calibrated
 
     @property
+    def undeclared(self) -> bool:
+        """See `Game`."""
+        return self.target.undeclared
+
+    @property
     def chosen(self) -> two_inputs.ThresholdRule | None:
         """See `Game`."""
         return self.target.chosen
@@ -184,7 +198,7 @@ class TwoInputs:
         if self.chosen is not None:
             right, wrong = (count / max(views, 1) for count in self.chosen.count(first, second))
             return two_inputs.Choice(self.chosen, 0.0, right, wrong, believed=False)
-        return two_inputs.choose_thresholds(first, second, aim, self.calibrated)
+        return two_inputs.choose_thresholds(first, second, aim, self.calibrated, self.calibrated or self.undeclared)
 
 
 def _column(sample: Sample, place: int) -> Sample:
@@ -204,10 +218,11 @@ class KInputs:
     sample: Sampler
     view_bytes: int = 8
     calibrated: bool = True
+    undeclared: bool = False
     chosen: None = None
     narrower: tuple[Narrower, ...] = ()
-    one: Callable[[Any], Any] | None = None
-    """Makes one view per call, in place of `sample`; see `mixed` of `Target`."""
+    in_order: Callable[[Sequence[Any], Sequence[int]], list[Views]] | None = None
+    """Makes one view after the other, in place of `sample`; see `mixed` of `Target`."""
 
     @property
     def inputs(self) -> int:
@@ -230,10 +245,10 @@ class KInputs:
         for part in chunks(size, self.view_bytes):
             order = rng.integers(0, self.inputs, part)
             often = np.bincount(order, minlength=self.inputs)
-            made = None if self.one is None else in_order(self.one, self.many.inputs, order.tolist())
+            made = None if self.in_order is None else self.in_order(self.many.inputs, order.tolist())
             for position in np.flatnonzero(often).tolist():
                 x, asked = self.many.inputs[position], int(often[position])
-                views = self.sample(x, asked, rng) if made is None else stack(made[position], x)
+                views = self.sample(x, asked, rng) if made is None else made[position]
                 table += k_inputs.tabulate(guesses_of(self.many, views, asked, x), position, self.inputs)
         return table
 

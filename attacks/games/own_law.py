@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.games.few import few_of
+from ldpaudit.attacks.games.foreign import plain
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.neighbours import Neighbours
@@ -36,7 +37,7 @@ def attack(m: Mechanism, neighbours: Neighbours, delta: float = 0.0) -> Attack:
     pairs = _pairs(inputs, neighbours)
     if not pairs or m.law(pairs[0][0]).size * len(pairs) > _MOST_RATIOS:
         raise Unsupported(m, f"its law is compared on pairs of inputs and views, at least one and at most {_MOST_RATIOS}")
-    laws: Laws = {x: {_key(y): float(p) for y, p in m.law(x).items()} for pair in pairs for x in pair}
+    laws: Laws = {x: {plain(y): float(p) for y, p in m.law(x).items()} for pair in pairs for x in pair}
     first, second = max(pairs, key=lambda pair: _shown(laws[pair[0]], laws[pair[1]], delta))
     return Attack((first, second), _Score(laws[first], laws[second]), f"the likelihood ratio of {first} and {second}")
 
@@ -60,10 +61,10 @@ def _shown(there: dict[Hashable, float], back: dict[Hashable, float], delta: flo
 
 
 def _logs(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithms of likelihood ratios; 0 where neither law shows the view."""
+    """Logarithms of likelihood ratios; NaN where neither law shows the view."""
     with np.errstate(divide="ignore", invalid="ignore"):
         logs: NDArray[np.float64] = np.log(p) - np.log(q)
-    return np.where(np.isnan(logs), 0.0, logs)
+    return logs
 
 
 class _Score:
@@ -75,19 +76,9 @@ class _Score:
         self.losses = dict(zip(views, _logs(p, q).tolist(), strict=True))
 
     def __call__(self, views: Views) -> NDArray[np.float64]:
-        try:
-            return np.array([self.losses[_key(y)] for y in _each(views)], dtype=np.float64)
-        except KeyError as error:
-            raise ValueError(f"the law has no view {error}") from None
+        return np.array([self.losses.get(plain(y), math.nan) for y in _each(views)], dtype=np.float64)
 
 
 def _each(views: Views) -> Iterable[Any]:
     listed: Iterable[Any] = views.tolist() if isinstance(views, np.ndarray) else views
     return listed
-
-
-def _key(view: Any) -> Hashable:
-    """A view as the law may name it: rows are tuples, numbers are Python's."""
-    if isinstance(view, np.ndarray | np.generic):
-        view = view.tolist()
-    return tuple(map(_key, view)) if isinstance(view, list | tuple) else view

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import as_sampler, in_order, one_by_one, stack
 from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.games.foreign import Foreign, is_of_numbers
 from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.errors import ImplementationError, Unsupported, shown
-from ldpaudit.mechanism import SHORT, Mechanism
+from ldpaudit.mechanism import SHORT, Mechanism, is_ours
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Compose, Plan, Repeat, Run, as_plan
 
@@ -21,15 +21,21 @@ RUNS, RUNS_A_VIEW = 2 * 10**7, 1 << 11
 """Runs that an audit draws at most where a view is several, and those of one view, drawn by as many calls: 1e6 calls took 20 s."""
 NUMBERS, NUMBERS_A_VIEW = 1 << 32, 1 << 26
 """Numbers that an audit draws at most where views are long, 10 s of bits; and those of one view, which takes up to 2 GiB."""
+LONG = 1 << 16
+"""Numbers of a view up to which they are added up for an attack of their own."""
 LEAST_VIEWS = 16
 """An audit of fewer views shows nothing."""
 Implementation = Mechanism | Callable[..., Any] | None
 
 
 def target(
-    plan: Plan | Mechanism, neighbours: Neighbours | None, implementation: Implementation = None, delta: float = 0.0
+    plan: Plan | Mechanism,
+    neighbours: Neighbours | None,
+    implementation: Implementation = None,
+    delta: float = 0.0,
+    by: Callable[[Mechanism, Attack], Attack] = lambda _, found: found,
 ) -> Target:
-    """The target that a plan makes; delta only guides the choice of the pair.
+    """The target that a plan makes, of the attacks on its mechanisms; delta only guides the choice of the pair.
 
     Raises
     ------
@@ -39,12 +45,34 @@ def target(
     plan = as_plan(plan)
     match plan:
         case Run(mechanism):
-            return played(mechanism, attack_on(mechanism, neighbours, delta), implementation)
+            return played(mechanism, by(mechanism, attack_on(mechanism, neighbours, delta)), implementation)
         case Repeat(inner, times):
-            return _sum([(target(inner, neighbours, implementation, delta), times)])
+            return _sum([(target(inner, neighbours, implementation, delta, by), times)])
         case Compose(parts):
-            return _sum([(target(part, neighbours, implementation, delta), 1) for part in parts])
+            return _sum([(target(part, neighbours, implementation, delta, by), 1) for part in parts])
     raise Unsupported(plan, f"no attack on {type(plan).__name__}: it cannot be sampled")
+
+
+def by_its_numbers(m: Mechanism, found: Attack) -> Attack:
+    """The same pair, told apart by the numbers of a view: code may betray its input by those that the attack's score passes over.
+
+    Raises
+    ------
+    Unsupported
+        Where its views are not numbers, or too long.
+    """
+    if m.view_length > LONG or not is_of_numbers(own := [m.sample(x, 1, np.random.default_rng(0)) for x in found.pair]):
+        raise Unsupported(m, f"its views are not rows of at most {LONG} numbers")
+    rows = np.concatenate([np.asarray(each, dtype=np.float64).reshape(1, -1) for each in own])
+    middle, spread = rows.mean(axis=0), np.maximum(np.abs(rows[0] - rows[1]), 1.0)
+    weights = np.random.default_rng(0).uniform(0.5, 1, len(middle))
+
+    def score(views: Any) -> NDArray[np.float64]:
+        numbers = (np.asarray(views, dtype=np.float64).reshape(len(views), -1) - middle) / spread
+        # Rounded, so that equal sums in another order stay equal.
+        return np.asarray(np.round(numbers @ weights, 9))
+
+    return Attack(found.pair, score, "{the numbers of the view, added up by fixed weights}")
 
 
 def runs(plan: Plan) -> int:
@@ -84,23 +112,26 @@ def views_within(plan: Plan | Mechanism, trials: int) -> int:
 
 def played(m: Mechanism, found: Attack, implementation: Implementation) -> Target:
     """The target that one run makes, by this attack."""
-    sample = as_sampler(m if implementation is None else implementation)
     size = memory(m.sample(found.pair[0], 1, np.random.default_rng(0)))
+    if implementation is None and is_ours(m):
+
+        def own(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+            return found.score(m.sample(found.pair[side], size, rng)) if size else np.zeros(0)
+
+        return Target(found.pair, found.event, own, size)
+    code = Foreign(m, m if implementation is None else implementation, found.pair)
 
     def draw(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         x = found.pair[side]
         # Foreign code is never asked for 0 views.
-        return scores_of(found, sample(x, size, rng), size, x) if size else np.zeros(0)
-
-    if implementation is None or isinstance(implementation, Mechanism) or not one_by_one(implementation):
-        return Target(found.pair, found.event, draw, size)
+        return scores_of(found, code.sample(x, size, rng), size, x) if size else np.zeros(0)
 
     def mixed(sides: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        reports = zip(found.pair, in_order(implementation, found.pair, sides.tolist()), strict=True)
-        first, second = (scores_of(found, stack(made, x), len(made), x) if made else np.zeros(0) for x, made in reports)
+        made = zip(found.pair, code.in_order(found.pair, sides.tolist()), strict=True)
+        first, second = (scores_of(found, views, len(views), x) if len(views) else np.zeros(0) for x, views in made)
         return first, second
 
-    return Target(found.pair, found.event, draw, size, mixed=mixed)
+    return Target(found.pair, found.event, draw, size, mixed=mixed if code.one_by_one else None, odd=(code.odd,))
 
 
 def scores_of(found: Attack, views: Any, size: int, x: Any) -> NDArray[np.float64]:
@@ -109,7 +140,7 @@ def scores_of(found: Attack, views: Any, size: int, x: Any) -> NDArray[np.float6
     Raises
     ------
     ImplementationError
-        Where they are not views of the mechanism.
+        Where they are not views of the mechanism, or where one is of neither input.
     """
     try:
         scores = np.asarray(found.score(views), dtype=np.float64)
@@ -117,7 +148,14 @@ def scores_of(found: Attack, views: Any, size: int, x: Any) -> NDArray[np.float6
         raise ImplementationError(f"needs views of the declared mechanism, got {shown(views, 80)}: {error}", x) from error
     if scores.shape != (size,):
         raise ImplementationError(f"needs {size} views of the declared mechanism, got {scores.shape}", x)
+    if (unread := np.isnan(scores)).any():
+        view = shown(np.asarray(views)[unread][0].tolist(), 80)
+        raise ImplementationError(f"needs views that the declared law has on {_either(found)}, got {view}", x)
     return scores
+
+
+def _either(found: Attack) -> str:
+    return " or ".join(shown(x, 80) for x in found.pair)
 
 
 def memory(views: Any) -> int:
@@ -131,10 +169,12 @@ def _sum(parts: list[tuple[Target, int]]) -> Target:
         for part, times in parts:
             for _ in range(times):
                 total += part.draw(side, size, rng)
+        if np.isnan(total).any():
+            raise ImplementationError("needs views of one of the two inputs, got some that neither shows", first[side])
         # Sums of equal losses in another order must compare equal, or thresholds would split an atom.
         return np.round(total, 9)
 
     events = " and ".join(f"{part.event} in each of {times}" if times > 1 else part.event for part, times in parts)
     pair = tuple(tuple(part.pair[side] for part, _ in parts) for side in (0, 1))
     first = parts[0][0].pair if len(parts) == 1 else (pair[0], pair[1])
-    return Target(first, events, draw, sum(part.view_bytes for part, _ in parts))
+    return Target(first, events, draw, sum(part.view_bytes for part, _ in parts), odd=sum((part.odd for part, _ in parts), ()))

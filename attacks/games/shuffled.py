@@ -26,12 +26,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import as_sampler, in_order, one_by_one, stack
+from ldpaudit.adapters.callables import one_by_one
 from ldpaudit.attacks.games import plans, two_inputs
+from ldpaudit.attacks.games.foreign import Foreign, plain
 from ldpaudit.attacks.games.game import CHUNK_BYTES, Target, TwoInputs
 from ldpaudit.attacks.games.plans import Implementation
 from ldpaudit.attacks.games.stems import attack_on, part_on
-from ldpaudit.errors import ImplementationError, Unsupported
+from ldpaudit.errors import ImplementationError, Unsupported, shown
 from ldpaudit.mechanism import ENUMERABLE, Mechanism
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Run, Shuffle, names_users
@@ -152,7 +153,7 @@ def _of_scores(local: Target, users: int, side: int) -> Target:
     pair = tuple(_data_set(x, local.pair[side], users - 1) for x in local.pair)
     event = f"{EVENT}, each report looked at for {local.event}"
     own_way = None if local.mixed is None else mixed
-    return Target((pair[0], pair[1]), event, draw, calibrated=True, mixed=own_way)
+    return Target((pair[0], pair[1]), event, draw, calibrated=True, mixed=own_way, odd=local.odd)
 
 
 def _sum_of_others(local: Target, side: int, sign: float, others: int, rng: np.random.Generator) -> float:
@@ -172,8 +173,7 @@ class Kinds:
     laws : mapping
         For each value, the probability of each kind.
     kind_of : mapping
-        Report, or the part of it that tells the values apart, to kind; reports that the declared mechanism never makes are of
-        a further kind, which tells nothing.
+        Report, or the part of it that tells the values apart, to kind, of all that the law has on one of the values.
     part_of : callable
         Reports to those parts.
     """
@@ -200,7 +200,7 @@ class Kinds:
 
     @property
     def number(self) -> int:
-        """How many there are, the further kind left out."""
+        """How many there are."""
         return len(next(iter(self.laws.values())))
 
     def count(self, reports: Any, x: Any) -> NDArray[np.int64]:
@@ -209,15 +209,18 @@ class Kinds:
         Raises
         ------
         ImplementationError
-            Where these are no reports of the declared mechanism's shape.
+            Where one of these is a report that the declared mechanism makes of none of the values.
         """
-        try:
-            distinct, places = np.unique(np.asarray(self.part_of(reports)), axis=0, return_inverse=True)
-            kinds = [self.kind_of.get(tuple(y) if isinstance(y, list) else y, self.number) for y in distinct.tolist()]
-        except (TypeError, IndexError) as error:
-            wanted = "needs views of the declared mechanism"
-            raise ImplementationError(f"{wanted}, got {reports!r:.80}: {error}", x) from error
-        return np.array(kinds, dtype=np.int64)[places.ravel()]
+        parts = self.part_of(reports)
+        if isinstance(parts, np.ndarray) and parts.dtype != object:
+            parts, places = np.unique(parts, axis=0, return_inverse=True)
+        else:
+            places = np.arange(len(parts))
+        told = [plain(y) for y in parts]
+        if unknown := [y for y in told if y not in self.kind_of]:
+            wanted = f"needs reports that the declared law has on {' or '.join(map(str, self.laws))}"
+            raise ImplementationError(f"{wanted}, got {shown(unknown[0], 80)}", x)
+        return np.array([self.kind_of[y] for y in told], dtype=np.int64)[places.ravel()]
 
 
 def _of_counts(m: Mechanism, witness: Witness, implementation: Implementation) -> Target:
@@ -229,29 +232,33 @@ def _of_counts(m: Mechanism, witness: Witness, implementation: Implementation) -
     first, second = (kinds.laws[x] / np.maximum(average, _NEVER) for x in witness.values)
 
     def score(counts: NDArray[np.int64]) -> Floats:
-        seen = counts[:, : kinds.number].astype(np.float64)
+        seen = counts.astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             loss: Floats = np.log(seen @ first) - np.log(seen @ second)
-        # Rounded, so that sums of equal terms in another order compare equal; nan where no report is a declared one.
+        if implementation is not None and np.isnan(loss).any():
+            raise ImplementationError(f"needs a report that the declared law has on {' or '.join(map(str, witness.values))}")
+        # Rounded, so that sums of equal terms in another order compare equal; nan where user 1's report is of neither value.
         return np.nan_to_num(np.round(loss, 9), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
     data = [dict(each.counts) for each in witness.pair]
     exact = len(others) == 1
-    chosen = None if witness.epsilon is None or not exact else _event(float(witness.epsilon), average, first, second)
+    # Code may be wrong in another way than the witness's event shows.
+    known = exact and witness.epsilon is not None and implementation is None
+    chosen = None if not known else _event(float(witness.epsilon), average, first, second)
     target = Target(witness.pair, witness.event, lambda *_: np.empty(0), calibrated=exact, chosen=chosen)
     if implementation is None:
         return replace(target, draw=lambda side, size, rng: score(_multinomial(kinds, data[side], size, rng)),
                        view_bytes=32 * (kinds.number + 1))  # fmt: skip
     bytes_of_view = users * plans.memory(m.sample(values[0], 1, np.random.default_rng(0)))
-    if not isinstance(implementation, Mechanism) and one_by_one(implementation):
-        return replace(target, mixed=_one_by_one(kinds, data, implementation, score))
-    sample = as_sampler(implementation)
+    code = Foreign(m, implementation, values)
+    if code.one_by_one:
+        return replace(target, mixed=_one_by_one(kinds, data, code, score))
 
     def draw(side: int, size: int, rng: np.random.Generator) -> Floats:
-        counts = np.zeros((size, kinds.number + 1), dtype=np.int64)
+        counts = np.zeros((size, kinds.number), dtype=np.int64)
         for x, number in data[side].items() if size else ():
-            made = kinds.count(sample(x, size * number, rng), x).reshape(size, number)
-            counts += _tally(made, kinds.number + 1)
+            made = kinds.count(code.sample(x, size * number, rng), x).reshape(size, number)
+            counts += _tally(made, kinds.number)
         return score(counts)
 
     return replace(target, draw=draw, view_bytes=bytes_of_view)
@@ -278,15 +285,15 @@ def _tally(made: NDArray[np.int64], number: int) -> NDArray[np.int64]:
 
 
 def _one_by_one(
-    kinds: Kinds, data: list[dict[Any, int]], code: Callable[..., Any], score: Callable[[NDArray[np.int64]], Floats]
+    kinds: Kinds, data: list[dict[Any, int]], code: Foreign, score: Callable[[NDArray[np.int64]], Floats]
 ) -> Callable[[NDArray[np.int64]], tuple[Floats, Floats]]:
     """One user after the other, one view after the other."""
 
     def view(side: int) -> Floats:
         values = list(data[side])
         order = [place for place, x in enumerate(values) for _ in range(data[side][x])]
-        made = in_order(code, values, order)
-        counts = sum(_tally(kinds.count(stack(part, x), x)[None], kinds.number + 1) for part, x in zip(made, values, strict=True))
+        made = zip(code.in_order(values, order), values, strict=True)
+        counts = sum(_tally(kinds.count(part, x)[None], kinds.number) for part, x in made)
         return score(np.asarray(counts))
 
     def mixed(sides: NDArray[np.int64]) -> tuple[Floats, Floats]:

@@ -7,14 +7,20 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
-from ldpaudit.adapters.callables import as_sampler, one_by_one
+import numpy as np
+
 from ldpaudit.attacks.games import k_inputs, plans, shuffled
+from ldpaudit.attacks.games.foreign import Foreign
 from ldpaudit.attacks.games.game import Game, KInputs, Target, TwoInputs
 from ldpaudit.attacks.games.stems import attack_on
-from ldpaudit.mechanism import Mechanism
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Plan, Run, Shuffle, as_plan
 from ldpaudit.profile import Witness
+
+CHECKED = 1000
+"""Views that are looked at again."""
 
 
 class Source(Protocol):
@@ -85,7 +91,7 @@ class Planned:
         plan = plan.plan if isinstance(plan, Shuffle) else plan
         if not isinstance(plan, Run):
             target = plans.target(plan, self.neighbours, self.implementation, self.delta)
-            return (TwoInputs(replace(target, calibrated=True)),)
+            return (TwoInputs(replace(target, calibrated=True)), *self._by_numbers(plan))
         m = plan.mechanism
         found = attack_on(m, self.neighbours, self.delta)
         target, *baits = (
@@ -95,10 +101,37 @@ class Planned:
         if many is None and (self.neighbours or m.relations[0]) == REPLACE_ONE:
             many = k_inputs.of_law(m)
         if many is None or len(many.inputs) < 3:
-            return TwoInputs(target), *map(TwoInputs, baits)
-        code = self.implementation or m
-        one = code if not isinstance(code, Mechanism) and one_by_one(code) else None
-        return TwoInputs(target), *map(TwoInputs, baits), KInputs(many, as_sampler(code), target.view_bytes, one=one)
+            return TwoInputs(target), *map(TwoInputs, baits), *self._by_numbers(plan)
+        played = TwoInputs(target), *map(TwoInputs, baits), *self._by_numbers(plan)
+        if self.implementation is None and is_ours(m):
+            return *played, KInputs(many, m.sample, target.view_bytes)
+        code = Foreign(m, self.implementation or m, many.inputs)
+        return *played, KInputs(many, code.sample, target.view_bytes, in_order=code.in_order if code.one_by_one else None)
+
+    def _by_numbers(self, plan: Plan) -> tuple[Game, ...]:
+        """Of code that is not the plan's own, what its numbers tell that no declared score reads."""
+        if self.implementation is None:
+            return ()
+        try:
+            target = plans.target(plan, self.neighbours, self.implementation, self.delta, plans.by_its_numbers)
+        except Unsupported:
+            return ()
+        return (TwoInputs(replace(target, undeclared=True)),)
+
+
+def require_possible(source: Source, seed: int, elsewhere: bool) -> None:
+    """Raise what was odd about views of code that was not refuted; where they were drawn elsewhere, of as many drawn here.
+
+    Raises
+    ------
+    ImplementationError
+        Where a view is not one of the declared law, though each of its numbers may be.
+    """
+    played = [game for game in games(source) if isinstance(game, TwoInputs)]
+    if elsewhere:
+        played[0].draw(CHECKED, np.random.default_rng([seed, CHECKED]))
+    for error in (error for game in played for odd in game.target.odd for error in odd):
+        raise error
 
 
 @lru_cache(maxsize=8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRule:
-    """Guess the first input where the score is at least `upper`, the second where it is at most `lower`, else abstain."""
+    """Guess the first input where the score is at least `upper`, the second where it is at most `lower`, else abstain.
+
+    A mirrored rule guesses the other one: code may tell an input by views that speak against it.
+    """
 
     upper: float
     lower: float
+    mirrored: bool = False
 
     @property
     def directions(self) -> int:
@@ -48,6 +52,7 @@ class ThresholdRule:
     def count(self, first: Floats, second: Floats) -> tuple[int, int]:
         """Right and wrong guesses, from scores of views on the first and on the second input."""
         right = wrong = 0
+        first, second = (second, first) if self.mirrored else (first, second)
         # A direction that is never guessed must not count infinite scores.
         if self.upper < np.inf:
             right += int(np.count_nonzero(first >= self.upper))
@@ -211,7 +216,7 @@ def _share(up: _Tails, low: _Tails, delta: float) -> Floats:
     return np.where(both, delta, delta / 2)
 
 
-def choose_thresholds(first: Floats, second: Floats, aim: Aim, calibrated: bool = False) -> Choice:
+def choose_thresholds(first: Floats, second: Floats, aim: Aim, calibrated: bool = False, either_way: bool = False) -> Choice:
     """The thresholds that promise the best bound from fresh views.
 
     Where the scores are the declared mechanism's log-likelihood ratios and the views fit them, the declared law says what
@@ -226,6 +231,8 @@ def choose_thresholds(first: Floats, second: Floats, aim: Aim, calibrated: bool 
         What the rule is for.
     calibrated : bool
         Whether scores are log-likelihood ratios under what is declared.
+    either_way : bool
+        Whether a mirrored rule may be chosen, where no other promises anything.
 
     Returns
     -------
@@ -258,7 +265,11 @@ def choose_thresholds(first: Floats, second: Floats, aim: Aim, calibrated: bool 
     # Where no rule beats a fair coin: all guesses; but at delta > 0 each direction costs its share of delta.
     deviates = (2 * right - guesses - share * views) / np.sqrt(np.maximum(guesses, 1))
     best = _best(bounds, deviates if aim.delta else guesses, guesses)
-    return choice(right, best, float(bounds[best]) if promise is None else promise, False)
+    found = choice(right, best, float(bounds[best]) if promise is None else promise, False)
+    if bounds.max() > 0 or not either_way:
+        return found
+    other = choose_thresholds(second, first, aim)
+    return replace(other, rule=replace(other.rule, mirrored=True)) if other.promise > 0 else found
 
 
 def _best(bounds: Floats, else_: NDArray[Any], guesses: NDArray[np.int64]) -> tuple[Any, ...]:

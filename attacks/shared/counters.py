@@ -27,7 +27,7 @@ def counter_loss(first: Column, second: Column, gamma: float) -> Callable[[NDArr
     support = np.arange(most + 1)
     there, back = (binom.logpmf(support - own, coins, gamma) for coins, own in (first, second))
     with np.errstate(invalid="ignore"):
-        table = np.append(np.where(there == back, 0.0, there - back), 0.0)  # the last for what neither shows
+        table = np.append(there - back, np.nan)  # the last for what neither shows
     return lambda y: table[np.where((y >= 0) & (y <= most), y, most + 1)]
 
 
@@ -58,6 +58,6 @@ def total_loss(first: Sequence[Column], second: Sequence[Column], gamma: float) 
             for i, loss in differ:
                 found += loss(counts[:, i])
         # Rounded, so that equal sums in another order stay equal; inf - inf is a view that neither input shows.
-        return np.nan_to_num(np.round(found, 9), nan=0.0, posinf=np.inf, neginf=-np.inf)
+        return np.round(found, 9)
 
     return score, len(differ)

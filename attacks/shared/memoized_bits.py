@@ -42,25 +42,16 @@ def count_losses(
     Returns
     -------
     ndarray, shape (reports + 1,)
-        0 where neither bit shows that many ones.
+        NaN where neither bit shows that many ones.
     """
     ones = np.arange(reports + 1)
     on, off = (xlogy(ones, float(s)) + xlogy(reports - ones, float(1 - s)) for s in shown)
     one, zero = (np.logaddexp(log_probability(m) + on, log_probability(1 - m) + off) for m in memoized)
     with np.errstate(invalid="ignore"):
-        losses: NDArray[np.float64] = np.nan_to_num(one - zero, nan=0.0, posinf=CERTAIN, neginf=-CERTAIN)
+        losses: NDArray[np.float64] = np.clip(one - zero, -CERTAIN, CERTAIN)
     return losses
 
 
 def look_up(losses: NDArray[np.float64], counts: Views) -> NDArray[np.float64]:
-    """Losses of counts; foreign code may have returned what is no count.
-
-    Raises
-    ------
-    ValueError
-        Where one is not a count of these reports.
-    """
-    counts = np.asarray(counts).astype(np.int64)
-    if counts.size and not (counts.min() >= 0 and counts.max() < len(losses)):
-        raise ValueError(f"needs counts from 0 to {len(losses) - 1}, got {counts.min()} to {counts.max()}")
+    """Losses of counts."""
     return losses[counts]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Self, TypeAlias
@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit import errors
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter
@@ -123,6 +124,8 @@ class Apart:
         """The pair, with the number of the user's prefixes that are released: what code shows that counts or hides wrongly."""
 
         def score(views: Views) -> NDArray[np.float64]:
+            for view in set(views):
+                require_released(view, {*self._own, *self._other}, self.m.batch + self.m.bound)
             return np.array([sum(prefix in self._own for prefix, _ in view) - 0.5 for view in views], dtype=np.float64)
 
         return Attack(self.m.one_apart(self.holders, self.replaced), score, "{a prefix of the user's is released}")
@@ -132,8 +135,7 @@ class Apart:
         return np.array([known[view] for view in views], dtype=np.float64)
 
     def _score(self, view: frozenset[tuple[str, int]]) -> float:
-        if not all(prefix in self._own or prefix in self._other for prefix, _ in view):
-            return TIE
+        require_released(view, {*self._own, *self._other}, self.m.batch + self.m.bound)
         total, own, other = 0.0, True, True
         for shown in self._rounds(view):
             total += self._ratio(own, other, shown)
@@ -166,6 +168,22 @@ class Apart:
         m, w = self.m, self.holders
         rest = m.users - w
         return _numbers(m, w + 1, rest - self.replaced, own, other), _numbers(m, w, rest, own, other)
+
+
+def require_released(view: Any, prefixes: Collection[str], most: int = 0) -> None:
+    """Check that a view is a set of prefixes that somebody holds, each with a number up to `most` where numbers are shown.
+
+    Raises
+    ------
+    ValueError
+        Where it is not.
+    """
+    parts = [part if most else (part, 1) for part in view] if isinstance(view, frozenset) else [()]
+    for part in parts:
+        known = type(part) is tuple and len(part) == 2 and type(part[0]) is str and part[0] in prefixes
+        if not (known and isinstance(part[1], int | np.integer) and type(part[1]) is not bool and 1 <= part[1] <= max(most, 1)):
+            numbers = f", each with a number from 1 to {most}" if most else ""
+            raise ValueError(f"a view is a frozenset of prefixes that somebody holds{numbers}, got {errors.shown(view, 80)}")
 
 
 @lru_cache(maxsize=256)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, product
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law
+from ldpaudit.mechanism import Law, Rows
 from ldpaudit.mechanisms._sampling import bernoulli
 
 _DIGITS = 62
@@ -24,7 +24,7 @@ def product_law(tables: Sequence[Sequence[Fraction]]) -> Law:
     """Law of a view whose parts are independent; part i is y with probability ``tables[i][y]``."""
     return Law(
         lambda view: math.prod((table[y] for table, y in zip(tables, view, strict=True)), start=Fraction(1)),
-        lambda: product(*(range(len(table)) for table in tables)),
+        lambda: Rows(tuple(range(len(table)) for table in tables)),
         math.prod(len(table) for table in tables),
     )
 

@@ -7,13 +7,13 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._hadamard_views import HadamardViews
 from ldpaudit.mechanisms._kernels import vectors_listed
 from ldpaudit.mechanisms._multinomial import View
@@ -164,7 +164,7 @@ class CountMinBoxes(Boxes):
             each = (binomial_mass(self.users, self.gamma, y - sent) for y, sent in zip(view, own, strict=True))
             return math.prod(each, start=Fraction(1))
 
-        return Law(probability, lambda: product(*ranges), math.prod(map(len, ranges)))
+        return Law(probability, lambda: Rows(tuple(ranges)), math.prod(map(len, ranges)))
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Estimated messages of user 1 in each count of a view."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.enclosure import round_up
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._deviation import bernstein
 from ldpaudit.mechanisms._multinomial import Shares, View, compositions, convolved, multinomial
 from ldpaudit.mechanisms._parameters import ball
@@ -106,7 +106,11 @@ class HadamardViews(Mechanism):
             for parts in product(compositions(total, KINDS), repeat=self.oracles):
                 yield sum(parts, ())
 
-        return Law(probability, views, math.comb(total + KINDS - 1, KINDS - 1) ** self.oracles)
+        def all_sent(rows: NDArray[Any]) -> NDArray[np.bool_]:
+            return np.asarray((rows.reshape(len(rows), self.oracles, KINDS).sum(axis=2) == total).all(axis=1))
+
+        every = Rows((range(total + 1),) * (KINDS * self.oracles), all_sent, views)
+        return Law(probability, lambda: every, math.comb(total + KINDS - 1, KINDS - 1) ** self.oracles)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """In each oracle the number of holders of the elements of the first input that are looked at, without bias."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism
+from ldpaudit.mechanism import Law, Mechanism, Rows
 from ldpaudit.mechanisms._gf2 import WIDE, vectors
 from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms._sampling import bernoulli
@@ -67,7 +67,8 @@ class PublicSign(Mechanism):
         self.require_input(x)
         truth = (self.index, int(self.signs(x, np.array([self.index]))[0]))
         views = [(self.index, 1), (self.index, -1)]
-        return Law(lambda view: self.p if tuple(view) == truth else 1 - self.p, lambda: views, 2)
+        every = Rows((range(self.users), range(-1, 2, 2)), lambda rows: rows[:, 0] == self.index, lambda: views)
+        return Law(lambda view: self.p if tuple(view) == truth else 1 - self.p, lambda: every, 2)
 
     def _values(self, data: ArrayLike) -> NDArray[np.int64]:
         """Users' values, checked."""

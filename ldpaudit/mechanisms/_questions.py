@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._asks import Answers, Ask, Cells, Counted, Decoding, Question
 from ldpaudit.mechanisms._deviation import Chance, Terms
 from ldpaudit.mechanisms._gf2 import BITS, WIDE, combined, nonzero, vectors, words
@@ -324,7 +324,9 @@ class SplitSigns(Asked):
             first, second = (chance if right == told else 1 - chance for chance, right, told in chances)
             return first * second
 
-        return Law(probability_of, lambda: views, 4)
+        signs = range(-1, 2, 2)
+        every = Rows((range(self.users), signs, signs), lambda rows: rows[:, 0] == self.index, lambda: views)
+        return Law(probability_of, lambda: every, 4)
 
     def answers(self, views: Views) -> tuple[Answers, ...]:
         """What was told, question by question; everybody answers the last one."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Mechanism
+from ldpaudit.mechanism import Law, Mechanism, Rows
 from ldpaudit.mechanisms._parameters import exact
 from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
@@ -84,4 +83,4 @@ class RowSign(Mechanism):
             plus = self.sign_chance(self.entries(x, np.array([j]))[0])
             return (plus if s > 0 else 1 - plus) / self.rows
 
-        return Law(probability, lambda: product(range(self.rows), (-1, 1)), 2 * self.rows)
+        return Law(probability, lambda: Rows((range(self.rows), range(-1, 2, 2))), 2 * self.rows)

@@ -7,17 +7,15 @@ coefficient of its Hadamard transform. Our hash functions are fixed and public, 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._hadamard import parity, transform
 from ldpaudit.mechanisms._hashing import PRIME, buckets, coefficients, hashed
 from ldpaudit.mechanisms._parameters import integer, odds, probability
@@ -181,10 +179,8 @@ class CountMeanSketch(_Sketch):
             whole: Fraction = self.p**kept * (1 - self.p) ** (self.width - kept)
             return whole / self.hashes
 
-        def views() -> Iterator[tuple[int, ...]]:
-            return product(range(self.hashes), *([(0, 1)] * self.width))
-
-        return Law(probability, views, self.hashes << self.width)
+        views = Rows((range(self.hashes), *(range(2),) * self.width))
+        return Law(probability, lambda: views, self.hashes << self.width)
 
     def _row(self, group: NDArray[Any]) -> NDArray[np.float64]:
         ones: NDArray[np.float64] = np.count_nonzero(group, axis=0).astype(np.float64)
@@ -259,7 +255,7 @@ class HadamardCountMeanSketch(_Sketch):
             kept: Fraction = self.p if truth else 1 - self.p
             return kept / size
 
-        return Law(probability, lambda: product(range(self.hashes), range(self.width), (-1, 1)), 2 * size)
+        return Law(probability, lambda: Rows((range(self.hashes), range(self.width), range(-1, 2, 2))), 2 * size)
 
     def _row(self, group: NDArray[Any]) -> NDArray[np.float64]:
         sums = np.bincount(group[:, 0], weights=group[:, 1], minlength=self.width)

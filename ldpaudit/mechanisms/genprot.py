@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice, product
+from itertools import islice
 from math import prod
 from typing import Any, NamedTuple, Self, TypeAlias
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Mechanism, View, Views, describe
+from ldpaudit.mechanism import Law, Mechanism, Rows, View, Views, describe
 from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
 from ldpaudit.mechanisms._randomizers import LeakyResponse, ShiftedBinomial
 from ldpaudit.mechanisms._sampling import bernoulli
@@ -277,11 +277,8 @@ class GenProt(_Protected):
             others = tuple(sorted(p for t, p in enumerate(said) if t != chosen))
             return prod((public[i] for i in drawn), start=Fraction(1)) * chance(said[chosen], others)
 
-        def views() -> list[tuple[int, ...]]:
-            every = product(range(len(outputs)), repeat=self.slots)
-            return [(*drawn, chosen) for drawn in every for chosen in range(self.slots)]
-
-        return Law(probability, views, len(outputs) ** self.slots * self.slots)
+        views = Rows((*(range(len(outputs)),) * self.slots, range(self.slots)))
+        return Law(probability, lambda: views, len(outputs) ** self.slots * self.slots)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """What the base estimates from the chosen draws; off by at most the distance of `reported` from the base's law."""
@@ -378,7 +375,7 @@ class GenProtBit(_Protected):
             drawn, bit = view
             return public[drawn] * (chances[drawn] if bit else 1 - chances[drawn])
 
-        return Law(probability, lambda: product(range(len(outputs)), range(2)), 2 * len(outputs))
+        return Law(probability, lambda: Rows((range(len(outputs)), range(2))), 2 * len(outputs))
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Twice what the base estimates from the accepted draws: a draw is accepted half of the time."""

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from itertools import product
 from math import ceil, prod
 from typing import Any
 
@@ -26,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Views
+from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms._evolving import Evolving, Spending
 from ldpaudit.mechanisms._gf2 import BITS
 from ldpaudit.mechanisms._heavy import (
@@ -268,11 +267,8 @@ class HeavyThresh(Evolving):
     def law(self, x: Play) -> Law:
         """Law on votes, rows and signs: given the updates, epochs are independent."""
         shown = self.transcript(x)
-        every = list(product(range(self.rows), (-1, 1)))
-
-        def views() -> Iterator[tuple[int, ...]]:
-            parts = [[(v, *report) for v in (0, 1) for report in (every if s.publishes else [_NOTHING])] for s in shown]
-            return (tuple(number for part in view for number in part) for view in product(*parts))
+        report, nothing = (range(self.rows), range(-1, 2, 2)), [range(n, n + 1) for n in _NOTHING]
+        views = Rows(tuple(column for s in shown for column in (range(2), *(report if s.publishes else nothing))))
 
         @cache
         def chance(epoch: int, *seen: int) -> Fraction:
@@ -280,7 +276,7 @@ class HeavyThresh(Evolving):
 
         return Law(
             lambda view: prod((chance(t, *view[3 * t : 3 * t + 3]) for t in range(self.epochs)), start=Fraction(1)),
-            views,
+            lambda: views,
             prod(2 * (2 * self.rows if s.publishes else 1) for s in shown),
         )
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from typing import Self
 
 import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._parameters import exact, integer, odds, positive
 from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.number import brief
@@ -150,8 +149,12 @@ class LocalHashing(Mechanism):
             a, b, y = view
             return truth if (a * x + b) % self.prime % self.g == y else lie
 
-        spaces = range(self.prime), range(self.prime), range(self.g)
-        return Law(probability, lambda: product(*spaces), self.prime**2 * self.g)
+        return Law(probability, lambda: Rows(self.columns), self.prime**2 * self.g)
+
+    @property
+    def columns(self) -> tuple[range, range, range]:
+        """What a view's three numbers may be."""
+        return range(self.prime), range(self.prime), range(self.g)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each value, shape ``(domain,)``, in time ``len(views) * domain``.

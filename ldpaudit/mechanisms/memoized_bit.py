@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._memoized import EPOCHS
 from ldpaudit.mechanisms._parameters import exact, integer, probability
 from ldpaudit.mechanisms._sampling import bernoulli
@@ -105,7 +104,7 @@ class MemoizedBit(Mechanism):
                 chance *= self.shown(value, sum(reports), len(reports) - sum(reports))
             return chance
 
-        return Law(probability, lambda: product((0, 1), repeat=self.epochs), 2**self.epochs)
+        return Law(probability, lambda: Rows((range(2),) * self.epochs), 2**self.epochs)
 
     @property
     def view_length(self) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._memoized import Memoizing, Stream
 from ldpaudit.mechanisms._sampling import uniform_subset
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit
@@ -96,7 +96,7 @@ class MemoizedResponse(Memoizing):
                 return Fraction(0)
             return math.prod((report.p if y == v else report.lie for v, (y,) in answers.items()), start=Fraction(1))
 
-        return Law(probability, lambda: product(range(self.k), repeat=self.epochs), self.k**self.epochs)
+        return Law(probability, lambda: Rows((range(self.k),) * self.epochs), self.k**self.epochs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,13 @@ class MemoizedDBitFlip(Memoizing):
             given = (choices * laws[v].probability(row) for v, (row,) in kept.items())
             return math.prod(given, start=Fraction(1, choices))
 
-        return Law(probability, self._views, choices << self.d * self.epochs)
+        every = Rows((range(-1, 2),) * (self.epochs * self.k), self._drawn_once, self._views)
+        return Law(probability, lambda: every, choices << self.d * self.epochs)
+
+    def _drawn_once(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which rows show the same `d` buckets in every epoch."""
+        drawn = rows.reshape(len(rows), self.epochs, self.k) >= 0
+        return np.asarray((drawn == drawn[:, :1]).all(axis=(1, 2)) & (drawn[:, 0].sum(axis=1) == self.d))
 
     def _views(self) -> Iterator[tuple[int, ...]]:
         for buckets in combinations(range(self.k), self.d):

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._bits import binomial_law, reported
 from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
 from ldpaudit.mechanisms._sampling import bernoulli, uniform_subset
@@ -209,7 +209,8 @@ class DBitFlip(Mechanism):
                     rows.append(tuple(shown.get(bucket, -1) for bucket in range(self.k)))
             return rows
 
-        return Law(probability, views, math.comb(self.k, self.d) << self.d)
+        every = Rows((range(-1, 2),) * self.k, lambda rows: (rows >= 0).sum(axis=1) == self.d, views)
+        return Law(probability, lambda: every, math.comb(self.k, self.d) << self.d)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each bucket, shape ``(k,)``."""

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Views
+from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms._answers import Answers, YesOrNo
 from ldpaudit.mechanisms._parameters import integer, odds, probability
 from ldpaudit.mechanisms._sampling import bernoulli
@@ -89,7 +88,7 @@ class SampledAnswer(YesOrNo):
             asked, bit = view
             return (self.truthful if (asked in yes) == bool(bit) else 1 - self.truthful) / self.questions
 
-        return Law(probability, lambda: product(range(self.questions), (0, 1)), 2 * self.questions)
+        return Law(probability, lambda: Rows((range(self.questions), range(2))), 2 * self.questions)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased number of users who say yes to each question, shape ``(questions,)``.

@@ -11,13 +11,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Mechanism, Views, counted
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views, counted
 from ldpaudit.mechanisms._parameters import integer, probability
 from ldpaudit.mechanisms._sampling import held
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
@@ -127,7 +126,7 @@ class ShuffledBinarySums(Mechanism):
             each = (_binomial(coins, self.gamma, y - own) for y, (coins, own) in zip(view, columns, strict=True))
             return math.prod(each, start=Fraction(1))
 
-        return Law(probability, lambda: product(*ranges), math.prod(map(len, ranges)))
+        return Law(probability, lambda: Rows(tuple(ranges)), math.prod(map(len, ranges)))
 
     @property
     def expected_noise(self) -> Fraction:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._gf2 import words
 from ldpaudit.mechanisms._parameters import ball, exact, integer, positive, probability
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
@@ -235,7 +235,7 @@ class ShuffledCountMin(Mechanism):
             each = (binomial_mass(coins, self.gamma, y - own) for y, (coins, own) in zip(view, columns, strict=True))
             return math.prod(each, start=Fraction(1))
 
-        return Law(probability, lambda: product(*ranges), math.prod(map(len, ranges)))
+        return Law(probability, lambda: Rows(tuple(ranges)), math.prod(map(len, ranges)))
 
     @property
     def expected_blanket(self) -> Fraction:

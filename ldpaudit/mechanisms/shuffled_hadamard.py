@@ -22,7 +22,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms._kernels import members, random_members, random_members_with
 from ldpaudit.mechanisms._multinomial import Shares, View, compositions, convolved, multinomial
@@ -200,7 +200,8 @@ class ShuffledHadamard(Mechanism):
             parts = ((w, tuple(map(sub, view, part))) for part, w in rest().items())
             return sum((w * multinomial(left, blanket, self.shares(0)) for w, left in parts), Fraction(0))
 
-        return Law(probability, lambda: compositions(total, 5), math.comb(total + 4, 4))
+        every = Rows((range(total + 1),) * 5, lambda rows: rows.sum(axis=1) == total, lambda: compositions(total, 5))
+        return Law(probability, lambda: every, math.comb(total + 4, 4))
 
     def randomize(self, x: Values, rng: np.random.Generator) -> NDArray[np.int64]:
         """One user's messages, line by line as printed: rows of tau indices, shape ``(k + rho, tau)``."""

@@ -11,12 +11,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Views
+from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms._answers import Answers, YesOrNo, yes_counts
 from ldpaudit.mechanisms._parameters import integer
 
@@ -99,7 +98,7 @@ class ShuffledSelection(YesOrNo):
             return Fraction(ways, 1 << self.noise * self.questions)
 
         counts = range(self.noise + 2)
-        return Law(probability, lambda: product(counts, repeat=self.questions), len(counts) ** self.questions)
+        return Law(probability, lambda: Rows((counts,) * self.questions), len(counts) ** self.questions)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased answers of one user, a 1 for each yes, from each view."""

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._parameters import exact, integer, odds
 from ldpaudit.mechanisms._sampling import bernoulli, uniform_subset
 from ldpaudit.profile import Number
@@ -115,7 +115,8 @@ class SubsetSelection(Mechanism):
             subsets = map(set, combinations(range(self.k), self.d))
             return [tuple(int(v in s) for v in range(self.k)) for s in subsets]
 
-        return Law(lambda row: inside if row[x] else outside, views, comb(self.k, self.d))
+        every = Rows((range(2),) * self.k, lambda rows: rows.sum(axis=1) == self.d, views)
+        return Law(lambda row: inside if row[x] else outside, lambda: every, comb(self.k, self.d))
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each value, shape ``(k,)``."""

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Views
+from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms._asks import Children, Counted, Decoding, Question
 from ldpaudit.mechanisms._deviation import Support, largest_deviation
 from ldpaudit.mechanisms._gf2 import vectors
@@ -340,7 +340,12 @@ class HashedTreeHistogram(_Tree):
         def probability_of(view: Any) -> Fraction:
             return told.probability(tuple(view)[1:])
 
-        return Law(probability_of, lambda: ((self.index, *view) for view in told.views()), told.size)
+        views = Rows(
+            (range(self.users), *self.oracle.columns),
+            lambda rows: rows[:, 0] == self.index,
+            lambda: ((self.index, *view) for view in told.views()),
+        )
+        return Law(probability_of, lambda: views, told.size)
 
     def answers(self, views: Views) -> tuple[Counted, ...]:
         """What was told, question by question."""

@@ -19,7 +19,7 @@ from ldpaudit.accountants import account
 from ldpaudit.attacks.games import shuffled
 from ldpaudit.certificate import Certificate
 from ldpaudit.certify import verify
-from ldpaudit.errors import Unsupported
+from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -156,9 +156,10 @@ def always_three(x: int, size: int, rng: np.random.Generator) -> Any:
     return np.full(size, 3)
 
 
-def test_reports_that_the_declared_mechanism_never_makes_tell_nothing() -> None:
+def test_reports_that_the_declared_mechanism_never_makes_are_an_error() -> None:
     plan = Shuffle(KaryRandomizedResponse.for_epsilon(2, k=3), 6)
-    assert ldp.audit(plan, implementation=always_three, epsilon=1.0, delta=1e-2, trials=2_000).epsilon_lower == 0
+    with pytest.raises(ImplementationError, match="0 to 2, got 3"):
+        ldp.audit(plan, implementation=always_three, epsilon=1.0, delta=1e-2, trials=2_000)
 
 
 def test_as_many_views_are_drawn_as_their_reports_allow() -> None:
