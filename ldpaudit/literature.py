@@ -15,7 +15,7 @@ import numpy as np
 from ldpaudit import mechanisms
 from ldpaudit.accountants import claims as room
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed, Standing
+from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.registry import construct, find
 
@@ -232,6 +232,8 @@ class Row:
         The sentence at the settings where the source's claim fails; empty where it fails at none.
     looseness : tuple of float
         Claimed over found, at the settings where that is decided and every hypothesis that the source states is met.
+    failure : Failure or None
+        Where the failure begins, where the proof breaks, and what holds instead; None where the source's claim fails at none.
     """
 
     where: str
@@ -244,6 +246,7 @@ class Row:
     outcomes: tuple[bool | None, ...]
     looseness: tuple[float, ...]
     failing: str = ""
+    failure: Failure | None = None
 
     @property
     def fails(self) -> bool:
@@ -290,6 +293,7 @@ def _row(stem: str, found: list[Printed]) -> Row:
         tuple(c.holds for c in found),
         tuple(c.looseness for c in found if c.holds is not None and c.standing is not Standing.OUTSIDE),
         _common([c.sentence for c in found if c.standing is Standing.FAILS]),
+        next((c.failure for c in found if c.standing is Standing.FAILS), None),
     )
 
 

@@ -53,6 +53,25 @@ class Provenance(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """What a reader asks of a sentence that fails, each answered by one short sentence.
+
+    Parameters
+    ----------
+    begins : str
+        Where the failure begins: the parameters from which on the sentence is false.
+    breaks : str
+        Which step of the source's proof is wrong.
+    instead : str
+        What is true in its place.
+    """
+
+    begins: str
+    breaks: str
+    instead: str
+
+
+@dataclass(frozen=True, slots=True)
 class Printed:
     """The sentence "this quantity is at most `claimed`", and the quantity.
 
@@ -78,6 +97,8 @@ class Printed:
         Whether `found` is the quantity itself, so that a `found` above the claim refutes it.
     rounding : number
         One unit in the last printed digit: the author's number lies within it, on either side. 0 where `claimed` is exact.
+    failure : Failure or None
+        Of a sentence that fails at some parameters; at others it says nothing.
     """
 
     where: str
@@ -90,6 +111,7 @@ class Printed:
     provenance: Provenance = Provenance.PRINTED
     reading: str = ""
     variant: str = ""
+    failure: Failure | None = None
 
     @property
     def holds(self) -> bool | None:

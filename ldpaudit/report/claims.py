@@ -28,9 +28,14 @@ def print_claims(command: str, claims: Iterable[Printed], say: Callable[[str], N
         ratio = "" if each.holds is None else _times_found(each)
         printed = f"{float(each.claimed):.6g} ({each.provenance.value})"
         say(f"         claimed {printed}, found {what} ({each.found.rigour.name}){ratio}")
-        for remark in each.remarks:
+        for remark in (*each.remarks, *told(each)):
             say(f"         {remark}")
     say("")
+
+
+def told(claim: Printed) -> tuple[str, ...]:
+    """Where a failure begins, where the proof breaks, and what holds instead; nothing of a claim that does not fail here."""
+    return dataclasses.astuple(claim.failure) if claim.failure and claim.standing.name == "FAILS" else ()
 
 
 def _times_found(each: Printed) -> str:
@@ -97,7 +102,7 @@ Cells: TypeAlias = tuple[str, ...]
 
 def _row_as_data(row: Row) -> dict[str, Any]:
     data = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
-    return {**data, "standings": [each.name.lower() for each in row.standings]}
+    return {**data, "failure": row.failure and dataclasses.asdict(row.failure), "standings": [each.name.lower() for each in row.standings]}
 
 
 def _cells(r: Row) -> Cells:
@@ -188,6 +193,7 @@ def as_data(stem: str, setting: Any, claim: Printed, command: str) -> dict[str, 
         "provenance": claim.provenance.value,
         "reading": claim.reading,
         "variant": claim.variant,
+        "failure": dataclasses.asdict(claim.failure) if claim.failure and claim.standing.name == "FAILS" else None,
         "hypotheses": [dataclasses.asdict(h) for h in claim.hypotheses],
         "command": command,
     }
