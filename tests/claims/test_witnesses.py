@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil, comb, prod
+from math import ceil, comb, factorial, prod
 from typing import Any
 
 import pytest
@@ -185,20 +185,16 @@ def _draw(ways: dict[int, int], size: int, most: int) -> dict[int, int]:
     return found
 
 
-def one_prefix(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """A trie of one prefix, and not of the other that all others hold."""
-    n, m, theta, holders = w["users"], w["batch"], w["threshold"], w["holders"]
-
-    def alone(held: int, users: int) -> Fraction:
-        votes = range(max(theta, m - theta + 1), min(held, m) + 1)
-        return F(sum(comb(held, j) * comb(users - held, m - j) for j in votes), comb(users, m))
-
-    return alone(holders + 1, n + 1), alone(holders, n)
+def sum_of_rare_prefixes(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """Theorem 1's delta, (theta - 2)/((theta - 3) theta!), at the nearest integer to log10(n) + 6; there is no second input."""
+    n, theta = w["users"], w["threshold"]
+    assert 10 ** (2 * theta - 13) <= n**2 < 10 ** (2 * theta - 11), "theta - 6 is within 1/2 of log10(n)"
+    return F(theta - 2, (theta - 3) * factorial(theta)), F(0)
 
 
 CHECKS: dict[str, Callable[[dict[str, Any]], tuple[Fraction, Fraction]]] = {
     each.__name__: each
-    for each in (composition, bucket, glps, projection, products, constant, thresh, heavy_thresh, empty_trie, one_prefix)
+    for each in (composition, bucket, glps, projection, products, constant, thresh, heavy_thresh, empty_trie, sum_of_rare_prefixes)
 }
 
 
