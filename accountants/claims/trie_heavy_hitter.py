@@ -3,7 +3,7 @@ r"""What the TrieHH paper prints of its mechanism, as sentences, and what is fou
 Zhu, Kairouz, McMahan, Sun, Li 2019 (arXiv 1902.08534). With :math:`m = \gamma \sqrt n`, Theorem 1's epsilon is
 :math:`-L \ln(1 - m\theta/n)`. Its proof considers the new user's own prefix only, although other prefixes reveal the user
 too, and theta votes for it only, although more votes reveal more. The first gap refutes the theorem where the batch is a
-few thresholds. The second is one of the proof of Lemma 1, whose formula the text has lost: what is said of it is a question of ours.
+few thresholds. The second is a gap of Lemma 1's proof; the text has lost the lemma's formula, so its rows are questions of ours.
 """
 
 from __future__ import annotations

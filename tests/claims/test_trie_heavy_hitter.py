@@ -94,10 +94,13 @@ def test_lemma_1_fails_on_a_trie_that_needs_most_votes_for_one_prefix() -> None:
     assert all(h.holds for h in claims_of(m, "TRIEHH Lemma 1")[0].hypotheses[1:4])
 
 
-@pytest.mark.parametrize(("n", "nearest"), [(10_584, Standing.HOLDS), (10_585, Standing.FAILS), (31_622, Standing.FAILS),
-                                            (31_623, Standing.HOLDS), (118_272, Standing.HOLDS), (118_273, Standing.FAILS)])  # fmt: skip
+HOLDS, FAILS = Standing.HOLDS, Standing.FAILS
+ROUNDED = ((10_584, HOLDS), (10_585, FAILS), (31_622, FAILS), (31_623, HOLDS), (118_272, HOLDS), (118_273, FAILS))
+"""delta(10) = 8/(7 10!) = 1/(300 * 10,584), and delta(11) = 1/(300 * 118,272); from sqrt(10) 10^4 on, the nearest is 11."""
+
+
+@pytest.mark.parametrize(("n", "nearest"), ROUNDED)
 def test_corollary_1_s_theta_suffices_for_its_proof_where_it_is_rounded_up(n: int, nearest: Standing) -> None:
-    # delta(10) = 8/(7 10!) = 1/(300 * 10,584), and delta(11) = 1/(300 * 118,272); from sqrt(10) 10^4 on, the nearest is 11.
     rows = {p.reading: p.standing for p in claims_of(TrieHeavyHitter(n, 100, 10, 1), "TRIEHH Corollary 1, proof")}
     assert rows == {"log10(n) + 6 is rounded up": Standing.HOLDS, "log10(n) + 6 is rounded to the nearest integer": nearest}
 
