@@ -47,6 +47,7 @@ PAPER = "HKR12"
 """Whose claims these are."""
 
 _ABSENT = "histograms of size 1 leave no room for an absent user"
+_ROUNDED = "rows and trials are rounded up and the noise is not; the paper's formula stands for as many coordinates as are sent"
 _SPLITS = 64
 """Ways to split the heavy hitter's lead between W and z that are tried."""
 
@@ -122,22 +123,25 @@ def printed_scale(s: Setting, coordinates: int) -> Enclosure:
 def theorem_4_3(s: Setting) -> tuple[Printed, ...]:
     """The Bucket mechanism is (epsilon, delta)-private: read literally, and where a value is replaced, for two readings of b.
 
-    The formula of b has log(12 N) and 8 log(1/beta) where the numbers of rows and trials stand, which are whole.
+    The formula of b has log(12 N) and 8 log(1/beta) where the numbers of rows and trials stand, which are whole: where those are
+    not, the formula's noise is for fewer coordinates than are sent, which is no claim of the paper's.
     """
-    where, inside = "HKR12 Theorem 4.3", claims(s)[0].hypotheses[:1]
+    where, (inside, whole_numbers) = "HKR12 Theorem 4.3", claims(s)[0].hypotheses
+    formula = "" if whole_numbers.holds else _ROUNDED
     vacuous = Enclosure.of(0, source="no two histograms of size 1 are at distance 1")
     literal = "neighbours are histograms at distance 1, and a user's histogram has size 1"
-    rows = [Printed(where, "read literally", float(s.epsilon), vacuous, inside, reading=literal)]
+    rows = [Printed(where, "read literally", float(s.epsilon), vacuous, (inside,), reading=literal)]
     whole = replace(s.mechanism, scale=Fraction(printed_scale(s, s.mechanism.coordinates).high))
-    for m, noise in ((s.mechanism, "noise by the formula"), (whole, "noise for whole numbers of rows and trials")):
+    noises = (s.mechanism, "noise by the formula", formula), (whole, "noise for whole numbers of rows and trials", "")
+    for m, noise, rounded in noises:
         for profile, which, variant in (
-            (account(m), "two values, these public vectors", ""),
-            (whatever_the_vectors(m), "two values, any public vectors", ""),
+            (account(m), "two values, these public vectors", rounded),
+            (whatever_the_vectors(m), "two values, any public vectors", rounded),
             (account(m, ADD_REMOVE), "a value and an absent user, these public vectors", _ABSENT),
         ):
             sentence = f"epsilon at delta={float(s.delta):g}, {which}"
             found = profile.epsilon(s.delta)
-            rows.append(Printed(where, sentence, float(s.epsilon), found, inside, reading=noise, variant=variant))
+            rows.append(Printed(where, sentence, float(s.epsilon), found, (inside,), reading=noise, variant=variant))
     return tuple(rows)
 
 

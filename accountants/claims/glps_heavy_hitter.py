@@ -39,6 +39,7 @@ PAPER = "HKR12"
 
 _ABSENT = "histograms of size 1 leave no room for an absent user"
 _NO_CONSTANTS = "the paper prints no constants; here they are 1, and an error of n users or more says nothing"
+_ROUNDED = "rows are rounded up and the noise is not; the paper's formula stands for as many measurements as are sent"
 _OURS = "the paper prints neither the matrix nor the decoder; here they are ours"
 _OUR_MATRIX = "the paper prints no matrix; this one is ours"
 _PART = Fraction(1, 8)
@@ -135,7 +136,7 @@ def _any_matrix(s: Setting) -> tuple[Printed, ...]:
         return any_matrix(rows, scale, neighbours).epsilon(s.delta)
 
     return (
-        _epsilon(s, found(s.sizes[1], REPLACE_ONE), values, formula),
+        _epsilon(s, found(s.sizes[1], REPLACE_ONE), values, formula, "" if s.sizes[1] == rows else _ROUNDED),
         _epsilon(s, found(Fraction(rows), REPLACE_ONE), values, whole),
         _epsilon(s, found(s.sizes[1], ADD_REMOVE), absent, formula, _ABSENT),
     )

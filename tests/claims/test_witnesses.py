@@ -9,18 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil, comb, prod
+from math import ceil, comb, factorial, prod
 from typing import Any
 
 import pytest
 
 from ldpaudit import literature
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.mechanisms._heavy import Shown
 from ldpaudit.mechanisms._thresh_pair import Play
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.glps_heavy_hitter import printed_sizes
-from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
 from ldpaudit.mechanisms.thresh import Thresh
 from tests.claims.test_literature import claims_of
@@ -148,20 +146,6 @@ def thresh(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     return shown(first), shown(second)
 
 
-def heavy_thresh(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """The likeliest votes of one stream, played out with the protocol's own user on both; reports are not looked at."""
-    names = ("users", "epochs", "rounds", "epsilon", "delta", "smallest", "domain", "start")
-    parameters: dict[str, Any] = {name: F(w[name]) if name in ("epsilon", "delta") else w[name] for name in names}
-    m = HeavyThresh(**parameters)
-    first, second = (m.transcript(Play(tuple(w[side]), tuple(w["updates"]))) for side in ("first", "second"))
-
-    def shown(transcript: list[Shown]) -> Fraction:
-        yes = (m.vote_chance(each.vote) for each in transcript)
-        return prod((p if bit else 1 - p for p, bit in zip(yes, w["votes"], strict=True)), start=F(1))
-
-    return shown(first), shown(second)
-
-
 def empty_trie(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     """Nothing is released: some prefix always has theta votes, unless the user who is alone with hers is drawn."""
     n, m, theta, groups, alone = w["users"], w["batch"], w["threshold"], w["groups"], w["alone"]
@@ -185,20 +169,16 @@ def _draw(ways: dict[int, int], size: int, most: int) -> dict[int, int]:
     return found
 
 
-def one_prefix(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """A trie of one prefix, and not of the other that all others hold."""
-    n, m, theta, holders = w["users"], w["batch"], w["threshold"], w["holders"]
-
-    def alone(held: int, users: int) -> Fraction:
-        votes = range(max(theta, m - theta + 1), min(held, m) + 1)
-        return F(sum(comb(held, j) * comb(users - held, m - j) for j in votes), comb(users, m))
-
-    return alone(holders + 1, n + 1), alone(holders, n)
+def sum_of_rare_prefixes(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """Theorem 1's delta, (theta - 2)/((theta - 3) theta!), at the nearest integer to log10(n) + 6; there is no second input."""
+    n, theta = w["users"], w["threshold"]
+    assert 10 ** (2 * theta - 13) <= n**2 < 10 ** (2 * theta - 11), "theta - 6 is within 1/2 of log10(n)"
+    return F(theta - 2, (theta - 3) * factorial(theta)), F(0)
 
 
 CHECKS: dict[str, Callable[[dict[str, Any]], tuple[Fraction, Fraction]]] = {
     each.__name__: each
-    for each in (composition, bucket, glps, projection, products, constant, thresh, heavy_thresh, empty_trie, one_prefix)
+    for each in (composition, bucket, glps, projection, products, constant, thresh, empty_trie, sum_of_rare_prefixes)
 }
 
 
