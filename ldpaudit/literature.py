@@ -116,7 +116,7 @@ def claims(stem: str) -> list[Printed]:
 def not_on_record(failed: Iterable[str], recorded: Iterable[str]) -> list[str]:
     """What differs between the places whose claims FAIL and those that are on record for it, in sentences."""
     found, known = set(failed), set(recorded)
-    news = [f"{place} FAILS, which is not on record" for place in sorted(found - known)]
+    news = [f"{place} FAILS, which is not on record for these parameters" for place in sorted(found - known)]
     return news + [f"{place} is on record as FAILS, and does not fail here" for place in sorted(known - found)]
 
 
@@ -252,6 +252,16 @@ class Row:
     def fails(self) -> bool:
         """Whether the source's claim fails at some setting."""
         return Standing.FAILS in self.standings
+
+    @property
+    def rests_on(self) -> str:
+        """The statement with which this one falls; empty where it fails on its own, or does not fail."""
+        return self.failure.rests_on if self.failure else ""
+
+    @property
+    def sentence_of_any_reading(self) -> tuple[str, str]:
+        """Source, number and sentence but for its numbers: the same for every reading."""
+        return self.where, _NUMBER.sub("...", self.sentence)
 
     @property
     def opened(self) -> bool:

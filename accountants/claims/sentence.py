@@ -47,7 +47,7 @@ class Provenance(StrEnum):
     RESTORED = "restored"
     """The source's formula is illegible or hidden in an O; it is that of a public implementation or a note on it."""
     DERIVED = "derived"
-    """The source states it without constants, or its formula is illegible; it is derived from its proof."""
+    """The source states it without constants, or its formula is illegible; it is derived from its proof, or from what is left."""
     MEMORY = "from memory"
     """Nobody has compared it with the source."""
 
@@ -64,11 +64,19 @@ class Failure:
         Which step of the source's proof is wrong.
     instead : str
         What is true in its place.
+    rests_on : str
+        The statement whose failure this one's is, where its proof uses it; empty where it fails on its own.
     """
 
     begins: str
     breaks: str
     instead: str
+    rests_on: str = ""
+
+    @property
+    def told(self) -> str:
+        """The three sentences."""
+        return f"{self.begins} {self.breaks} {self.instead}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ def _tools(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
         at, promised = smooth_noise_guarantee(step, exact, sensitivity, m.held, m.held)
         claims.append(Printed(
             "GGKPV Lemma 4.11", f"delta at epsilon={at.high:.4g} of the sketch, by {whose}",
-            min(1.0, promised.high), profile.delta(at.high), attained=_disjoint(m),
+            min(1.0, promised.high), profile.delta(at.high), attained=_disjoint(m), provenance=Provenance.DERIVED,
         ))  # fmt: skip
     return tuple(claims)
 

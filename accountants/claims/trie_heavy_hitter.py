@@ -20,7 +20,7 @@ import numpy as np
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed, Provenance, rounding
+from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance, rounding
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.sampling.theorems import (
@@ -46,6 +46,17 @@ PAPER = "TRIEHH"
 
 _ALONE = "the lemma is about a whole trie"
 _WHOLE = "the lemma's formula is illegible; this is read from its proof, which bounds 'a ratio ... for any trie'"
+_OTHERS = Failure(
+    "At n = 10000, m = 100 and L = 1 it holds up to theta = 11, is open from 12 to 14, and fails first at 15.",
+    "The proof looks at the new user's own prefix, but in a batch of fixed size the new user takes the place of another one, whose "
+    "prefix may then lack a vote.",
+    "At theta = 15 the certified epsilon is infinite at the printed delta, and at theta = 10, as in Table 1, it is at most 0.0373.",
+)
+_STEPS = Failure(
+    "With theta rounded to the nearest integer, 10, it begins at n = 10585.",
+    "1/(300 n) falls with every user, and Theorem 1's delta, (theta - 2)/((theta - 3) theta!), only where theta grows by one.",
+    "With theta rounded up the step holds for all n >= 10000.",
+)
 _CONDITIONS = "the conditions are from memory: the text has lost them"
 BUDGETS = (1, 2, 4, 10)
 """The epsilons for which Corollary 2's batch is looked at."""
@@ -131,7 +142,8 @@ def _theorems(m: TrieHeavyHitter) -> Iterator[Printed]:
     claimed, delta = claimed_epsilon(m).high, triehh_delta(m.threshold)
     where = "TRIEHH Theorem 1" if m.words == 1 else "TRIEHH Theorem 2"
     known = Provenance.RESTORED if m.words == 1 else Provenance.DERIVED
-    yield from _privacy(m, where, claimed, delta, known, hypotheses(m), reading=_CONDITIONS)
+    for row in _privacy(m, where, claimed, delta, known, hypotheses(m), reading=_CONDITIONS):
+        yield replace(row, failure=_OTHERS if m.words == 1 else None)
 
 
 def _corollary_1(m: TrieHeavyHitter) -> Iterator[Printed]:
@@ -141,7 +153,8 @@ def _corollary_1(m: TrieHeavyHitter) -> Iterator[Printed]:
     for theta, way in zip(corollary_1_thresholds(n), ("rounded up", "rounded to the nearest integer"), strict=True):
         reading, found = f"log10(n) + 6 is {way}", Enclosure.of(triehh_delta(theta), source="the formula of Theorem 1")
         sentence = f"delta of Theorem 1 at theta={theta} for n={n} users"
-        yield Printed(f"{where}, proof", sentence, round_up(delta), found, (large,), provenance=Provenance.DERIVED, reading=reading)
+        yield Printed(f"{where}, proof", sentence, round_up(delta), found, (large,), provenance=Provenance.DERIVED, reading=reading,
+                      failure=_STEPS)  # fmt: skip
         if _stated(m) and m.threshold == theta and m.batch == math.isqrt(n - 1) + 1:
             epsilon = corollary_1_epsilon(n, theta, m.levels).high
             yield from _privacy(m, where, epsilon, delta, Provenance.DERIVED, (large, *hypotheses(m)), reading=reading)
@@ -269,8 +282,10 @@ def _discovery(m: TrieHeavyHitter) -> Iterator[Printed]:
         chances = (chance, 1 - chance**m.levels) if small else (once.high, never.high)
         claimed = tuple(map(round_up, chances))
         sentence = f"chance that a prefix that {held} users hold gets theta votes"
-        yield Printed("TRIEHH Proposition 2", sentence, claimed[0], once)
-        yield Printed("TRIEHH Proposition 1", f"chance that a word that {held} users hold is missed", claimed[1], never)
+        missing = f"chance that a word that {held} users hold is missed"
+        # The text has lost both formulas, and has the proof of one.
+        yield Printed("TRIEHH Proposition 2", sentence, claimed[0], once, provenance=Provenance.DERIVED)
+        yield Printed("TRIEHH Proposition 1", missing, claimed[1], never, provenance=Provenance.DERIVED)
 
 
 def _holders(m: TrieHeavyHitter) -> list[int]:
