@@ -1,7 +1,7 @@
 """Every numbered statement of the sources: what it says, and where no row of ours is about it, why not.
 
-A statement is a theorem, lemma, corollary, proposition, claim, fact, assumption, table or figure, or an equation or an appendix
-without numbered statements that a row names; a slide of a talk; and what a talk says of the two papers that it is about.
+A statement is a theorem, lemma, corollary, proposition, claim, fact, assumption, table or figure, or an equation, a section or an
+appendix without numbered statements that a row names; a slide of a talk; and what a talk says of the two papers that it is about.
 Definitions, algorithms and remarks are not in it. Statements that an appendix prints again are here once.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _KINDS = "Theorem|Lemma|Corollary|Proposition|Claim|Fact|Assumption|Table|Figure"
-_NAMED = re.compile(rf"(?:{_KINDS}) [A-Z\d.]*\d|Appendix [A-Z]|\(\d+\)")
+_NAMED = re.compile(rf"(?:{_KINDS}) [A-Z\d.]*\d|Section \d|Appendix [A-Z]|\(\d+\)")
 _O = "asymptotic, without constants"
 _PROOF = "a step of a proof whose conclusion is asymptotic"
 _SMALL = "a lower bound: `ldpaudit limit small_sample.error`"
@@ -109,7 +109,7 @@ HKR12 = _of("HKR12", {
     "Theorem 2.10": "tails of a sum of Laplace noises",
     "Lemma 3.1": "JL-HH is private",
     "Theorem 3.2": "JL-HH's error",
-    "Theorem 3.3": ("no local protocol finds the heavy hitter better", "a lower bound: `ldpaudit limit hsu.heavy_hitter_failure`"),
+    "Theorem 3.3": "no local protocol finds the heavy hitter better",
     "Theorem 3.4": ("Berry-Esseen",
                     "a tool whose proof is cited, its constant not printed; `ldpaudit limit hsu.berry_esseen_failure` uses it"),
     "Lemma 3.5": ("a sum of coins is spread out", "a lower bound: `ldpaudit limit hsu.berry_esseen_failure`"),
@@ -143,6 +143,7 @@ STEMMER = tuple(Statement(f"STEMMER, {name}", says, without) for name, says, wit
 ))  # fmt: skip
 
 GGKPV = _of("GGKPV", {
+    "Section 1": "with public coins no estimate is below the truth",
     "Theorem 1.1": ("Theorems 3.1 and 3.4, informally", _O),
     "Theorem 1.2": ("Theorem 3.22, informally", _O),
     "Theorem 1.3": ("Theorems 4.1 and 4.2, informally", _O),

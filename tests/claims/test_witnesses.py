@@ -227,10 +227,44 @@ def sum_of_rare_prefixes(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     return F(theta - 2, (theta - 3) * factorial(theta)), F(0)
 
 
+def likely_ratio(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """Below a number, the ratio of two Laplace laws at distance 1 is above e**half; no event costs more than delta there."""
+    epsilon, half, below = F(w["epsilon"]), F(w["half"]), F(w["below"])
+    assert epsilon * (1 - 2 * below) >= half, "the ratio at a number t between 0 and 1 is e**(epsilon (1 - 2 t))"
+    least = 1 - exp_bounds(-epsilon * below)[1] / 2
+    other = exp_bounds(-epsilon * (1 - below))[0] / 2
+    assert 1 - exp_bounds(-epsilon * below)[0] / 2 - exp_bounds(half)[0] * other < F("0.2212"), "delta, by that same event"
+    return least, F(0)
+
+
+def fewer_shuffled(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """All responses are 0, among the users who are left; delta of all users, over all their data sets and both directions."""
+    p, ratio = F(w["p"]), F(w["ratio"])
+
+    def counts(ones: int, users: int) -> list[Fraction]:
+        law = [F(1)]
+        for rate in [p] * ones + [1 - p] * (users - ones):
+            law = [a * (1 - rate) + b * rate for a, b in zip([*law, F(0)], [F(0), *law], strict=True)]
+        return law
+
+    n = w["users"]
+    pairs = [(counts(a, n), counts(b, n)) for k in range(n) for a, b in ((k, k + 1), (k + 1, k))]
+    assert max(sum(max(x - ratio * y, F(0)) for x, y in zip(*pair, strict=True)) for pair in pairs) == F("0.140625")
+    return counts(0, w["active"])[0], counts(1, w["active"])[0]
+
+
+def underestimate(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """In some row, blanket messages are fewer than their mean."""
+    n, gamma = w["users"], F(w["gamma"])
+    fewer = sum((comb(n, k) * gamma**k * (1 - gamma) ** (n - k) for k in range(ceil(gamma * n))), F(0))
+    return 1 - (1 - fewer) ** w["rows"], F(0)
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], tuple[Fraction, Fraction]]] = {
     each.__name__: each
-    for each in (composition, bucket, glps, projection, products, constant, thresh, empty_trie, sum_of_rare_prefixes)
-}
+    for each in (composition, bucket, glps, projection, products, constant, thresh, empty_trie, sum_of_rare_prefixes, likely_ratio,
+                 fewer_shuffled, underestimate)
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("w", WITNESSES, ids=lambda w: f"{w['claim']}, {w['reading']}".rstrip(", "))
