@@ -15,9 +15,9 @@ from ldpaudit.report import claims as report
 MATTER = (
     "JRUW18 Theorem 4.1",
     "TRIEHH Theorem 1",
-    "TRIEHH Corollary 1, proof",
+    "GGKPV Section 1",
+    "GGKPV Lemma 3.19, proof",
     "HKR12 Theorem 2.5",
-    "HKR12 Lemma 4.5",
 )
 """The statements that the page starts with: those that people rely on, and whose failure changes what may be promised."""
 

@@ -16,7 +16,7 @@ import flint
 from scipy import optimize
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.sentence import Failure, Printed
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis
@@ -29,6 +29,12 @@ PAPER = "HKR12"
 NAIVE = "HKR12, naive histogram"
 """An unnumbered comparison in Section 3.1."""
 
+_AREA = Failure(
+    "At every epsilon: of noise of scale 1 the ratio is above e^(1/2) with probability 0.6106, where delta at 1/2 is 0.2212.",
+    "It lets the likelihood ratio exceed e^epsilon with probability delta alone, and delta is the area above the ratio, not the "
+    "mass there.",
+    "The ratio exceeds e^(2 epsilon) with probability at most delta/(1 - e^(-epsilon)).",
+)
 _LIKELIHOOD = (
     "the ratio is of one report's probabilities, and the report is that of the value above the line; the theorem may be true "
     "all the same: the steps of `ldpaudit limit hsu.heavy_hitter_failure` do not need it"
@@ -191,7 +197,7 @@ def theorem_3_3(s: Setting) -> Printed:
     found = narrow(lambda: 1 - (-ball(s.epsilon / 4)).exp() / 2, "law of Laplace noise")
     sentence = f"probability that a ({float(half):g}, {delta:.4g})-private report's likelihood ratio is above e^epsilon"
     small = Hypothesis("epsilon <= 1/2", half <= Fraction(1, 2))
-    return Printed("HKR12 Theorem 3.3, proof", sentence, delta, found, (small,), reading=_LIKELIHOOD)
+    return Printed("HKR12 Theorem 3.3, proof", sentence, delta, found, (small,), reading=_LIKELIHOOD, failure=_AREA)
 
 
 def histogram_error(s: Setting) -> Enclosure:

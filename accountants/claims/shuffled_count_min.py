@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.count_min_costs import FLOATS, costs, is_theorem
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance
 from ldpaudit.accountants.counting.count_min import worst_added, worst_replaced
 from ldpaudit.accountants.counting.smoothness import (
     lemma_4_12,
@@ -38,6 +38,11 @@ from ldpaudit.profile import Number, PrivacyProfile
 
 PAPER = "GGKPV"
 """Whose claims these are."""
+_SUBTRACTED = Failure(
+    "At every gamma above 0: with probability 0.4694 at n = 1000, gamma = 1/50 and one row.",
+    "A cell counts every holder, but the last line of Algorithm 2 takes off gamma n, the blanket's mean, which it may not reach.",
+    "Without the subtraction no estimate is below the truth, and every one is too high by gamma n on average.",
+)
 
 DELTA = Fraction(1, 10**6)
 """The delta at which privacy claims are judged."""
@@ -218,7 +223,7 @@ def _one_sided(m: ShuffledCountMin) -> tuple[Printed, ...]:
     least = math.ceil(m.expected_blanket)
     found = narrow(lambda: 1 - binomial_upper(m.users, m.gamma, least) ** m.rows, "all users hold one value, and nothing else")
     return (
-        Printed(where, sentence, 0, found, reading="Algorithm 2 as printed: its last line takes gamma n off"),
+        Printed(where, sentence, 0, found, reading="Algorithm 2 as printed: its last line takes gamma n off", failure=_SUBTRACTED),
         Printed(where, sentence, 0, Enclosure.of(0, source="a cell counts every holder"),
                 reading="without the subtraction, as after Lemma 4.8, where the error is gamma n on average"),
     )  # fmt: skip

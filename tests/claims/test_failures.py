@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from math import factorial, isqrt
+from math import ceil, factorial, isqrt
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom, laplace, norm
 
 from benchmarks.literature import MATTER
 from ldpaudit import account, literature
@@ -73,6 +73,17 @@ def test_a_statement_that_falls_with_another_is_counted_and_listed_once() -> Non
     alone = PAGE.split("## What fails", maxsplit=1)[1].split("\n\n", maxsplit=3)[2]
     assert "HKR12 Theorem 2.5" in alone
     assert not any(f"| {place}" in alone for place in ("HKR12 Theorem 4.1", "HKR12 Theorem 4.3"))
+
+
+COMPUTED = {
+    "0.99715", "0.99674", "0.99838", "0.99859", "0.98941", "0.99275", "0.99526", "0.6761", "1.3521", "2.0045", "1.0003", "12.537",
+    "0.6106", "0.2212", "0.4694", "0.1875", "0.140625",
+}  # fmt: skip
+"""The numbers that are computed again below."""
+
+
+def test_every_number_that_a_beginning_names_to_some_digits_is_computed_again() -> None:
+    assert {number for each in failures() for number in re.findall(r"\d+\.\d{4,}|\d\d\.\d{3}", each.begins)} == COMPUTED
 
 
 # Where failures begin: every number that a sentence names, and what is computed of it.
@@ -257,3 +268,39 @@ def test_the_constants_of_lemma_4_5_hold_from_k_4_on_by_its_proof_and_never_as_p
     for k in range(4, 30, 2):
         of: dict[str, Any] = {row.reading: row.holds for row in bucket_heavy_hitter.lemma_4_5(k) if "C_" in row.sentence}
         assert of == {"the exponent's sign is that of its proof": True, "the exponent's sign is as printed": False}
+
+
+def test_a_laplace_report_s_ratio_is_above_its_half_more_often_than_delta_and_what_holds_instead_holds() -> None:
+    (failure,) = failures("laplace", where="Theorem 3.3")
+    below, delta = laplace.cdf(0.25), laplace.cdf(0.25) - np.exp(0.5) * laplace.cdf(0.25, loc=1)
+    assert [f"{x:.4f}" for x in (below, delta)] == re.findall(r"0\.\d{4}", failure.begins)
+    for half in (0.05, 0.25, 0.5, 2.0):  # of noise for 2 half, the ratio at x is e^(2 half (1 - 2 x)) on [0, 1]
+        delta = 1 - np.exp(-half / 2)
+        assert 1 - np.exp(-half / 2) / 2 > delta
+        for epsilon in (half / 4, half / 3, 0.9 * half):
+            above = laplace.cdf((1 - epsilon / half) / 2, scale=1 / (2 * half))
+            assert above <= (1 - np.exp(epsilon / 2 - half)) / (1 - np.exp(-epsilon))
+
+
+@pytest.mark.parametrize("gamma", [F(1, 50), F(1, 7), F(1, 10**5)])
+def test_a_blanket_is_below_its_mean_with_the_probability_that_is_named_and_at_every_gamma(gamma: Fraction) -> None:
+    (failure,) = failures("shuffled_count_min", where="Section 1")
+    few = ceil(gamma * 1000) - 1
+    short = binom.cdf(few, 1000, float(gamma))
+    assert short > 0.01
+    assert gamma != F(1, 50) or f"{short:.4f}" in failure.begins
+
+
+def test_two_users_hide_less_than_three_by_enumeration() -> None:
+    (failure,) = failures("subset_selection", where="Lemma 3.19")
+
+    def ones(first: int, users: int) -> list[Fraction]:
+        """The law of how many responses are 1, where all others hold 0."""
+        law = [F(1)]
+        for chance in (F(3, 4) if first else F(1, 4), *[F(1, 4)] * (users - 1)):
+            law = [a * (1 - chance) + b * chance for a, b in zip([*law, F(0)], [F(0), *law], strict=True)]
+        return law
+
+    found = [max(sum((max(F(0), p - 2 * q) for p, q in zip(one, other, strict=True)), F(0))
+                 for one, other in ((ones(0, n), ones(1, n)), (ones(1, n), ones(0, n)))) for n in (2, 3)]  # fmt: skip
+    assert [str(float(delta)) for delta in found] == re.findall(r"0\.\d{3,}", failure.begins)
