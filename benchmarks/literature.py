@@ -12,8 +12,23 @@ from ldpaudit import literature
 from ldpaudit.accountants.claims.statements import STATEMENTS, named
 from ldpaudit.report import claims as report
 
-HEAD = """\
+MATTER = (
+    "JRUW18 Theorem 4.1",
+    "TRIEHH Theorem 1",
+    "GGKPV Section 1",
+    "GGKPV Lemma 3.19, proof",
+    "HKR12 Theorem 2.5",
+)
+"""The statements that the page starts with: those that people rely on, and whose failure changes what may be promised."""
+
+TITLE = """\
 # What the papers claim, and what is true
+
+Five statements that do not hold as they are printed, and what does:
+"""
+
+HEAD = """\
+## How to read it
 
 Printed by `python -m benchmarks.literature`, and compared by a test: never edited by hand. `ldpaudit claims` prints the same
 tables; `ldpaudit claims STEM key=value...` judges at your parameters, `--paper GGKPV` one source alone, and `--format` takes
@@ -22,10 +37,10 @@ text, json, csv, latex and markdown.
 A row is one sentence of a source at a few settings. *holds* and *FAILS* are said only where every hypothesis that the source
 states is met, in its own model and for its own neighbours; *outside* where one is not met, so that nothing is claimed there;
 *open* where the certified ends do not decide. *Printed over found* is how loose the sentence is where it holds; below 1 it is
-false by that factor at least. *Source* is how we know the sentence: *printed* in the source; *restored* from a public
-implementation, where the source's formula is illegible or hidden in an O; *derived* from its proof, where it has no constants or
-is illegible; *from memory* where nobody has compared it. Where a text leaves something open, each reading has its own row, with
-the reading in brackets.
+false by that factor at least, and at 0 what is found is infinite. *Source* is how we know the sentence: *printed* in the
+source; *restored* from a public implementation, where the source's formula is illegible or hidden in an O; *derived* from its
+proof or from what is left of the formula, where it has no constants or is illegible; *from memory* where nobody has compared
+it. Where a text leaves something open, each reading has its own row, with the reading in brackets.
 
 Every failure has a witness in [witnesses.json](witnesses.json): two inputs, an event, its probabilities and the command that
 prints the failure. `tests/claims/test_witnesses.py` checks them again in rationals, without the accountants.
@@ -34,7 +49,12 @@ prints the failure. `tests/claims/test_witnesses.py` checks them again in ration
 FAILS = """\
 ## What fails
 
-At some of the examples at least, to which the numbers in the sentence belong; at others the same sentence may hold.
+At some of the examples at least, to which the numbers in the sentence belong; at others the same sentence may hold. Below the
+table stands of each where the failure begins, where the proof breaks, and what holds instead, but of the five above.
+"""
+
+FALLEN = """\
+Of these statements the proof uses one that fails; they fail for parameters of their own, and are not counted again:
 """
 
 
@@ -54,9 +74,13 @@ Definitions, algorithms and remarks are not listed.
 def page(rows: Iterable[literature.Row]) -> str:
     """The whole page."""
     several = list(rows)
-    tables = f"{report.tally(several, literature.PAPERS)}\n\n{FAILS}\n{report.failures(several)}"
+    says = {each.where: each.says for each in STATEMENTS}
+    others = sorted({row.where for row in several if row.fails} - {*MATTER})
+    first, rest = (report.reasons(several, places, says) for places in (MATTER, others))
+    tables = f"{report.tally(several, literature.PAPERS)}\n\n{FAILS}\n{report.failures(several)}\n\n{rest}"
+    tables += f"\n\n{FALLEN}\n{report.fallen(several)}"
     every = report.TableFormat.markdown.write(several)
-    return f"{HEAD}\n{tables}\n\n{ALL}\n{every}\n\n{WITHOUT}\n{without(several)}\n\n{section()}\n"
+    return f"{TITLE}\n{first}\n\n{HEAD}\n{tables}\n\n{ALL}\n{every}\n\n{WITHOUT}\n{without(several)}\n\n{section()}\n"
 
 
 def without(rows: Iterable[literature.Row]) -> str:

@@ -129,7 +129,7 @@ def _of_a_claim(claim: Printed) -> dict[str, Any]:
 
 
 def _of_a_sentence(row: Row) -> dict[str, Any]:
-    finite = [ratio for ratio in row.looseness if 0 < ratio < math.inf]
+    finite = [ratio for ratio in row.looseness if ratio < math.inf]
     ratios = {"least_looseness": min(finite, default=None), "largest_looseness": max(finite, default=None)}
     words = {"provenance": row.provenance, "reading": row.reading, "variant": row.variant}
     return {"where": row.where, "sentence": row.sentence, "stem": row.stem, "verdict": row.verdict, **ratios, **words}

@@ -7,7 +7,7 @@ beats, and what a simulation measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
@@ -99,6 +99,8 @@ class Line:
         From how many users on there is one; 0 where there is one here.
     limit : Limit
         Of the protocol's model.
+    own : Limit or None
+        Of one message, what the limits of that model say by themselves, where `limit` may be the central one; else None.
     measured : Measured or None
         None where nothing was simulated.
     """
@@ -108,6 +110,7 @@ class Line:
     system: System | None
     least_users: int
     limit: Limit
+    own: Limit | None
     measured: Measured | None
 
 
@@ -195,7 +198,9 @@ def lines(table: str, s: Setting, runs: int, seed: int) -> Iterator[Line]:
         system = protocol.system(s)
         least = 0 if system else protocol.least_users(s)
         measured = _measured(protocol, system, s, runs, seed) if system and runs else None
-        yield Line(protocol, _paper(table, protocol, s), system, least, limit(protocol, s), measured)
+        known = _limits(protocol, s)
+        own = _largest(known[1:]) if protocol.model is Model.one_message else None
+        yield Line(protocol, _paper(table, protocol, s), system, least, _largest(known), own, measured)
 
 
 def _paper(table: str, protocol: Protocol, s: Setting) -> str:
@@ -216,6 +221,15 @@ def _measured(protocol: Protocol, system: System, s: Setting, runs: int, seed: i
 
 def limit(protocol: Protocol, s: Setting) -> Limit:
     """The largest of the limits known for the protocol's model; beside a closed form with Lemma 3.5 as printed."""
+    return _largest(_limits(protocol, s))
+
+
+def _largest(known: Sequence[Limit]) -> Limit:
+    return max(known, key=lambda found: found.error.low)
+
+
+def _limits(protocol: Protocol, s: Setting) -> tuple[Limit, ...]:
+    """All that are known; of one message the central model's is the first."""
     asked = {"users": s.users, "values": s.values, "epsilon": s.goal.epsilon, "delta": s.goal.delta}
     packing = ("central.error", asked)
     match protocol.model:
@@ -227,7 +241,7 @@ def limit(protocol: Protocol, s: Setting) -> Limit:
             known = [packing, (f"small_sample.{way}", shuffled), (f"intermediate.{way}", shuffled)]
         case _:
             known = [packing]
-    return max((_computed(*each) for each in known), key=lambda found: found.error.low)
+    return tuple(_computed(*each) for each in known)
 
 
 def _computed(name: str, parameters: dict[str, Any]) -> Limit:

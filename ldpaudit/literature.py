@@ -15,7 +15,7 @@ import numpy as np
 from ldpaudit import mechanisms
 from ldpaudit.accountants import claims as room
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed, Standing
+from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.registry import construct, find
 
@@ -116,7 +116,7 @@ def claims(stem: str) -> list[Printed]:
 def not_on_record(failed: Iterable[str], recorded: Iterable[str]) -> list[str]:
     """What differs between the places whose claims FAIL and those that are on record for it, in sentences."""
     found, known = set(failed), set(recorded)
-    news = [f"{place} FAILS, which is not on record" for place in sorted(found - known)]
+    news = [f"{place} FAILS, which is not on record for these parameters" for place in sorted(found - known)]
     return news + [f"{place} is on record as FAILS, and does not fail here" for place in sorted(known - found)]
 
 
@@ -232,6 +232,8 @@ class Row:
         The sentence at the settings where the source's claim fails; empty where it fails at none.
     looseness : tuple of float
         Claimed over found, at the settings where that is decided and every hypothesis that the source states is met.
+    failure : Failure or None
+        Where the failure begins, where the proof breaks, and what holds instead; None where the source's claim fails at none.
     """
 
     where: str
@@ -244,11 +246,22 @@ class Row:
     outcomes: tuple[bool | None, ...]
     looseness: tuple[float, ...]
     failing: str = ""
+    failure: Failure | None = None
 
     @property
     def fails(self) -> bool:
         """Whether the source's claim fails at some setting."""
         return Standing.FAILS in self.standings
+
+    @property
+    def rests_on(self) -> str:
+        """The statement with which this one falls; empty where it fails on its own, or does not fail."""
+        return self.failure.rests_on if self.failure else ""
+
+    @property
+    def sentence_of_any_reading(self) -> tuple[str, str]:
+        """Source, number and sentence but for its numbers: the same for every reading."""
+        return self.where, _NUMBER.sub("...", self.sentence)
 
     @property
     def opened(self) -> bool:
@@ -290,6 +303,7 @@ def _row(stem: str, found: list[Printed]) -> Row:
         tuple(c.holds for c in found),
         tuple(c.looseness for c in found if c.holds is not None and c.standing is not Standing.OUTSIDE),
         _common([c.sentence for c in found if c.standing is Standing.FAILS]),
+        next((c.failure for c in found if c.standing is Standing.FAILS), None),
     )
 
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.laplace import noise_tail
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.composition.theorems import hkr12_growth
 from ldpaudit.accountants.numerics.balls import ball
@@ -47,6 +47,30 @@ PAPER = "HKR12"
 """Whose claims these are."""
 
 _ABSENT = "histograms of size 1 leave no room for an absent user"
+_ROUNDED = "rows and trials are rounded up and the noise is not; the paper's formula stands for as many coordinates as are sent"
+THEOREM_2_5 = "HKR12 Theorem 2.5"
+_COMPOSED = Failure(
+    "At T = 12 and epsilon = 0.999 it begins at delta = 0.99715; as T grows and epsilon tends to 1, at 0.99674.",
+    "It is taken for a special case of Dwork, Rothblum and Vadhan's theorem, whose two terms add up to at most epsilon only where "
+    "ln(1/delta) is at least epsilon/2.",
+    "With ln(1/delta) >= epsilon/2 it holds; the certified delta of T such mechanisms is that of T randomized responses.",
+)
+_BITS = Failure(
+    "At epsilon = 0.999, N = 4 and beta = 7/8 it begins at delta = 0.99838 for the worst public vectors, at 0.99859 for seed 0's.",
+    "Its proof is Theorem 2.5, which is false there.",
+    "The certified delta is that of one Laplace noise, shifted by 1/b, for each coordinate in which the two values differ.",
+    THEOREM_2_5,
+)
+_AT_TWO = Failure(
+    "At k = 2 alone: C_2 is 2.0045, and C_4 is 1.0003.",
+    "The proof gives C_k by Stirling's formula, and 1.0004 is its value at k = 4, while Lemma 4.6 takes k = 2.",
+    "C_k is at most 1.0004 for even k >= 4, and for k = 2 the moments themselves give 2.",
+)
+_INVERSE = Failure(
+    "At every even k: C_2 is 12.537, and the others are larger.",
+    "The last line of the proof leaves e^(1/(6k) - k/2), and the sentence prints its inverse.",
+    "With the sign of the proof C_k is at most 1.0004 for even k >= 4.",
+)
 _SPLITS = 64
 """Ways to split the heavy hitter's lead between W and z that are tried."""
 
@@ -96,7 +120,7 @@ def theorem_2_5(epsilon: Number, delta: Number, times: int) -> Printed:
     )  # fmt: skip
     sentence = f"delta of T={times} mechanisms at epsilon={float(epsilon):g}"
     inside = Hypothesis("0 < epsilon, delta < 1", 0 < epsilon < 1 and 0 < delta < 1)
-    return Printed("HKR12 Theorem 2.5", sentence, float(delta), found, (inside,))
+    return Printed(THEOREM_2_5, sentence, float(delta), found, (inside,), failure=_COMPOSED)
 
 
 def claims(s: Setting) -> tuple[Claim, ...]:
@@ -122,22 +146,25 @@ def printed_scale(s: Setting, coordinates: int) -> Enclosure:
 def theorem_4_3(s: Setting) -> tuple[Printed, ...]:
     """The Bucket mechanism is (epsilon, delta)-private: read literally, and where a value is replaced, for two readings of b.
 
-    The formula of b has log(12 N) and 8 log(1/beta) where the numbers of rows and trials stand, which are whole.
+    The formula of b has log(12 N) and 8 log(1/beta) where the numbers of rows and trials stand, which are whole: where those are
+    not, the formula's noise is for fewer coordinates than are sent, which is no claim of the paper's.
     """
-    where, inside = "HKR12 Theorem 4.3", claims(s)[0].hypotheses[:1]
+    where, (inside, whole_numbers) = "HKR12 Theorem 4.3", claims(s)[0].hypotheses
+    formula = "" if whole_numbers.holds else _ROUNDED
     vacuous = Enclosure.of(0, source="no two histograms of size 1 are at distance 1")
     literal = "neighbours are histograms at distance 1, and a user's histogram has size 1"
-    rows = [Printed(where, "read literally", float(s.epsilon), vacuous, inside, reading=literal)]
+    rows = [Printed(where, "read literally", float(s.epsilon), vacuous, (inside,), reading=literal)]
     whole = replace(s.mechanism, scale=Fraction(printed_scale(s, s.mechanism.coordinates).high))
-    for m, noise in ((s.mechanism, "noise by the formula"), (whole, "noise for whole numbers of rows and trials")):
+    noises = (s.mechanism, "noise by the formula", formula), (whole, "noise for whole numbers of rows and trials", "")
+    for m, noise, rounded in noises:
         for profile, which, variant in (
-            (account(m), "two values, these public vectors", ""),
-            (whatever_the_vectors(m), "two values, any public vectors", ""),
+            (account(m), "two values, these public vectors", rounded),
+            (whatever_the_vectors(m), "two values, any public vectors", rounded),
             (account(m, ADD_REMOVE), "a value and an absent user, these public vectors", _ABSENT),
         ):
             sentence = f"epsilon at delta={float(s.delta):g}, {which}"
             found = profile.epsilon(s.delta)
-            rows.append(Printed(where, sentence, float(s.epsilon), found, inside, reading=noise, variant=variant))
+            rows.append(Printed(where, sentence, float(s.epsilon), found, (inside,), reading=noise, variant=variant, failure=_BITS))
     return tuple(rows)
 
 
@@ -186,8 +213,9 @@ def lemma_4_5(k: int) -> tuple[Printed, ...]:
         Printed("HKR12 Lemma 4.5", f"constant of the tail bound for k={k}, as its proof gives it", proved.low, moments,
                 attained=False, provenance=Provenance.DERIVED),
         Printed("HKR12 Lemma 4.5", f"the constant C_{k}", 1.0004, proved, provenance=Provenance.DERIVED,
-                reading="the exponent's sign is that of its proof"),
-        Printed("HKR12 Lemma 4.5", f"the constant C_{k}", 1.0004, printed, reading="the exponent's sign is as printed"),
+                reading="the exponent's sign is that of its proof", failure=_AT_TWO),
+        Printed("HKR12 Lemma 4.5", f"the constant C_{k}", 1.0004, printed, reading="the exponent's sign is as printed",
+                failure=_INVERSE),
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 r"""What Joseph, Roth, Ullman and Waggoner 2018 print of HEAVYTHRESH, and what is found.
 
-The noise level b of estimates is lost with the paper's supplement. Where a verdict on Theorem 5.1 depends on it, its row is a
-question of ours, and not the paper's claim.
+The pseudocode is in the paper's supplement, which we do not have: what runs is restored from THRESH. Where a verdict on Theorem 5.1
+depends on the noise level b, which is lost, or users first compare with something else than THRESH prints, its row is a question
+of ours, and not the paper's claim.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ldpaudit.streams import Stream
 PAPER = "JRUW18"
 """Whose claims these are."""
 _LOST = "the formula of the noise level b is lost, and the verdict depends on it; here it is 2 artanh(A / (log(T) s'))"
+_OUR_START = "the pseudocode is restored from THRESH, which prints -1; 0 is ours"
 _SKETCH = "it is a step of a proof sketch; more votes need an unlikely event, so this refutes no theorem"
 READINGS = {
     -1: "before the first estimate users compare with -1 in every row, as THRESH prints it; the distance is the largest in a row",
@@ -126,9 +128,9 @@ def printed(m: HeavyThresh) -> tuple[Printed, ...]:
 
 def _private(m: HeavyThresh, reading: str) -> Printed:
     sentence, (claim,) = "one user's transcript is epsilon-LDP", claims(m)
-    certain = refuted_by_votes(m)
+    known = "" if refuted_by_votes(m) or holds_with_small_noise(m) else _LOST
     return Printed("JRUW18 Theorem 5.1", sentence, float(m.epsilon), account(m).epsilon(0), claim.hypotheses, reading=reading,
-                   provenance=Provenance.DERIVED, variant="" if certain or holds_with_small_noise(m) else _LOST)  # fmt: skip
+                   provenance=Provenance.DERIVED, variant=known if m.start == -1 else _OUR_START)  # fmt: skip
 
 
 def examples() -> tuple[HeavyThresh, ...]:

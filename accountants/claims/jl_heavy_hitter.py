@@ -30,8 +30,9 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
+from ldpaudit.accountants.claims.bucket_heavy_hitter import THEOREM_2_5
 from ldpaudit.accountants.claims.laplace import noise_reach, noise_tail
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance
 from ldpaudit.accountants.composition.laplace_vector import coordinates
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.cached import cached
@@ -52,6 +53,26 @@ FRESH = "fresh noise for each value, and all noisy projections are sent"
 PRODUCTS = "fresh noise for each value, and only the products are sent"
 """Readings of Algorithm 1."""
 
+_FAILURES = {
+    ONE: Failure(
+        "At epsilon = 0.999, beta = 1/20, N = 10 and n = 2 it begins at delta = 0.99275.",
+        "Its proof is Theorem 2.5 for queries of sensitivity 1/sqrt(m), and a replaced value changes an entry by 2/sqrt(m).",
+        "The certified delta is that of one Laplace noise, shifted by 2/sqrt(m) over b, for each row in which the columns differ.",
+        THEOREM_2_5,
+    ),
+    FRESH: Failure(
+        "At epsilon = 0.9, delta = 0.000001, beta = 1/20 and n = 2 it holds for N = 2 values, and fails first at N = 3.",
+        "The proof composes the m entries of one noisy projection, and Algorithm 1 draws noise anew for each of the N values.",
+        "With one noisy projection per user the promise is certified at these parameters.",
+    ),
+    PRODUCTS: Failure(
+        "At epsilon = 0.999, beta = 1/20, N = 10 and n = 2 it begins at delta = 0.99526 at the latest, and is open just below.",
+        "Its proof is Theorem 2.5, which is false there.",
+        "At epsilon = 0.9 and delta = 0.000001 the promise is certified of the products, for the same beta, N and n.",
+        THEOREM_2_5,
+    ),
+}
+"""By the readings in which the lemma fails."""
 _ABSENT = "histograms of size 1 leave no room for an absent user"
 _DRAWN = 1 << 20
 """Rows up to which the printed matrix is drawn."""
@@ -140,7 +161,8 @@ def _readings(s: Setting) -> Iterator[tuple[Mechanism, str]]:
 def _private(s: Setting, which: str, found: Enclosure, reading: str, variant: str = "") -> Printed:
     inside = Hypothesis("0 < epsilon, delta < 1 (Theorem 2.5, by which it is proved)", s.epsilon < 1 and s.delta < 1)
     sentence = f"delta at epsilon={float(s.epsilon):g}, {which}"
-    return Printed("HKR12 Lemma 3.1", sentence, float(s.delta), found, (inside,), reading=reading, variant=variant)
+    return Printed("HKR12 Lemma 3.1", sentence, float(s.delta), found, (inside,), reading=reading, variant=variant,
+                   failure=_FAILURES.get(reading))  # fmt: skip
 
 
 def sufficient_scale(s: Setting, neighbours: Neighbours) -> Enclosure:
@@ -226,6 +248,7 @@ def examples() -> tuple[Setting, ...]:
     million, twentieth = Fraction(1, 10**6), Fraction(1, 20)
     return (
         Setting(Fraction(9, 10), million, twentieth, 10, 10),
+        Setting(Fraction(9, 10), million, twentieth, 10, 2),
         Setting(Fraction(1, 2), million, twentieth, 1 << 20, 10**6),
         Setting(Fraction(999, 1000), million, twentieth, 10, 2),
         Setting(Fraction(999, 1000), Fraction(9999, 10_000), twentieth, 10, 2),

@@ -16,9 +16,10 @@ import flint
 from scipy import optimize
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.sentence import Failure, Printed
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
@@ -28,6 +29,16 @@ PAPER = "HKR12"
 NAIVE = "HKR12, naive histogram"
 """An unnumbered comparison in Section 3.1."""
 
+_AREA = Failure(
+    "At every epsilon: of noise of scale 1 the ratio is above e^(1/2) with probability 0.6106, where delta at 1/2 is 0.2212.",
+    "It lets the likelihood ratio exceed e^epsilon with probability delta alone, and delta is the area above the ratio, not the "
+    "mass there.",
+    "The ratio exceeds e^(2 epsilon) with probability at most delta/(1 - e^(-epsilon)).",
+)
+_LIKELIHOOD = (
+    "the ratio is of one report's probabilities, and the report is that of the value above the line; the theorem may be true "
+    "all the same: the steps of `ldpaudit limit hsu.heavy_hitter_failure` do not need it"
+)
 _NATS = 20
 """The tail is judged where the sentence's bound is about e**-20, or half-way to the end of its regime, and at its end."""
 _FLOATS = 600
@@ -171,6 +182,24 @@ def naive_histogram(s: Setting) -> tuple[Printed, ...]:
     )  # fmt: skip
 
 
+def theorem_3_3(s: Setting) -> Printed:
+    r"""A step of its proof reads privacy as "the likelihood ratio is at most e^epsilon with probability 1 - delta".
+
+    Of an :math:`\varepsilon'`-private answer, at half its epsilon :math:`\varepsilon = \varepsilon'/2`,
+
+    .. math:: \delta = 1 - e^{-\varepsilon'/4}, \qquad
+              P\Bigl[\frac{dP}{dQ} > e^{\varepsilon}\Bigr] = 1 - \frac{e^{-\varepsilon'/4}}{2}
+
+    Exact, for the two ends of the range: the first is the area above the ratio, the second the mass there.
+    """
+    half = s.epsilon / 2
+    delta = account(s.mechanism).delta(half).high
+    found = narrow(lambda: 1 - (-ball(s.epsilon / 4)).exp() / 2, "law of Laplace noise")
+    sentence = f"probability that a ({float(half):g}, {delta:.4g})-private report's likelihood ratio is above e^epsilon"
+    small = Hypothesis("epsilon <= 1/2", half <= Fraction(1, 2))
+    return Printed("HKR12 Theorem 3.3, proof", sentence, delta, found, (small,), reading=_LIKELIHOOD, failure=_AREA)
+
+
 def histogram_error(s: Setting) -> Enclosure:
     r"""What no estimated count of the naive histogram is off by, except with probability beta; derived, by Chernoff.
 
@@ -185,8 +214,8 @@ def histogram_error(s: Setting) -> Enclosure:
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:
-    """Theorems 2.4 and 2.10, and the histogram of Section 3.1."""
-    return theorem_2_4(s), *theorem_2_10(s), *naive_histogram(s)
+    """Theorems 2.4 and 2.10, a step of the proof of Theorem 3.3, and the histogram of Section 3.1."""
+    return theorem_2_4(s), *theorem_2_10(s), theorem_3_3(s), *naive_histogram(s)
 
 
 def examples() -> tuple[Setting, ...]:

@@ -47,9 +47,36 @@ class Provenance(StrEnum):
     RESTORED = "restored"
     """The source's formula is illegible or hidden in an O; it is that of a public implementation or a note on it."""
     DERIVED = "derived"
-    """The source states it without constants, or its formula is illegible; it is derived from its proof."""
+    """The source states it without constants, or its formula is illegible; it is derived from its proof, or from what is left."""
     MEMORY = "from memory"
     """Nobody has compared it with the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a reader asks of a sentence that fails, each answered by one short sentence.
+
+    Parameters
+    ----------
+    begins : str
+        Where the failure begins: the parameters from which on the sentence is false.
+    breaks : str
+        Which step of the source's proof is wrong.
+    instead : str
+        What is true in its place.
+    rests_on : str
+        The statement whose failure this one's is, where its proof uses it; empty where it fails on its own.
+    """
+
+    begins: str
+    breaks: str
+    instead: str
+    rests_on: str = ""
+
+    @property
+    def told(self) -> str:
+        """The three sentences."""
+        return f"{self.begins} {self.breaks} {self.instead}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +105,8 @@ class Printed:
         Whether `found` is the quantity itself, so that a `found` above the claim refutes it.
     rounding : number
         One unit in the last printed digit: the author's number lies within it, on either side. 0 where `claimed` is exact.
+    failure : Failure or None
+        Of a sentence that fails at some parameters; at others it says nothing.
     """
 
     where: str
@@ -90,6 +119,7 @@ class Printed:
     provenance: Provenance = Provenance.PRINTED
     reading: str = ""
     variant: str = ""
+    failure: Failure | None = None
 
     @property
     def holds(self) -> bool | None:

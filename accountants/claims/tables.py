@@ -9,15 +9,8 @@ from typing import Any
 from ldpaudit.accountants.claims.sentence import Printed, rounding
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
-from ldpaudit.accountants.shuffling.plan import profile as shuffled
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.plan import Guarantee, Shuffle
 from ldpaudit.tables import Row, Table
-
-
-def _shuffle_epsilon(epsilon0: int | Fraction, users: int, delta: Fraction) -> Enclosure:
-    # Not by `account`, which decides by the shape of the plan: this is any report with that epsilon0.
-    return shuffled(Shuffle(Guarantee(Fraction(epsilon0)), users)).epsilon(delta)
 
 
 def _threshold_epsilon(users: int, batch: int, threshold: int, levels: int, delta: Fraction) -> Enclosure:
@@ -25,14 +18,13 @@ def _threshold_epsilon(users: int, batch: int, threshold: int, levels: int, delt
 
 
 COMPUTATIONS: dict[str, Callable[..., Enclosure]] = {
-    "shuffle-epsilon": _shuffle_epsilon,
     "threshold-epsilon": _threshold_epsilon,
 }
 """By the names that rows use."""
 
 
 def judged(row: Row) -> Printed | None:
-    """A row's number beside its certified value; None for a statement, of which nothing is computed.
+    """A row's number beside its certified value; None for a statement, and for a model that is not accounted for here.
 
     Raises
     ------

@@ -3,7 +3,7 @@ r"""What the TrieHH paper prints of its mechanism, as sentences, and what is fou
 Zhu, Kairouz, McMahan, Sun, Li 2019 (arXiv 1902.08534). With :math:`m = \gamma \sqrt n`, Theorem 1's epsilon is
 :math:`-L \ln(1 - m\theta/n)`. Its proof considers the new user's own prefix only, although other prefixes reveal the user
 too, and theta votes for it only, although more votes reveal more. The first gap refutes the theorem where the batch is a
-few thresholds, the second refutes Lemma 1 for nearly all parameters.
+few thresholds. The second is a gap of Lemma 1's proof; the text has lost the lemma's formula, so its rows are questions of ours.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ import numpy as np
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed, Provenance, rounding
+from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance, rounding
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.sampling.theorems import (
     corollary_1_delta,
-    corollary_1_threshold,
+    corollary_1_epsilon,
+    corollary_1_thresholds,
     large_enough,
     triehh_corollary_2,
     triehh_delta,
@@ -43,9 +44,19 @@ from ldpaudit.tables.triehh_table_1 import TABLE
 PAPER = "TRIEHH"
 """Whose claims these are."""
 
-_ROUNDED = "theta is rounded down, where the formula is no integer"
 _ALONE = "the lemma is about a whole trie"
-_WHOLE = "as its proof bounds 'a ratio ... for any trie'; the formula is illegible"
+_WHOLE = "the lemma's formula is illegible; this is read from its proof, which bounds 'a ratio ... for any trie'"
+_OTHERS = Failure(
+    "At n = 10000, m = 100 and L = 1 it holds up to theta = 11, is open from 12 to 14, and fails first at 15.",
+    "The proof looks at the new user's own prefix, but in a batch of fixed size the new user takes the place of another one, whose "
+    "prefix may then lack a vote.",
+    "At theta = 15 the certified epsilon is infinite at the printed delta, and at theta = 10, as in Table 1, it is at most 0.0373.",
+)
+_STEPS = Failure(
+    "With theta rounded to the nearest integer, 10, it begins at n = 10585.",
+    "1/(300 n) falls with every user, and Theorem 1's delta, (theta - 2)/((theta - 3) theta!), only where theta grows by one.",
+    "With theta rounded up the step holds for all n >= 10000.",
+)
 _CONDITIONS = "the conditions are from memory: the text has lost them"
 BUDGETS = (1, 2, 4, 10)
 """The epsilons for which Corollary 2's batch is looked at."""
@@ -71,8 +82,8 @@ def examples() -> tuple[TrieHeavyHitter, ...]:
         TrieHeavyHitter(10**4, 100, 20, 1),
         TrieHeavyHitter(10**4, 100, 10, 2, words=2),
         TrieHeavyHitter(10**4, 100, 10, 1, counts=1),
-        # Corollary 1's threshold, rounded to the nearest integer, is too small here.
-        TrieHeavyHitter(20_000, 142, 11, 1),
+        # Corollary 1's threshold, rounded to the nearest integer: too small for its proof.
+        TrieHeavyHitter(20_000, 142, 10, 1),
         TrieHeavyHitter(658_769, 14_478, 15, 10),
     )
 
@@ -131,19 +142,22 @@ def _theorems(m: TrieHeavyHitter) -> Iterator[Printed]:
     claimed, delta = claimed_epsilon(m).high, triehh_delta(m.threshold)
     where = "TRIEHH Theorem 1" if m.words == 1 else "TRIEHH Theorem 2"
     known = Provenance.RESTORED if m.words == 1 else Provenance.DERIVED
-    yield from _privacy(m, where, claimed, delta, known, hypotheses(m), reading=_CONDITIONS)
+    for row in _privacy(m, where, claimed, delta, known, hypotheses(m), reading=_CONDITIONS):
+        yield replace(row, failure=_OTHERS if m.words == 1 else None)
 
 
 def _corollary_1(m: TrieHeavyHitter) -> Iterator[Printed]:
+    """Its delta is Theorem 1's at its theta, for both ways to make theta whole; and what it promises of the trie by that."""
     n, where = m.users, "TRIEHH Corollary 1"
-    large, delta, rounded_up = large_enough(n), corollary_1_delta(n), corollary_1_threshold(n)
-    for rounded, theta in (("rounded up", rounded_up), ("rounded to the nearest integer", round(math.log10(n)) + 6)):
-        sentence = "delta of Theorem 1 at theta = log10(n) + 6"
-        found, variant = Enclosure.of(triehh_delta(theta), source="the formula"), "" if theta >= rounded_up else _ROUNDED
-        yield Printed(where, sentence, float(delta), found, (large,), provenance=Provenance.DERIVED,
-                      reading=f"{rounded}, {theta}", variant=variant)  # fmt: skip
-    if _stated(m) and m.batch == math.isqrt(n) and m.threshold == rounded_up:
-        yield from _privacy(m, where, claimed_epsilon(m).high, delta, Provenance.DERIVED, (large, *hypotheses(m)))
+    large, delta = large_enough(n), corollary_1_delta(n)
+    for theta, way in zip(corollary_1_thresholds(n), ("rounded up", "rounded to the nearest integer"), strict=True):
+        reading, found = f"log10(n) + 6 is {way}", Enclosure.of(triehh_delta(theta), source="the formula of Theorem 1")
+        sentence = f"delta of Theorem 1 at theta={theta} for n={n} users"
+        yield Printed(f"{where}, proof", sentence, round_up(delta), found, (large,), provenance=Provenance.DERIVED, reading=reading,
+                      failure=_STEPS)  # fmt: skip
+        if _stated(m) and m.threshold == theta and m.batch == math.isqrt(n - 1) + 1:
+            epsilon = corollary_1_epsilon(n, theta, m.levels).high
+            yield from _privacy(m, where, epsilon, delta, Provenance.DERIVED, (large, *hypotheses(m)), reading=reading)
 
 
 def _table_1(m: TrieHeavyHitter) -> Iterator[Printed]:
@@ -185,7 +199,7 @@ def _lemmas(m: TrieHeavyHitter) -> Iterator[Printed]:
         forgotten = Hypothesis("the trie needs no more than theta votes for the prefix", False, stated=False)
         sentence = f"P'[T]/P[T] of a trie T with a prefix that W={frequent} others hold, one round"
         yield Printed("TRIEHH Lemma 1", sentence, round_up(Fraction(frequent, frequent - t)), lemma_1(m, frequent),
-                      (*hypotheses(m), forgotten), provenance=Provenance.DERIVED, reading=_WHOLE)  # fmt: skip
+                      (*hypotheses(m), forgotten), provenance=Provenance.DERIVED, variant=_WHOLE)  # fmt: skip
         same = f"P'[p]/P[p] of a prefix p by itself, that W={frequent} others hold, one round"
         yield Printed("TRIEHH Lemma 1", same, round_up(Fraction(frequent, frequent - t)), lemma_1_alone(m, frequent),
                       hypotheses(m), provenance=Provenance.DERIVED, variant=_ALONE)  # fmt: skip
@@ -244,9 +258,18 @@ def missed(m: TrieHeavyHitter, holders: int) -> Fraction:
 
     Attained where no other word shares its prefixes; exact, as rounds are drawn afresh. Source: Propositions 1 and 2.
     """
-    few = range(min(m.threshold, m.batch + 1))
-    ways = sum(math.comb(holders, i) * math.comb(m.users - holders, m.batch - i) for i in few)
-    return 1 - (1 - Fraction(ways, math.comb(m.users, m.batch))) ** m.levels
+    return 1 - _enough_votes(m, holders) ** m.levels
+
+
+def _enough_votes(m: TrieHeavyHitter, holders: int) -> Fraction:
+    """The chance of one round, by counting batches: those with i votes are a rational multiple of those with i - 1."""
+    n, batch, others = m.users, m.batch, m.users - holders
+    least = max(0, batch - others)
+    batches, too_few = math.comb(holders, least) * math.comb(others, batch - least), 0
+    for i in range(least, min(m.threshold, batch + 1)):
+        too_few += batches
+        batches = batches * (holders - i) * (batch - i) // ((i + 1) * (others - batch + i + 1))
+    return 1 - Fraction(too_few, math.comb(n, batch))
 
 
 def _discovery(m: TrieHeavyHitter) -> Iterator[Printed]:
@@ -255,11 +278,14 @@ def _discovery(m: TrieHeavyHitter) -> Iterator[Printed]:
         never = narrow(partial(_missed, m, held), "rounds are independent")
         small = m.users.bit_length() * m.batch <= _COUNTED
         # By counting batches, where that takes no time: another route to the same formula.
-        chances = (1 - missed(replace(m, levels=1), held), missed(m, held)) if small else (once.high, never.high)
+        chance = _enough_votes(m, held) if small else Fraction(0)
+        chances = (chance, 1 - chance**m.levels) if small else (once.high, never.high)
         claimed = tuple(map(round_up, chances))
         sentence = f"chance that a prefix that {held} users hold gets theta votes"
-        yield Printed("TRIEHH Proposition 2", sentence, claimed[0], once)
-        yield Printed("TRIEHH Proposition 1", f"chance that a word that {held} users hold is missed", claimed[1], never)
+        missing = f"chance that a word that {held} users hold is missed"
+        # The text has lost both formulas, and has the proof of one.
+        yield Printed("TRIEHH Proposition 2", sentence, claimed[0], once, provenance=Provenance.DERIVED)
+        yield Printed("TRIEHH Proposition 1", missing, claimed[1], never, provenance=Provenance.DERIVED)
 
 
 def _holders(m: TrieHeavyHitter) -> list[int]:

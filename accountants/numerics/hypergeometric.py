@@ -65,6 +65,12 @@ def hypergeometric_upper(population: int, marked: int, draws: int, k: int) -> fl
 def hypergeometric_tail(population: int, marked: int, draws: int, k: int) -> tuple[flint.arb, flint.arb]:
     """P[X >= k] and P[X = k]; parameters as for `hypergeometric_pmf`."""
     _require_urn(population, marked, draws)
+    return _tail(population, marked, draws, k, working_bits())
+
+
+@lru_cache(maxsize=1 << 14)
+def _tail(population: int, marked: int, draws: int, k: int, _bits: int) -> tuple[flint.arb, flint.arb]:
+    """At the current precision, which is `_bits`: curves for many epsilons ask for the same holders again and again."""
     left = population - marked - draws
     if not max(0, -left) < k <= min(draws, marked):
         return flint.arb(int(k <= max(0, -left))), hypergeometric_pmf(population, marked, draws, k)

@@ -106,9 +106,13 @@ def triehh_corollary_1(users: int, levels: int) -> tuple[int, Enclosure, Enclosu
         Where n is smaller.
     """
     require(_COROLLARY, [large_enough(users)], f"n={users}")
-    threshold = corollary_1_threshold(users)
-    epsilon = narrow(lambda: levels * (1 / (flint.arb(users).sqrt() / threshold - 1)).log1p(), _COROLLARY)
-    return threshold, epsilon, Enclosure.of(corollary_1_delta(users), source=_COROLLARY)
+    threshold = corollary_1_thresholds(users)[0]
+    return threshold, corollary_1_epsilon(users, threshold, levels), Enclosure.of(corollary_1_delta(users), source=_COROLLARY)
+
+
+def corollary_1_epsilon(users: int, threshold: int, levels: int) -> Enclosure:
+    """The epsilon of TrieHH's Corollary 1, gamma = 1, for a theta that was made whole; theta is below sqrt(n)."""
+    return narrow(lambda: levels * (1 / (flint.arb(users).sqrt() / threshold - 1)).log1p(), _COROLLARY)
 
 
 def large_enough(users: int) -> Hypothesis:
@@ -116,10 +120,11 @@ def large_enough(users: int) -> Hypothesis:
     return Hypothesis("n >= 10000", users >= 10**4)
 
 
-def corollary_1_threshold(users: int) -> int:
-    """The theta of TrieHH's Corollary 1, the logarithm rounded up."""
-    # Decimal digits of n - 1: log10(n) where n is a power of ten, else one more than its integer part.
-    return len(str(users - 1)) + 6
+def corollary_1_thresholds(users: int) -> tuple[int, int]:
+    """The theta of TrieHH's Corollary 1, log10(n) + 6: rounded up, and rounded to the nearest integer."""
+    below = len(str(users)) - 1
+    up, nearest = users > 10**below, users**2 > 10 ** (2 * below + 1)
+    return below + up + 6, below + nearest + 6
 
 
 def corollary_1_delta(users: int) -> Fraction:

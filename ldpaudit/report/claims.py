@@ -7,12 +7,12 @@ import dataclasses
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from ldpaudit.accountants.claims.sentence import Printed
+    from ldpaudit.accountants.claims.sentence import Failure, Printed
     from ldpaudit.literature import Measured, Row
 
 
@@ -28,13 +28,23 @@ def print_claims(command: str, claims: Iterable[Printed], say: Callable[[str], N
         ratio = "" if each.holds is None else _times_found(each)
         printed = f"{float(each.claimed):.6g} ({each.provenance.value})"
         say(f"         claimed {printed}, found {what} ({each.found.rigour.name}){ratio}")
-        for remark in each.remarks:
+        for remark in (*each.remarks, *told(each)):
             say(f"         {remark}")
     say("")
 
 
+def told(claim: Printed) -> tuple[str, ...]:
+    """Where a failure begins, where the proof breaks, and what holds instead; nothing of a claim that does not fail here."""
+    failure = _failure(claim)
+    return (failure.begins, failure.breaks, failure.instead) if failure else ()
+
+
+def _failure(claim: Printed) -> Failure | None:
+    return claim.failure if claim.standing.name == "FAILS" else None
+
+
 def _times_found(each: Printed) -> str:
-    return f", {two_digits(each.looseness)} times what is found" if 0 < each.looseness < float("inf") else ""
+    return f", {two_digits(each.looseness)} times what is found" if each.looseness < float("inf") else ""
 
 
 def print_measured(command: str, measured: Iterable[Measured], say: Callable[[str], None]) -> None:
@@ -97,7 +107,8 @@ Cells: TypeAlias = tuple[str, ...]
 
 def _row_as_data(row: Row) -> dict[str, Any]:
     data = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
-    return {**data, "standings": [each.name.lower() for each in row.standings]}
+    said = {"failure": row.failure and dataclasses.asdict(row.failure), "standings": [each.name.lower() for each in row.standings]}
+    return data | said
 
 
 def _cells(r: Row) -> Cells:
@@ -143,28 +154,69 @@ def latex_of(head: Cells, rows: Iterable[Cells]) -> str:
 
 
 def failures(rows: Iterable[Row]) -> str:
-    """What the sources claim and what fails, as a table for a page."""
-    return markdown(CLAIMS, (_cells(dataclasses.replace(r, sentence=r.failing)) for r in rows if r.fails))
+    """What the sources claim and what fails by itself, as a table for a page."""
+    return markdown(CLAIMS, (_cells(dataclasses.replace(r, sentence=r.failing)) for r in rows if r.fails and not r.rests_on))
+
+
+FALLEN = ("claim", "falls with", "from where on", "what holds instead")
+
+
+def fallen(rows: Iterable[Row]) -> str:
+    """What fails because its proof uses a statement that does, as a table for a page."""
+    lines = {
+        (f"{r.where}{f' ({r.reading})' if r.reading else ''}", r.failure.rests_on, r.failure.begins, r.failure.instead): None
+        for r in rows
+        if r.failure and r.rests_on
+    }
+    return markdown_of(FALLEN, lines)
+
+
+def reasons(rows: Iterable[Row], places: Sequence[str], says: Mapping[str, str]) -> str:
+    """Where failures begin, where proofs break and what holds instead, a paragraph per failure at these places, for a page."""
+    paragraphs, several = [], list(rows)
+    for place in places:
+        told: dict[str, str] = {}
+        for r in several:
+            if r.where == place and r.failure and not r.rests_on:
+                told.setdefault(r.failure.told, r.reading)
+        for words, reading in told.items():
+            said = "; ".join(filter(None, (says.get(place.split(", proof")[0], ""), reading if len(told) > 1 else "")))
+            paragraphs.append(f"**{place}** ({said}). {words}")
+    return "\n\n".join(paragraphs)
 
 
 def tally(rows: Iterable[Row], papers: Sequence[str]) -> str:
-    """How many sentences of each source stand how, and how they are known, as a table for a page; without variants."""
+    """How many sentences of each source stand how, and how they are known, as a table for a page; without variants.
+
+    A sentence counts once, in whatever readings; it stands as the reading that stands worst.
+    """
     own = [r for r in rows if not r.variant]
     lines = []
     for paper in papers:
-        of = [r for r in own if r.where.startswith(paper)]
-        failing, opened, outside = (sum(getattr(r, how) for r in of) for how in ("fails", "opened", "outside"))
-        known = Counter(r.provenance for r in of)
+        several = [r for r in own if r.where.startswith(paper)]
+        read: dict[tuple[str, str], list[Row]] = {}
+        for r in several:
+            read.setdefault(r.sentence_of_any_reading, []).append(r)
+        stands = Counter(max((_stands(r) for r in of), key=STANDS.index) for of in read.values())
+        known = Counter(of[0].provenance for of in read.values())
         said = ", ".join(f"{known[word]} {word}" for word in sorted(known, key=PROVENANCE.index))
-        counts = (len(of), len(of) - failing - opened - outside, failing, opened, outside)
-        lines.append(f"| {paper} | {' | '.join(map(str, counts))} | {said} |")
-    head = ("source", "sentences", "hold", "FAIL at some example", "open", "outside at all examples", "known how")
-    return "\n".join((f"| {' | '.join(head)} |", "|" + "---|" * len(head), *lines))
+        counts = (len(read), len(several), *(stands[how] for how in STANDS))
+        lines.append((paper, *map(str, counts), said))
+    return markdown_of(("source", "sentences", "readings", *STANDS, "known how"), lines)
+
+
+STANDS = ("outside at all examples", "hold", "open", "fall with another", "FAIL at some example")
+"""How a sentence stands at the examples, the worst last."""
+
+
+def _stands(r: Row) -> str:
+    words = {r.outside: STANDS[0], r.opened: STANDS[2], r.fails: STANDS[4]}
+    return STANDS[3] if r.rests_on else words.get(True, STANDS[1])
 
 
 def spread(looseness: tuple[float, ...]) -> str:
     """Least and largest ratio, to two digits."""
-    finite = sorted(x for x in looseness if 0 < x < float("inf"))
+    finite = sorted(x for x in looseness if x < float("inf"))
     if not finite:
         return ""
     ends = two_digits(finite[0]), two_digits(finite[-1])
@@ -188,6 +240,7 @@ def as_data(stem: str, setting: Any, claim: Printed, command: str) -> dict[str, 
         "provenance": claim.provenance.value,
         "reading": claim.reading,
         "variant": claim.variant,
+        "failure": dataclasses.asdict(failure) if (failure := _failure(claim)) else None,
         "hypotheses": [dataclasses.asdict(h) for h in claim.hypotheses],
         "command": command,
     }

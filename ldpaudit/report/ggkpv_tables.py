@@ -11,7 +11,7 @@ from ldpaudit.report.plot import new_figure, save
 
 if TYPE_CHECKING:
     from ldpaudit.counting_protocols import Setting
-    from ldpaudit.ggkpv_tables import Line, Point, Regimes
+    from ldpaudit.ggkpv_tables import Limit, Line, Point, Regimes
 
 HEAD = ("model", "protocol", "noise", "", "messages", "bits a user", "reads", "at most", "measured", "at least", "paper")
 _DIGITS = 4
@@ -20,7 +20,8 @@ _MARKERS = {"local": "v", "one message": "s", "many messages": "^", "central": "
 _NOTES = (
     "at most: bound of the largest error over all values, on average and for any data{starred}.",
     "measured: the largest error, mean of {runs} runs and its standard error; {data}.",
-    "at least: no protocol of the model has all errors below it with probability above 3/4, whatever the data; local: delta = 0.",
+    "at least: no protocol of the model has all errors below it with probability above 3/4, whatever the data; local: delta = 0. "
+    "one message: the larger of the central model's and, in brackets, the paper's own for one message, where 0 excludes nothing.",
     "closed form: no tighter than the theorems' proofs. Constants: randomized response BBGN19, Theorem 3.1; count-min and Hadamard "
     "from memory, of Lemmas 4.10 and 4.4; RAPPOR ours, in place of none printed.",
     "paper: the printed cell for the error, without constants and logarithms. reads: numbers read to answer for one value.",
@@ -44,6 +45,8 @@ def write(title: str, command: str, data: str, lines: Sequence[Line]) -> str:
 def _cells(line: Line) -> tuple[str, ...]:
     p, system, measured = line.protocol, line.system, line.measured
     limit = show_down(line.limit.error.low, _DIGITS)
+    if line.own:
+        limit += f" ({show_down(line.own.error.low, _DIGITS)})"
     if system is None:
         return p.model, p.name, "-", p.origin, "-", "-", "-", "infeasible", "-", limit, line.paper
     most = show_up(system.error.high, _DIGITS) + ("*" if system.exceeded else "")
@@ -74,6 +77,8 @@ def _commands(lines: Iterable[Line]) -> list[str]:
     limits: dict[str, dict[str, None]] = {}
     for each in lines:
         limits.setdefault(each.limit.command, {})[each.protocol.model] = None
+        if each.own:
+            limits.setdefault(each.own.command, {})[f"{each.protocol.model} in brackets, {each.protocol.origin}"] = None
     return [*noise, *(f"at least, {', '.join(models)}: {command}" for command, models in limits.items())]
 
 
@@ -86,7 +91,9 @@ def as_data(table: str, command: str, s: Setting, lines: Iterable[Line]) -> dict
 def _row(line: Line, command: str) -> dict[str, Any]:
     p, system, measured = line.protocol, line.system, line.measured
     row: dict[str, Any] = {"model": p.model, "protocol": p.name, "noise": p.origin, "paper": line.paper}
-    row["at least"] = {"value": line.limit.error.low, "source": line.limit.error.source, "command": line.limit.command}
+    row["at least"] = _limit(line.limit)
+    if line.own:
+        row["at least"]["own"] = _limit(line.own)
     if system is None:
         return {**row, "feasible from": {"value": line.least_users, "needs": p.needs, "command": command}}
     row["parameter"] = {"value": system.noise, "command": system.command}
@@ -103,6 +110,10 @@ def _row(line: Line, command: str) -> dict[str, Any]:
         spread = measured.standard_error if measured.runs > 1 else None
         row["measured"] = {"value": measured.mean, "standard error": spread, "runs": measured.runs, "command": command}
     return row
+
+
+def _limit(limit: Limit) -> dict[str, Any]:
+    return {"value": limit.error.low, "source": limit.error.source, "command": limit.command}
 
 
 def draw(title: str, s: Setting, found: Regimes, path: Path) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _LONGEST = 11
 """Characters of `[0.0001234,`, the longest end of an enclosure at four digits: no digit is cut off."""
 _STATEMENT = "a statement, not a number"
+_OUTSIDE = "outside"
+"""What is said of a row whose model no accountant here is about."""
 
 
 def print_table(table: Table, checked: Sequence[tuple[Row, Printed | None]], console: Console) -> None:
@@ -38,11 +40,11 @@ def print_table(table: Table, checked: Sequence[tuple[Row, Printed | None]], con
     for row, found in checked:
         given = row.values()
         cells = [_short(given[key]) if key in given else "" for key in varying]
-        grid.add_row(*cells, row.printed, _certified(found), _loose(found), _standing(found))
+        grid.add_row(*cells, row.printed, _certified(found), _loose(found), _standing(row, found))
     console.print(grid)
     for why in dict.fromkeys(row.differs for row, _ in checked if row.differs):
         console.print(f"differs: {why}.")
-    counts = Counter(_explained(found) for _, found in checked)
+    counts = Counter(_explained(*each) for each in checked)
     console.print("; ".join(f"{n} x {what}" for what, n in counts.items()) + ".")
 
 
@@ -53,16 +55,16 @@ def _loose(found: Printed | None) -> str:
     return f"{two_digits(found.looseness)} x"
 
 
-def _standing(found: Printed | None) -> str:
+def _standing(row: Row, found: Printed | None) -> str:
     if found is None:
-        return _STATEMENT
+        return _OUTSIDE if row.model else _STATEMENT
     return f"{found.standing.value} to the digits printed" if found.agrees else found.standing.value
 
 
-def _explained(found: Printed | None) -> str:
+def _explained(row: Row, found: Printed | None) -> str:
     """The same, with what it means where the word does not say it."""
-    meaning = found.standing.meaning if found else ""
-    return f"{_standing(found)} ({meaning})" if meaning else _standing(found)
+    meaning = found.standing.meaning if found else row.model and f"{row.model}: this model is not accounted for here"
+    return f"{_standing(row, found)} ({meaning})" if meaning else _standing(row, found)
 
 
 def _certified(found: Printed | None) -> str:
@@ -87,7 +89,8 @@ def as_data(each: tuple[Row, Printed | None]) -> dict[str, Any]:
         "theorem": row.theorem,
         "low": None if found is None else str(found.found.low),
         "high": None if found is None else str(found.found.high),
-        "comparison": _standing(found),
+        "comparison": _standing(row, found),
         "holds": None if found is None else found.holds,
         "differs": row.differs,
+        "model": row.model,
     }

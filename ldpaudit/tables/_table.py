@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 Parameter: TypeAlias = int | str | Fraction
+SUMS = "sums of noisy bits, which are securely aggregated"
+"""A `model` of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,11 @@ class Row:
     theorem : str
         Where the source takes it from.
     computation : str
-        Name of the certified computation of the same quantity; empty for statements.
+        Name of the certified computation of the same quantity; empty for statements, and where there is none.
     differs : str
         Why the certified value is expected to be another, where it is known.
+    model : str
+        What the value is of, where no accountant here is about that: nothing is computed, and nothing is said of it; else empty.
     """
 
     parameters: tuple[tuple[str, Parameter], ...]
@@ -36,6 +40,7 @@ class Row:
     theorem: str
     computation: str = ""
     differs: str = ""
+    model: str = ""
 
     @property
     def value(self) -> Decimal:

@@ -40,13 +40,14 @@ def test_every_formula_is_judged_at_three_settings_and_says_what_it_needs() -> N
             assert all(bool(row.unmet) == (row.standing is Standing.OUTSIDE) for row in formula.found)
 
 
-def test_what_holds_is_never_below_the_certified_epsilon_and_one_theorem_alone_fails() -> None:
+def test_what_holds_is_never_below_the_certified_epsilon_and_two_theorems_fail() -> None:
     for chapter, column, row in rows():
         certified = chapter.certified[column]
         if row.standing is Standing.HOLDS:
             assert row.printed is not None
             assert row.printed.claimed >= certified.high, row.name
-    assert [(row.name, COLUMNS[i]) for _, i, row in rows() if row.standing is Standing.FAILS] == [("TrieHH Theorem 1", "edge")]
+    failing = [(row.name, COLUMNS[i]) for _, i, row in rows() if row.standing is Standing.FAILS]
+    assert failing == [("TrieHH Theorem 1", "edge"), ("cpSGD binomial mechanism", "edge")]
 
 
 def test_the_edges_are_where_hypotheses_are_not_met() -> None:

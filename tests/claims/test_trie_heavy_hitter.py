@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.accountants.claims.trie_heavy_hitter import (
     accuracy,
     claimed_epsilon,
@@ -74,7 +74,8 @@ def test_what_fails_fails_and_what_holds_holds() -> None:
         assert [p.holds for p in claims_of(m, "TRIEHH Theorem 1")] == [False, False]
     assert all(h.holds for m in (crowd, small) for h in claims_of(m, "TRIEHH Theorem 1")[0].hypotheses[:4])
     assert [p.holds for p in claims_of(table, "TRIEHH Lemma 1")] == [False, True]
-    assert [p.holds for p in claims_of(rounded, "TRIEHH Corollary 1")[:2]] == [True, False]
+    assert {p.standing for p in claims_of(table, "TRIEHH Lemma 1")} == {Standing.VARIANT}, "the text has lost its formula"
+    assert [p.standing for p in claims_of(rounded, "TRIEHH Corollary 1, proof")] == [Standing.HOLDS, Standing.FAILS]
     for m in (table, crowd, small, rounded):
         for where in ("TRIEHH Lemma 2", "TRIEHH Proposition 1", "TRIEHH Proposition 2"):
             assert all(p.holds for p in claims_of(m, where))
@@ -91,6 +92,24 @@ def test_lemma_1_fails_on_a_trie_that_needs_most_votes_for_one_prefix() -> None:
     assert found.low <= ratio <= found.high
     assert Fraction(9, 9 - 3) < Fraction(5, 3) < ratio
     assert all(h.holds for h in claims_of(m, "TRIEHH Lemma 1")[0].hypotheses[1:4])
+
+
+HOLDS, FAILS = Standing.HOLDS, Standing.FAILS
+ROUNDED = ((10_584, HOLDS), (10_585, FAILS), (31_622, FAILS), (31_623, HOLDS), (118_272, HOLDS), (118_273, FAILS))
+"""delta(10) = 8/(7 10!) = 1/(300 * 10,584), and delta(11) = 1/(300 * 118,272); from sqrt(10) 10^4 on, the nearest is 11."""
+
+
+@pytest.mark.parametrize(("n", "nearest"), ROUNDED)
+def test_corollary_1_s_theta_suffices_for_its_proof_where_it_is_rounded_up(n: int, nearest: Standing) -> None:
+    rows = {p.reading: p.standing for p in claims_of(TrieHeavyHitter(n, 100, 10, 1), "TRIEHH Corollary 1, proof")}
+    assert rows == {"log10(n) + 6 is rounded up": Standing.HOLDS, "log10(n) + 6 is rounded to the nearest integer": nearest}
+
+
+def test_the_trie_keeps_corollary_1_s_promise_where_its_proof_fails() -> None:
+    rounded = TrieHeavyHitter(20_000, 142, 10, 1)
+    promise = claims_of(rounded, "TRIEHH Corollary 1")[0]
+    assert (promise.standing, promise.reading) == (Standing.HOLDS, "log10(n) + 6 is rounded to the nearest integer")
+    assert promise.claimed == pytest.approx(math.log(1 + 1 / (math.sqrt(20_000) / 10 - 1)))
 
 
 def tail(n: int, held: int, batch: int, needed: int) -> Fraction:

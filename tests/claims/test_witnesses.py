@@ -1,7 +1,8 @@
 """For every sentence of a source that fails, a witness that is checked again in rationals, without an accountant.
 
 docs/witnesses.json holds two inputs, an event, and a lower bound of its probability on the first and an upper bound on the
-second. What is checked here shares no code with the accountants: exponentials by their series, everything else exactly.
+second. What is checked here shares no code with the accountants: exponentials and logarithms by their series, everything else
+exactly. THRESH and the Bucket mechanism are played out from their pseudocode, by no code of the suite.
 """
 
 from __future__ import annotations
@@ -9,20 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil, comb, prod
+from math import ceil, comb, factorial, floor, isqrt
 from typing import Any
 
 import pytest
 
 from ldpaudit import literature
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.mechanisms._heavy import Shown
-from ldpaudit.mechanisms._thresh_pair import Play
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.glps_heavy_hitter import printed_sizes
-from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
-from ldpaudit.mechanisms.thresh import Thresh
 from tests.claims.test_literature import claims_of
 from tests.helpers import ROOT
 
@@ -45,6 +41,35 @@ def exp_bounds(x: Fraction, terms: int = 40) -> tuple[Fraction, Fraction]:
         low, high = (F(end**2).limit_denominator(10**60) for end in (low, high))
         low, high = low - F(1, 10**50), high + F(1, 10**50)
     return low, high
+
+
+def log_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Rationals on either side of ln(x), for x > 1: twice the inverse hyperbolic tangent of (x' - 1)/(x' + 1), and twos."""
+    twos = (x.numerator // x.denominator).bit_length() - 1
+
+    def series(x: Fraction) -> tuple[Fraction, Fraction]:
+        z = (x - 1) / (x + 1)  # at most 1/3
+        low = 2 * sum((z ** (2 * n + 1) / (2 * n + 1) for n in range(30)), F(0))
+        return low, low + F(1, 10**28)
+
+    ends = zip(series(x / 2**twos), series(F(2)), strict=True)
+    low, high = (rest + twos * two for rest, two in ends)
+    return F(floor(low * 10**20), 10**20), F(ceil(high * 10**20), 10**20)
+
+
+def root_below(x: Fraction) -> Fraction:
+    """The square root of a number above 1, from below, off by less than 1e-9 of it."""
+    return F(isqrt(floor(x * 10**18)), 10**9)
+
+
+SQRT_2 = root_below(F(2))
+
+
+def test_logarithms_and_roots_enclose_known_values() -> None:
+    for x, value in ((F(2), "0.69314718055994530942"), (F(10), "2.30258509299404568402"), (F(8, 7), "0.13353139262452262315")):
+        low, high = log_bounds(x)
+        assert low <= F(value) <= high < low + F(1, 10**18)
+    assert SQRT_2**2 < 2 < (SQRT_2 + F(1, 10**9)) ** 2
 
 
 def test_the_series_encloses_known_values() -> None:
@@ -72,13 +97,16 @@ def composition(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
 
 def bucket(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     """So many of the coordinates that differ, whose bits are 1 apart, lie on the first value's side of the middle."""
-    m = BucketHeavyHitter.as_printed(F(w["epsilon"]), F(w["delta"]), F(w["beta"]), w["domain"])
-    scale = F(w["scale"]) if "scale" in w else m.scale
-    if "scale" in w:  # not below sqrt(8 k1 k2 ln(1/delta)) / epsilon, as ln(1/delta) <= 1/delta - 1
-        assert scale**2 * F(w["epsilon"]) ** 2 >= 8 * m.coordinates * (1 / F(w["delta"]) - 1)
-    one, other = (m.hashes([x])[0].ravel().astype(int) for x in (w["first"], w["second"]))
-    assert int((one != other).sum()) == w["differing"]
-    return most_on_its_side(w["differing"], w["least"], exp_bounds(-F(1, 2) / scale)[1])
+    domain, delta, beta, scale, vectors = w["domain"], F(w["delta"]), F(w["beta"]), F(w["scale"]), w["vectors"]
+    rows = (12 * domain - 1).bit_length()  # log2(12 N), rounded up
+    trials = 8 * log_bounds(1 / beta)[0]
+    assert ceil(trials) == ceil(8 * log_bounds(1 / beta)[1])
+    assert len(vectors) == rows * ceil(trials), "one vector for each row of each trial"
+    assert all(0 < r < domain for r in vectors), "Algorithm 3 may draw any of them"
+    # not below sqrt(8 k1 k2 ln(1/delta)) / epsilon
+    assert scale**2 * F(w["epsilon"]) ** 2 >= 8 * len(vectors) * log_bounds(1 / delta)[1]
+    differing = sum(((w["first"] & r).bit_count() + (w["second"] & r).bit_count()) % 2 for r in vectors)
+    return most_on_its_side(differing, w["least"], exp_bounds(-F(1, 2) / scale)[1])
 
 
 def most_on_its_side(differing: int, least: int, high: Fraction) -> tuple[Fraction, Fraction]:
@@ -136,30 +164,37 @@ def constant(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
 
 
 def thresh(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """The likeliest transcript of one stream, played out with the protocol's own user on both."""
-    names = ("users", "epochs", "rounds", "epsilon", "delta", "smallest")
-    parameters: dict[str, Any] = {name: F(w[name]) if name in ("epsilon", "delta") else w[name] for name in names}
-    m = Thresh(**parameters, start=w["start"])
-    first, second = (m.chances(Play(tuple(w[side]), tuple(w["updates"]))) for side in ("first", "second"))
+    """The votes of one stream, by Algorithms 1 and 2 without a global update, so that what is sent for estimates is alike.
 
-    def shown(chances: list[Fraction]) -> Fraction:
-        return prod((p if bit else 1 - p for p, bit in zip(chances, w["transcript"], strict=True)), start=F(1))
+    Assumption 4.2 is met, and the noise levels a and b are above 0.
+    """
+    n, epochs, rounds, smallest, delta = w["users"], w["epochs"], w["rounds"], w["smallest"], F(w["delta"])
+    top, epsilon = epochs.bit_length() - 1, F(w["epsilon"])
+    logs = log_bounds(12 * n * epochs / delta)
+    steps = tuple(2 * log / rounds for log in logs)  # squares of tau_0 = 2 sqrt(ln(12 n T/delta)/(2 l))
+    few = log_bounds(12 * epochs / delta)
+    levels = [4 * root / (smallest / SQRT_2 - F(3, 2) * root) for root in map(root_below, (n * log for log in few))]
+    low, high = levels[0] * F(999_999, 10**6), levels[1] * F(1_000_001, 10**6)  # roots are off by a thousandth of that
+    assert 0 < low < high < epsilon, "a < epsilon is Assumption 4.2"
+    assert top**2 * logs[0] / (2 * rounds) > few[1] / (2 * n), "b > 0"
 
-    return shown(first), shown(second)
+    def votes(stream: list[int]) -> list[int]:
+        cast, given = [], 0
+        for epoch, ones in enumerate(stream, 1):
+            square = (F(ones, rounds) - w["start"]) ** 2
+            exceeded = [[b for b in range(-1, top + 1) if square > (b + 1) ** 2 * step] for step in steps]
+            assert exceeded[0] == exceeded[1], "no distance is within the rounding of a threshold"
+            able = [given * level < epsilon / 4 for level in (low, high)]
+            assert able[0] == able[1]
+            yes = able[0] and bool(exceeded[0]) and epoch % 2 ** (top - exceeded[0][-1]) == 0
+            cast.append(int(yes))
+            given += yes
+        return cast
 
-
-def heavy_thresh(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """The likeliest votes of one stream, played out with the protocol's own user on both; reports are not looked at."""
-    names = ("users", "epochs", "rounds", "epsilon", "delta", "smallest", "domain", "start")
-    parameters: dict[str, Any] = {name: F(w[name]) if name in ("epsilon", "delta") else w[name] for name in names}
-    m = HeavyThresh(**parameters)
-    first, second = (m.transcript(Play(tuple(w[side]), tuple(w["updates"]))) for side in ("first", "second"))
-
-    def shown(transcript: list[Shown]) -> Fraction:
-        yes = (m.vote_chance(each.vote) for each in transcript)
-        return prod((p if bit else 1 - p for p, bit in zip(yes, w["votes"], strict=True)), start=F(1))
-
-    return shown(first), shown(second)
+    assert w["event"] == votes(w["first"])
+    lies = sum(one != other for one, other in zip(w["event"], votes(w["second"]), strict=True))
+    truth = [1 - 1 / (1 + bounds) for bounds in (exp_bounds(low)[0], exp_bounds(high)[1])]
+    return truth[0] ** epochs, (1 - truth[0]) ** lies * truth[1] ** (epochs - lies)
 
 
 def empty_trie(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
@@ -185,21 +220,51 @@ def _draw(ways: dict[int, int], size: int, most: int) -> dict[int, int]:
     return found
 
 
-def one_prefix(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """A trie of one prefix, and not of the other that all others hold."""
-    n, m, theta, holders = w["users"], w["batch"], w["threshold"], w["holders"]
+def sum_of_rare_prefixes(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """Theorem 1's delta, (theta - 2)/((theta - 3) theta!), at the nearest integer to log10(n) + 6; there is no second input."""
+    n, theta = w["users"], w["threshold"]
+    assert 10 ** (2 * theta - 13) <= n**2 < 10 ** (2 * theta - 11), "theta - 6 is within 1/2 of log10(n)"
+    return F(theta - 2, (theta - 3) * factorial(theta)), F(0)
 
-    def alone(held: int, users: int) -> Fraction:
-        votes = range(max(theta, m - theta + 1), min(held, m) + 1)
-        return F(sum(comb(held, j) * comb(users - held, m - j) for j in votes), comb(users, m))
 
-    return alone(holders + 1, n + 1), alone(holders, n)
+def likely_ratio(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """Below a number, the ratio of two Laplace laws at distance 1 is above e**half; no event costs more than delta there."""
+    epsilon, half, below = F(w["epsilon"]), F(w["half"]), F(w["below"])
+    assert epsilon * (1 - 2 * below) >= half, "the ratio at a number t between 0 and 1 is e**(epsilon (1 - 2 t))"
+    least = 1 - exp_bounds(-epsilon * below)[1] / 2
+    other = exp_bounds(-epsilon * (1 - below))[0] / 2
+    assert 1 - exp_bounds(-epsilon * below)[0] / 2 - exp_bounds(half)[0] * other < F("0.2212"), "delta, by that same event"
+    return least, F(0)
+
+
+def fewer_shuffled(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """All responses are 0, among the users who are left; delta of all users, over all their data sets and both directions."""
+    p, ratio = F(w["p"]), F(w["ratio"])
+
+    def counts(ones: int, users: int) -> list[Fraction]:
+        law = [F(1)]
+        for rate in [p] * ones + [1 - p] * (users - ones):
+            law = [a * (1 - rate) + b * rate for a, b in zip([*law, F(0)], [F(0), *law], strict=True)]
+        return law
+
+    n = w["users"]
+    pairs = [(counts(a, n), counts(b, n)) for k in range(n) for a, b in ((k, k + 1), (k + 1, k))]
+    assert max(sum(max(x - ratio * y, F(0)) for x, y in zip(*pair, strict=True)) for pair in pairs) == F("0.140625")
+    return counts(0, w["active"])[0], counts(1, w["active"])[0]
+
+
+def underestimate(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """In some row, blanket messages are fewer than their mean."""
+    n, gamma = w["users"], F(w["gamma"])
+    fewer = sum((comb(n, k) * gamma**k * (1 - gamma) ** (n - k) for k in range(ceil(gamma * n))), F(0))
+    return 1 - (1 - fewer) ** w["rows"], F(0)
 
 
 CHECKS: dict[str, Callable[[dict[str, Any]], tuple[Fraction, Fraction]]] = {
     each.__name__: each
-    for each in (composition, bucket, glps, projection, products, constant, thresh, heavy_thresh, empty_trie, one_prefix)
-}
+    for each in (composition, bucket, glps, projection, products, constant, thresh, empty_trie, sum_of_rare_prefixes, likely_ratio,
+                 fewer_shuffled, underestimate)
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("w", WITNESSES, ids=lambda w: f"{w['claim']}, {w['reading']}".rstrip(", "))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import accumulate
+from math import comb
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from ldpaudit.accountants.claims.published import published
+from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.cpsgd import Change, cpsgd_epsilon, cpsgd_hypotheses, cpsgd_theorem_1
 
@@ -48,6 +52,19 @@ def test_where_its_hypotheses_are_met_it_is_never_below_the_exact_epsilon(
     assume(cpsgd_epsilon(trials, p, change, delta).high <= 1)
     exact = ShiftProfile(trials, p, sensitivity).epsilon(delta)
     assert exact.high <= cpsgd_theorem_1(trials, p, change, delta).low
+
+
+def test_with_every_printed_hypothesis_met_it_fails_for_a_few_coins_that_are_counted_in_rationals() -> None:
+    coins, shift, delta = 2000, 223, Fraction(1, 100)
+    change, tails = Change.of_one_count(shift), list(accumulate(comb(coins, k) for k in range(coins, -1, -1)))
+    assert all(each.holds for each in cpsgd_hypotheses(coins, HALF, change, delta))
+    here, there = (Fraction(tails[coins - 1226 + moved], 2**coins) for moved in (shift, 0))
+    # e**51.1 = (e**5.11)**10 <= 165.68**10
+    assert cpsgd_epsilon(coins, HALF, change, delta).high < 51.1
+    assert here - Fraction("165.68") ** 10 * there > 42 * delta
+    profile = ShiftProfile(coins, HALF, shift)
+    (row,) = published(profile, delta, profile.epsilon(delta))
+    assert (row.name, row.standing) == ("cpSGD binomial mechanism", Standing.FAILS)
 
 
 def test_without_the_added_hypothesis_it_is_below_the_truth() -> None:

@@ -17,6 +17,7 @@ from ldpaudit import account, audit, judge
 from ldpaudit.accountants.claims import bucket_heavy_hitter
 from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, whatever_the_vectors
 from ldpaudit.accountants.claims.laplace import noise_tail
+from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.laplace import OneCoordinate, TwoCoordinates
 from ldpaudit.accountants.pld.profiles import Bracket
@@ -198,6 +199,15 @@ def test_theorem_4_3_holds_for_either_relation_and_claims_more_than_twice_the_no
     enough = bucket_heavy_hitter.sufficient_scale(setting)
     assert noise[0] < float(setting.mechanism.scale) / enough.high < noise[1]
     assert enough.relative_width < 1e-5
+
+
+def test_theorem_4_3_is_not_blamed_for_trials_that_are_rounded_up_from_nearly_none() -> None:
+    # 8 ln(1/beta) is 8e-6, and one trial is sent: the formula's noise is about 350 times too small for it.
+    rare = Setting(Fraction(9, 10), Fraction(1, 100), 1 - Fraction(1, 10**6), 4, 10**6)
+    _, *rows = bucket_heavy_hitter.theorem_4_3(rare)
+    assert [each.holds for each in rows[:2]] == [False, False]
+    assert {each.standing for each in rows[:3]} == {Standing.VARIANT}
+    assert [each.standing for each in rows[3:]] == [Standing.HOLDS, Standing.HOLDS, Standing.VARIANT]
 
 
 def test_the_judge_bounds_theorem_4_3_for_both_relations() -> None:

@@ -307,13 +307,14 @@ def test_theorem_4_1_holds_for_a_usual_delta_with_room_and_fails_for_one_near_1(
     usual, *_, extreme = glps_heavy_hitter.examples()
     literal, dense, whole, absent, ours, worst, away = glps_heavy_hitter.theorem_4_1(usual)
     assert literal.found.high == 0, "no two users' histograms are neighbours, read literally"
-    assert [each.standing for each in (dense, whole, ours, worst)] == [Standing.HOLDS] * 4
-    assert {each.standing for each in (absent, away)} == {Standing.VARIANT}
+    assert all(each.holds for each in (dense, whole, ours, worst))
+    assert whole.standing is Standing.HOLDS
+    assert {each.standing for each in (dense, ours, worst, absent, away)} == {Standing.VARIANT}
     assert 1.3 < dense.looseness < whole.looseness < 1.4
     assert 2.7 < absent.looseness < 2.9
     assert 3 < ours.looseness < 3.1
     failing = {each.reading for each in glps_heavy_hitter.theorem_4_1(extreme) if each.standing is Standing.FAILS}
-    assert failing == {dense.reading, whole.reading, ours.reading}
+    assert failing == {whole.reading}
     outside = glps_heavy_hitter.theorem_4_1(replace(usual, epsilon=F(1)))
     assert all(each.standing in (Standing.OUTSIDE, Standing.VARIANT) for each in outside)
 

@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ldpaudit.accountants.numerics import binomial as b
+from ldpaudit.accountants.numerics import hypergeometric
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_pmf, hypergeometric_upper
 from ldpaudit.accountants.numerics.log_concave import series_factor
@@ -48,7 +49,7 @@ def binomial(n: int, p: Fraction, ks: range) -> Fraction:
     return sum((comb(n, k) * p**k * (1 - p) ** (n - k) for k in ks), Fraction(0))
 
 
-def hypergeometric(population: int, marked: int, draws: int, ks: range) -> Fraction:
+def summed_up(population: int, marked: int, draws: int, ks: range) -> Fraction:
     ways = sum(comb(marked, k) * comb(population - marked, draws - k) for k in ks if 0 <= k <= draws)
     return Fraction(ways, comb(population, draws))
 
@@ -69,8 +70,8 @@ def urns(draw: st.DrawFn) -> tuple[int, int, int]:
 @given(urns(), st.integers(-2, 32))
 def test_a_hypergeometric_tail_contains_the_rational_sum(urn: tuple[int, int, int], k: int) -> None:
     draws = urn[2]
-    assert_encloses(hypergeometric_upper(*urn, k), hypergeometric(*urn, range(max(k, 0), draws + 1)))
-    assert_encloses(hypergeometric_pmf(*urn, k), hypergeometric(*urn, range(k, k + 1)))
+    assert_encloses(hypergeometric_upper(*urn, k), summed_up(*urn, range(max(k, 0), draws + 1)))
+    assert_encloses(hypergeometric_pmf(*urn, k), summed_up(*urn, range(k, k + 1)))
 
 
 @given(st.integers(1, 12), st.tuples(*[st.integers(1, 50)] * 3))
@@ -141,6 +142,17 @@ def test_a_large_binomial_tail_is_what_mpmath_sums_at_60_digits(n: int, p: Fract
 
         assert_is(b.binomial_upper(n, p, k), summed(term, k))
         assert_is(b.binomial_lower(n, 1 - p, n - k), summed(term, k))
+
+
+def test_a_tail_is_summed_once_for_each_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    summed, factor = [], hypergeometric._urn_factor
+    monkeypatch.setattr(hypergeometric, "_urn_factor", lambda *urn: summed.append(urn) or factor(*urn))
+    widths = []
+    for bits in (53, 128, 53, 128):
+        with flint.ctx.workprec(bits):
+            widths.append(float(hypergeometric_upper(10_007, 1_003, 101, 31).rel_accuracy_bits()))
+    assert len(summed) == 2
+    assert widths[0] == widths[2] < 56 < 120 < widths[1] == widths[3]
 
 
 def test_a_large_hypergeometric_tail_is_what_mpmath_sums_at_60_digits() -> None:

@@ -28,6 +28,7 @@ from ldpaudit.counting_protocols import (
 )
 from ldpaudit.ggkpv_tables import ONE, TWO, Curve, Point, Regimes, around, limit, lines
 from ldpaudit.mechanisms.sign_oracle import SignOracle
+from ldpaudit.report import ggkpv_tables as report
 from tests.helpers import fails_in_one_line, run
 
 F = Fraction
@@ -221,6 +222,19 @@ def test_a_limit_is_the_largest_that_is_known_for_the_model() -> None:
     assert limit(HADAMARD[1], few).command.startswith("ldpaudit limit central.error")
     assert limit(VECTORS[1], SETTINGS[1]).command.startswith("ldpaudit limit intermediate.error ")
     assert limit(VECTORS[0], SETTINGS[1]).command.startswith("ldpaudit limit intermediate.error_as_printed ")
+
+
+def test_one_message_s_own_limit_stands_beside_the_central_one_where_that_is_larger() -> None:
+    table = rows(ONE, SETTINGS[0])
+    for name, row in table.items():
+        own = row["at least"].get("own")
+        assert (own is not None) == (row["model"] == "one message"), name
+        if own:
+            assert own["value"] == 0 < row["at least"]["value"], "limits of one message exclude nothing at a million users"
+            assert row["at least"]["command"].startswith("ldpaudit limit central.error")
+            assert "shuffled=1" in own["command"]
+    page = report.write("", "", "", list(lines(ONE, SETTINGS[0], 0, 0)))
+    assert page.count("4 (0)") == 4
 
 
 def a_curve(protocol: Protocol, error: Callable[[int], float]) -> Curve:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from ldpaudit.accountants.claims.published.theorem import Theorem
 from ldpaudit.accountants.claims.sentence import Provenance
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
-from ldpaudit.accountants.counting.cpsgd import Change, cpsgd_theorem_1
+from ldpaudit.accountants.counting.cpsgd import Change, cpsgd_as_printed
 from ldpaudit.accountants.counting.smoothness import smooth_noise_guarantee, smoothness_of_binomial
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
@@ -25,13 +25,13 @@ def count_min(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Ite
 def binomial_count(profile: ShiftProfile, delta: Fraction) -> Iterator[Theorem]:
     """cpSGD's theorem for one count."""
     change = Change.of_one_count(profile.sensitivity)
-    yield _cpsgd(lambda: cpsgd_theorem_1(profile.n, profile.gamma, change, delta))
+    yield _cpsgd(lambda: cpsgd_as_printed(profile.n, profile.gamma, change, delta))
 
 
 def _cpsgd(epsilon: Callable[[], Enclosure]) -> Theorem:
     source = "Agarwal, Suresh, Yu, Kumar, McMahan 2018, Theorem 1"
     needs = "the same noise beside both data sets, 0 < p <= 1/2, N p (1 - p) >= max(23 ln(10 d/delta), 2 Delta_inf), 0 < delta < 1"
-    return Theorem("cpSGD binomial mechanism", 2018, source, epsilon, f"{needs}, and (added) epsilon <= 1", Provenance.RESTORED)
+    return Theorem("cpSGD binomial mechanism", 2018, source, epsilon, needs, Provenance.RESTORED)
 
 
 def _vector(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Enclosure:
@@ -40,7 +40,7 @@ def _vector(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Enclo
         raise ValueError("cpSGD Theorem 1 needs the same noise beside both data sets, got a user who takes it along")
     # In the worst case all values of a user share one cell of every row, and those of the other set another.
     change = Change(2 * m.rows * m.held, 2 * m.rows * m.held**2, m.held, m.rows * m.buckets)
-    return cpsgd_theorem_1(m.users, m.gamma, change, delta)
+    return cpsgd_as_printed(m.users, m.gamma, change, delta)
 
 
 def _smooth(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Theorem:
