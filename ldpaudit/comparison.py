@@ -1,14 +1,15 @@
-"""Which system to choose: every oracle and every heavy-hitter system on the same users' values, at the same epsilon.
+"""Which system to choose: every oracle and every heavy-hitter system on the same users' values, at the same certified cost.
 
 Contenders are found among the mechanisms: every constructor that takes an epsilon, and whose other parameters follow from the
-data or have a usual size. Oracles are asked about a dictionary of frequent values; systems that name values know none.
+data or have a usual size. The epsilon that is put into the constructor is searched, until what is made is certified to cost what
+is asked, in its own model. Oracles are asked about a dictionary of frequent values; systems that name values know none.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import import_module
@@ -20,12 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit import mechanisms
 from ldpaudit.accountants import account
+from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon
+from ldpaudit.design import MOST_EPSILON, Goal, largest_epsilon
 from ldpaudit.errors import Unsupported
 from ldpaudit.held import BITS, Held
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.number import brief
-from ldpaudit.plan import Shuffle
-from ldpaudit.registry import constructors, parameters_of
+from ldpaudit.plan import Plan, Shuffle, as_plan
+from ldpaudit.registry import ParameterError, constructors, parameters_of
 
 USUAL: Mapping[str, Any] = {
     "width": 1024, "hashes": 64, "beta": Fraction(1, 20),
@@ -35,6 +38,14 @@ DICTIONARY = 1_000
 """Values that oracles are asked about, and one that stands for all others."""
 TOP = 100
 """Values that ought to be recovered."""
+LEAST_EPSILON, LEAST_DELTA = Fraction(1, 10**6), Fraction(1, 10**300)
+"""Nats, and the least delta above 0, that can be asked: below, errors and costs are no floats."""
+CLOSE = Fraction(19, 20)
+"""Part of the asked epsilon that a calibrated contender is certified to cost at least."""
+_EXACT = Fraction(999, 1000)
+"""The same of one whose epsilon is not searched."""
+_FORMULA = 1e6
+"""The largest epsilon that is put into a constructor which computes noise for several users' messages."""
 _SUMMED = 100
 """Numbers drawn for the sum of a coordinate's noises count as so many."""
 _WORK = 4 * 10**9
@@ -48,7 +59,7 @@ class Contest:
     Parameters
     ----------
     epsilon, delta : Fraction
-        Asked of every contender; of one that takes no delta, the guarantee is pure.
+        What every contender may be certified to cost: epsilon from 1e-6 to 64, delta 0 or from 1e-300 to 1.
     dictionary : int
         Values that oracles are asked about.
     top : int
@@ -64,9 +75,10 @@ class Contest:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not (self.epsilon > 0 and 0 <= self.delta < 1):
-            given = f"{brief(self.epsilon)} and {brief(self.delta)}"
-            raise ValueError(f"a comparison needs epsilon > 0 and 0 <= delta < 1, got {given}")
+        if not LEAST_EPSILON <= self.epsilon <= MOST_EPSILON:
+            raise ValueError(f"a comparison needs 1e-6 <= epsilon <= {MOST_EPSILON}, got {brief(self.epsilon)}")
+        if self.delta and not LEAST_DELTA <= self.delta < 1:
+            raise ValueError(f"a comparison needs delta = 0 or 1e-300 <= delta < 1, got {brief(self.delta)}")
         if not 1 <= self.top <= self.dictionary:
             raise ValueError(f"a comparison needs 1 <= top <= dictionary, got top={self.top}, dictionary={self.dictionary}")
 
@@ -79,15 +91,18 @@ class Contender:
     ----------
     stem, variant, constructor : str
         Where it stands.
+    shuffled : bool
+        Whether all users' reports are shuffled.
     """
 
     stem: str
     variant: str
     constructor: str
+    shuffled: bool = False
 
     def __str__(self) -> str:
         made = "" if self.constructor == "for_epsilon" else f" {self.constructor}"
-        return f"{self.stem}{f':{self.variant}' if self.variant else ''}{made}"
+        return f"{self.stem}{f':{self.variant}' if self.variant else ''}{made}{', shuffled' * self.shuffled}"
 
     @property
     def owner(self) -> type[Mechanism]:
@@ -100,16 +115,58 @@ class Contender:
         return self.owner.names_values
 
     @property
-    def shuffled(self) -> bool:
-        """Whether it is made for reports that a shuffler mixes."""
-        return self.constructor.startswith("shuffled")
+    def model(self) -> str:
+        """Who sees what: ``local`` or ``shuffled``."""
+        return "shuffled" if self.shuffled else self.owner.model
+
+    def plan(self, m: Mechanism, users: int) -> Plan:
+        """What is deployed."""
+        return Shuffle(m, users) if self.shuffled else as_plan(m)
 
     def made(self, contest: Contest, users: int, values: int) -> Mechanism:
-        """For so many users and values."""
-        known = {**_sizes(contest, users, values), **USUAL}
+        """For this many users and values, with the contest's epsilon in the constructor."""
+        return self._made({**_sizes(contest, users, values), **USUAL})
+
+    def _made(self, known: Mapping[str, Any]) -> Mechanism:
         make = constructors(self.owner)[self.constructor]
         wanted = (name for name, each in parameters_of(make).items() if _is_asked(name, each))
         return make(**{name: known[name] for name in wanted})
+
+    def calibrated(self, contest: Contest, users: int, values: int) -> Mechanism:
+        """For this many users and values, certified to cost at most what is asked, and about as much where it can.
+
+        Raises
+        ------
+        ValueError
+            Where nothing that it makes is certified to keep what is asked.
+        """
+        known = {**_sizes(contest, users, values), **USUAL}
+
+        def made(epsilon: Fraction) -> Mechanism:
+            try:
+                return self._made({**known, "epsilon": epsilon})
+            except ValueError as error:
+                raise ParameterError(str(error)) from None
+
+        asked, goal = contest.epsilon, Goal(contest.epsilon, contest.delta)
+        try:
+            first = made(asked)
+            cost = self.certified(first, contest, users)
+            if _EXACT * asked <= cost <= asked:
+                return first
+        except ParameterError as refused:
+            first, cost = refused, float(asked)
+        guess, most = min(max(float(asked) ** 2 / cost, float(asked) / 1e3), _FORMULA), _FORMULA
+        if self.shuffled:
+            guess, most = largest_local_epsilon(users, asked, contest.delta), MOST_EPSILON
+        try:
+            return made(Fraction(largest_epsilon(lambda e: self.plan(made(e), users), goal, guess, most).value))
+        except ValueError as error:
+            raise first if isinstance(first, ParameterError) else error from None
+
+    def certified(self, m: Mechanism, contest: Contest, users: int) -> float:
+        """The upper end of epsilon at the contest's delta, in its own model."""
+        return account(self.plan(m, users)).epsilon(contest.delta).high
 
 
 @dataclass(frozen=True, slots=True)
