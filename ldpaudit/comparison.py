@@ -44,6 +44,8 @@ CLOSE = Fraction(19, 20)
 """Part of the asked epsilon that a calibrated contender is certified to cost at least."""
 _EXACT = Fraction(999, 1000)
 """The same of one whose epsilon is not searched."""
+_DIGITS = 4
+"""Significant ones of an epsilon that is searched."""
 _FORMULA = 1e6
 """The largest epsilon that is put into a constructor which computes noise for several users' messages."""
 _SUMMED = 100
@@ -148,21 +150,23 @@ class Contender:
             except ValueError as error:
                 raise ParameterError(str(error)) from None
 
-        asked, goal = contest.epsilon, Goal(contest.epsilon, contest.delta)
+        asked, refused, cost = contest.epsilon, None, float(contest.epsilon)
         try:
-            first = made(asked)
-            cost = self.certified(first, contest, users)
+            m = made(asked)
+        except ParameterError as error:
+            refused = error  # less noise than it allows; it may allow more
+        else:
+            cost = self.certified(m, contest, users)
             if _EXACT * asked <= cost <= asked:
-                return first
-        except ParameterError as refused:
-            first, cost = refused, float(asked)
+                return m
         guess, most = min(max(float(asked) ** 2 / cost, float(asked) / 1e3), _FORMULA), _FORMULA
         if self.shuffled:
             guess, most = largest_local_epsilon(users, asked, contest.delta), MOST_EPSILON
         try:
-            return made(Fraction(largest_epsilon(lambda e: self.plan(made(e), users), goal, guess, most).value))
+            answer = largest_epsilon(lambda e: self.plan(made(e), users), Goal(asked, contest.delta), guess, most, _DIGITS)
         except ValueError as error:
-            raise first if isinstance(first, ParameterError) else error from None
+            raise refused or error from None
+        return made(Fraction(answer.value))
 
     def certified(self, m: Mechanism, contest: Contest, users: int) -> float:
         """The upper end of epsilon at the contest's delta, in its own model."""
@@ -178,7 +182,7 @@ class Score:
     mechanism : str
         With its parameters.
     epsilon : float
-        Certified, at the contest's delta or, where it promises that, at 0.
+        Certified at the contest's delta, in its own model.
     bits : float
         That a user sends.
     error, largest_error : float
@@ -193,6 +197,12 @@ class Score:
         The count from which on a system that names values is built to name one; NaN of an oracle.
     seconds, megabytes : float
         Of users and server together, in one process.
+    model : str
+        Who sees what: ``local`` or ``shuffled``.
+    is_calibrated : bool
+        Whether `epsilon` is about what was asked; else its errors are not those of the same privacy as the others'.
+    knows_dictionary : bool
+        Whether it was run on places in the dictionary, rather than on values.
     """
 
     mechanism: str
@@ -206,17 +216,30 @@ class Score:
     found_from: float
     seconds: float
     megabytes: float
+    model: str = "local"
+    is_calibrated: bool = True
+    knows_dictionary: bool = True
 
 
 def contenders() -> Iterator[Contender]:
-    """All that an epsilon, users, values and usual sizes suffice to make."""
+    """All that an epsilon, users, values and usual sizes suffice to make, and what has a formula for shuffled users, shuffled too.
+
+    Where a local constructor has its noise searched, what a formula would add is only another way to the same noise.
+    """
     for stem in mechanisms.stems():
         for variant, owner in mechanisms.classes(stem).items():
-            for name, make in constructors(owner).items():
-                parameters = parameters_of(make)
-                required = {key for key, each in parameters.items() if _is_asked(key, each)}
-                if "epsilon" in parameters and {"k", "domain"} & set(parameters) and required <= _KNOWN and name != owner.__name__:
-                    yield Contender(stem, variant, name)
+            makers = {name: make for name, make in constructors(owner).items() if _suffices(name, make, owner)}
+            local = [name for name in makers if not name.startswith("shuffled")]
+            yield from (Contender(stem, variant, name) for name in local)
+            if len(local) < len(makers):
+                yield from (Contender(stem, variant, name, shuffled=True) for name in local)
+
+
+def _suffices(name: str, make: Callable[..., Any], owner: type[Mechanism]) -> bool:
+    """Whether what is known suffices for a constructor that takes an epsilon."""
+    parameters = parameters_of(make)
+    required = {key for key, each in parameters.items() if _is_asked(key, each)}
+    return "epsilon" in parameters and bool({"k", "domain"} & set(parameters)) and required <= _KNOWN and name != owner.__name__
 
 
 _KNOWN = {"epsilon", "delta", "users", "k", "domain", *USUAL}
@@ -256,15 +279,15 @@ def score(contender: Contender, contest: Contest, held: Held) -> Score:
     off = np.abs(counts - truth)[:top]
     recall = len(found & set(range(top))) / top
     missed = next((int(truth[i]) for i in range(values) if i not in found), 0)
-    return _scored(m, contest, contender.shuffled * held.users, off, recall, recall, missed, seconds)
+    return _scored(m, contender, contest, held.users, off, recall, recall, missed, seconds)
 
 
 def _for_dictionary(contender: Contender, contest: Contest, users: int, values: int) -> Mechanism:
-    """For so many values, or where it wants a power of two, as many as that."""
+    """Calibrated for this many values, or where it wants a power of two, for as many as that."""
     try:
-        return contender.made(contest, users, values)
+        return contender.calibrated(contest, users, values)
     except ValueError:
-        return contender.made(contest, users, 1 << (values - 1).bit_length())
+        return contender.calibrated(contest, users, 1 << (values - 1).bit_length())
 
 
 def _counts(m: Mechanism, data: NDArray[np.int64], asked: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -280,11 +303,11 @@ def _counts(m: Mechanism, data: NDArray[np.int64], asked: ArrayLike, rng: np.ran
 
 def _named(contender: Contender, contest: Contest, held: Held) -> Score:
     """Of a system that names values: of numbers as long as it takes, or else of the places in the dictionary."""
-    data = held.numbered()
+    data, knows = held.numbered(), False
     try:
-        m = contender.made(contest, held.users, 1 << BITS)
+        m = contender.calibrated(contest, held.users, 1 << BITS)
     except ValueError:
-        values = min(contest.dictionary, len(held.values))
+        knows, values = True, min(contest.dictionary, len(held.values))
         data = held.frequent(values)
         m = _for_dictionary(contender, contest, held.users, values + 1)
     _require_few(m, held.users)
@@ -300,8 +323,8 @@ def _named(contender: Contender, contest: Contest, held: Held) -> Score:
     off = np.array([abs(f - truth.get(x, 0)) for x, f in named.items()])
     missed = next((truth[x] for x in order if x not in named), 0)
     precision = len(first & set(named)) / len(named) if named else math.nan
-    found = _scored(m, contest, 0, off, len(wanted & set(named)) / len(wanted), precision, missed, seconds)
-    return replace(found, found_from=_found_from(contender.stem, m, held.users))
+    found = _scored(m, contender, contest, held.users, off, len(wanted & set(named)) / len(wanted), precision, missed, seconds)
+    return replace(found, found_from=_found_from(contender.stem, m, held.users), knows_dictionary=knows)
 
 
 def _found_from(stem: str, m: Any, users: int) -> float:
@@ -324,8 +347,9 @@ def _single(m: Any, result: Any, users: int) -> dict[int, float]:
 
 def _scored(
     m: Mechanism,
+    contender: Contender,
     contest: Contest,
-    shuffled: int,
+    users: int,
     off: NDArray[np.float64],
     recall: float,
     precision: float,
@@ -333,18 +357,9 @@ def _scored(
     seconds: float,
 ) -> Score:
     error, largest = (math.sqrt(float(np.mean(off**2))), float(off.max())) if len(off) else (math.nan, math.nan)
-    cost = _certified(m, contest, shuffled)
-    return Score(str(m), cost, bits(m), error, largest, recall, precision, missed, math.nan, seconds, _megabytes())
-
-
-def _certified(m: Mechanism, contest: Contest, shuffled: int) -> float:
-    """The upper end of epsilon, at delta 0 or, where that is infinite or more than asked, at the contest's delta.
-
-    With a number of users, of all their reports shuffled.
-    """
-    profile = account(Shuffle(m, shuffled) if shuffled else m)
-    pure = profile.epsilon(0).high
-    return pure if pure <= contest.epsilon else profile.epsilon(contest.delta).high
+    cost, held = contender.certified(m, contest, users), _megabytes()
+    close = CLOSE * contest.epsilon <= cost <= contest.epsilon
+    return Score(str(m), cost, bits(m), error, largest, recall, precision, missed, math.nan, seconds, held, contender.model, close)
 
 
 def bits(m: Mechanism) -> float:

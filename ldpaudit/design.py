@@ -127,6 +127,7 @@ class _Question:
     least: int = 1
     most: float = math.inf
     profile: Callable[[Any], PrivacyProfile] = account
+    digits: int = DIGITS
     seen: dict[Value, Enclosure | None] = field(default_factory=dict)
 
     def delta(self, value: Value) -> Enclosure | None:
@@ -178,20 +179,21 @@ class _Question:
                 return math.inf  # too large an epsilon is not asked about
             return self.cost(Decimal(min(value, self.most)))
 
-        if not largest and math.isfinite(self.most) and not self.holds(_decimal(self.most, ROUND_FLOOR)):
+        if not largest and math.isfinite(self.most) and not self.holds(_decimal(self.most, ROUND_FLOOR, self.digits)):
             raise ValueError(f"{self.goal} is out of reach: {self.parameter} = {self.most:g} does not keep it")
         start = 1 / self.guess if largest else self.guess
-        near = crossing(cost, self.goal.delta or self.goal.epsilon, start, 1.1, 10.0**-DIGITS / 4)[1]
-        value = _decimal(1 / near if largest else near, ROUND_FLOOR if largest else ROUND_CEILING)
+        near = crossing(cost, self.goal.delta or self.goal.epsilon, start, 1.1, 10.0**-self.digits / 4)[1]
+        value = _decimal(1 / near if largest else near, ROUND_FLOOR if largest else ROUND_CEILING, self.digits)
         worse = 1 if largest else -1
         for _ in range(_MOST_STEPS):
             if self.holds(value):
                 break
-            value = _next(value, -worse)
+            value = _next(value, -worse, self.digits)
         for _ in range(_MOST_STEPS):
-            if not self.holds(_next(value, worse)):
-                return self.answer(value, _next(value, worse))
-            value = _next(value, worse)
+            beyond = _next(value, worse, self.digits)
+            if not self.holds(beyond):
+                return self.answer(value, beyond)
+            value = beyond
         raise ValueError(f"{self.goal}: no end of what keeps it was found near {self.parameter} = {value}")
 
 
@@ -199,13 +201,13 @@ def _exact(value: Value) -> Fraction | int:
     return value if isinstance(value, int) else Fraction(value)
 
 
-def _decimal(value: float, rounding: str) -> Decimal:
-    return Context(prec=DIGITS, rounding=rounding).create_decimal(Decimal(value))
+def _decimal(value: float, rounding: str, digits: int) -> Decimal:
+    return Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
 
 
-def _next(value: Decimal, direction: int) -> Decimal:
+def _next(value: Decimal, direction: int, digits: int) -> Decimal:
     """The neighbour by one unit of the last digit."""
-    unit = Decimal(1).scaleb(value.adjusted() - DIGITS + 1)
+    unit = Decimal(1).scaleb(value.adjusted() - digits + 1)
     return value + direction * unit
 
 
@@ -319,7 +321,9 @@ def _epsilon(plan: Callable[[Fraction], Plan], goal: Goal, users: int | None, re
     return largest_epsilon(plan, goal, guess)
 
 
-def largest_epsilon(plan: Callable[[Fraction], Mechanism | Plan], goal: Goal, guess: float, most: float = MOST_EPSILON) -> Answer:
+def largest_epsilon(
+    plan: Callable[[Fraction], Mechanism | Plan], goal: Goal, guess: float, most: float = MOST_EPSILON, digits: int = DIGITS
+) -> Answer:
     """The largest epsilon that a constructor takes at which what it makes is certified to keep a goal.
 
     Parameters
@@ -330,6 +334,8 @@ def largest_epsilon(plan: Callable[[Fraction], Mechanism | Plan], goal: Goal, gu
         What must be kept.
     guess, most : float
         Where the search starts, and the largest value that is tried; in nats.
+    digits : int
+        Significant ones of the answer.
 
     Raises
     ------
@@ -338,7 +344,7 @@ def largest_epsilon(plan: Callable[[Fraction], Mechanism | Plan], goal: Goal, gu
     Unsupported
         Where no certified bound is known.
     """
-    return _Question(goal, "epsilon", "largest", plan, guess, most=most).real()
+    return _Question(goal, "epsilon", "largest", plan, guess, most=most, digits=digits).real()
 
 
 def _users(plan: Plan, goal: Goal, users: int | None, repeat: int | None) -> Answer:
