@@ -32,11 +32,17 @@ Printed by `python -m benchmarks.choosing`: every frequency oracle and every hea
 usual sizes suffice to make, on the same English words. `ldpaudit compare --data FILE --epsilon 1` prints the same table of your
 own data, and `--plot` draws it.
 
+Every row costs the same: (epsilon, 1e-9), where one user's value is replaced, is what the accountants *certify* of it (column
+*epsilon*: rounded up), in its own *model*. In the local one nobody is trusted and a report is private by itself; in the shuffled
+one a shuffler must be trusted to hide who sent what, and a report alone may show much more. Where a constructor's own formula
+makes more or less noise than that (*as_printed*, *for_users*), the epsilon that is put into it is searched, so that the sizes are
+the formula's and the noise is not. A row that cannot be brought to within 5 % of what is asked has no *rank*.
+
 Oracles are asked about a dictionary of the most frequent words; their *recall* is the share of the top 100 that are among their
 100 largest counts. Systems that name values (*finds from*: the count from which on they are proved or built to name one) know no
-dictionary: a word is its first 12 letters, five bits each. *Epsilon* is certified, at delta = 1e-9 where more than the asked one
-would be needed at delta 0. *Bits* are those of a report, of which seeds of hash functions are a part; *seconds* and *MB* are those
-of all users and the server together in one process, on a machine that did other work too: compare orders of magnitude.
+dictionary, unless the table says so: a word is its first 12 letters, five bits each. *Bits* are those of a user's messages, of
+which seeds of hash functions are a part; *seconds* and *MB* are those of all users and the server together in one process, on a
+machine that did other work too: compare orders of magnitude. One run each: two errors that differ by a tenth are not different.
 
 ![Errors, recall and bits at epsilon 2](systems.svg)
 """

@@ -1,8 +1,8 @@
 """Data that evolve: prints docs/evolving.md, and draws docs/evolving.svg.
 
-    python -m benchmarks.evolving [--picture FILE] > docs/evolving.md
+    python -m benchmarks.evolving [--runs 5] [--picture FILE] > docs/evolving.md
 
-Some five minutes on one core, most of them the run of 100,000 users under HEAVYTHRESH. Needs matplotlib for the picture.
+Some ten minutes on one core. Needs matplotlib for the picture.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import resource
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from ldpaudit import account
 from ldpaudit.accountants.claims import heavy_thresh as heavy_claims
@@ -40,7 +41,8 @@ from ldpaudit.plan import Repeat
 from ldpaudit.streams import Stream, piecewise
 
 USERS, EPOCHS, ROUNDS, EPSILON, DELTA = 20_000, 1_000, 2_000, Fraction(4), Fraction(1, 20)
-CHANGES = (0, 1, 10, 100)
+CHANGES, RUNS = (0, 1, 10, 100), 5
+CONSTANT = "always 1/2"
 HEAD = """\
 # Data that evolve
 
@@ -54,10 +56,12 @@ TABLE = """\
 {users:,} users, {epochs:,} epochs of {rounds:,} rounds. In each epoch a user's rounds are bits of the epoch's mean, which jumps
 between 3/10 and 7/10 at random epochs. THRESH and HEAVYTHRESH (of the two words 0 and 1) hold them all, and claim
 epsilon = {claim}; peers randomize one bit, drawn per epoch where the response is fresh, and once for each mean where it is kept.
-Errors of one run are of estimates cut to [0, 1], against the epoch's mean: the mean and the largest one of an epoch. *Same
-pattern*: epsilon between streams that change in the same epochs; *any*: against any other stream. Both are certified, over the
-lifetime, at delta = 0. *Odometers*: what users' own odometers read at the end, the mean over users and the most: what a user's own
-draws can show against streams that draw in the same epochs. A reading is itself private.
+*Always 1/2* asks nobody anything. Errors are of estimates cut to [0, 1], against the epoch's mean, over {runs} runs, each on a
+stream of its own: the mean over epochs and runs, with half the width of its 95 % interval (Student's t over the runs' means), and
+the largest one of an epoch in any run. *Same pattern*: epsilon between streams that change in the same epochs; *any*: against any
+other stream. Both are certified, over the lifetime, at delta = 0; the largest of the runs. *Odometers*: what users' own odometers
+read at the end, the mean over users and the most: what a user's own draws can show against streams that draw in the same epochs.
+A reading is itself private.
 
 ![Mean error by changes](evolving.svg)
 """
@@ -74,10 +78,70 @@ class Row:
     any: float
     spent: NDArray[np.float64]
 
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The runs of one system under one number of changes."""
+
+    runs: tuple[Row, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the system."""
+        return self.runs[0].name
+
+    @property
+    def changes(self) -> int:
+        """Of each stream."""
+        return self.runs[0].changes
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Mean error, and half the width of its 95 % interval over the runs."""
+        means = np.array([run.errors.mean() for run in self.runs])
+        half = stats.t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / math.sqrt(len(means))
+        return float(means.mean()), float(half)
+
+    @property
+    def any(self) -> float:
+        """Lifetime epsilon against any stream."""
+        return max(run.any for run in self.runs)
+
     def cells(self) -> list[str]:
         """Of the table."""
-        numbers = [f"{self.errors.mean():.4f}", f"{self.errors.max():.4f}", _rounded_up(self.same), _rounded_up(self.any)]
-        return [self.name, str(self.changes), *numbers, f"{self.spent.mean():.3f}, {_rounded_up(float(self.spent.max()))}"]
+        mean, half = self.interval
+        largest, same = max(run.errors.max() for run in self.runs), max(run.same for run in self.runs)
+        spent = np.concatenate([run.spent for run in self.runs])
+        numbers = [f"{mean:.4f} +-{half:.4f}", f"{largest:.4f}", _rounded_up(same), _rounded_up(self.any)]
+        return [self.name, str(self.changes), *numbers, f"{spent.mean():.3f}, {_rounded_up(float(spent.max()))}"]
+
+
+def lines(rows: Sequence[Row]) -> list[Line]:
+    """Rows by system and number of changes."""
+    keys = sorted({(row.name, row.changes) for row in rows}, key=lambda key: (key[0] != CONSTANT, *key))
+    return [Line(tuple(row for row in rows if (row.name, row.changes) == key)) for key in keys]
+
+
+def advice(found: Sequence[Line]) -> str:
+    """What the table says to do: which systems are better than no question at all, and what they cost."""
+    beats: dict[str, list[bool]] = {}
+    base = {line.changes: line.interval[0] for line in found if line.name == CONSTANT}
+    for line in found:
+        if line.name != CONSTANT:
+            mean, half = line.interval
+            beats.setdefault(line.name, []).append(mean + half < base[line.changes])
+    said = {
+        "Nearer than 1/2, with the whole interval, under all numbers of changes": [name for name in beats if all(beats[name])],
+        "Under some": [f"{name} ({sum(each)} of {len(each)})" for name, each in beats.items() if any(each) and not all(each)],
+        "Under none": [name for name, each in beats.items() if not any(each)],
+    }
+    counted = "\n".join(f"- {what}: {'; '.join(who)}." for what, who in said.items() if who)
+    always = [line for line in found if all(beats.get(line.name, [False]))]
+    private = sorted({line.name for line in always if line.any <= EPSILON} - {line.name for line in always if line.any > EPSILON})
+    open_times = [line.interval[0] for line in always if line.any > EPSILON]
+    if private or not open_times:
+        return f"{counted}\n\n{ADVICE_PRIVATE.format(names='; '.join(private) or 'nothing', epsilon=EPSILON)}"
+    return f"{counted}\n\n{ADVICE.format(least=min(open_times), most=max(open_times), base=min(base.values()), epsilon=EPSILON)}"
 
 
 def _rounded_up(value: float) -> str:
@@ -96,7 +160,7 @@ def read(m: Thresh | HeavyThresh, done: Spending) -> NDArray[np.float64]:
 
 
 def rows(changes: int, rng: np.random.Generator) -> Iterator[Row]:
-    """All systems on one stream with so many changes."""
+    """All systems on one stream with this many changes."""
     stream = piecewise(EPOCHS, changes, 0.4, rng)
     data = stream.counts(USERS, ROUNDS, rng)
     for kind in (Thresh, ThreshRepaired):
@@ -108,6 +172,7 @@ def rows(changes: int, rng: np.random.Generator) -> Iterator[Row]:
         done = words.run_and_spend((np.stack([ROUNDS - column, column], axis=1) for column in data.T), rng)
         high = account(words).epsilon(0).high
         yield Row(words.title, changes, off(stream, done.published[:, 1]), high, high, read(words, done))
+    yield Row(CONSTANT, changes, np.abs(stream.average - 0.5), 0.0, 0.0, np.zeros(USERS))
     yield fresh(stream, rng.random(data.shape) * ROUNDS < data, rng)
     yield from kept(stream, rng)
 
@@ -144,8 +209,8 @@ def markdown(heads: list[str], lines: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in (heads, ["---"] * len(heads), *lines)) + "\n"
 
 
-def plot(found: list[Row], path: Path) -> None:
-    """Mean error by changes, a line per system, its lifetime epsilon in the legend."""
+def plot(found: Sequence[Line], path: Path) -> None:
+    """Mean error by changes with its interval, a line per system, its lifetime epsilon in the legend."""
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -153,10 +218,12 @@ def plot(found: list[Row], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axis = plt.subplots(figsize=(8.5, 6), layout="constrained")
-    for name, marker in zip(dict.fromkeys(r.name for r in found), "os^vDPX", strict=True):
-        own = [r for r in found if r.name == name]
-        label = f"{name}: epsilon {_rounded_up(max(r.any for r in own))}"
-        axis.plot([r.changes for r in own], [r.errors.mean() for r in own], marker=marker, alpha=0.8, label=label)
+    for name, marker in zip(dict.fromkeys(line.name for line in found), "_os^vDPX", strict=True):
+        own = [line for line in found if line.name == name]
+        label = f"{name}: epsilon {_rounded_up(max(line.any for line in own))}"
+        means, halves = zip(*(line.interval for line in own), strict=True)
+        lower = [min(half, 0.9 * mean) for mean, half in zip(means, halves, strict=True)]
+        axis.errorbar([line.changes for line in own], means, (lower, halves), marker=marker, alpha=0.8, capsize=3, label=label)
     axis.set_xscale("symlog", linthresh=1)
     axis.set(xlabel="changes in 1,000 epochs", ylabel="mean error of an epoch", yscale="log", xticks=CHANGES,
              xticklabels=[str(c) for c in CHANGES])  # fmt: skip
@@ -265,15 +332,20 @@ def main() -> None:
     """Print the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the first table to this file")
-    chosen = parser.parse_args().picture
+    parser.add_argument("--runs", type=int, default=RUNS, help="of the first table, at least 2")
+    arguments = parser.parse_args()
     counted = meters()
-    found = [r for number, changes in enumerate(CHANGES) for r in rows(changes, np.random.default_rng(number))]
-    if chosen is not None:
-        plot(found, chosen)
+    every = [row for number, changes in enumerate(CHANGES) for run in range(arguments.runs)
+             for row in rows(changes, np.random.default_rng([number, run]))]  # fmt: skip
+    found = lines(every)
+    if arguments.picture is not None:
+        plot(found, arguments.picture)
     print(HEAD)
-    print(TABLE.format(users=USERS, epochs=EPOCHS, rounds=ROUNDS, claim=EPSILON))
+    print(TABLE.format(users=USERS, epochs=EPOCHS, rounds=ROUNDS, claim=EPSILON, runs=arguments.runs))
     heads = ["system", "changes", "mean error", "largest", "same pattern", "any", "odometers"]
-    print(markdown(heads, [r.cells() for r in sorted(found, key=lambda r: r.name)]))
+    print(markdown(heads, [line.cells() for line in found]))
+    print("### What to do\n")
+    print(advice(found))
     print(timing())
     print("## What each user has spent\n")
     print(counted)
@@ -284,6 +356,17 @@ def main() -> None:
     print(MAPS)
 
 
+ADVICE = """\
+Nothing that is private against every other stream within epsilon {epsilon} is nearer than 1/2 under every number of changes, and
+1/2 costs nothing and asks nobody. So there are two things to do here. Keep answers: a memoized response is drawn once for each
+value that a user has had, and its mean error is {least:.3f} to {most:.3f} where that of 1/2 is {base:.1f}; but the *times* of a
+user's changes are then not private (*any*: hundreds of nats, or infinite), and whoever deploys it must say so. Or, where these
+times must be private, ask for nothing in each epoch: one question in the whole time with all of the epsilon, or none. With many
+more users and fewer, longer epochs THRESH is nearer than 1/2, as the last tables say.
+"""
+ADVICE_PRIVATE = """\
+Private against every other stream within epsilon {epsilon}, and nearer than 1/2 under every number of changes: {names}.
+"""
 VOTES = """\
 ## What one change costs in votes
 

@@ -1,14 +1,15 @@
-"""Which system to choose: every oracle and every heavy-hitter system on the same users' values, at the same epsilon.
+"""Which system to choose: every oracle and every heavy-hitter system on the same users' values, at the same certified cost.
 
 Contenders are found among the mechanisms: every constructor that takes an epsilon, and whose other parameters follow from the
-data or have a usual size. Oracles are asked about a dictionary of frequent values; systems that name values know none.
+data or have a usual size. The epsilon that is put into the constructor is searched, until what is made is certified to cost what
+is asked, in its own model. Oracles are asked about a dictionary of frequent values; systems that name values know none.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import import_module
@@ -20,12 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit import mechanisms
 from ldpaudit.accountants import account
+from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon
+from ldpaudit.design import MOST_EPSILON, Goal, largest_epsilon
 from ldpaudit.errors import Unsupported
 from ldpaudit.held import BITS, Held
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.number import brief
-from ldpaudit.plan import Shuffle
-from ldpaudit.registry import constructors, parameters_of
+from ldpaudit.plan import Plan, Shuffle, as_plan
+from ldpaudit.registry import ParameterError, constructors, parameters_of
 
 USUAL: Mapping[str, Any] = {
     "width": 1024, "hashes": 64, "beta": Fraction(1, 20),
@@ -35,6 +38,16 @@ DICTIONARY = 1_000
 """Values that oracles are asked about, and one that stands for all others."""
 TOP = 100
 """Values that ought to be recovered."""
+LEAST_EPSILON, LEAST_DELTA = Fraction(1, 10**6), Fraction(1, 10**300)
+"""Nats, and the least delta above 0, that can be asked: below, errors and costs are no floats."""
+CLOSE = Fraction(19, 20)
+"""Part of the asked epsilon that a calibrated contender is certified to cost at least."""
+_EXACT = Fraction(999, 1000)
+"""The same of one whose epsilon is not searched."""
+_DIGITS = 4
+"""Significant ones of an epsilon that is searched."""
+_FORMULA = 1e6
+"""The largest epsilon that is put into a constructor which computes noise for several users' messages."""
 _SUMMED = 100
 """Numbers drawn for the sum of a coordinate's noises count as so many."""
 _WORK = 4 * 10**9
@@ -48,7 +61,7 @@ class Contest:
     Parameters
     ----------
     epsilon, delta : Fraction
-        Asked of every contender; of one that takes no delta, the guarantee is pure.
+        What every contender may be certified to cost: epsilon from 1e-6 to 64, delta 0 or from 1e-300 to 1.
     dictionary : int
         Values that oracles are asked about.
     top : int
@@ -64,9 +77,10 @@ class Contest:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not (self.epsilon > 0 and 0 <= self.delta < 1):
-            given = f"{brief(self.epsilon)} and {brief(self.delta)}"
-            raise ValueError(f"a comparison needs epsilon > 0 and 0 <= delta < 1, got {given}")
+        if not LEAST_EPSILON <= self.epsilon <= MOST_EPSILON:
+            raise ValueError(f"a comparison needs 1e-6 <= epsilon <= {MOST_EPSILON}, got {brief(self.epsilon)}")
+        if self.delta and not LEAST_DELTA <= self.delta < 1:
+            raise ValueError(f"a comparison needs delta = 0 or 1e-300 <= delta < 1, got {brief(self.delta)}")
         if not 1 <= self.top <= self.dictionary:
             raise ValueError(f"a comparison needs 1 <= top <= dictionary, got top={self.top}, dictionary={self.dictionary}")
 
@@ -79,15 +93,18 @@ class Contender:
     ----------
     stem, variant, constructor : str
         Where it stands.
+    shuffled : bool
+        Whether all users' reports are shuffled.
     """
 
     stem: str
     variant: str
     constructor: str
+    shuffled: bool = False
 
     def __str__(self) -> str:
         made = "" if self.constructor == "for_epsilon" else f" {self.constructor}"
-        return f"{self.stem}{f':{self.variant}' if self.variant else ''}{made}"
+        return f"{self.stem}{f':{self.variant}' if self.variant else ''}{made}{', shuffled' * self.shuffled}"
 
     @property
     def owner(self) -> type[Mechanism]:
@@ -100,16 +117,60 @@ class Contender:
         return self.owner.names_values
 
     @property
-    def shuffled(self) -> bool:
-        """Whether it is made for reports that a shuffler mixes."""
-        return self.constructor.startswith("shuffled")
+    def model(self) -> str:
+        """Who sees what: ``local`` or ``shuffled``."""
+        return "shuffled" if self.shuffled else self.owner.model
+
+    def plan(self, m: Mechanism, users: int) -> Plan:
+        """What is deployed."""
+        return Shuffle(m, users) if self.shuffled else as_plan(m)
 
     def made(self, contest: Contest, users: int, values: int) -> Mechanism:
-        """For so many users and values."""
-        known = {**_sizes(contest, users, values), **USUAL}
+        """For this many users and values, with the contest's epsilon in the constructor."""
+        return self._made({**_sizes(contest, users, values), **USUAL})
+
+    def _made(self, known: Mapping[str, Any]) -> Mechanism:
         make = constructors(self.owner)[self.constructor]
         wanted = (name for name, each in parameters_of(make).items() if _is_asked(name, each))
         return make(**{name: known[name] for name in wanted})
+
+    def calibrated(self, contest: Contest, users: int, values: int) -> Mechanism:
+        """For this many users and values, certified to cost at most what is asked, and about as much where it can.
+
+        Raises
+        ------
+        ValueError
+            Where nothing that it makes is certified to keep what is asked.
+        """
+        known = {**_sizes(contest, users, values), **USUAL}
+
+        def made(epsilon: Fraction) -> Mechanism:
+            try:
+                return self._made({**known, "epsilon": epsilon})
+            except ValueError as error:
+                raise ParameterError(str(error)) from None
+
+        asked, refused, cost = contest.epsilon, None, float(contest.epsilon)
+        try:
+            m = made(asked)
+        except ParameterError as error:
+            refused = error  # less noise than it allows; it may allow more
+        else:
+            cost = self.certified(m, contest, users)
+            if _EXACT * asked <= cost <= asked:
+                return m
+        guess, most = min(max(float(asked) ** 2 / cost, float(asked) / 1e3), _FORMULA), _FORMULA
+        if self.shuffled:
+            guess, most = largest_local_epsilon(users, asked, contest.delta), MOST_EPSILON
+        try:
+            answer = largest_epsilon(lambda e: self.plan(made(e), users), Goal(asked, contest.delta), guess, most, _DIGITS)
+        except ValueError as error:
+            raise refused or error from None
+        return made(Fraction(answer.value))
+
+    def certified(self, m: Mechanism, contest: Contest, users: int) -> float:
+        """The upper end of epsilon at the contest's delta, in its own model."""
+        return account(self.plan(m, users)).epsilon(contest.delta).high
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +182,7 @@ class Score:
     mechanism : str
         With its parameters.
     epsilon : float
-        Certified, at the contest's delta or, where it promises that, at 0.
+        Certified at the contest's delta, in its own model.
     bits : float
         That a user sends.
     error, largest_error : float
@@ -136,6 +197,12 @@ class Score:
         The count from which on a system that names values is built to name one; NaN of an oracle.
     seconds, megabytes : float
         Of users and server together, in one process.
+    model : str
+        Who sees what: ``local`` or ``shuffled``.
+    is_calibrated : bool
+        Whether `epsilon` is about what was asked; else its errors are not those of the same privacy as the others'.
+    knows_dictionary : bool
+        Whether it was run on places in the dictionary, rather than on values.
     """
 
     mechanism: str
@@ -149,17 +216,30 @@ class Score:
     found_from: float
     seconds: float
     megabytes: float
+    model: str = "local"
+    is_calibrated: bool = True
+    knows_dictionary: bool = True
 
 
 def contenders() -> Iterator[Contender]:
-    """All that an epsilon, users, values and usual sizes suffice to make."""
+    """All that an epsilon, users, values and usual sizes suffice to make, and what has a formula for shuffled users, shuffled too.
+
+    Where a local constructor has its noise searched, what a formula would add is only another way to the same noise.
+    """
     for stem in mechanisms.stems():
         for variant, owner in mechanisms.classes(stem).items():
-            for name, make in constructors(owner).items():
-                parameters = parameters_of(make)
-                required = {key for key, each in parameters.items() if _is_asked(key, each)}
-                if "epsilon" in parameters and {"k", "domain"} & set(parameters) and required <= _KNOWN and name != owner.__name__:
-                    yield Contender(stem, variant, name)
+            makers = {name: make for name, make in constructors(owner).items() if _suffices(name, make, owner)}
+            local = [name for name in makers if not name.startswith("shuffled")]
+            yield from (Contender(stem, variant, name) for name in local)
+            if len(local) < len(makers):
+                yield from (Contender(stem, variant, name, shuffled=True) for name in local)
+
+
+def _suffices(name: str, make: Callable[..., Any], owner: type[Mechanism]) -> bool:
+    """Whether what is known suffices for a constructor that takes an epsilon."""
+    parameters = parameters_of(make)
+    required = {key for key, each in parameters.items() if _is_asked(key, each)}
+    return "epsilon" in parameters and bool({"k", "domain"} & set(parameters)) and required <= _KNOWN and name != owner.__name__
 
 
 _KNOWN = {"epsilon", "delta", "users", "k", "domain", *USUAL}
@@ -199,15 +279,15 @@ def score(contender: Contender, contest: Contest, held: Held) -> Score:
     off = np.abs(counts - truth)[:top]
     recall = len(found & set(range(top))) / top
     missed = next((int(truth[i]) for i in range(values) if i not in found), 0)
-    return _scored(m, contest, contender.shuffled * held.users, off, recall, recall, missed, seconds)
+    return _scored(m, contender, contest, held.users, off, recall, recall, missed, seconds)
 
 
 def _for_dictionary(contender: Contender, contest: Contest, users: int, values: int) -> Mechanism:
-    """For so many values, or where it wants a power of two, as many as that."""
+    """Calibrated for this many values, or where it wants a power of two, for as many as that."""
     try:
-        return contender.made(contest, users, values)
+        return contender.calibrated(contest, users, values)
     except ValueError:
-        return contender.made(contest, users, 1 << (values - 1).bit_length())
+        return contender.calibrated(contest, users, 1 << (values - 1).bit_length())
 
 
 def _counts(m: Mechanism, data: NDArray[np.int64], asked: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -223,11 +303,11 @@ def _counts(m: Mechanism, data: NDArray[np.int64], asked: ArrayLike, rng: np.ran
 
 def _named(contender: Contender, contest: Contest, held: Held) -> Score:
     """Of a system that names values: of numbers as long as it takes, or else of the places in the dictionary."""
-    data = held.numbered()
+    data, knows = held.numbered(), False
     try:
-        m = contender.made(contest, held.users, 1 << BITS)
+        m = contender.calibrated(contest, held.users, 1 << BITS)
     except ValueError:
-        values = min(contest.dictionary, len(held.values))
+        knows, values = True, min(contest.dictionary, len(held.values))
         data = held.frequent(values)
         m = _for_dictionary(contender, contest, held.users, values + 1)
     _require_few(m, held.users)
@@ -243,8 +323,8 @@ def _named(contender: Contender, contest: Contest, held: Held) -> Score:
     off = np.array([abs(f - truth.get(x, 0)) for x, f in named.items()])
     missed = next((truth[x] for x in order if x not in named), 0)
     precision = len(first & set(named)) / len(named) if named else math.nan
-    found = _scored(m, contest, 0, off, len(wanted & set(named)) / len(wanted), precision, missed, seconds)
-    return replace(found, found_from=_found_from(contender.stem, m, held.users))
+    found = _scored(m, contender, contest, held.users, off, len(wanted & set(named)) / len(wanted), precision, missed, seconds)
+    return replace(found, found_from=_found_from(contender.stem, m, held.users), knows_dictionary=knows)
 
 
 def _found_from(stem: str, m: Any, users: int) -> float:
@@ -267,8 +347,9 @@ def _single(m: Any, result: Any, users: int) -> dict[int, float]:
 
 def _scored(
     m: Mechanism,
+    contender: Contender,
     contest: Contest,
-    shuffled: int,
+    users: int,
     off: NDArray[np.float64],
     recall: float,
     precision: float,
@@ -276,18 +357,9 @@ def _scored(
     seconds: float,
 ) -> Score:
     error, largest = (math.sqrt(float(np.mean(off**2))), float(off.max())) if len(off) else (math.nan, math.nan)
-    cost = _certified(m, contest, shuffled)
-    return Score(str(m), cost, bits(m), error, largest, recall, precision, missed, math.nan, seconds, _megabytes())
-
-
-def _certified(m: Mechanism, contest: Contest, shuffled: int) -> float:
-    """The upper end of epsilon, at delta 0 or, where that is infinite or more than asked, at the contest's delta.
-
-    With a number of users, of all their reports shuffled.
-    """
-    profile = account(Shuffle(m, shuffled) if shuffled else m)
-    pure = profile.epsilon(0).high
-    return pure if pure <= contest.epsilon else profile.epsilon(contest.delta).high
+    cost, held = contender.certified(m, contest, users), _megabytes()
+    close = CLOSE * contest.epsilon <= cost <= contest.epsilon
+    return Score(str(m), cost, bits(m), error, largest, recall, precision, missed, math.nan, seconds, held, contender.model, close)
 
 
 def bits(m: Mechanism) -> float:

@@ -127,6 +127,7 @@ class _Question:
     least: int = 1
     most: float = math.inf
     profile: Callable[[Any], PrivacyProfile] = account
+    digits: int = DIGITS
     seen: dict[Value, Enclosure | None] = field(default_factory=dict)
 
     def delta(self, value: Value) -> Enclosure | None:
@@ -139,6 +140,16 @@ class _Question:
             else:
                 self.seen[value] = self.profile(plan).delta(self.goal.epsilon)
         return self.seen[value]
+
+    def cost(self, value: Value) -> float:
+        """What the search makes small: delta, or where the goal is pure, epsilon, for which no curve is needed."""
+        if self.goal.delta:
+            found = self.delta(value)
+            return math.inf if found is None else found.high
+        try:
+            return self.profile(self.plan(_exact(value))).epsilon(0).high
+        except ParameterError:
+            return math.inf
 
     def holds(self, value: Value) -> bool:
         found = self.delta(value)
@@ -165,24 +176,24 @@ class _Question:
                 raise ValueError(f"{self.goal} is out of reach: no {self.parameter} was found that keeps it")
             value = 1 / x if largest else x
             if largest and value > self.most:
-                return 1.0  # too large an epsilon is not asked about
-            found = self.delta(Decimal(min(value, self.most)))
-            return 1.0 if found is None else found.high
+                return math.inf  # too large an epsilon is not asked about
+            return self.cost(Decimal(min(value, self.most)))
 
-        if not largest and math.isfinite(self.most) and not self.holds(_decimal(self.most, ROUND_FLOOR)):
+        if not largest and math.isfinite(self.most) and not self.holds(_decimal(self.most, ROUND_FLOOR, self.digits)):
             raise ValueError(f"{self.goal} is out of reach: {self.parameter} = {self.most:g} does not keep it")
         start = 1 / self.guess if largest else self.guess
-        near = crossing(cost, self.goal.delta, start, 1.1, 10.0**-DIGITS / 4)[1]
-        value = _decimal(1 / near if largest else near, ROUND_FLOOR if largest else ROUND_CEILING)
+        near = crossing(cost, self.goal.delta or self.goal.epsilon, start, 1.1, 10.0**-self.digits / 4)[1]
+        value = _decimal(1 / near if largest else near, ROUND_FLOOR if largest else ROUND_CEILING, self.digits)
         worse = 1 if largest else -1
         for _ in range(_MOST_STEPS):
             if self.holds(value):
                 break
-            value = _next(value, -worse)
+            value = _next(value, -worse, self.digits)
         for _ in range(_MOST_STEPS):
-            if not self.holds(_next(value, worse)):
-                return self.answer(value, _next(value, worse))
-            value = _next(value, worse)
+            beyond = _next(value, worse, self.digits)
+            if not self.holds(beyond):
+                return self.answer(value, beyond)
+            value = beyond
         raise ValueError(f"{self.goal}: no end of what keeps it was found near {self.parameter} = {value}")
 
 
@@ -190,13 +201,13 @@ def _exact(value: Value) -> Fraction | int:
     return value if isinstance(value, int) else Fraction(value)
 
 
-def _decimal(value: float, rounding: str) -> Decimal:
-    return Context(prec=DIGITS, rounding=rounding).create_decimal(Decimal(value))
+def _decimal(value: float, rounding: str, digits: int) -> Decimal:
+    return Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
 
 
-def _next(value: Decimal, direction: int) -> Decimal:
+def _next(value: Decimal, direction: int, digits: int) -> Decimal:
     """The neighbour by one unit of the last digit."""
-    unit = Decimal(1).scaleb(value.adjusted() - DIGITS + 1)
+    unit = Decimal(1).scaleb(value.adjusted() - digits + 1)
     return value + direction * unit
 
 
@@ -307,7 +318,33 @@ def _epsilon(plan: Callable[[Fraction], Plan], goal: Goal, users: int | None, re
     """The largest epsilon of one report."""
     share = max(float(goal.epsilon), _LEAST_EPSILON) / (repeat or 1)
     guess = share if users is None else largest_local_epsilon(users, Fraction(share), goal.delta)
-    return _Question(goal, "epsilon", "largest", plan, guess, most=MOST_EPSILON).real()
+    return largest_epsilon(plan, goal, guess)
+
+
+def largest_epsilon(
+    plan: Callable[[Fraction], Mechanism | Plan], goal: Goal, guess: float, most: float = MOST_EPSILON, digits: int = DIGITS
+) -> Answer:
+    """The largest epsilon that a constructor takes at which what it makes is certified to keep a goal.
+
+    Parameters
+    ----------
+    plan : callable
+        A constructor's epsilon to what is deployed; a `ParameterError` where it allows none.
+    goal : Goal
+        What must be kept.
+    guess, most : float
+        Where the search starts, and the largest value that is tried; in nats.
+    digits : int
+        Significant ones of the answer.
+
+    Raises
+    ------
+    ValueError
+        Where no value keeps the goal.
+    Unsupported
+        Where no certified bound is known.
+    """
+    return _Question(goal, "epsilon", "largest", plan, guess, most=most, digits=digits).real()
 
 
 def _users(plan: Plan, goal: Goal, users: int | None, repeat: int | None) -> Answer:

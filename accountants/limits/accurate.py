@@ -90,9 +90,12 @@ def _of_accurate(values: int, g: Guarantee, w: Fraction, eta: Fraction) -> flint
     return nats / flint.arb(2).log()
 
 
-def largest(s: Setting, active: int, tells: Told) -> Fraction:
-    """The largest error that is ruled out where all users but the `active` ones hold a fixed value; 0 where none is."""
-    found = first(lambda doubled: not ruled_out(s, active, Fraction(doubled, 2), tells), 1, 1, 2 * active)
+def largest(s: Setting, active: int, tells: Told, known: Fraction = Fraction(0)) -> Fraction:
+    """The largest error that is ruled out where all users but the `active` ones hold a fixed value; else the one `known`."""
+    start = int(2 * known) + 1
+    if start > 2 * active:
+        return known
+    found = first(lambda doubled: not ruled_out(s, active, Fraction(doubled, 2), tells), start, start, 2 * active)
     return Fraction(found - 1, 2)
 
 

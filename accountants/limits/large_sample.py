@@ -38,8 +38,10 @@ def error(
     """
     s = Setting.of(users, values, epsilon, delta, beta, shuffled)
     tells = told(s)
-    found = (largest(s, users >> halvings, tells) for halvings in range(users.bit_length()))
-    return answer(max(found), "Fano's inequality, some users active", s.delta)
+    found = Fraction(0)
+    for halvings in range(users.bit_length()):
+        found = largest(s, users >> halvings, tells, found)
+    return answer(found, "Fano's inequality, some users active", s.delta)
 
 
 def error_of_active(

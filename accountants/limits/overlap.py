@@ -27,6 +27,8 @@ _MOST_TERMS = 1 << 15
 """Most terms on either side: with fewer the affinity is lower, and less is excluded."""
 _MOST_MORE = 1 << 11
 """Largest l: counts that far apart are told apart unless some million messages are shared, whose laws take seconds."""
+_NEAREST = math.log1p(-(2.0**-52))
+"""Logarithm of the largest share that is tried: at 1 itself the odds of a shared message are infinite."""
 _NUDGES = 8
 """Steps, of a relative 1e-6 first and four times as long each, from the float estimate of the largest share upward."""
 
@@ -57,7 +59,7 @@ def largest_shared(users: int, error: Fraction, beta: Fraction) -> Fraction:
     def told_apart(eta: float) -> bool:
         return (_estimate(held, more, eta) * _estimate(users - held - more, more, eta)) ** 2 <= float(limit)
 
-    found = math.exp(bisect(lambda log: told_apart(math.exp(log)), math.log(1e-3 / users), 0.0))
+    found = math.exp(bisect(lambda log: told_apart(math.exp(log)), math.log(1e-3 / users), _NEAREST))
     for step in range(_NUDGES):
         eta = Fraction(found * (1 + 4**step * 1e-6))
         if eta >= 1:
@@ -94,25 +96,22 @@ def _ratio(holders: int, more: int, odds: flint.arb, shared: int) -> flint.arb:
 
 def _largest_term(holders: int, more: int, eta: float) -> tuple[int, int]:
     """About where the terms are largest, and a number of terms that holds nearly all of the sum."""
-    odds = eta / (1 - eta)
-    a, b = 1 - odds * odds, more + 2 * odds * odds * holders
-    c = -odds * odds * float(holders) ** 2
-    start = int(-c / b) if abs(a) < 1e-12 else int((-b + math.sqrt(b * b - 4 * a * c)) / (2 * a))
-    start = min(max(start, 0), holders)
+    square = (eta / (1 - eta)) ** 2
+    # Where consecutive terms are equal, by the root of a quadratic in the form in which nothing cancels.
+    root = math.hypot(more, 2 * math.sqrt(square * holders * (holders + more)))
+    start = min(int(2 * square * holders**2 / (more + 2 * square * holders + root)), holders) if holders else 0
     spread = int(_REACH * math.sqrt(min(start, holders - start) + more + 1)) + 10
     return start, min(spread, _MOST_TERMS)
 
 
 def _estimate(holders: int, more: int, eta: float) -> float:
-    """Float estimate of BC(t)."""
-    from scipy.special import gammaln
+    """Float estimate of BC(t): its largest term, and the ratios of consecutive ones, of which no digits cancel."""
+    from scipy.stats import binom
 
     start, spread = _largest_term(holders, more, eta)
-    shared = np.arange(max(0, start - spread), min(holders, start + spread) + 1, dtype=float)
-
-    def log(n: int, k: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        found: np.ndarray[tuple[int], np.dtype[np.float64]] = ways + k * math.log(eta) + (n - k) * math.log1p(-eta)
-        return found
-
-    return float(np.exp((log(holders, shared) + log(holders + more, shared + more)) / 2).sum())
+    low, high = max(0, start - spread), min(holders, start + spread)
+    shared = np.arange(low, high, dtype=float)
+    ratios = np.log(eta / (1 - eta) * (holders - shared)) - np.log((shared + 1) * (shared + more + 1)) / 2
+    logs = np.concatenate([[0.0], np.cumsum(ratios)])
+    top = binom.pmf([start, start + more], [holders, holders + more], eta).prod()  # of logpmf at 2**40 they do cancel
+    return float(np.exp(logs - logs[start - low]).sum() * math.sqrt(top))

@@ -20,8 +20,8 @@ def compare(
         typer.Option(help="Users' values: text, one a line, or CSV or Parquet; by default English words.", show_default=False),
     ] = None,
     column: Annotated[str, typer.Option(help="Of the CSV or Parquet file; by default the first.", show_default=False)] = "",
-    epsilon: Annotated[str, typer.Option(help="What every system may cost.")] = "1",
-    delta: Annotated[str, typer.Option(help="Of the systems that are not pure.")] = "1e-9",
+    epsilon: Annotated[str, typer.Option(help="What every system is certified to cost.")] = "1",
+    delta: Annotated[str, typer.Option(help="At which it is certified.")] = "1e-9",
     users: Annotated[int, typer.Option(min=2, help="Users who draw a word each, where no data are given.")] = 100_000,
     dictionary: Annotated[int, typer.Option(min=1, help="Most frequent values that oracles are asked about.")] = 1_000,
     top: Annotated[int, typer.Option(min=1, help="Most frequent values that ought to be recovered.")] = 100,
@@ -30,9 +30,11 @@ def compare(
     plot: Annotated[Path | None, typer.Option(help="Draw errors and recall (PNG, SVG or PDF; extra 'plot').")] = None,
     format: Annotated[TableFormat, typer.Option("--format", help="How results are printed.")] = TableFormat.text,
 ) -> None:
-    """Every frequency oracle and heavy-hitter system on the same data at the same epsilon: errors, recall, bits, time, memory.
+    """Every frequency oracle and heavy-hitter system on the same data at the same certified epsilon: errors, recall, bits, time.
 
-    Oracles are asked about a dictionary of the most frequent values; systems that name values know none.
+    Each system's noise is searched until it is certified to cost what is asked, in its own model: users' reports as they are
+    (local), or shuffled. What cannot be brought near it is printed without a rank. Oracles are asked about a dictionary of the
+    most frequent values; systems that name values know none.
     """
     import numpy as np
 

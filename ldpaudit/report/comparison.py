@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ldpaudit.comparison import CLOSE
+from ldpaudit.display.digits import show_up
 from ldpaudit.report.claims import Cells, TableFormat, csv_of, latex_of, markdown_of
 from ldpaudit.report.plot import new_figure, save
 
 if TYPE_CHECKING:
     from ldpaudit.comparison import Contender, Contest, Score
 
-HEAD = ("system", "epsilon", "bits a user", "recall", "precision", "largest missed", "finds from", "rms error", "largest error",
-        "seconds", "MB")  # fmt: skip
+HEAD = ("system", "rank", "model", "epsilon", "bits a user", "recall", "precision", "largest missed", "finds from", "rms error",
+        "largest error", "seconds", "MB")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +43,35 @@ class Leaderboard:
 
     @property
     def ranked(self) -> list[tuple[Contender, Score]]:
-        """Oracles by error, then systems that name values by recall, those that miss least first."""
-        return sorted(self.rows, key=lambda row: (row[0].names_values, *_rank(*row)))
+        """Oracles by error, then systems that name values by recall; of either kind those that are not calibrated last."""
+        return sorted(self.rows, key=lambda row: (row[0].names_values, not row[1].is_calibrated, *_rank(*row)))
+
+    @property
+    def places(self) -> list[int | None]:
+        """Of the rows as they are ranked, their places among those of their kind; None of those that are not calibrated."""
+        met = Counter[bool]()
+        places: list[int | None] = []
+        for contender, score in self.ranked:
+            met[contender.names_values] += score.is_calibrated
+            places.append(met[contender.names_values] if score.is_calibrated else None)
+        return places
 
     @property
     def title(self) -> str:
         """In a line."""
-        asked = f"epsilon {float(self.contest.epsilon):g}, oracles asked about {min(self.contest.dictionary, self.values):,} values"
+        values = min(self.contest.dictionary, self.values)
+        asked = f"({float(self.contest.epsilon):g}, {float(self.contest.delta):g}), oracles asked about {values:,} values"
         return f"{self.users:,} users, {self.values:,} values, {asked}, the top {self.contest.top} to be recovered; errors in users"
+
+    @property
+    def remarks(self) -> list[str]:
+        """On the rows without a place, and on systems that name values and were told which there are."""
+        apart = ", ".join(str(contender) for contender, score in self.ranked if not score.is_calibrated)
+        told = ", ".join(str(c) for c, score in self.ranked if c.names_values and score.knows_dictionary)
+        near = f"{float(CLOSE * self.contest.epsilon):g} to {float(self.contest.epsilon):g}"
+        said = {f"not calibrated, hence not ranked: no epsilon from {near} was certified": apart,
+                "made for fewer values, hence told the dictionary": told}  # fmt: skip
+        return [f"{what}: {who}" for what, who in said.items() if who]
 
 
 def _rank(contender: Contender, score: Score) -> tuple[float, float]:
@@ -56,23 +80,25 @@ def _rank(contender: Contender, score: Score) -> tuple[float, float]:
 
 def write(table: Leaderboard, form: TableFormat) -> str:
     """As text, Markdown, CSV or LaTeX."""
-    rows = [_cells(*row) for row in table.ranked]
+    rows = [_cells(place, *row) for place, row in zip(table.places, table.ranked, strict=True)]
     if form is TableFormat.csv:
         return csv_of([HEAD, *rows])
     if form is TableFormat.latex:
         return latex_of(HEAD, rows)
     if form is TableFormat.markdown:
-        return f"{table.title}\n\n{markdown_of(HEAD, rows)}"
+        return "\n\n".join([table.title, markdown_of(HEAD, rows), *table.remarks])
     widths = [max(map(len, column)) for column in zip(HEAD, *rows, strict=True)]
     lines = ["  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
              for row in (HEAD, *rows)]  # fmt: skip
-    return "\n".join([table.title, *lines])
+    return "\n".join([table.title, *lines, *table.remarks])
 
 
-def _cells(contender: Contender, score: Score) -> Cells:
+def _cells(place: int | None, contender: Contender, score: Score) -> Cells:
     return (
         str(contender),
-        f"{score.epsilon:.4g}",
+        "-" if place is None else str(place),
+        score.model,
+        show_up(score.epsilon, 4),
         f"{score.bits:.0f}",
         f"{score.recall:.2f}",
         _number(score.precision, ".2f"),
@@ -92,9 +118,9 @@ def _number(value: float, form: str) -> str:
 def as_data(table: Leaderboard, left: Sequence[str]) -> dict[str, Any]:
     """For JSON: numbers that are not there are null."""
     rows = []
-    for contender, score in table.ranked:
+    for place, (contender, score) in zip(table.places, table.ranked, strict=True):
         found = {key: None if value != value else value for key, value in dataclasses.asdict(score).items()}
-        rows.append({"system": str(contender), "names values": contender.names_values, **found})
+        rows.append({"system": str(contender), "rank": place, "names values": contender.names_values, **found})
     contest = table.contest
     asked = {"epsilon": float(contest.epsilon), "delta": float(contest.delta), "dictionary": contest.dictionary}
     data = {"users": table.users, "values": table.values, **asked, "top": contest.top, "seed": contest.seed}
@@ -112,7 +138,7 @@ def draw(table: Leaderboard, path: Path) -> None:
         Where the path has another ending or cannot be written.
     """
     rows = table.ranked[::-1]
-    names = [str(contender) for contender, _ in rows]
+    names = [str(contender) + ("" if score.is_calibrated else " (not calibrated)") for contender, score in rows]
     colours = ["tab:orange" if contender.names_values else "tab:blue" for contender, _ in rows]
     figure = new_figure(path, 11, 1.2 + 0.3 * len(rows))
     errors, recall, sent = figure.subplots(1, 3, sharey=True)
