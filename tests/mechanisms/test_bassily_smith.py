@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -204,7 +205,7 @@ def test_a_million_rows_are_never_listed() -> None:
     assert m.sample(3, 5, np.random.default_rng(0)).shape == (5, 2)
 
 
-SHUFFLED: list[tuple[RowSign, list[object], int]] = [
+SHUFFLED: list[tuple[RowSign, list[Any], int]] = [
     *((ProjectedBassilySmith(rows, words, F(2, 3), seed), list(range(words)), users)
       for rows, words, seed in ((3, 4, 0), (4, 3, 2), (2, 5, 1)) for users in (2, 3)),
     *((BassilySmith(2, F(2, 3)), [(1, 1), (-1, -1), (1, -1), (0, F(1, 2))], users) for users in (2, 3)),
@@ -214,7 +215,7 @@ SHUFFLED: list[tuple[RowSign, list[object], int]] = [
 @pytest.mark.parametrize("listed", [True, False])
 @pytest.mark.parametrize(("m", "inputs", "users"), SHUFFLED, ids=str)
 def test_rows_that_users_draw_are_hidden_by_a_shuffler_as_all_data_sets_say(
-    m: RowSign, inputs: list[object], users: int, listed: bool, monkeypatch: pytest.MonkeyPatch
+    m: RowSign, inputs: list[Any], users: int, listed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not listed:
         monkeypatch.setattr(bassily_smith, "of_mechanism", lambda *_: None)
