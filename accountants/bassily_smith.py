@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from ldpaudit.accountants.pld.exact import Atom, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, of_mechanism
 from ldpaudit.mechanisms._projection import Projection
 from ldpaudit.mechanisms._row_sign import RowSign
 from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
@@ -57,6 +60,31 @@ def profile(m: RowSign, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     share, compared = largest_share(m.public)
     low = _seen(m.p, share)
     return low if compared else Bracket(low, _seen(m.p, Fraction(1)))
+
+
+def shuffled(m: RowSign, users: int) -> Bound:
+    r"""The laws of all words, where they are few enough to list; else matched laws, whose base is a uniform row with a fair sign.
+
+    The user draws the row, of rows that all share, and sends it, so that a report names nobody. From above: every report has its
+    base with the density ``2 (1-p)``, and in a row with entries u and v of user 1's two columns the blanket's terms are
+    :math:`1 - e^\varepsilon \pm \theta (u - e^\varepsilon v)`, of one mean and furthest apart for u = 1 and v = -1, where a convex
+    function of their sum is largest: two inputs that differ in as many rows as any two do, or in all of them where not all pairs
+    are compared. From below: two words that are far apart.
+    """
+    if not isinstance(m, ProjectedBassilySmith):
+        return _matched(m.p, m.inputs, Fraction(1)).bound(users)
+    if (listed := of_mechanism(m, users)) is not None:
+        return listed
+    (most, compared), pair = largest_share(m.public), m.public.apart()
+    above = _matched(m.p, pair, most if compared else Fraction(1)).bound(users)
+    below = _matched(m.p, pair, Fraction(m.public.differing(*pair), m.rows)).bound(users)
+    return replace(below, blankets=above.blankets)
+
+
+def _matched(p: Fraction, pair: Sequence[Any], share: Fraction) -> MatchedLaws:
+    """Of two inputs that differ in a share of the rows; there are others."""
+    patterns = {(0, 1): share / 2, (1, 0): share / 2, (0, 0): (1 - share) / 2, (1, 1): (1 - share) / 2}
+    return MatchedLaws(tuple(pair), {y: w for y, w in patterns.items() if w}, {1: 2 * p, 0: 2 * (1 - p)}, complete=False)
 
 
 def of_pair(m: RowSign, x: Any, y: Any) -> PrivacyProfile:

@@ -18,7 +18,7 @@ def prove() -> tuple[Lemma, ...]:
     ProofError
         Naming the step, were one false.
     """
-    return *(_privacy(name) for name in ("BassilySmith", "ProjectedBassilySmith")), _absence(), _estimate()
+    return *(_privacy(name) for name in ("BassilySmith", "ProjectedBassilySmith")), _absence(), _estimate(), _apart()
 
 
 def _privacy(mechanism: str) -> Theorem:
@@ -69,4 +69,19 @@ def _estimate() -> Lemma:
     plus = p * mean + (1 - p) * (1 - mean)
     t.equal((plus - (1 - plus)) / bias, 2 * mean - 1, "a row is drawn once in w times; it then says w x_j = root(w) u_j")
     t.equal(1 / bias**2 * (plus + (1 - plus)) - 1, 1 / bias**2 - 1, "the product with the word's column is c or -c, of mean 1")
+    return t
+
+
+def _apart() -> Lemma:
+    t = Lemma(sentence="in no row are the terms of the blanket divergence further apart than where two inputs have opposite signs")
+    t.assume("a report's term is R(x)/U - e^epsilon R(x')/U under the uniform law U of a row and a sign")
+    t.assume("of two laws on two equally likely values with one mean, the nearer has the smaller mean of every convex function")
+    theta, nats = t.nonnegative("theta", "nats")
+    (mean, other), e = t.share("mean", "other"), 1 + nats  # e stands for e^epsilon
+    u, v = 2 * mean - 1, 2 * other - 1
+    up, down = ((1 + s * u * theta) - e * (1 + s * v * theta) for s in (1, -1))
+    t.equal(up + down, 2 * (1 - e), "both signs are equally likely under U: one mean, 1 - e^epsilon, in every row")
+    most = 2 * theta * (1 + e)
+    t.at_most(up - down, most, "the distance of a row's two terms, and that of 1 and -1")
+    t.at_most(down - up, most, "and the other way round")
     return t

@@ -35,7 +35,8 @@ class SignOracle(InParts, PublicSign):
 
     ``Z[x, i] = (-1)**<r_i, x>``, where the public vector r_i is not 0, has as many bits as a value needs, and comes
     from the seed and i when it is asked for: no row of Z is ever stored. Over a uniform r_i, two values' signs agree on
-    average :math:`-\mu`, ``mu = 1/(2**bits - 1)``. A view is a row ``(i, y)``; whose, is public too.
+    average :math:`-\mu`, ``mu = 1/(2**bits - 1)``. A view is a row ``(i, y)``; whose, is public too, so that no shuffler hides it:
+    where one is to help, users draw the row themselves, as those of `ProjectedBassilySmith` do.
 
     Parameters
     ----------

@@ -119,8 +119,8 @@ def test_the_sign_oracle_s_reports_cost_shuffled_what_all_multisets_of_named_rep
     profile = account(Shuffle(m, 3))
     for ratio in (F(1), F(3, 2), F(5, 2), F(3)):
         truth = max(
-            oracle.divergence(*(oracle.shuffled([channels[0][x], *others]) for x in pair), ratio)
-            for pair in permutations(range(4), 2)
+            oracle.divergence(oracle.shuffled([channels[0][x], *others]), oracle.shuffled([channels[0][y], *others]), ratio)
+            for x, y in permutations(range(4), 2)
             for others in product(channels[1], channels[2])
         )
         found = profile.delta(math.log(ratio))

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,9 @@ from ldpaudit.mechanisms._projection import Projection
 from ldpaudit.mechanisms._row_sign import RowSign
 from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
 from ldpaudit.neighbours import ADD_REMOVE
+from ldpaudit.plan import Guarantee, Shuffle
 from ldpaudit.profile import PrivacyProfile
+from tests.oracles.shuffle import worst
 
 F = Fraction
 ONE = BassilySmith.for_epsilon(1, rows=16)
@@ -200,3 +203,31 @@ def test_a_million_rows_are_never_listed() -> None:
     assert account(m).epsilon(0).high == pytest.approx(0.5)
     assert m.law(3).size == 4 * 10**7
     assert m.sample(3, 5, np.random.default_rng(0)).shape == (5, 2)
+
+
+SHUFFLED: list[tuple[RowSign, list[Any], int]] = [
+    *((ProjectedBassilySmith(rows, words, F(2, 3), seed), list(range(words)), users)
+      for rows, words, seed in ((3, 4, 0), (4, 3, 2), (2, 5, 1)) for users in (2, 3)),
+    *((BassilySmith(2, F(2, 3)), [(1, 1), (-1, -1), (1, -1), (0, F(1, 2))], users) for users in (2, 3)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize(("m", "inputs", "users"), SHUFFLED, ids=str)
+def test_rows_that_users_draw_are_hidden_by_a_shuffler_as_all_data_sets_say(
+    m: RowSign, inputs: list[Any], users: int, listed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not listed:
+        monkeypatch.setattr(bassily_smith, "of_mechanism", lambda *_: None)
+    ratios = F(11, 10), F(3, 2)
+    profile, alone = account(Shuffle(m, users)), account(m)
+    for ratio, truth in zip(ratios, worst([dict(m.law(x).items()) for x in inputs], users, *ratios), strict=True):
+        found = profile.delta(math.log(ratio))
+        assert 0.9 * float(truth) <= found.low <= float(truth) * (1 + 1e-9)
+        assert float(truth) * (1 - 1e-9) <= found.high < alone.delta(math.log(ratio)).high
+
+
+def test_the_shuffled_oracle_of_drawn_rows_is_known_better_than_by_its_epsilon_alone() -> None:
+    m = ProjectedBassilySmith.for_epsilon(2, rows=4096, domain=64)
+    found, clones = (account(Shuffle(plan, 10_000)).epsilon(F(1, 10**6)) for plan in (m, Guarantee(F(2))))
+    assert 0.4 * found.high < found.low < found.high < 0.9 * clones.high
