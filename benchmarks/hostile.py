@@ -98,7 +98,7 @@ def ways(m: Mechanism, pair: tuple[Any, Any]) -> dict[str, Code]:
     def by_type(other: type) -> Code:
         return lambda x, size, rng: m.sample(x, size, rng).astype(other if x == pair[0] else np.int64)
 
-    found = {"clear": shown(lambda views, x: views), "numpy": lambda x: clear(x), "text": shown(lambda views, x: views.astype(str)),
+    found = {"clear": shown(lambda views, x: views), "numpy": lambda x, size, rng: [clear(x)] * size, "text": shown(lambda views, x: views.astype(str)),
              "NaN": shown(lambda views, x: np.full(views.shape, np.nan if x == pair[0] else np.inf))}  # fmt: skip
     if isinstance(clear(pair[0]), frozenset):
         found["from 1"] = shown(lambda views, x: [{1 + (x == pair[0])} for _ in views])
@@ -111,10 +111,10 @@ def ways(m: Mechanism, pair: tuple[Any, Any]) -> dict[str, Code]:
     return found
 
 
-def certified(m: Mechanism, claimed: float, delta: float, trials: int, code: Code | None) -> str:
+def certified(m: Mechanism, claimed: float, delta: float, trials: int, code: Code) -> str:
     """What the certificate of a deployment of this code says."""
     global LEAKS
-    LEAKS = code if code is None or code.__code__.co_argcount == 3 else lambda x, size, rng: [code(x) for _ in range(size)]
+    LEAKS = code
     claim = Claim("one", Run(m), Fraction(claimed), Fraction(delta), m.relations[0])
     deployment = Deployment("hostile", "hostile", "", (), Run(m), (claim,), f"{__name__}:answers", "")
     try:
