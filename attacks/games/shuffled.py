@@ -243,8 +243,8 @@ def _of_counts(m: Mechanism, witness: Witness, implementation: Implementation) -
     data = [dict(each.counts) for each in witness.pair]
     exact = len(others) == 1
     # Code may be wrong in another way than the witness's event shows.
-    known = exact and witness.epsilon is not None and implementation is None
-    chosen = None if not known else _event(float(witness.epsilon), average, first, second)
+    epsilon = witness.epsilon if exact and implementation is None else None
+    chosen = None if epsilon is None else _event(float(epsilon), average, first, second)
     target = Target(witness.pair, witness.event, lambda *_: np.empty(0), calibrated=exact, chosen=chosen)
     if implementation is None:
         return replace(target, draw=lambda side, size, rng: score(_multinomial(kinds, data[side], size, rng)),

@@ -178,7 +178,7 @@ def require_released(view: Any, prefixes: Collection[str], most: int = 0) -> Non
     ValueError
         Where it is not.
     """
-    parts = [part if most else (part, 1) for part in view] if isinstance(view, frozenset) else [()]
+    parts: list[Any] = [part if most else (part, 1) for part in view] if isinstance(view, frozenset) else [()]
     for part in parts:
         known = type(part) is tuple and len(part) == 2 and type(part[0]) is str and part[0] in prefixes
         if not (known and isinstance(part[1], int | np.integer) and type(part[1]) is not bool and 1 <= part[1] <= max(most, 1)):

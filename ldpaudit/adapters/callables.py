@@ -278,12 +278,23 @@ def probe(function: Callable[[Any], Any], x: Any, patience: float = PATIENCE) ->
     thread.start()
     thread.join(patience)
     if raised:
-        raise raised[0]
+        raise _with_a_hint(raised[0], x)
     if not reports:
         raise ImplementationError(f"needs a report within {patience:g} s, got none: the callable hangs", x)
     if _is_large(reports[0]):
         raise ImplementationError(f"needs reports of at most {LARGEST} numbers or characters, got a larger one", x)
     return as_it_is_now(reports[0], x)
+
+
+def _with_a_hint(error: BaseException, x: Any) -> BaseException:
+    """What code raised of its first report on an input, which it may not be meant for."""
+    cause = error.__cause__
+    if not isinstance(cause, ValueError | LookupError | TypeError | AssertionError):
+        return error
+    hint = "if this input is not one of the code's, name two that are as inputs, or with --inputs"
+    found = ImplementationError(f"the callable raised {_named(cause)}; {hint}", x)
+    found.__cause__ = cause
+    return found
 
 
 def _is_large(report: Any) -> bool:

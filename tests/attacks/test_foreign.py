@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks import hostile
 from ldpaudit import account, audit
 from ldpaudit.attacks.games.foreign import Foreign
 from ldpaudit.attacks.games.plans import by_its_numbers
@@ -193,7 +194,7 @@ class Words(Mechanism):
     """Binary response in words, with a law of its own."""
 
     title = "words"
-    inputs = (0, 1)  # type: ignore[assignment]
+    inputs = (0, 1)
 
     def sample(self, x: Any, size: int, rng: np.random.Generator) -> Any:
         return [("no", "yes")[x ^ int(rng.random() < 0.25)] for _ in range(size)]
@@ -219,7 +220,7 @@ def test_words_are_held_to_the_law_of_whoever_wrote_them() -> None:
 
 
 @pytest.mark.parametrize("m", [m for m in SMALL if "TrieHeavyHitter" in type(m).__name__], ids=str)
-@pytest.mark.parametrize("shown", [*map(frozenset, ({"zzz"}, {7}, {("a", True)}, {("zz", 1)})), "yes", 1, ()])
+@pytest.mark.parametrize("shown", [*(frozenset({each}) for each in ("zzz", 7, ("a", True), ("zz", 1))), "yes", 1, ()])
 def test_a_trie_of_prefixes_that_nobody_holds_is_an_error(m: Mechanism, shown: Any) -> None:
     def code(x: Any, size: int, rng: np.random.Generator) -> Any:
         views = np.empty(size, dtype=object)
@@ -228,6 +229,19 @@ def test_a_trie_of_prefixes_that_nobody_holds_is_an_error(m: Mechanism, shown: A
 
     with pytest.raises(ImplementationError, match="a view is a frozenset of prefixes that somebody holds"):
         found(m, code, delta=0.1)
+
+
+@pytest.mark.parametrize("m", [FOUR, REAL, AT_ONE[0]], ids=str)
+def test_no_hostile_code_gets_a_certificate(m: Mechanism) -> None:
+    claimed, delta = account(m).epsilon(delta_of(m)).high, float(delta_of(m))
+    code = hostile.ways(m, audit(m, delta=delta, trials=200).pair)
+    cells = {name: hostile.certified(m, claimed, delta, 3_000, each) for name, each in code.items()}
+    assert set(cells) <= set(hostile.COLUMNS)
+    assert set(cells.values()) <= {"refuted", "error"}
+
+
+def test_the_matrix_has_a_green_cell_where_honest_code_is_certified() -> None:
+    assert hostile.certified(FOUR, account(FOUR).epsilon(0).high, 0.0, 3_000, own(FOUR)) == "GREEN"
 
 
 def test_what_is_added_up_by_fixed_weights_differs_where_a_view_does() -> None:

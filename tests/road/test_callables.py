@@ -152,3 +152,16 @@ def test_a_module_that_raises_what_is_no_exception_cannot_be_imported(tmp_path: 
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ImplementationError, match="cannot import module_that_raises:f: Private: first"):
         resolve("module_that_raises:f")
+
+
+def of_a_domain(x: int) -> int:
+    if x not in (3, 4):
+        raise ValueError("needs 3 or 4")
+    return x
+
+
+def test_an_input_outside_the_domain_of_a_callable_gives_a_hint() -> None:
+    with pytest.raises(ImplementationError, match="on input 0: the callable raised ValueError: needs 3 or 4; if") as error:
+        audit(of_a_domain, inputs=[0, 3], epsilon=1, trials=500)
+    assert "--inputs" in str(error.value)
+    assert audit(of_a_domain, inputs=[3, 4], epsilon=1, trials=500).epsilon_lower > 1
