@@ -65,7 +65,7 @@ def uncompared(baseline: Baseline | None) -> str:
     """What cannot have got worse for want of something to compare with, in a clause; nothing where there is no such thing."""
     if baseline is None:
         return "no baseline"
-    rows = (*baseline.claims.values(), *baseline.targets.values())
+    rows: list[ClaimRow | TargetRow] = [*baseline.claims.values(), *baseline.targets.values()]
     if not rows:
         return "an empty baseline"
     old = sum(row.old for row in rows)

@@ -213,7 +213,8 @@ class Certificate(Record):
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise DeploymentError(f"needs a certificate in JSON: {error}", name) from None
         if certificate.digest != digest:
-            raise DeploymentError(f"needs the digest {certificate.digest[:16]}..., got {str(digest)[:16]}...", name)
+            found = f"needs the digest {certificate.digest[:16]}..., got {str(digest)[:16]}..."
+            raise DeploymentError(f"was changed after it was written: {found}", name)
         if certificate.verdict != verdict:
             raise DeploymentError(f"needs the verdict of its claims, {certificate.verdict}, got {verdict!r:.20}", name)
         return certificate

@@ -78,7 +78,10 @@ class _MechanismTable(_Table):
 class _Contribution(_Table):
     reports: int = Field(1, ge=1, description="Reports of one user on one day.")
     memoized: bool = Field(
-        False, description="Whether reports of one value share what the client keeps; for mechanisms that memoize."
+        False,
+        description="Whether a client keeps its first answer to a value, and every report of that value is of this answer. Beside "
+        "`[epochs]` the value may change; without it, a day's or a lifetime's reports are all of one value. A claim per `report` "
+        "is about one report either way.",
     )
 
 
@@ -264,6 +267,10 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         plan = _plan(file.mechanism, noted)
     except registry.ParameterError as error:
         raise fail(str(error), ["mechanism", *error.keys]) from None
+    try:
+        _require_memoizes(file, plan)
+    except ValueError as error:
+        raise fail(str(error), ["contribution", "memoized"]) from None
     return Deployment(
         id=file.id,
         title=file.title or file.id,
@@ -340,6 +347,14 @@ def _claimed_plan(file: _File, plan: Plan, table: _ClaimTable) -> Plan:
     return Shuffle(plan, file.shuffle.users) if file.shuffle and table.view != "local" else plan
 
 
+def _require_memoizes(file: _File, plan: Plan) -> None:
+    """What is said of a client that keeps answers is said of a mechanism that does, whatever is claimed."""
+    if file.contribution.memoized and file.epochs is not None:
+        _over_epochs(file, file.epochs, plan, "window")
+    elif file.contribution.memoized:
+        _memoized(plan, "user-day", file.contribution.reports)
+
+
 def _is_stream(file: _File, table: _ClaimTable) -> bool:
     """Whether a claim is about a stream of kept answers, of which the inputs are not those of one report."""
     return file.epochs is not None and file.contribution.memoized and table.unit in ("window", "lifetime")
@@ -371,7 +386,7 @@ def _memoized(plan: Plan, unit: str, reports: int) -> Mechanism:
     mechanism = plan.mechanism if isinstance(plan, Run) else None
     lifetime = getattr(mechanism, "lifetime", None)
     if mechanism is None or lifetime is None:
-        raise ValueError(f"memoized = true needs a mechanism that memoizes, got {plan}")
+        raise ValueError(f"memoized = true needs a mechanism that memoizes, or a table [epochs], got {plan}")
     if unit == "lifetime":
         whole: Mechanism = lifetime()
         return whole

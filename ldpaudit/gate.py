@@ -127,6 +127,7 @@ def check(
             known.append(kept)
     reuse = Reuse(tuple(known)) if cache is not None else None
     missing = uncompared(baseline if config.baseline else None)
+    missing = missing if path.exists() else " and ".join(filter(None, ["no configuration", missing]))
     return Gate((*findings, *_gone(findings, visit)), config.baseline, reuse, missing)
 
 
@@ -321,7 +322,7 @@ def _target(visit: _Visit, target: TargetTable, line: int | None, sought: Sought
     if not (now.refuted or can_refute(config.trials, len(target.inputs), now.epsilon, now.delta, config.confidence)):
         views = f"{config.trials:,} refute it of no code, whatever it shows"
         problem, message = "error", f"{target.callable} claims epsilon = {float(target.epsilon):g}: needs more trials, {views}"
-    if target.form != Form.RAW:  # `audit` looks at another form only of what it has refuted
+    if target.form != str(Form.RAW):  # `audit` looks at another form only of what it has refuted
         command = f"ldpaudit check {shlex.quote(str(path.parent))}"
     if problem == "regressed":
         command = _compared(path.parent, config)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from glob import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ldpaudit.apart import PATIENCE
 from ldpaudit.certify import CONFIDENCE, TRIALS
-from ldpaudit.deployment import NUMBER, exact_number
+from ldpaudit.deployment import NUMBER, SCHEMA, exact_number
 from ldpaudit.errors import DeploymentError
 from ldpaudit.names import Id, repeated
 from ldpaudit.refusal import refusal
@@ -80,10 +81,12 @@ class Config(_Table):
 def find_config(folder: Path) -> tuple[Path, Config]:
     """The configuration of a folder: ``ldpaudit.toml``, else ``[tool.ldpaudit]`` of ``pyproject.toml``.
 
+    Where there is neither, all deployment files of the folder, with the defaults: the path is then that of no file.
+
     Raises
     ------
     DeploymentError
-        Where neither is there, or it says anything that it may not.
+        Where neither is there and no deployment file either, or it says anything that it may not.
     """
     for path, table in ((folder / CONFIG, ()), (folder / "pyproject.toml", TABLE)):
         if path.is_file():
@@ -97,7 +100,15 @@ def find_config(folder: Path) -> tuple[Path, Config]:
             if tree or not table:
                 _require_alone(path, folder)
                 return path, _config(tree, text, path, table)
-    raise DeploymentError(f"needs {CONFIG}, or [tool.ldpaudit] in pyproject.toml", str(folder))
+    if found := [file.name for file in sorted(folder.glob("*.toml")) if _is_deployment(file)]:
+        return folder / CONFIG, Config.model_validate({"deployments": [escape(name) for name in found]})
+    raise DeploymentError(f"needs {CONFIG}, or [tool.ldpaudit] in pyproject.toml, or deployment files", str(folder))
+
+
+def _is_deployment(file: Path) -> bool:
+    with suppress(DeploymentError):
+        return parse(read_text(file), str(file)).get("schema") == SCHEMA
+    return False
 
 
 def _require_alone(path: Path, folder: Path) -> None:

@@ -22,6 +22,8 @@ CHOICE = ("randomized_response", "unary_encoding", "rappor", "laplace", "geometr
 """Stems to begin with: one of a few values, the same in bits, strings, numbers, counts, many values, words."""
 ASKED = "1e-6"
 """The delta that is asked for, where no epsilon is enough for 0: with a shuffler, or a sample of the users."""
+_EPOCHS = {"count": 52, "window": 4, "window_answers": 4, "lifetime_answers": 52}
+"""A year of weeks."""
 _WIDTH = 100
 _LARGEST = 1 << 63
 
@@ -53,7 +55,11 @@ def starter(stem: str, variant: str = "", schema: str = "") -> str:
     lines += [*_key("", "title", f"My {plain(owner.title)}"), *_key("", "sources", []), ""]
     lines += [*_mechanism(stem, variant, owner, constructor, values), ""]
     lines += ["# Where a user contributes more than once a day, without the marks:", "# [contribution]"]
-    lines += [*_marked(_key("contribution", "reports", 10)), ""]
+    lines += [*_marked(_key("contribution", "reports", 10)), *_marked(_key("contribution", "memoized", True)), ""]
+    lines += ["# Where reports are asked for again and again, without the marks:", "# [epochs]"]
+    for key, value in _EPOCHS.items():
+        lines += _marked(_key("epochs", key, value))
+    lines += [""]
     if owner.model == "local":
         lines += ["# Where a shuffler stands between, without the marks:", "# [shuffle]"]
         lines += [*_marked(_commented("shuffle", "users", "1_000_000")), ""]

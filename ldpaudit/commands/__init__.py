@@ -43,7 +43,7 @@ from ldpaudit.commands.ending import (
     stopped_by_signals,
     supervised,
 )
-from ldpaudit.commands.output import note, say
+from ldpaudit.commands.output import note, require_every_letter, say
 from ldpaudit.errors import Stopped, in_a_line, of_the_user
 from ldpaudit.nearest import or_rather
 from ldpaudit.version import __version__
@@ -134,6 +134,7 @@ for _verb in VERBS:
 
 def main() -> None:
     """Run a command; an error of the user's or of the audited code is one line, and exit code 2."""
+    require_every_letter()
     arguments = spread(sys.argv[1:])
     if arguments[:1] != [SUPERVISED]:
         sys.exit(run(arguments))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpaudit.commands.options import Format, FormatOption, NameArgument, ParametersArgument, deployed, whole
-from ldpaudit.commands.output import console, progress, say, say_json
+from ldpaudit.commands.output import console, progress, require_drawable, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +47,7 @@ def account(
     from ldpaudit.expression import parse
     from ldpaudit.profile import require_delta, require_epsilon
 
+    require_drawable(plot)
     if compare and epsilon is not None:
         raise ValueError("account --compare needs --delta alone: published bounds are compared by their epsilon")
     plan = deployed(mechanism, parameters or [], shuffle, subsample, repeat)

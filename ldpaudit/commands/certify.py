@@ -58,6 +58,9 @@ def certify(
     parallel.require_ids(asked)
     if no_import:
         parallel.require_no_code(asked)
+    unreadable = [each for each in asked if not isinstance(each, parallel.Asked)]
+    for error in unreadable:  # known before any work is done
+        note(in_a_line(error))
     before = None if previous is None else _before(previous, asked)
     made = [{"date": _day(path, date), "issuer": issuer} for path in _paths(files)]
     certificates: list[Certificate] = []
@@ -72,13 +75,13 @@ def certify(
                 advance(found.id)
             else:
                 errors.append(found)
+                if found not in unreadable:
+                    note(in_a_line(found))
     instead: dict[str, Mapping[str, Repair]] = {}
     if certificates and output is not None:
         instead = _write_pages(output, certificates, before, jobs)
     if certificates:
-        _print(certificates, format, instead)
-    for error in errors:
-        note(in_a_line(error))
+        _print(certificates, format, instead, len(errors))
     raise typer.Exit(2 if errors else _exit_code(certificates, require_decision))
 
 
@@ -114,9 +117,21 @@ def _write(output: Path, certificate: Certificate, key: Any) -> None:
     from ldpaudit.signature import beside
 
     path, content = output / f"{certificate.id}.json", certificate.to_json().encode()
+    if (old := _deployment_in(path)) is not None and old != certificate.deployment:
+        note(f"{path}: was of another deployment file, or of this one before it was changed, and is replaced")
     write_whole(path, content)
     if key is not None:
         write_whole(beside(path), key.sign(content))
+
+
+def _deployment_in(path: Path) -> str | None:
+    """The deployment file in the certificate that is there already."""
+    from ldpaudit.certificate import Certificate
+
+    try:
+        return Certificate.load(path).deployment
+    except LdpauditError:
+        return None
 
 
 def _write_pages(
@@ -141,8 +156,13 @@ def _write_pages(
     return instead
 
 
-def _print(certificates: list[Certificate], format: Format, instead: Mapping[str, Mapping[str, Repair]]) -> None:
-    """On the screen; what would hold instead is found out where no page has said it."""
+def _print(
+    certificates: list[Certificate], format: Format, instead: Mapping[str, Mapping[str, Repair]], left: int
+) -> None:
+    """On the screen, with how many files are left without a certificate.
+
+    What would hold instead is found out where no page has said it.
+    """
     from rich.text import Text
 
     from ldpaudit.display.visible import visible
@@ -156,7 +176,8 @@ def _print(certificates: list[Certificate], format: Format, instead: Mapping[str
     for certificate in certificates:
         told = instead[certificate.id] if certificate.id in instead else repairs(certificate)
         text.print_certificate(certificate, screen, {name: each.lines for name, each in told.items()})
-    for line in text.summary(certificates):
+    missing = [f"{left} of {left + len(certificates)} files gave no certificate, and are not counted."] if left else []
+    for line in (*missing, *text.summary(certificates)):
         screen.print(Text(visible(line)))
 
 

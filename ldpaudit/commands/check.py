@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    folder: Annotated[Path, typer.Argument(help="Where ldpaudit.toml or pyproject.toml stands.")] = Path(),
+    folder: Annotated[Path, typer.Argument(help="Where ldpaudit.toml or pyproject.toml stands, or deployment files.")] = Path(),
     baseline: Annotated[str | None, typer.Option(help="Compare with this file instead of the configured one.")] = None,
     update_baseline: Annotated[bool, typer.Option(help="Write the findings as the new baseline.")] = False,
     no_import: NoImportOption = False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ldpaudit.commands.output import note, progress, say, say_json
+from ldpaudit.commands.output import note, progress, require_drawable, say, say_json
 from ldpaudit.report.claims import TableFormat
 
 _PATIENCE = 3600.0
@@ -44,6 +44,7 @@ def compare(
     from ldpaudit.expression import parse
     from ldpaudit.report import comparison as report
 
+    require_drawable(plot)
     contest = comparison.Contest(parse(epsilon), parse(delta), dictionary, top, seed)
     chosen = [each for each in comparison.contenders() if not only or each.stem in only]
     if not chosen:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import math
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
+from pathlib import Path
 from typing import Any
 
 from ldpaudit.display.visible import visible, visible_json
@@ -32,10 +35,33 @@ def _finite(data: Any) -> Any:
     return str(data) if isinstance(data, float) and not math.isfinite(data) else data
 
 
+def require_every_letter() -> None:
+    """Let streams of a locale that has few letters write the others as JSON does, in place of an error after the work is done."""
+    codecs.register_error("ldpaudit.escaped", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
+            stream.reconfigure(errors="ldpaudit.escaped")
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    part = error.object[error.start : error.end]
+    return json.dumps(part)[1:-1], error.end
+
+
 def note(line: str) -> None:
     """Print a line that is no result, on standard error."""
     with suppress(OSError, ValueError):  # nobody reads it: that is no fault
         print(f"ldpaudit: {visible(line)}", file=sys.stderr)  # noqa: T201
+
+
+def require_drawable(path: Path | None) -> None:
+    """Refuse a picture that cannot be drawn there before anything is computed for it; see `ldpaudit.report.plot.require`."""
+    if path is not None:
+        from ldpaudit.report.plot import require
+
+        require(path)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, SeedOption, pairs
-from ldpaudit.commands.output import console, progress, say, say_json
+from ldpaudit.commands.output import console, progress, require_drawable, say, say_json
 
 COUNTING = ("ggkpv-1", "ggkpv-2")
 """The tables with numbers at any parameters."""
@@ -47,6 +47,7 @@ def table(
 
 
 def _counting(table: str, parameters: list[str], runs: int, seed: int, plot: Path | None, format: Format) -> None:
+    require_drawable(plot)
     from ldpaudit import ggkpv_tables
     from ldpaudit.counting_protocols import Setting
     from ldpaudit.registry import ParameterError, call

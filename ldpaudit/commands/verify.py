@@ -1,22 +1,25 @@
-"""``ldpaudit verify``: a certificate, re-checked."""
+"""``ldpaudit verify``: certificates, re-checked."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from ldpaudit.commands.options import Format, FormatOption
-from ldpaudit.commands.output import note, progress, say, say_json
+from ldpaudit.commands.output import console, note, progress, say, say_json
+from ldpaudit.errors import LdpauditError, in_a_line
 
 if TYPE_CHECKING:
     from ldpaudit.certificate import Certificate
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(help="A certificate in JSON.")],
+    certificates: Annotated[
+        list[Path], typer.Argument(metavar="CERTIFICATE...", help="Certificates in JSON, or folders of them.", show_default=False)
+    ],
     deployment: Annotated[Path | None, typer.Option(help="The deployment file that it must be of, to the byte.")] = None,
     key: Annotated[Path | None, typer.Option(help="Public Ed25519 key in PEM that must have signed it.")] = None,
     signature: Annotated[Path | None, typer.Option(help="The signature; by default CERTIFICATE.sig.")] = None,
@@ -25,20 +28,69 @@ def verify(
     ] = False,
     format: FormatOption = Format.text,
 ) -> None:
-    """Re-check a certificate: without sampling, and without running what it names, unless asked to.
+    """Re-check certificates: without sampling, and without running what it names, unless asked to.
 
     docs/security.md says what that promises.
     """
+    paths = _paths(certificates)
+    if certificates != paths or len(paths) > 1:
+        if deployment is not None or signature is not None:
+            raise ValueError(f"verify needs one certificate where --deployment or --signature is given, got {len(paths)}")
+        _verify_several(paths, key, resample, format)
+    loaded = _signed(paths[0], key, signature)
+    differences = _differences(loaded, deployment, resample)
+    _print(loaded, differences, format)
+    raise typer.Exit(1 if differences else 0)
+
+
+def _paths(given: list[Path]) -> list[Path]:
+    found = [path for each in given for path in (sorted(each.glob("*.json")) if each.is_dir() else [each])]
+    if not found:
+        raise ValueError(f"verify needs certificates in JSON, found none in {', '.join(map(str, given))}")
+    return found
+
+
+def _verify_several(paths: list[Path], key: Path | None, resample: bool, format: Format) -> NoReturn:
+    """A row for each file; one that cannot be read, or was changed, does not keep the others from being checked."""
+    from ldpaudit.strict_json import shown
+
+    rows: list[tuple[Path, str, list[str], bool]] = []
+    with progress("verifying", len(paths)) as advance:
+        for path in paths:
+            try:
+                loaded = _signed(path, key, None)
+                rows.append((path, shown(loaded.id), _differences(loaded, None, resample), True))
+            except LdpauditError as error:
+                rows.append((path, "-", [in_a_line(error).removeprefix(f"{path}: ")], False))
+            advance()
+    if format is Format.json:
+        say_json([{"file": str(path), "certificate": name, "read": read, "differences": found} for path, name, found, read in rows])
+    else:
+        _print_table(rows)
+    raise typer.Exit(2 if not all(row[3] for row in rows) else 1 if any(row[2] for row in rows) else 0)
+
+
+def _print_table(rows: list[tuple[Path, str, list[str], bool]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from ldpaudit.display.visible import visible
+
+    table = Table("file", "certificate", "is", box=None, pad_edge=False)
+    for path, name, found, read in rows:
+        said = "stands" if not found else f"does not stand: {'; '.join(found)}" if read else found[0]
+        table.add_row(*(Text(visible(cell)) for cell in (str(path), name, said)))
+    console().print(table)
+    say(f"{sum(not found for _, _, found, _ in rows)} of {len(rows)} certificates stand")
+
+
+def _differences(loaded: Certificate, deployment: Path | None, resample: bool) -> list[str]:
     from ldpaudit.certify import verify as check
     from ldpaudit.verification import of_the_source
 
-    loaded = _signed(certificate, key, signature)
-    differences = [] if deployment is None else of_the_source(loaded, deployment)
-    differences += check(loaded)
-    if resample and not differences:
-        differences += _resampled(loaded)
-    _print(loaded, differences, format)
-    raise typer.Exit(1 if differences else 0)
+    found = [] if deployment is None else of_the_source(loaded, deployment)
+    found += check(loaded)
+    return found + _resampled(loaded) if resample and not found else found
 
 
 def _signed(path: Path, key: Path | None, signed: Path | None) -> Certificate:

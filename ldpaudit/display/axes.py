@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Protocol
 
 from ldpaudit.errors import LdpauditError
@@ -35,6 +36,20 @@ class Curve(Protocol):
         """At this delta."""
 
 
+def require_matplotlib() -> None:
+    """Say so where pictures cannot be drawn, before anything is computed for one.
+
+    Raises
+    ------
+    LdpauditError
+        Where matplotlib is missing.
+    """
+    try:
+        import_module("matplotlib.figure")
+    except ImportError:
+        raise LdpauditError("a plot needs matplotlib: pip install matplotlib (the extra 'plot' of ldpaudit)") from None
+
+
 def new_figure(width: float, height: float) -> Any:
     """An empty picture, in inches.
 
@@ -43,10 +58,9 @@ def new_figure(width: float, height: float) -> Any:
     LdpauditError
         Where matplotlib is missing.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise LdpauditError("a plot needs matplotlib: install ldpaudit[plot]") from None
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained")
 
 

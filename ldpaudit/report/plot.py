@@ -9,6 +9,7 @@ from typing import Any
 
 from ldpaudit.display.axes import draw as draw_on
 from ldpaudit.display.axes import new_figure as empty_figure
+from ldpaudit.display.axes import require_matplotlib
 from ldpaudit.errors import DeploymentError
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.report.files import write_whole
@@ -61,9 +62,23 @@ def new_figure(path: Path, width: float, height: float) -> Any:
     DeploymentError
         Where the path has another ending.
     """
+    require(path)
+    return empty_figure(width, height)
+
+
+def require(path: Path) -> None:
+    """Say so where no picture can be saved there, before anything is computed for it.
+
+    Raises
+    ------
+    LdpauditError
+        Where matplotlib is missing.
+    DeploymentError
+        Where the path has another ending.
+    """
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise DeploymentError(f"needs an ending among .png, .svg and .pdf, got {path.suffix!r}", str(path))
-    return empty_figure(width, height)
+    require_matplotlib()
 
 
 def save(figure: Any, path: Path) -> None:

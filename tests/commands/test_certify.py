@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ldpaudit.source_control import last_commit
-from tests.helpers import ROOT, fails_in_one_line, run
+from tests.helpers import ROOT, fails_in_one_line, run, within
 
 ENPA = "deployments/enpa-notification.toml"
 QUICK = ("--trials", "2000", "--jobs", "1")
@@ -31,6 +32,37 @@ def test_certify_prints_verdicts_and_counts_in_80_columns(tmp_path: Path) -> Non
     verified = run("verify", str(tmp_path / "enpa-notification.json"))
     assert verified.returncode == 0
     assert "stands" in verified.stdout
+
+
+def test_a_file_that_gave_no_certificate_is_told_first_and_counted(tmp_path: Path) -> None:
+    done = within(tmp_path, "certify", "missing.toml", "apple-emoji", *QUICK)
+    assert done.returncode == 2
+    assert done.stderr == "ldpaudit: missing.toml: needs a readable file: No such file or directory\n"
+    lines = done.stdout.splitlines()
+    left = lines.index("1 of 2 files gave no certificate, and are not counted.")
+    assert "2 of 2 claims hold" in lines[left + 1]
+
+
+def test_a_certificate_that_replaces_that_of_another_file_says_so(tmp_path: Path) -> None:
+    for name, text in (("a", (ROOT / ENPA).read_text()), ("b", (ROOT / ENPA).read_text() + "# another\n")):
+        (tmp_path / f"{name}.toml").write_text(text)
+    once, again, other = (
+        within(tmp_path, "certify", f"{name}.toml", *QUICK, "--output", "out").stderr for name in ("a", "a", "b")
+    )
+    assert once == again == ""
+    assert "enpa-notification.json: was of another deployment file, or of this one before it was changed, and is replaced" in other
+
+
+def test_a_title_beyond_the_letters_of_the_locale_is_escaped_and_the_verdict_is_printed(tmp_path: Path) -> None:
+    text = (ROOT / ENPA).read_text()
+    (tmp_path / "d.toml").write_text(re.sub('title = ".*"', 'title = "W\u00e4hler"', text, count=1))
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for options, title in (((), "W\\u00e4hler"), (("--format", "json"), "W\u00e4hler")):
+        command = [sys.executable, "-m", "ldpaudit", "certify", str(tmp_path / "d.toml"), *QUICK, *options]
+        done = subprocess.run(command, cwd=ROOT, env=plain, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        shown = done.stdout.decode("ascii")
+        assert title in (json.loads(shown)[0]["title"] if options else shown)
 
 
 def test_json_is_all_that_standard_output_gets() -> None:
@@ -92,8 +124,8 @@ def test_a_file_in_error_is_named_in_a_line_and_the_others_are_certified(tmp_pat
     assert "1 of 1 claims hold" in done.stdout
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"a.json", "a.html", "index.html"}
     assert done.stderr.splitlines() == [
-        f"ldpaudit: {killed}: its process ended with exit code 0 before it answered",
         f"ldpaudit: {tmp_path}/d.toml: needs TOML: Invalid value (at end of document)",
+        f"ldpaudit: {killed}: its process ended with exit code 0 before it answered",
     ]
 
 

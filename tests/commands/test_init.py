@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -135,3 +136,14 @@ def test_every_key_of_a_deployment_file_has_a_description() -> None:
         table = table_at(MODEL, path)
         assert table is not None
         assert all(field.description for field in table.model_fields.values()), path
+
+
+def test_a_file_to_begin_with_says_what_kept_answers_and_epochs_are_and_holds_with_their_marks_taken_away() -> None:
+    text = starter("randomized_response")
+    assert "every report of that value" in " ".join(text.replace("#", "").split())
+    tables = re.search(r"# \[contribution\]\n(.*?)\n# Where a shuffler", text, re.DOTALL)
+    assert tables is not None
+    taken = "\n".join(re.findall(r"^# (\[\w+\]|\w+ = \w+)$", tables[0], re.MULTILINE))
+    whole = text.replace(tables[0], f"{taken}\n# Where a shuffler").replace('unit = "report"', 'unit = "lifetime"')
+    (claim,) = loads(whole).claims
+    assert "epochs=520" in str(claim.plan)

@@ -114,8 +114,34 @@ def test_what_is_no_certificate_is_one_line_and_exit_code_2(name: str, written: 
     fails_in_one_line(main("verify", str(written)), "inside the certificate" if "deployment" in name else "c.json")
 
 
-def test_a_folder_is_no_certificate(tmp_path: Path, main: Main) -> None:
-    fails_in_one_line(main("verify", str(tmp_path)), "needs a readable file")
+def test_a_folder_without_certificates_is_none(tmp_path: Path, main: Main) -> None:
+    fails_in_one_line(main("verify", str(tmp_path)), "needs certificates in JSON, found none in ")
+
+
+def test_several_certificates_and_folders_are_a_table_and_the_worst_of_them_is_how_it_ends(written: Path, main: Main) -> None:
+    folder = written.parent
+    (folder / "other").mkdir()
+    (folder / "other" / "same.json").write_text(genuine().to_json())
+    done = main("verify", str(written), str(folder / "other"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("stands") == 2
+    assert done.stdout.endswith("2 of 2 certificates stand\n")
+    (folder / "other" / "forged.json").write_text(forged(whole(title="Another")))
+    done = main("verify", str(folder), str(folder / "other"))
+    assert (done.returncode, "does not stand: title is A base" in " ".join(done.stdout.split())) == (1, True), done.stdout
+    (folder / "other" / "changed.json").write_text(genuine().to_json().replace("A base", "A bass"))
+    done = main("verify", str(folder / "other"))
+    assert done.returncode == 2
+    assert "was changed after it was written" in " ".join(done.stdout.split())
+    assert done.stdout.endswith("1 of 3 certificates stand\n")
+    found = json.loads(main("verify", str(folder / "other"), "--format", "json").stdout)
+    assert [(row["read"], bool(row["differences"])) for row in found] == [(False, True), (True, True), (True, False)]
+    fails_in_one_line(main("verify", str(folder / "other"), "--deployment", "d.toml"), "needs one certificate where --deployment")
+
+
+def test_a_certificate_whose_digest_is_not_its_own_was_changed(written: Path, main: Main) -> None:
+    written.write_text(genuine().to_json().replace("A base", "A bass"))
+    fails_in_one_line(main("verify", str(written)), "was changed after it was written")
 
 
 def test_a_signed_certificate_is_known_by_its_key_and_by_openssl(written: Path, main: Main) -> None:

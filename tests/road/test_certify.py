@@ -203,7 +203,7 @@ def test_infinities_survive_json() -> None:
 def test_a_changed_certificate_is_refused(change: Callable[[dict[str, object]], None]) -> None:
     data = json.loads(certify().to_json())
     change(data)
-    with pytest.raises(DeploymentError, match="needs the digest"):
+    with pytest.raises(DeploymentError, match="was changed after it was written: needs the digest"):
         Certificate.from_json(json.dumps(data))
 
 

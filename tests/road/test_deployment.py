@@ -89,7 +89,7 @@ def test_a_guarantee_may_stand_for_a_mechanism_that_nobody_published() -> None:
         ('"randomized_response"', '"randomised"', 5, "mechanism.kind", "got 'randomised'"),
         ("reports = 3", "reports = 0", 10, "contribution.reports", "greater than or equal to 1, got 0"),
         ("reports = 3", 'reports = "three"', 10, "contribution.reports", "got 'three'"),
-        ("reports = 3", "reports = 3\nmemoized = true", 22, "claims.1", "a mechanism that memoizes"),
+        ("reports = 3", "reports = 3\nmemoized = true", 11, "contribution.memoized", "that memoizes, or a table [epochs]"),
         ("users = 1_000", "people = 5", 13, "shuffle.people", "is not a key"),
         ('id = "example"', "", None, "id", "is required"),
         ('epsilon = "2.05"', 'epsilon = "-1"', 15, "claims.0", "epsilon >= 0, got epsilon=-1"),

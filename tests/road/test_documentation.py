@@ -55,6 +55,14 @@ def test_who_does_what_a_how_to_says_sees_what_it_shows(page: Path, tmp_path: Pa
     followed(page, tmp_path)
 
 
+def test_the_readme_s_five_minutes_are_typed_as_they_stand_and_end_with_0(tmp_path: Path) -> None:
+    (block,) = (block for block in blocks(ROOT / "README.md") if block.text.startswith("ldpaudit init"))
+    assert block.text.splitlines()[-1].startswith("ldpaudit check")
+    page = tmp_path / "page.md"
+    page.write_text(f"```sh\n{block.text}```\n```text\n...1 claims, none failed...\n```\n")
+    followed(page, tmp_path)
+
+
 @pytest.mark.slow
 def test_the_commands_of_the_readme_that_need_no_file_of_the_reader_s_end_with_0(tmp_path: Path) -> None:
     lines = [line for block in blocks(ROOT / "README.md") for line in block.text.splitlines()]

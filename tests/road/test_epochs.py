@@ -78,6 +78,41 @@ def test_other_clients_that_keep_what_they_drew_are_named_too(mechanism: str, bu
     assert str(claim.plan) == whole
 
 
+REPORT = """\
+schema = "ldpaudit.deployment/1"
+id = "ours"
+[mechanism]
+{mechanism}
+[contribution]
+memoized = true
+{epochs}
+[[claims]]
+id = "report"
+epsilon = 2
+"""
+KEEPS = 'kind = "rappor"\nbits = 8\nhashes = 2\nf = "1/2"\np = "1/4"\nq = "3/4"'
+BUDGET = "[epochs]\ncount = 9\nwindow = 3\nwindow_answers = 2\nlifetime_answers = 4"
+
+
+@pytest.mark.parametrize(("mechanism", "epochs", "says"), [
+    (KEEPS, "", ""),
+    (ANSWERED, BUDGET, ""),
+    (ANSWERED, "", r"contribution\.memoized: memoized = true needs a mechanism that memoizes, or a table \[epochs\]"),
+    ('kind = "laplace"\nepsilon = 1\nlow = 0\nhigh = 1', "", "needs a mechanism that memoizes"),
+    (KEEPS, BUDGET, r"contribution\.memoized: memoized = true beside \[epochs\]: Rappor"),
+])  # fmt: skip
+def test_a_client_that_is_said_to_keep_answers_is_one_that_does_though_only_one_report_is_claimed(
+    mechanism: str, epochs: str, says: str
+) -> None:
+    text = REPORT.format(mechanism=mechanism, epochs=epochs)
+    if says:
+        with pytest.raises(DeploymentError, match=says):
+            loads(text)
+        return
+    fresh = loads(text.replace("memoized = true", "").replace(epochs, ""))
+    assert loads(text).claims == fresh.claims
+
+
 @pytest.mark.parametrize(("old", "new", "says"), [
     ("[contribution]\nmemoized = true", "", "a budget of values needs memoized = true"),
     (ANSWERED, ANSWERED.replace("randomized_response", "subset_selection"), "its reports over epochs are known memoized of"),

@@ -129,7 +129,19 @@ def test_a_configuration_error_names_the_file(tmp_path: Path, config: str, says:
     assert "ldpaudit.toml" in str(caught.value)
 
 
-def test_no_configuration_is_an_error(tmp_path: Path) -> None:
+def test_without_a_configuration_all_deployment_files_of_the_folder_are_checked_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a [team].toml").write_text(DEPLOYMENT.format(true=1, claimed=1))
+    (tmp_path / "other.toml").write_text('schema = "another"\n')
+    (tmp_path / "broken.toml").write_text("x =")
+    done = within(tmp_path, "check", "--no-cache")
+    assert (done.returncode, done.stdout) == (
+        0, "ok         ours/report: PROVED\n1 claims, none failed; no configuration and no baseline\n"
+    )  # fmt: skip
+    (tmp_path / "a [team].toml").write_text(DEPLOYMENT.format(true=2, claimed=1))
+    assert within(tmp_path, "check", "--no-cache").returncode == 1
+
+
+def test_no_configuration_and_no_deployment_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DeploymentError, match=r"needs ldpaudit\.toml"):
         gate.find_config(tmp_path)
 

@@ -15,7 +15,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Repeat
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.report.plot import draw
-from tests.helpers import run
+from tests.helpers import fails_in_one_line, run, within
 
 BINARY = account(KaryRandomizedResponse.for_epsilon(1, 2))
 REPEATED = account(Repeat(KaryRandomizedResponse.for_epsilon(1, 4), 30))
@@ -63,8 +63,26 @@ def test_what_cannot_be_drawn_is_an_error_in_words(tmp_path: Path, monkeypatch: 
         draw(BINARY, tmp_path / "file" / "x.png", title="")
     draw(BINARY, tmp_path / "infinite.png", title="", mark=(math.inf, 0.0))
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(LdpauditError, match=r"install ldpaudit\[plot\]"):
+    with pytest.raises(LdpauditError, match=r"needs matplotlib: pip install matplotlib \(the extra 'plot'"):
         draw(BINARY, tmp_path / "x.png", title="")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("account", "randomized_response", "k=2", "p=3/4"), ("compare", "--epsilon", "1"),
+     ("table", "ggkpv-2", "n=1e6", "B=1e4", "epsilon=1", "delta=1e-9")],
+)  # fmt: skip
+def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_computed(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def computed(*_: object, **__: object) -> None:
+        raise AssertionError("it was computed before the refusal")
+
+    for name in ("account", "comparison.contenders", "ggkpv_tables.lines"):
+        monkeypatch.setattr(f"ldpaudit.{name}", computed)
+    fails_in_one_line(within(tmp_path, *command, "--plot", "x.gif"), "needs an ending among")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    fails_in_one_line(within(tmp_path, *command, "--plot", "x.png"), "pip install matplotlib")
 
 
 def test_the_command_draws_and_answers(tmp_path: Path) -> None:
