@@ -16,7 +16,7 @@ from ldpaudit.accountants.limits import calculators, central, intermediate, larg
 from ldpaudit.accountants.limits.accurate import Guarantee, _of_accurate
 from ldpaudit.accountants.limits.hard_prior import weight
 from ldpaudit.accountants.limits.information import largest_of_private
-from ldpaudit.accountants.limits.overlap import largest_shared
+from ldpaudit.accountants.limits.overlap import _largest_term, largest_shared
 from ldpaudit.enclosure import Rigour
 from ldpaudit.profile import Number
 from ldpaudit.registry import parameters_of
@@ -136,6 +136,27 @@ def distance(n: int, held: int, more: int, share: float) -> float:
     for t in (held, held + more):
         laws.append(np.multiply.outer(binom.pmf(range(n + 1), t, 1 - share), binom.pmf(range(n + 1), n - t, 1 - share)))
     return float(np.abs(laws[0] - laws[1]).sum() / 2)
+
+
+@pytest.mark.parametrize("more", [1, 2, 2_000])
+@pytest.mark.parametrize("eta", [1e-9, 0.3, 0.5, 0.999, 1 - 2**-52])
+def test_the_largest_term_is_found_for_the_most_users_too(eta: float, more: int) -> None:
+    for holders in (2**39, 10**6, 3):
+        odds, (found, _) = F(eta) / (1 - F(eta)), _largest_term(holders, more, eta)
+
+        def rises(c: int, odds: Fraction = odds, holders: int = holders) -> bool:
+            return (odds * (holders - c)) ** 2 > (c + 1) * (c + more + 1)
+
+        nearest = max(1, holders // 10**9)
+        assert found - nearest < 0 or rises(found - nearest - 1)
+        assert not rises(found + nearest)
+
+
+def test_the_most_users_are_answered_where_the_error_may_almost_always_be_exceeded() -> None:
+    # The same for any delta: with 1e-9 the roots of the quadratic once had no digits left.
+    assert as_found("intermediate.error", 2**40, 4, 0, F(1, 10**9), F(49, 100)) >= 0
+    share = largest_shared(2**40, F(1), F(49, 100))
+    assert 0 < share < F(1, 10**8)
 
 
 def test_the_largest_share_is_nearly_the_limit() -> None:
