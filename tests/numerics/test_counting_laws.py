@@ -146,7 +146,12 @@ def test_a_large_binomial_tail_is_what_mpmath_sums_at_60_digits(n: int, p: Fract
 
 def test_a_tail_is_summed_once_for_each_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     summed, factor = [], hypergeometric._urn_factor
-    monkeypatch.setattr(hypergeometric, "_urn_factor", lambda *urn: summed.append(urn) or factor(*urn))
+
+    def counted(*urn: int) -> flint.arb:
+        summed.append(urn)
+        return factor(*urn)
+
+    monkeypatch.setattr(hypergeometric, "_urn_factor", counted)
     widths = []
     for bits in (53, 128, 53, 128):
         with flint.ctx.workprec(bits):
