@@ -37,10 +37,10 @@ text, json, csv, latex and markdown.
 A row is one sentence of a source at a few settings. *holds* and *FAILS* are said only where every hypothesis that the source
 states is met, in its own model and for its own neighbours; *outside* where one is not met, so that nothing is claimed there;
 *open* where the certified ends do not decide. *Printed over found* is how loose the sentence is where it holds; below 1 it is
-false by that factor at least, and at 0 what is found is infinite. *Source* is how we know the sentence: *printed* in the
-source; *restored* from a public implementation, where the source's formula is illegible or hidden in an O; *derived* from its
-proof or from what is left of the formula, where it has no constants or is illegible; *from memory* where nobody has compared
-it. Where a text leaves something open, each reading has its own row, with the reading in brackets.
+false by that factor at least, and at 0 by any factor: 0 is printed, or what is found is infinite. *Source* is how we know the
+sentence: *printed* in the source; *restored* from a public implementation, where the source's formula is illegible or hidden
+in an O; *derived* from its proof or from what is left of the formula, where it has no constants or is illegible; *from memory*
+where nobody has compared it. Where a text leaves something open, each reading has its own row, with the reading in brackets.
 
 Every failure has a witness in [witnesses.json](witnesses.json): two inputs, an event, its probabilities and the command that
 prints the failure. `tests/claims/test_witnesses.py` checks them again in rationals, without the accountants.

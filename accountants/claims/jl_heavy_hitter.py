@@ -61,14 +61,14 @@ _FAILURES = {
         THEOREM_2_5,
     ),
     FRESH: Failure(
-        "At epsilon = 0.9, delta = 0.000001, beta = 1/20 and n = 2 it holds for N = 2 values, and fails first at N = 3.",
+        "At epsilon = 0.9, delta = 1/1000000, beta = 1/20 and n = 2 it holds for N = 2 values, and fails first at N = 3.",
         "The proof composes the m entries of one noisy projection, and Algorithm 1 draws noise anew for each of the N values.",
         "With one noisy projection per user the promise is certified at these parameters.",
     ),
     PRODUCTS: Failure(
         "At epsilon = 0.999, beta = 1/20, N = 10 and n = 2 it begins at delta = 0.99526 at the latest, and is open just below.",
         "Its proof is Theorem 2.5, which is false there.",
-        "At epsilon = 0.9 and delta = 0.000001 the promise is certified of the products, for the same beta, N and n.",
+        "At epsilon = 0.9 and delta = 1/1000000 the promise is certified of the products, for the same beta, N and n.",
         THEOREM_2_5,
     ),
 }

@@ -174,7 +174,7 @@ GGKPV = _of("GGKPV", {
     "Claim 3.16": ("Markov's inequality for a report's likelihood ratio", _PROOF),
     "Claim 3.17": ("an inequality about sums of products", _PROOF),
     "Lemma 3.18": ("(12) and (13)", _LARGE),
-    "Lemma 3.19": "(8)",
+    "Lemma 3.19": "error of one message among many users, (8)",
     "Lemma 3.20": ("distance of histograms of mixtures", _PROOF),
     "Lemma 3.21": ("data processing inequality", "a tool whose proof is cited"),
     "Theorem 3.22": ("selection needs many users", "a lower bound: `ldpaudit limit selection.selection_users`"),

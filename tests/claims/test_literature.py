@@ -17,11 +17,12 @@ import typer
 from benchmarks.literature import page
 from ldpaudit import literature
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed, Standing
+from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
 from ldpaudit.claim import Hypothesis
 from ldpaudit.commands.accuracy import accuracy
 from ldpaudit.commands.claims import claims as judged
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.frames import table
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.report import claims as report
 from tests.helpers import ROOT, run
@@ -131,6 +132,47 @@ def test_tables_are_written_for_other_programs() -> None:
     assert r"100 \% of a\_b \& c" in latex
 
 
+def test_a_ratio_of_0_is_the_least_of_its_row() -> None:
+    assert report.spread((0.0, 14.0, 2.8, float("inf"))) == "0 to 14"
+    assert report.spread((float("inf"),)) == ""
+    (row,) = (row for row in rows_of("trie_heavy_hitter") if row.where == "TRIEHH Theorem 1" and not row.variant)
+    assert "| 0 to " in report.failures([row])
+    assert table([row]).rows[0]["least_looseness"] == 0
+
+
+def test_a_sentence_counts_once_in_whatever_readings_and_a_fall_with_another_is_no_failure_of_its_own() -> None:
+    row = rows_of("thresh")[0]
+    readings = [replace(row, reading=reading, sentence=f"at most {i}") for i, reading in enumerate(("one", "another"))]
+    assert report.tally(readings, ["JRUW18"]).endswith("| JRUW18 | 1 | 2 | 0 | 0 | 0 | 0 | 1 | 1 derived |")
+    fallen = replace(row, failure=Failure("From 1 on.", "It uses it.", "Less.", "HKR12 Theorem 2.5"))
+    assert report.tally([fallen], ["JRUW18"]).endswith("| JRUW18 | 1 | 1 | 0 | 0 | 0 | 1 | 0 | 1 derived |")
+    assert "JRUW18" not in report.failures([fallen])
+    assert "JRUW18" in report.fallen([fallen])
+
+
+LOST = ("GGKPV Lemma 4.11", "JRUW18 Theorem 4.1", "TRIEHH Proposition 1", "TRIEHH Proposition 2", "TRIEHH Theorem 1")
+"""Statements whose formulas the text has lost, or has in pieces."""
+
+
+@pytest.mark.parametrize("where", LOST)
+def test_a_formula_that_the_text_has_lost_is_not_called_printed(where: str) -> None:
+    rows = [row for stem in ("shuffled_count_min", "thresh", "trie_heavy_hitter") for row in rows_of(stem) if row.where == where]
+    assert rows
+    assert all(row.provenance in {"derived", "restored", "from memory"} for row in rows)
+
+
+def test_what_a_failure_says_is_printed_with_it_and_with_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    for setting in literature.settings("thresh"):
+        claims = literature.printed("thresh", setting)
+        report.print_claims("", claims, print)
+        said, fails = capsys.readouterr().out, claims[0].standing is Standing.FAILS
+        assert claims[0].failure is not None
+        failure = claims[0].failure
+        assert all((each in said) is fails for each in (failure.begins, failure.breaks, failure.instead))
+        (data,) = {json.dumps(report.as_data("thresh", setting, claim, "")["failure"]) for claim in claims}
+        assert (data != "null") is fails
+
+
 def test_sentences_differ_in_their_numbers_only() -> None:
     stem = "bucket_heavy_hitter"
     found = {row.sentence for row in rows_of(stem)}
@@ -193,7 +235,7 @@ def test_the_commands_answer_people_and_programs() -> None:
     assert {a["where"] for a in answers} == {"JRUW18 Theorem 4.1"}
     assert [a["holds"] for a in answers] == [True, True, False, False, False, False]
     assert [a["standing"] for a in answers[::2]] == ["holds", "fails", "outside"]
-    assert "ldpaudit claims thresh users=2140" in run("claims", "thresh").stdout
+    assert "ldpaudit claims thresh users=800" in run("claims", "thresh").stdout
     measured = run("accuracy", "sign_oracle", "epsilon=1/10", "users=500", "domain=20", "--runs", "4", "--format", "json")
     assert json.loads(measured.stdout)[0]["runs"] == 4
     assert "exceeded in" in run("accuracy", "sign_oracle", "epsilon=1/10", "users=500", "domain=20", "--runs", "4").stdout
@@ -207,7 +249,7 @@ PLACE = "JRUW18 Theorem 4.1"
     [
         ([], [], []),
         (["a", "a"], ["a"], []),
-        (["a"], [], ["a FAILS, which is not on record"]),
+        (["a"], [], ["a FAILS, which is not on record for these parameters"]),
         ([], ["a"], ["a is on record as FAILS, and does not fail here"]),
     ],
 )
@@ -230,7 +272,7 @@ def test_a_claim_that_fails_at_the_examples_is_on_record_and_elsewhere_ends_with
     assert failing
     elsewhere = replace(failing[0], users=failing[0].users + 1)
     assert ends(elsewhere) == 1
-    assert capsys.readouterr().err == f"ldpaudit: {PLACE} FAILS, which is not on record\n"
+    assert capsys.readouterr().err == f"ldpaudit: {PLACE} FAILS, which is not on record for these parameters\n"
     assert ends(elsewhere, PLACE) == 0
     assert ends(elsewhere, PLACE, "another") == 1
 

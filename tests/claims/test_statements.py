@@ -10,6 +10,7 @@ from benchmarks.literature import without
 from ldpaudit import literature
 from ldpaudit.accountants.claims.statements import STATEMENTS, Statement, gaps, named
 from ldpaudit.accountants.limits import calculators
+from ldpaudit.mechanisms import stems
 from tests.claims.test_literature import rows_of
 
 MADE_UP = (Statement("HKR12 Theorem 1", "it has a row"), Statement("HKR12 Theorem 2", "it has none", "a definition"))
@@ -62,3 +63,13 @@ def test_the_page_lists_what_has_no_row_with_the_reason() -> None:
     page = without(row for stem in literature.stems() for row in rows_of(stem))
     assert "|  |" not in page
     assert all(f"| {each.where} | {each.says} | {each.without} |" in page for each in STATEMENTS if each.without)
+
+
+def test_no_reason_says_that_a_system_is_missing_which_is_built() -> None:
+    reasons = " ".join(each.without for each in STATEMENTS)
+    assert "not built" not in reasons
+    known = {*stems(), *calculators(), *(each.where for each in STATEMENTS)}
+    named_in = {name for name in re.findall(r"`([a-z_]+)`", reasons) if "_" in name}
+    assert named_in <= known
+    assert "expander_sketch" in named_in
+    assert "not public" not in reasons, "Sentiment140 is"

@@ -293,5 +293,12 @@ def test_a_witness_s_command_prints_the_failure_that_it_is_of() -> None:
         verb, stem, *given = w["command"].split()[1:]
         (setting,) = literature.settings(stem, dict(each.split("=") for each in given))
         assert verb == "claims"
+        assert setting in literature.settings(stem), "a refutation that is on record is at an example, so the command ends with 0"
         claims = [c for c in literature.printed(stem, setting) if (c.where, c.reading) == (w["claim"], w["reading"])]
         assert any(c.standing is Standing.FAILS for c in claims), w["command"]
+
+
+def test_the_protocols_that_are_played_out_here_use_no_code_of_the_suite() -> None:
+    ours = {name for name, value in globals().items() if getattr(value, "__module__", "").startswith("ldpaudit")}
+    for check in (thresh, bucket):
+        assert not ours & {*check.__code__.co_names}, check.__name__
