@@ -24,7 +24,8 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
     target : Plan or Mechanism
         What is deployed.
     neighbours : Neighbours or None
-        The relation; by default each mechanism's usual one. A group of k users of a local plan costs what k runs do.
+        The relation; by default the mechanism's usual one, which all parts of a plan need to share. A group of k users of a local
+        plan costs what k runs do.
 
     Returns
     -------

@@ -192,9 +192,9 @@ def recheck(
 def _of_one_user(
     target: Plan | Mechanism, neighbours: Neighbours | None
 ) -> tuple[Plan | Mechanism, Neighbours | None]:
-    """What is sampled: for a group of users a plan of as many runs, else the target itself."""
+    """What is sampled: for a group of users a plan of as many runs, else the target itself; and the one relation of its parts."""
     is_group = neighbours is not None and neighbours.kind == "group"
-    return of_one_user(as_plan(target), neighbours) if is_group else (target, neighbours)
+    return of_one_user(as_plan(target), neighbours) if is_group or isinstance(target, Plan) else (target, neighbours)
 
 
 def _stranger(target: Plan | Mechanism) -> Mechanism | None:

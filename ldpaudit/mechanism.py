@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.errors import Unsupported
+from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.number import show
 
@@ -59,10 +59,18 @@ class Law:
         ------
         Unsupported
             Where there are more than 65,536 views.
+        ImplementationError
+            At the view after the last one that `size` allows: there may be no end of them.
         """
         if self.size > ENUMERABLE:
             raise Unsupported(f"a law on {self.size} views", f"only laws on at most {ENUMERABLE} views are enumerated")
-        return ((y, self.probability(y)) for y in self.views())
+        return self._listed()
+
+    def _listed(self) -> Iterator[tuple[View, Fraction]]:
+        for number, y in enumerate(self.views()):
+            if number == self.size:
+                raise ImplementationError(f"a law of size {self.size} needs no more views than that, and there is one more")
+            yield y, self.probability(y)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def show(value: object) -> str:
     if not isinstance(value, int | Fraction) or isinstance(value, bool):
         return str(value)
     if value.denominator > 10**9 or abs(value.numerator) >= 10**60 * value.denominator:
-        return _six_digits(Fraction(value))
+        return six_digits(Fraction(value))
     return str(value)
 
 
@@ -63,13 +63,25 @@ def brief(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def _six_digits(value: Fraction) -> str:
-    """As a float is shown, also where floats end."""
+def spelled(value: Fraction) -> str:
+    """All digits of a number, or 6 of one that is longer than the 4,300 digits that Python writes."""
     try:
-        nearest = float(value)
+        return str(value)
+    except ValueError:
+        return six_digits(value)
+
+
+def nearest(value: Fraction) -> float:
+    """The float next to a number; infinite beyond all floats."""
+    try:
+        return float(value)
     except OverflowError:
-        nearest = math.inf
-    if value == 0 or 1e-300 < abs(nearest) < math.inf:
-        return f"{nearest:.6g}"
+        return math.inf if value > 0 else -math.inf
+
+
+def six_digits(value: Fraction) -> str:
+    """As a float is shown, also where floats end."""
+    if value == 0 or 1e-300 < abs(nearest(value)) < math.inf:
+        return f"{nearest(value):.6g}"
     log = math.log10(abs(value.numerator)) - math.log10(value.denominator)
     return f"{'-' if value < 0 else ''}{10 ** (log - math.floor(log)):.6g}e{math.floor(log):+d}"

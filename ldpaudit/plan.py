@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, counted
-from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
 from ldpaudit.number import brief, exact, show, whole
 
 MOST = 1 << 128
 """Most runs, and most users: no larger number is counted anywhere, and none slips in by a typing error in an exponent."""
 
+_BITS = 192
+"""Bits of a group's delta: far more than the float to which it is rounded up."""
 _DRAWN = 1 << 63
 """Users from which on their number is no machine integer."""
 
@@ -81,8 +83,10 @@ class Run(Plan):
 class Guarantee(Plan):
     """A part of which only its guarantee is published: some (epsilon, delta)-differentially private map.
 
-    Its upper bounds are those of the worst map with that guarantee; nothing is known from below. It is the same map for every
-    user, so that shuffled reports do not name who sent them.
+    Its upper bounds are those of the worst map with that guarantee; nothing is known from below. Where users are shuffled, each
+    runs the same map on what they hold, so that the reports do not name who sent them. Everywhere else it may be any map of all
+    users' data: replacing a group of k users costs k epsilon, as it does for geometric noise on a count. For k users who each
+    run the map alone, account for `Repeat` k times.
 
     Parameters
     ----------
@@ -258,26 +262,85 @@ def of_one_user(plan: Plan, neighbours: Neighbours | None) -> tuple[Plan, Neighb
     """A plan and relation of one user that cost what the given ones do: where a group of k users is replaced, k runs.
 
     Users of a local mechanism draw their coins alone. So k reports, each of whose inputs is replaced, are k independent runs of
-    the plan, each on an input of its own; the reports of all other users are the same on both sides.
+    the plan, each on an input of its own; the reports of all other users are the same on both sides. A `Guarantee` may be of a
+    map of all users' data, and what holds of any such map is group privacy: one user after the other is replaced.
 
     Parameters
     ----------
     plan : Plan
         What one user runs.
     neighbours : Neighbours or None
-        Any relation; all but a group are returned as they are.
+        Any relation; all but a group are returned as they are. By default the usual one of all parts, which they need to share;
+        at user level, where one part is, a part's input is replaced with the user's stream.
 
     Raises
     ------
     Unsupported
-        For a group, where one view holds several users' data, or depends on more than one user's.
+        For a group, where one view holds several users' data, or depends on more than one user's; and where nothing follows from
+        a guarantee for so large a group. Without a relation, where the parts have different usual ones.
     """
-    if neighbours is None or neighbours.kind != "group":
+    if neighbours is None:
+        return plan, _usual(plan)
+    if neighbours.kind != "group":
         return plan, neighbours
     for node in _nodes(plan):
         if (reason := _not_alone(node)) is not None:
             raise Unsupported(node, f"the privacy of a group is accounted where users' reports are independent; {reason}")
-    return (plan if neighbours.users == 1 else Repeat(plan, neighbours.users)), REPLACE_ONE
+    return _of_group(plan, neighbours.users), REPLACE_ONE
+
+
+def _usual(plan: Plan) -> Neighbours | None:
+    """The one relation that all parts usually have; None where only guarantees are composed, which hold for any."""
+    found = set(_usual_relations(plan))
+    if found == {USER_LEVEL, REPLACE_ONE}:
+        return USER_LEVEL
+    if len(found) > 1:
+        names = " and ".join(sorted(map(str, found)))
+        raise Unsupported(plan, f"its parts usually have different neighbours, {names}; name one relation for the whole")
+    return found.pop() if found else None
+
+
+def _usual_relations(plan: Plan) -> Iterator[Neighbours]:
+    match plan:
+        case Run(mechanism):
+            yield mechanism.relations[0]
+        case Shuffle() | Subsample():
+            yield REPLACE_ONE
+        case _:
+            for part in plan.parts:
+                yield from _usual_relations(part)
+
+
+def _of_group(plan: Plan, users: int) -> Plan:
+    """The plan of one user that costs what a group of them does."""
+    if users == 1 or not any(isinstance(leaf, Guarantee) for leaf in plan.leaves()):
+        return plan if users == 1 else Repeat(plan, users)
+    match plan:
+        case Repeat(inner, times):
+            return Repeat(_of_group(inner, users), times)
+        case PostProcess(inner, name):
+            return PostProcess(_of_group(inner, users), name)
+        case Guarantee():
+            return _replaced_one_by_one(plan, users)
+    return Compose(_of_group(part, users) for part in plan.parts)
+
+
+def _replaced_one_by_one(one: Guarantee, users: int) -> Guarantee:
+    """k epsilon, and the sum of ``e**(i epsilon) delta`` for i < k, rounded up."""
+    import flint  # here: a plan is made where nothing is computed
+
+    from ldpaudit.enclosure import round_up
+    from ldpaudit.working_precision import working_precision
+
+    if not one.delta:
+        return Guarantee(one.epsilon * users)
+    with working_precision(_BITS):
+        step = flint.arb(flint.fmpq(one.epsilon.numerator, one.epsilon.denominator))
+        terms = (step * users).expm1() / step.expm1() if one.epsilon else flint.arb(users)
+        delta = round_up(terms * flint.arb(flint.fmpq(one.delta.numerator, one.delta.denominator)))
+    if not delta < 1:
+        raise Unsupported(one, f"it guarantees nothing for a group of {users} users: its delta, summed over them, is 1 or more")
+    return Guarantee(one.epsilon * users, Fraction(delta))
 
 
 def names_users(plan: Shuffle | Subsample) -> bool:

@@ -7,7 +7,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import wraps
 from typing import Any, Self
@@ -22,6 +22,12 @@ from ldpaudit.working_precision import serialized
 
 Number = int | float | Fraction
 """A float is the dyadic rational that it is."""
+MOST_NATS = 2.0**64
+"""Beyond this epsilon, delta is enclosed by what it is here and by its limit: e**epsilon itself leaves the range of balls."""
+_NARROW = 1e-9
+"""Relative width up to which an enclosure is called exact: the slack to which claims are read."""
+_UNSEEN_NATS = 1e-15
+"""The same in nats, next to 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +141,22 @@ def _plain(value: object, what: str) -> Number:
     return exact(value, what) if not isinstance(value, int) or isinstance(value, bool) else value
 
 
+def _graded(found: Enclosure, unseen: float) -> Enclosure:
+    """EXACT where it is as narrow as arithmetic allows, relative to the value or to what is never seen; else INTERVAL."""
+    if found.rigour is not Rigour.EXACT or found.low == found.high or found.high - found.low <= max(_NARROW * found.high, unseen):
+        return found
+    return replace(found, rigour=Rigour.INTERVAL)
+
+
 def _of_epsilon(method: Callable[[Any, Number], Enclosure]) -> Callable[[Any, Number], Enclosure]:
     @wraps(method)
     def delta(self: Any, epsilon: Number) -> Enclosure:
         plain = _plain(epsilon, "delta(epsilon)")
-        if isinstance(plain, float) or plain <= sys.float_info.max:
-            return method(self, plain)
-        # No float: delta lies between what it is at the largest one, and its limit.
-        high, low = method(self, sys.float_info.max), method(self, math.inf)
-        return Enclosure(min(low.low, high.high), high.high, min(low.rigour, high.rigour), high.source)
+        if not MOST_NATS < plain < math.inf:
+            return _graded(method(self, plain), sys.float_info.min)
+        high, low = method(self, MOST_NATS), method(self, math.inf)
+        found = Enclosure(min(low.low, high.high), high.high, min(low.rigour, high.rigour), high.source)
+        return _graded(found, sys.float_info.min)
 
     return delta
 
@@ -151,7 +164,7 @@ def _of_epsilon(method: Callable[[Any, Number], Enclosure]) -> Callable[[Any, Nu
 def _of_delta(method: Callable[..., Enclosure]) -> Callable[..., Enclosure]:
     @wraps(method)
     def epsilon(self: Any, delta: Number = 0) -> Enclosure:
-        return method(self, _plain(delta, "epsilon(delta)"))
+        return _graded(method(self, _plain(delta, "epsilon(delta)")), _UNSEEN_NATS)
 
     return epsilon
 

@@ -49,7 +49,8 @@ class Checked:
     def statement(self) -> str:
         """The sentence, and the bound."""
         r = self.ratio
-        ratio = str(r) if r.denominator < 10**12 else f"{r.numerator.bit_length()} bits / {r.denominator.bit_length()} bits"
+        short = r.denominator < 10**12 and r.numerator < 10**60
+        ratio = str(r) if short else f"{r.numerator.bit_length()} bits / {r.denominator.bit_length()} bits"
         return f"{self.sentence} is private with epsilon = log({ratio}), and no less"
 
     @property

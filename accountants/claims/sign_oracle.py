@@ -29,7 +29,7 @@ from ldpaudit.mechanisms._public_sign import PublicSign
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.neighbours import group
-from ldpaudit.plan import Guarantee
+from ldpaudit.plan import Guarantee, Repeat
 from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.working_precision import working_precision
 
@@ -292,7 +292,7 @@ def grouposition(epsilon: Number, changed: int, delta: Number) -> tuple[Printed,
 def _worst_reports(epsilon: Fraction, changed: int, value: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
     """Of the worst epsilon-LDP reports: at most what the guarantee allows, and at least binary randomized response's."""
     attained = value(account(KaryRandomizedResponse.for_epsilon(epsilon, 2), group(changed)))
-    most = value(account(Guarantee(epsilon), group(changed)))
+    most = value(account(Repeat(Guarantee(epsilon), changed)))
     return Enclosure(min(attained.low, most.high), most.high, Rigour.INTERVAL, f"{changed} randomized responses")
 
 

@@ -15,7 +15,7 @@ from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import last_before
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
-from ldpaudit.accountants.pld.profiles import limit_of_delta
+from ldpaudit.accountants.pld.profiles import OnlyInfinite, limit_of_delta
 from ldpaudit.accountants.pld.total import TotalLoss
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, bracket, require_delta, require_epsilon
@@ -24,6 +24,9 @@ from ldpaudit.working_precision import working_precision
 _WORK = 192
 """Bits of the balls around lattice masses: these have 88, and exponential weights cancel some tens. With 128 or 384
 compositions of 24 to 1e5 runs have the same width and time."""
+
+_LEAST_LOG = -744.0
+"""Logarithm of the least delta for which a lattice is made: next to the least float above 0, in which lower ends are compared."""
 
 
 def compose(groups: Groups, source: str) -> PrivacyProfile:
@@ -45,6 +48,8 @@ def compose(groups: Groups, source: str) -> PrivacyProfile:
     if len(live) == 1 and live[0][0].is_coin:
         law, times = live[0]
         return (BinomialCoins if law.size == 2 else TrinomialCoins)(law, times, source)
+    if any(law.is_only_infinite for law, _ in live):
+        return OnlyInfinite(live, source)
     return enumerated(live, source) or LatticeProfile(live, source)
 
 
@@ -94,13 +99,12 @@ class LatticeProfile(PrivacyProfile):
             return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
         if not rest > 0:  # this precision does not decide whether delta covers the infinite-loss mass
             return Enclosure(0.0, math.inf, Rigour.INTERVAL, self.source)
-        tilt = self._total.moments.for_delta(float(rest.log()))
+        tilt = self._total.moments.for_delta(max(float(rest.log()), _LEAST_LOG))
         at_zero = self._read(tilt, 0.0)
         if at_zero.high <= delta:
             return Enclosure(0.0, 0.0, at_zero.rigour, self.source)
-        _, high = bracket(lambda e: self._read(tilt, e).high <= delta)
+        high = min(bracket(lambda e: self._read(tilt, e).high <= delta)[1], self._pure.high)
         low = last_before(lambda e: self._read(tilt, e).low > delta, high, RESOLUTION, RESOLUTION)
-        high = min(high, self._pure.high)
         return Enclosure(min(low, high), high, at_zero.rigour, self.source)
 
     def _rest(self, delta: Fraction) -> flint.arb:

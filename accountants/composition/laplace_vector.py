@@ -45,6 +45,7 @@ from ldpaudit.accountants.composition import laplace_contour
 from ldpaudit.accountants.composition.laplace_contour import Groups
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.rationals import log
 from ldpaudit.accountants.numerics.search import step_down, step_up
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
@@ -216,15 +217,13 @@ def _integral(groups: Groups, epsilon: Number, source: str, level: Rigour) -> En
 
 
 def _enclosed(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> Enclosure:
-    low, high = _inverse(profile, delta)
-    wide = high - low > _NARROW * high
-    return Enclosure(low, high, min(profile.level, Rigour.INTERVAL) if wide else profile.level, profile.source)
+    return Enclosure(*_inverse(profile, delta), profile.level, profile.source)
 
 
 @lru_cache(maxsize=64)
 def _inverse(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> tuple[float, float]:
     """Ends of the epsilon at which delta is reached."""
-    target, most, certified = math.log(delta), round_up(profile.pure), cache(profile.delta)
+    target, most, certified = log(delta), round_up(profile.pure), cache(profile.delta)
     if _log(profile, 0.0) < target + _CLEARLY and certified(0.0).high <= delta:
         return 0.0, 0.0
     root = _root(profile, target, most)
@@ -259,7 +258,7 @@ def _root(profile: LaplaceCoordinates | LaplaceGroups, target: float, most: floa
     """Float estimate of the epsilon at which the estimate's logarithm is the target; 0 where it is smaller everywhere."""
     if _log(profile, 0.0) <= target:
         return 0.0
-    return float(optimize.brentq(lambda e: _log(profile, e) - target, 0.0, most, xtol=1e-300, rtol=1e-14))
+    return float(optimize.brentq(lambda e: _log(profile, e) - max(target, _FAR), 0.0, most, xtol=1e-300, rtol=1e-14))
 
 
 def _log(profile: LaplaceCoordinates | LaplaceGroups, epsilon: float) -> float:

@@ -173,7 +173,7 @@ def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
     Raises
     ------
     Unsupported
-        Where a part has no accountant; and at a query of the profile, where no epsilon makes a part's delta small.
+        Where a part has no accountant.
     """
     leaves: Counter[Plan] = Counter()
     for leaf, times in _flat(plan, 1):

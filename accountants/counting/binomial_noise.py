@@ -28,6 +28,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.log_concave import log_binomial_coefficient
 from ldpaudit.accountants.numerics.precision import at_most, narrow_enough
+from ldpaudit.accountants.numerics.rationals import log
 from ldpaudit.accountants.numerics.search import first
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
@@ -163,7 +164,7 @@ class Shifted:
 
     def near(self, delta: Fraction) -> int:
         """Float estimate of the t of the event that reaches delta, by the secant method on the logarithm of `delta`."""
-        goal = math.log(delta) if delta else -math.inf
+        goal = log(delta) if delta else -math.inf
         mean = self.n * float(self.gamma) + self.k / 2
         z = self._normal(goal)
         t = self._inside(mean + self.sigma * z)

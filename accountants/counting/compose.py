@@ -24,6 +24,7 @@ from ldpaudit.accountants.counting.counter import ShownCells
 from ldpaudit.accountants.counting.totals import Remainder
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.cached import cached
+from ldpaudit.accountants.numerics.rationals import log
 from ldpaudit.accountants.numerics.search import crossing, last_before
 from ldpaudit.accountants.pld.curve import dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups, Loss
@@ -113,7 +114,7 @@ class UpperTotal:
     def epsilon(self, delta: Fraction) -> float:
         """Smallest epsilon found with delta(epsilon) <= delta, on a lattice under a tilt made for this delta."""
         with working_precision(PRECISION):
-            more, failure = self.beyond(_SPARE - (math.log(delta) if delta else -_DEEPEST))
+            more, failure = self.beyond(_SPARE - (log(delta) if delta else -_DEEPEST))
             infinite = self.total.infinite
             if not (rest := ball(delta) - infinite - failure) > 0:
                 return math.inf
@@ -211,8 +212,15 @@ class LowerTotal:
         """Float estimates of the sum, and its infinite-loss mass."""
         return TotalLoss(tuple((shown.estimated(), times) for shown, times in self.parts))
 
+    @property
+    def shows_all(self) -> bool:
+        """Whether every counter has a cell; else no event of finite losses is known to be likely at all."""
+        return all(shown.ours for shown, _ in self.parts)
+
     def at(self, tilt: float) -> SumEvent | None:
-        """The events under this tilt, or a smaller one where that needs too long a lattice; None where all do."""
+        """The events under this tilt, or a smaller one where that needs too long a lattice; None where all do or none is shown."""
+        if not self.shows_all:
+            return None
         for each in _tilts(tilt):
             with suppress(UnknownError):
                 return self._under(each)
@@ -301,12 +309,13 @@ class CountersProfile(SummedLosses):
 
 def _refused(lower: LowerTotal, delta: Fraction, high: float) -> float:
     """Largest epsilon found with delta(epsilon) > delta, searched for below `high`; 0 where none is found."""
-    infinite, moments = lower.total.infinite, lower.total.moments
+    infinite = lower.total.infinite
     rest = ball(delta) - infinite
     if rest < 0:
         return math.inf
-    if not rest > 0 or high == 0:
+    if not rest > 0 or high == 0 or not lower.shows_all:
         return 0.0
+    moments = lower.total.moments
     tilt = moments.for_delta(float(rest.log()))
     if (event := lower.at(tilt)) is None:
         return 0.0

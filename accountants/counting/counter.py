@@ -309,5 +309,6 @@ def shown(counter: AnyCounter, reversed_pair: bool = False, deep: bool = False) 
     with working_precision(_PRECISION):
         # Cells so improbable that their digits have cancelled are left out of the event.
         known = [(float((p / q).log()), p, q) for p, q in zip(ours, theirs, strict=True) if p > 0 and q > 0]
-        losses, sure, most = zip(*(cell for cell in known if math.isfinite(cell[0])), strict=True)
-    return ShownCells(losses, sure, most, beyond if certain else flint.arb(0))
+    left = [cell for cell in known if math.isfinite(cell[0])]  # none may be: then infinite losses alone are shown
+    sure, most = tuple(p for _, p, _ in left), tuple(q for _, _, q in left)
+    return ShownCells(tuple(loss for loss, _, _ in left), sure, most, beyond if certain else flint.arb(0))

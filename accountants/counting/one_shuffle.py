@@ -51,6 +51,7 @@ from ldpaudit.accountants.counting.compose import PRECISION, UpperTotal
 from ldpaudit.accountants.counting.counter import HitCounter, dominating
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower
+from ldpaudit.accountants.numerics.rationals import log
 from ldpaudit.accountants.numerics.search import crossing, first
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
@@ -140,7 +141,7 @@ class OneShuffle(PrivacyProfile):
             if found is None or not found.limit(product) < ball(Fraction(delta)):
                 return self._enclosed(math.inf)
             moments = product.total.moments
-            tilt = moments.for_delta(math.log(delta))
+            tilt = moments.for_delta(log(delta))
 
             def cost(epsilon: float) -> float:
                 return round_up(found.delta(ball(Fraction(epsilon)), product, tilt))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from fractions import Fraction
 
 import flint
@@ -10,6 +12,14 @@ import flint
 def rational(value: Fraction | int) -> flint.fmpq:
     """The same number, as flint's."""
     return flint.fmpq(value.numerator, value.denominator)
+
+
+def log(value: Fraction | float) -> float:
+    """Float estimate of a positive number's logarithm, also where the number is below or above every float."""
+    if sys.float_info.min <= value <= sys.float_info.max:
+        return math.log(value)
+    exact = Fraction(value)
+    return math.log(exact.numerator) - math.log(exact.denominator)
 
 
 def fraction(value: flint.fmpq) -> Fraction:

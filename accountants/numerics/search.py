@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ldpaudit.accountants.numerics.rationals import log
 from ldpaudit.profile import Number
 
 _CAP = 1e4
@@ -48,16 +49,16 @@ def crossing(
     """
     from scipy.optimize import brentq  # here: it takes a while to import
 
-    def excess(log: float) -> float:
-        value = cost(math.exp(log))
+    def excess(place: float) -> float:
+        value = cost(math.exp(place))
         if goal <= 0 or value <= 0:
             return _CAP if value > goal else -_CAP
-        ratio = math.log(value) - math.log(goal)
+        ratio = math.log(value) - log(goal)
         return min(_CAP, ratio or 5e-324) if value > goal else max(-_CAP, min(ratio, 0.0))
 
     low, high = _around(cost, goal, start, factor)
-    if not low > 0:
-        return 0.0, high
+    if not low > 0 or math.isinf(high):
+        return low, high
     # One float farther out on both sides, or the rounding of exp and log could undo the bracket.
     ends = math.nextafter(math.log(low), -math.inf), math.nextafter(math.log(high), math.inf)
     root = math.exp(brentq(excess, *ends, xtol=width / 8, rtol=1e-15))
@@ -79,7 +80,7 @@ def _around(cost: Callable[[float], float], goal: Number, start: float, factor: 
     low = high = start
     step = math.log(factor)
     if cost(start) > goal:
-        while cost(high) > goal and math.isfinite(high):
+        while math.isfinite(high) and cost(high) > goal:
             low, high, step = high, high * math.exp(min(step, 300.0)), 4 * step
         return low, high
     while not cost(low) > goal and low > 0:

@@ -19,7 +19,6 @@ from typing import TypeAlias
 from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.pld.exact import ExactPLD, Line, symmetric_pair
 from ldpaudit.enclosure import round_up
-from ldpaudit.errors import Unsupported
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.working_precision import working_precision
 
@@ -29,6 +28,8 @@ with 512 to 3e-6 for a third more time."""
 _SMALL = Fraction(1, 1 << 200)
 """Where epsilon has no upper end, the curve is followed down to this delta, and the rest becomes infinite-loss mass,
 6e-61 per run: invisible at the deltas that people ask for."""
+_CLOSE = Fraction(1, 1 << 30)
+"""Where delta has a limit above 0, the curve is followed to within this part of it, and the rest becomes infinite-loss mass."""
 _FINE = 1 << 100
 """Denominator of the two epsilons that enclose a logarithm: delta differs between them by 2**-100 at most."""
 _ALPHA_BITS = 53
@@ -41,13 +42,7 @@ Vertex: TypeAlias = tuple[Fraction, Fraction]
 
 
 def dominating_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:
-    """A pair, equal to its reversed pair, whose divergence is at least the profile's upper end at every epsilon.
-
-    Raises
-    ------
-    Unsupported
-        Where no epsilon makes delta small.
-    """
+    """A pair, equal to its reversed pair, whose divergence is at least the profile's upper end at every epsilon."""
     highs = _highs(profile, points)
     vertices = [(alpha, Fraction(high)) for alpha, high in zip(_alphas([*highs]), highs.values(), strict=True)]
     # Convex again where upper ends, each rounded by itself, are not: a vertex is raised to its right neighbours' line.
@@ -99,14 +94,17 @@ def _highs(profile: PrivacyProfile, points: int = POINTS) -> dict[float, float]:
 
 
 def _last(profile: PrivacyProfile) -> float:
-    """Largest epsilon of the grid: the pure epsilon, or one at which delta is small."""
-    pure = profile.epsilon(0).high
-    small = _SMALL
-    while math.isinf(pure):
-        pure, small = profile.epsilon(small).high, small * (1 << 20)
-        if small >= 1:
-            raise Unsupported(profile, "composition needs an epsilon with a small delta, and this profile has none")
-    return min(pure, _LARGEST)
+    """Largest epsilon of the grid: the pure epsilon, or one at which delta is next to its limit."""
+    if math.isfinite(pure := profile.epsilon(0).high):
+        return min(pure, _LARGEST)
+    limit = Fraction(profile.delta(math.inf).high)
+    limit = limit if limit < 1 else Fraction(0)  # of a bound that grows again with epsilon, the limit tells nothing
+    more = max(_SMALL, limit * _CLOSE)
+    while limit + more < 1:
+        if math.isfinite(end := profile.epsilon(limit + more).high):
+            return min(end, _LARGEST)
+        more *= 1 << 20
+    return _LARGEST
 
 
 def _alphas(epsilons: list[float]) -> list[Fraction]:

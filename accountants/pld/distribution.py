@@ -79,6 +79,11 @@ class PrivacyLossDistribution(ABC):
         return self.losses is None or any(loss != ZERO for loss in self.losses)
 
     @property
+    def is_only_infinite(self) -> bool:
+        """Whether no finite loss is listed, and nothing is missing."""
+        return self.size == 0 and not as_ball(self.listed) - as_ball(self.infinite) > 0
+
+    @property
     def is_coin(self) -> bool:
         """Whether the losses are e and -e, or e, 0 and -e: then the total loss is e times pluses minus minuses."""
         found = self.losses or ()

@@ -12,6 +12,7 @@ from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.errors import ImplementationError, LdpauditError, Unsupported
 from ldpaudit.mechanism import Law, Mechanism, all_views
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.number import exact
 
 _MOST_RATIOS = 1 << 19
 """Likelihood ratios, over all pairs of inputs, that are computed in rationals: some seconds."""
@@ -94,7 +95,7 @@ def table(m: Mechanism, inputs: Sequence[Any]) -> Table:
 def _law(m: Mechanism, x: Any) -> dict[Any, Fraction]:
     try:
         given: Law = m.law(x)
-        law = {y: Fraction(p) for y, p in given.items()}
+        law = {y: exact(Fraction(p), "a probability of its law") for y, p in given.items()}
     except LdpauditError:
         raise
     except Exception as error:  # whatever the user's code raises

@@ -19,6 +19,34 @@ def limit_of_delta(groups: Groups, source: str) -> Enclosure:
     return narrow(lambda: infinite_mass(groups), source).clamp(0.0, 1.0)
 
 
+@dataclass(frozen=True)
+class OnlyInfinite(PrivacyProfile):
+    """A composition of pairs of which nothing but infinite losses is listed for one: delta is the same at every epsilon.
+
+    Parameters
+    ----------
+    groups : tuple of (PrivacyLossDistribution, int)
+        Laws of the loss, with the number of runs of each.
+    source : str
+        What is composed.
+    """
+
+    groups: Groups
+    source: str
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """The infinite-loss mass."""
+        require_epsilon(epsilon)
+        return limit_of_delta(self.groups, self.source)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """0 or infinite."""
+        require_delta(delta)
+        limit = limit_of_delta(self.groups, self.source)
+        low, high = math.inf if limit.low > delta else 0.0, 0.0 if limit.high <= delta else math.inf
+        return Enclosure(low, high, limit.rigour, self.source)
+
+
 class OnePairProfile(PrivacyProfile):
     """A profile that one pair of inputs attains at every epsilon, in both directions.
 

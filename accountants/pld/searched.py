@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 
 import flint
@@ -44,7 +43,7 @@ class SearchedProfile(PrivacyProfile):
             found = Enclosure.of(self.infinite_loss_mass(), rigour=self.level, source=self.source)
         else:
             found = Enclosure.of(self.value(Fraction(epsilon)), rigour=self.level, source=self.source)
-        return self._graded(found.clamp(0.0, 1.0))
+        return found.clamp(0.0, 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """Relative width below 1e-9; infinite where delta is below the infinite-loss mass."""
@@ -60,7 +59,7 @@ class SearchedProfile(PrivacyProfile):
             if upper(0.0) <= ball(goal):
                 return Enclosure(0.0, 0.0, self.level, self.source)
             bad, good = self._closed_in(upper, goal)
-            return self._graded(Enclosure(min(self._low(bad, goal), good), good, self.level, self.source))
+            return Enclosure(min(self._low(bad, goal), good), good, self.level, self.source)
 
     def _closed_in(self, upper: Callable[[float], flint.arb], goal: Fraction) -> tuple[float, float]:
         """Two epsilons: at the first delta is not shown to be at most the goal, at the second it is."""
@@ -98,7 +97,3 @@ class SearchedProfile(PrivacyProfile):
         while near > 0 and not self.value(Fraction(near)) >= ball(goal):
             near, step = (near * (1 - step), 4 * step) if step < 1 else (0.0, step)
         return near
-
-    def _graded(self, found: Enclosure) -> Enclosure:
-        narrow = found.high == found.low or found.relative_width <= EXACT
-        return found if narrow else replace(found, rigour=min(found.rigour, Rigour.INTERVAL))

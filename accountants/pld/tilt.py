@@ -41,7 +41,11 @@ class Moments:
         """Losses, decreasing, logarithms of their masses, and the number of runs."""
         found = []
         for law, times in self.groups:
-            pairs = [(float(x), float(p.log())) for x, p in zip(law.loss_balls(), law.masses(), strict=True) if p > 0]
+            known = list(zip(law.loss_balls(), law.masses(), strict=True))
+            # Where no mass is known to be above 0, the most that they may be stands for them.
+            pairs = [(float(x), float(p.log())) for x, p in known if p > 0] or [
+                (float(x), float(p.abs_upper().log())) for x, p in known
+            ]
             losses, logs = (np.array(column) for column in zip(*pairs, strict=True))
             found.append((losses, logs, times))
         return found

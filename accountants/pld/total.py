@@ -84,8 +84,11 @@ class TotalLoss:
                 del self._made[next(iter(self._made))]
             groups = self.moments.groups
             # Laws without a finite loss other than 0 count, too: they may have infinite-loss mass.
-            log_total = sum((n * Tilted(law, rate).total.log() for law, n in self.groups), flint.arb(0))
+            totals = [(Tilted(law, rate).total, n) for law, n in self.groups]
+            log_total = sum((n * total.log() for total, n in totals), flint.arb(0))
             try:
+                if not all(total > 0 for total, _ in totals):
+                    raise UnknownError("no finite loss is known to have any mass")
                 law = exact_law(groups, rate, self.moments) or discretized_law(groups, rate, self.moments, self.points)
                 self._made[rate] = HockeyStick(law, log_total)
             except UnknownError:

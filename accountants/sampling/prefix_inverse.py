@@ -40,9 +40,9 @@ def prefix_inverse(sampling: Sampling, threshold: int, delta: Number, neighbours
     neighbours : Neighbours
         Add-remove or replace-one.
     """
-    if not delta > 0:
-        return 0.0
     rate, goal = float(sampling.rate), float(delta)
+    if not goal > 0:
+        return 0.0
     start = _first(threshold, math.log(rate) - math.log(goal)) * rate
     with working_precision(_PRECISION):
         found = growth_at(lambda growth: _cost(sampling, threshold, growth, neighbours), goal, rate, start)

@@ -45,6 +45,7 @@ def account(
     """Certified epsilon or delta of a mechanism, shuffled, subsampled and repeated as asked, in this order."""
     import ldpaudit
     from ldpaudit.expression import parse
+    from ldpaudit.number import nearest, six_digits, spelled
     from ldpaudit.profile import require_delta, require_epsilon
 
     require_drawable(plot)
@@ -61,23 +62,23 @@ def account(
         from ldpaudit.display import axes
         from ldpaudit.report import plot as drawing
 
-        there = answer.high if claimed is None else float(claimed)
-        mark = (there, float(given)) if epsilon is None else (float(given), there)
+        there = answer.high if claimed is None else nearest(claimed)
+        mark = (there, nearest(given)) if epsilon is None else (nearest(given), there)
         with progress("drawing", axes.POINTS) as advance:
             drawing.draw(profile, plot, title=str(plan), mark=mark, advance=advance)
     beside = _published(plan, given, answer, relation) if compare else ()
-    other = f"{'delta' if asked == 'epsilon' else 'epsilon'}={float(given):g}"
+    other = f"{'delta' if asked == 'epsilon' else 'epsilon'}={six_digits(given)}"
     if format is Format.json:
         values = {"low": answer.low, "high": answer.high, "rigour": answer.rigour.name, "source": answer.source}
-        number = {"at": "delta" if asked == "epsilon" else "epsilon", "at_number": float(given), "at_exact": str(given)}
-        claim = {} if claimed is None else {"claimed": float(claimed), "kept": answer.at_most(claimed)}
+        number = {"at": "delta" if asked == "epsilon" else "epsilon", "at_number": nearest(given), "at_exact": spelled(given)}
+        claim = {} if claimed is None else {"claimed": nearest(claimed), "kept": answer.at_most(claimed)}
         rows = {"published": _data(beside)} if compare else {}
         say_json({"plan": str(plan), "asked": asked, "given": other, **number, **values, **claim, **rows})
         return
     say(str(plan))
     say(f"{asked}({other}) in {_ends(answer)}")
     if claimed is not None:
-        say(f"({float(given):g}, {float(claimed):g}) {_WORDS[answer.at_most(claimed)]}")
+        say(f"({six_digits(given)}, {six_digits(claimed)}) {_WORDS[answer.at_most(claimed)]}")
     say(f"by {answer.source}")
     if compare:
         _print(answer, beside)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from math import comb
 
 from ldpaudit.mechanisms._heavy import Histogram, extremes
 from ldpaudit.mechanisms._projection import Projection
@@ -44,13 +43,22 @@ def start_of(public: Projection, rounds: int, start: int, need: int) -> Start:
         return Start(forced=True)
     if need > rounds:
         return Start(forced=False)
-    candidates = comb(rounds + public.domain - 1, public.domain - 1)
-    whole = candidates <= _LISTED and candidates * public.rows <= _SIGNS
+    whole = _are_few(rounds, public.domain, min(_LISTED, _SIGNS // public.rows))
     held = _all(public.domain, rounds) if whole else _few(public, rounds)
     quiet = min(held, key=lambda each: distance(public, start, each), default=None)
     if quiet is None or distance(public, start, quiet) >= need:
         return Start(forced=whole)
     return Start(forced=False, quiet=quiet)
+
+
+def _are_few(rounds: int, domain: int, most: int) -> bool:
+    """Whether there are at most so many histograms, ``comb(rounds + domain - 1, domain - 1)``: it may have millions of digits."""
+    found, fewer = 1, min(rounds, domain - 1)
+    for chosen in range(1, fewer + 1):
+        found = found * (rounds + domain - 1 - fewer + chosen) // chosen
+        if found > most:
+            return False
+    return found <= most
 
 
 def _certain(public: Projection, rounds: int, start: int) -> int:

@@ -92,7 +92,7 @@ class HeavyThresh(Evolving):
     Raises
     ------
     ValueError
-        Where a parameter lies outside its domain, or leaves no noise level.
+        Where a parameter lies outside its domain, or a noise level is not positive: a vote would be published reversed.
 
     Examples
     --------
@@ -128,8 +128,11 @@ class HeavyThresh(Evolving):
         integer(self, "domain", 2, (1 << BITS) // self.rows)
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
         probability(self, "delta")
+        name = type(self).__name__
         if not self.levels.estimate > 0:
-            raise ValueError(f"HeavyThresh needs b > 0, got b={float(self.levels.estimate):.6g}")
+            raise ValueError(f"{name} needs b > 0, got b={float(self.levels.estimate):.6g}")
+        if not self.levels.vote > 0:
+            raise ValueError(f"{name} needs a > 0, got a={float(self.levels.vote):.6g}: smallest must be larger")
 
     @property
     def sizes(self) -> Sizes:
@@ -375,21 +378,11 @@ class HeavyThreshRepaired(HeavyThresh):
     r"""HEAVYTHRESH, where a user votes, or sends an estimate, only if the counter stays within epsilon / 4.
 
     The conditions :math:`c^V < \varepsilon/4` and :math:`c^E < \varepsilon/4` become :math:`c^V + a \le \varepsilon/4` and
-    :math:`c^E + b \le \varepsilon/4`; noise levels that are not positive are refused. A variant of ours.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain, or a noise level is not positive.
+    :math:`c^E + b \le \varepsilon/4`. A variant of ours.
     """
 
     title = "HEAVYTHRESH, repaired"
     variant = "repaired"
-
-    def __post_init__(self) -> None:
-        HeavyThresh.__post_init__(self)
-        if not self.a > 0:
-            raise ValueError(f"HeavyThreshRepaired needs a > 0, got a={float(self.a):.6g}: smallest must be larger")
 
     def allowance(self, level: Fraction) -> int:
         """How often a counter can grow by `level` within epsilon / 4, in `epochs` times."""

@@ -76,3 +76,17 @@ def test_published_bounds_are_data_too() -> None:
 
 def test_published_bounds_are_not_compared_by_their_delta() -> None:
     fails_in_one_line(run("account", "randomized_response", "k=2", "p=3/4", "--epsilon", "1", "--compare"), "--delta alone")
+
+
+@pytest.mark.parametrize(
+    ("question", "at", "number"),
+    [("--epsilon=1e999", "epsilon=1e+999", "inf"), ("--epsilon=1e4096*1e4096", "epsilon=1e+8192", "inf"),
+     ("--delta=1e-4096*1e-1096", "delta=1e-5192", 0.0)],
+)  # fmt: skip
+def test_a_question_beyond_all_floats_is_answered(question: str, at: str, number: float | str) -> None:
+    asked = ["account", "randomized_response", "k=2", "epsilon=1", question]
+    done, data = run(*asked), run(*asked, "--format", "json")
+    assert (done.returncode, data.returncode) == (0, 0), done.stderr + data.stderr
+    assert f"({at}) in [" in done.stdout
+    answer = json.loads(data.stdout)
+    assert (answer["given"], answer["at_number"]) == (at, number)

@@ -124,7 +124,7 @@ def test_the_epsilon_of_a_group_is_that_of_a_convolution_in_rationals(m: Mechani
 
 
 def test_no_reports_of_that_epsilon_are_worse_for_a_group_than_binary_randomized_response() -> None:
-    worst, binary = account(Guarantee(Fraction(1)), group(50)), account(RESPONSE(1, 2), group(50))
+    worst, binary = account(Repeat(Guarantee(Fraction(1)), 50)), account(RESPONSE(1, 2), group(50))
     for epsilon in (0.0, 10.0, 40.0):
         most = worst.delta(epsilon).high
         assert most == pytest.approx(binary.delta(epsilon).high, rel=1e-9)
@@ -266,7 +266,7 @@ def test_advanced_grouposition_is_the_published_formula_and_its_proof_gives_no_m
     for users, value in zip((1, 10, 100, 1000), stated, strict=True):
         assert advanced_grouposition(users, epsilon, RARE).high == pytest.approx(value, abs=5e-8)
         least = grouposition(users, epsilon, RARE).high
-        assert account(Guarantee(epsilon), group(users)).epsilon(RARE).high <= least <= min(value + 1e-7, users * epsilon + 1e-9)
+        assert account(Repeat(Guarantee(epsilon), users)).epsilon(RARE).high <= least <= min(value + 1e-7, users * epsilon + 1e-9)
         assert kov([(users, epsilon, 0)], RARE)[0].high <= least
     assert grouposition(1000, epsilon, RARE).high < advanced_grouposition(1000, epsilon, RARE).high - 1e-3
 

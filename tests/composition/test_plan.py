@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from importlib import import_module
 from itertools import permutations, product
 from typing import Any
 
+import flint
 import mpmath
 import pytest
 from hypothesis import given, settings
@@ -20,17 +22,18 @@ from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.composition.plan import ComposedProfile
 from ldpaudit.accountants.pld.exact import ExactPLD, both_directions, dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.enclosure import Enclosure, Rigour, round_up
+from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import Rappor
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.neighbours import USER_LEVEL
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, group
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Subsample
 from ldpaudit.profile import Number, PrivacyProfile
 
-NARROW = 1e-14
+HALF, NARROW = Fraction(1, 2), 1e-14
 """Relative width that an EXACT enclosure has at most: a few floats."""
 
 epsilons = st.floats(0, 6)
@@ -313,3 +316,81 @@ def test_the_sum_of_epsilons_is_known_without_the_losses(monkeypatch: pytest.Mon
 def test_a_curve_between_floats_that_have_none_between_them_has_an_end() -> None:
     tiny = Run(KaryRandomizedResponse.for_epsilon(Fraction(1, 10**320), k=4))
     assert account(Repeat(Subsample(tiny, 100, 1), 4)).epsilon(0.25).high == 0
+
+
+def of(stem: str, kind: str, *parameters: Any) -> Any:
+    return getattr(import_module(f"ldpaudit.mechanisms.{stem}"), kind)(*parameters)
+
+
+def test_composed_with_a_part_that_reveals_everything_everything_is_revealed() -> None:
+    revealing = of("shuffled_hadamard", "ShuffledHadamard", 2, 4, 1, 1)
+    for plan in (Compose([revealing, Guarantee(Fraction(1))]), Repeat(revealing, 9)):
+        found = account(plan, ADD_REMOVE)
+        assert found.delta(0.0).high == found.delta(50.0).high == 1
+        assert (found.epsilon(0.999).high, found.epsilon(0).high) == (math.inf, math.inf)
+
+
+def test_a_counter_of_which_no_finite_loss_is_known_to_be_likely_still_has_its_infinite_losses() -> None:
+    # Ten messages more or less, where all users together hardly ever send one by chance.
+    found = account(of("range_queries", "CountMinRangeQueries", 100, 1024, 3, 16, Fraction(1, 10**7)))
+    for epsilon in (0.0, 1.0, 50.0):
+        assert 0.9999 < found.delta(epsilon).low <= found.delta(epsilon).high <= 1
+    assert found.epsilon(0.5).low == math.inf
+
+
+@pytest.mark.parametrize("batch", [100, 400, 1000])
+def test_the_infinite_losses_of_equal_runs_compose_as_independent_chances(batch: int) -> None:
+    one = of("trie_heavy_hitter", "TrieHeavyHitter", 10**4, batch, 10, 1)
+    alone, twice = account(one), account(Repeat(one, 2))
+    high = alone.delta(math.inf).high
+    assert alone.delta(math.inf).low <= twice.delta(math.inf).low
+    either = 1 - (1 - Fraction(high)) ** 2
+    assert either <= Fraction(twice.delta(math.inf).high) <= either * (1 + Fraction(1, 10**6))
+    for delta in (4 * high, 1000 * high):
+        if delta < 1:  # no more than basic composition, and no less than one run
+            assert alone.epsilon(delta).low <= twice.epsilon(delta).high <= 2 * alone.epsilon(delta / 2).high
+
+
+def test_parts_without_one_usual_relation_need_one_that_is_named() -> None:
+    trie, response = of("trie_heavy_hitter", "TrieHeavyHitter", 10**4, 100, 10, 1), KaryRandomizedResponse(3, HALF)
+    for plan in (Compose([trie, response]), PostProcess(Compose([response, Repeat(trie, 2)]), "a sum")):
+        with pytest.raises(Unsupported, match="different neighbours, add-remove and replace-one; name one"):
+            account(plan)
+    assert account(Compose([trie, response]), REPLACE_ONE).epsilon(0.5).high < math.inf
+    assert account(Repeat(trie, 2)).delta(1.0) == account(Repeat(trie, 2), ADD_REMOVE).delta(1.0)
+    memoized = of("memoized_bit", "MemoizedBit", 2, HALF, HALF, Fraction(3, 4))
+    mixed = Compose([memoized, response])
+    assert account(mixed).delta(0.5) == account(mixed, USER_LEVEL).delta(0.5)
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 10**4000), 1e-300, 1e-6, 0.999, 1 - 2.0**-53, Fraction(2**60 - 1, 2**60)])
+@pytest.mark.parametrize("users", [10, 1000])
+def test_a_group_s_epsilon_is_called_exact_only_where_its_ends_meet(users: int, delta: Number) -> None:
+    one = of("geometric", "Geometric", 10, Fraction(23, 100))
+    found = account(one, group(users)).epsilon(delta)
+    assert found.low <= found.high <= users * account(one).epsilon(0).high * (1 + 1e-12)
+    assert (found.rigour is Rigour.EXACT) == (found.high - found.low <= 1e-9 * found.high)
+    if delta < 1e-100:
+        assert found.low > users * account(one).epsilon(0).low * (1 - 1e-9)
+
+
+def test_a_guarantee_for_a_group_covers_noise_on_a_count_of_all_users() -> None:
+    found = account(Guarantee(Fraction(1)), group(100))
+    count = account(of("geometric", "Geometric", 100, round_up(flint.arb(-1).exp())))
+    for epsilon in (0.0, 50.0, 83.6, 90.0, 99.0):
+        assert count.delta(epsilon).low > 0.1
+        assert found.delta(epsilon).high >= count.delta(epsilon).low
+    assert found.epsilon(Fraction(1, 10**6)).high >= count.epsilon(Fraction(1, 10**6)).low > 99.9
+
+
+def test_the_delta_of_a_guarantee_for_a_group_is_summed_over_its_users_and_refused_from_1_on() -> None:
+    users, epsilon, delta = 20, Fraction(1, 10), Fraction(1, 10**9)
+    lost = sum(math.exp(i * epsilon) for i in range(users)) * float(delta)
+    found = account(Guarantee(epsilon, delta), group(users))
+    assert found.delta(users * epsilon).high == pytest.approx(lost, rel=1e-12)
+    assert account(Guarantee(Fraction(0), delta), group(users)).delta(0).high == pytest.approx(20e-9, rel=1e-12)
+    with pytest.raises(Unsupported, match="it guarantees nothing for a group of 100 users"):
+        account(Guarantee(Fraction(1), delta), group(100))
+    # Beside it, what each user runs alone: as many runs.
+    both = Compose([KaryRandomizedResponse(2, Fraction(3, 4)), Repeat(Guarantee(epsilon), 2)])
+    assert account(both, group(4)).epsilon(0).high == pytest.approx(4 * math.log(3) + 4 * 2 * 0.1, rel=1e-12)

@@ -7,7 +7,7 @@ from collections import Counter
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
-from itertools import permutations
+from itertools import combinations, permutations
 from math import inf
 from typing import Any
 
@@ -121,6 +121,21 @@ def test_delta_of_epsilon_of_delta_is_at_most_delta(m: Mechanism, delta: float) 
     epsilon = profile.epsilon(delta)
     assert 0 <= epsilon.low <= epsilon.high
     assert epsilon.high == inf or profile.delta(epsilon.high).low <= delta
+
+
+FAR = (0, 5e-324, 1, 1e3, 1e100, 1e300, Fraction(10**400))
+RARE = (0, Fraction(1, 10**4000), Fraction(1, 10**400), 1e-300, 0.5, Fraction(2**60 - 1, 2**60))
+
+
+@pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)
+def test_however_large_or_small_epsilon_and_delta_are_there_are_enclosures_and_no_two_of_them_disagree(m: Mechanism) -> None:
+    for relation in m.relations:
+        profile = account(m, relation)
+        for found, top in (([*map(profile.delta, FAR)], 1), ([*map(profile.epsilon, RARE)], inf)):
+            assert all(0 <= e.low <= e.high <= top for e in found)
+            assert all(later.low <= earlier.high for earlier, later in combinations(found, 2))
+            wide = [e for e in found if e.high - e.low > max(1e-9 * e.high, 1e-15)]
+            assert all(e.rigour is not Rigour.EXACT for e in wide)
 
 
 @pytest.mark.parametrize("m", AT_ONE, ids=str)

@@ -22,6 +22,7 @@ from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._heavy import extremes, least_rows
+from ldpaudit.mechanisms._heavy_start import _are_few
 from ldpaudit.mechanisms._thresh import Levels
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from tests.oracles.heavy_thresh import (
@@ -195,9 +196,10 @@ def test_parameters_outside_the_domain_are_refused(change: dict[str, Any]) -> No
         HeavyThresh(**{**sound, **change})
 
 
-def test_the_repaired_one_refuses_noise_that_is_not_positive() -> None:
-    with pytest.raises(ValueError, match="needs a > 0"):
-        HeavyThreshRepaired(2_000, 2, 100, F(1), F(1, 20), 100, domain=2)
+@pytest.mark.parametrize("kind", [HeavyThresh, HeavyThreshRepaired])
+def test_a_noise_level_that_would_publish_votes_reversed_is_refused(kind: type[HeavyThresh]) -> None:
+    with pytest.raises(ValueError, match="needs a > 0, got a=-"):
+        kind(2_000, 2, 100, F(1), F(1, 20), 100, domain=2)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -240,3 +242,11 @@ def test_a_thousand_epochs_of_a_hundred_thousand_users_take_less_than_two_minute
                   np.random.default_rng(1))  # fmt: skip
     assert found.shape == (1000, 8)
     assert time.process_time() - began < 120
+
+
+def test_whether_histograms_are_few_is_known_without_their_number() -> None:
+    for rounds, domain in product((1, 2, 5, 40), (2, 3, 9, 100)):
+        number = math.comb(rounds + domain - 1, domain - 1)
+        assert [_are_few(rounds, domain, most) for most in (number - 1, number, number + 1)] == [False, True, True]
+    # The number itself has 600,000 digits, and takes minutes.
+    assert not _are_few(10**6, 10**6, 1 << 10)

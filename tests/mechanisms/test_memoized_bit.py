@@ -87,6 +87,25 @@ def test_between_streams_of_the_same_pattern_memoization_costs_what_is_published
         same_pattern(BIT, [3]).epsilon(0).high + same_pattern(BIT, [2]).epsilon(0).high, abs=SLACK)  # fmt: skip
 
 
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_where_ones_tell_more_than_zeros_a_value_costs_most_where_all_reports_are_ones(times: int) -> None:
+    f, p, q = Fraction(1, 5), Fraction(1, 10), Fraction(3, 5)
+    m = MemoizedBit(2, f, p, q)
+
+    def told(ratio: Fraction) -> Fraction:
+        return ((1 - f / 2) + f / 2 * ratio**times) / (f / 2 + (1 - f / 2) * ratio**times)
+
+    ones, zeros = 1 / told(q / p), told((1 - q) / (1 - p))
+    assert ones > zeros
+    assert same_pattern(m, [times]).epsilon(0).high == pytest.approx(math.log(ones), rel=1e-12)
+    # At delta above 0 too, against all words of reports of both inputs.
+    laws = [[sum(kept * math.prod(c if y else 1 - c for y in word) for kept, c in zip(shares, (p, q), strict=True))
+             for word in product((0, 1), repeat=times)] for shares in ((1 - f / 2, f / 2), (f / 2, 1 - f / 2))]  # fmt: skip
+    found = same_pattern(m, [times]).delta(0.25)
+    truth = max(sum(max(0.0, a - math.exp(0.25) * b) for a, b in zip(x, y, strict=True)) for x, y in (laws, laws[::-1]))
+    assert found.low * (1 - 1e-12) <= truth <= found.high * (1 + 1e-12)
+
+
 def test_against_any_pattern_memoization_costs_more_and_ever_more() -> None:
     assert account(BIT).epsilon(0).high == pytest.approx(0.73237, abs=5e-6)
     month, year = (account(MemoizedBit(epochs, HALF, HALF, Fraction(3, 4))).epsilon(0) for epochs in (30, 365))

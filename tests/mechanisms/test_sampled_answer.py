@@ -81,3 +81,11 @@ def test_what_it_cannot_do_it_says_in_a_line() -> None:
             m.sample(answers, 1, rng)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="needs at least one user"):
         m.run([], rng)
+
+
+@pytest.mark.parametrize(("questions", "users"), [(3, 20), (5, 60), (100, 2000)])
+def test_the_bound_of_a_wrong_choice_is_never_below_the_formula_in_rationals(questions: int, users: int) -> None:
+    m = SampledAnswer(questions, Fraction(1, 5))
+    found = failure(m, users, Fraction(3, 4))  # alpha (1 - gamma) is 3/5, and the root of 1 - 9/25 is 4/5
+    truth = (questions - 1) * (1 - Fraction(2, questions) / 5) ** users
+    assert Fraction(found.high) > truth > Fraction(math.nextafter(math.nextafter(found.high, 0), 0))

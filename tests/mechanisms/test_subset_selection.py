@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from ldpaudit import account
+from ldpaudit.accountants.claims import subset_selection as claims
 from ldpaudit.mechanisms._sampling import uniform_subset
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.proofs.subset_selection import prove
@@ -54,3 +55,21 @@ def test_the_proof_proves_what_the_accountant_finds() -> None:
 def test_parameters_outside_the_domain_are_refused(k: int, d: int, p: float) -> None:
     with pytest.raises(ValueError, match="needs"):
         SubsetSelection(k, d, Fraction(p))
+
+
+def test_two_users_reveal_three_sixteenths_at_log_two_where_three_reveal_nine_sixty_fourths() -> None:
+    (found,) = claims.printed(claims.Setting(users=3, active=2))
+    assert found.claimed == pytest.approx(9 / 64, rel=1e-12)
+    assert found.found.low == pytest.approx(3 / 16, rel=1e-12)
+    # By hand: the least number of ones, P - 2 Q, among binary responses with p = 3/4 of which one is user 1's.
+    for users, value in ((3, Fraction(9, 64)), (2, Fraction(3, 16))):
+        p, best = Fraction(3, 4), Fraction(0)
+        for hold in range(users):  # how many others hold 1
+            laws = []
+            for own in (p, 1 - p):
+                law = {0: Fraction(1)}
+                for chance in [own] + [p] * hold + [1 - p] * (users - 1 - hold):
+                    law = {n: law.get(n, 0) * (1 - chance) + law.get(n - 1, 0) * chance for n in range(len(law) + 1)}
+                laws.append(law)
+            best = max(best, *(sum(max(a[n] - 2 * b[n], Fraction(0)) for n in a) for a, b in (laws, laws[::-1])))
+        assert best == value

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,3 +70,12 @@ def test_it_refuses_what_it_does_not_know() -> None:
         UnaryEncoding(3, Fraction(1, 2), Fraction(1, 2))
     with pytest.raises(ValueError, match="needs an input among"):
         MECHANISMS[0].sample(3, 1, np.random.default_rng(0))
+
+
+def test_the_two_regimes_of_a_user_s_presence_meet_where_p_and_q_sum_to_one() -> None:
+    _, by_ones, by_zeros = prove()
+    for theorem, side in ((by_ones, 0), (by_zeros, 1)):
+        (step,) = (each.removesuffix(": the regime") for each in theorem.steps if each.endswith(": the regime"))
+        sides = [sympy.sympify(text) for text in step.split(" <= ")]
+        assert sides[1 - side] == 1
+        assert sympy.simplify(sides[side].subs("more", 0)) == 1

@@ -60,3 +60,11 @@ def test_an_example_that_does_not_check_states_nothing() -> None:
     wrong = Exhaustive("Channel", "it", lambda m: m.matrix, [[Fraction(1, 2), Fraction(1, 4)], [Fraction(1, 2), Fraction(1, 2)]])
     with pytest.raises(ProofError):
         _ = wrong.statement
+
+
+def test_a_ratio_of_more_digits_than_python_writes_is_stated_by_its_length() -> None:
+    rows = ((Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 10**5000), 1 - Fraction(1, 10**5000)))
+    found = prove_tables("a channel", (rows,), "replace-one")
+    assert found is not None
+    assert found.ratio == Fraction(10**5000, 2)
+    assert "log(16609 bits / 1 bits)" in found.statement

@@ -83,3 +83,24 @@ def test_ends_must_be_in_order() -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 12))
 def test_printed_bounds_are_rounded_outward(x: float, digits: int) -> None:
     assert Fraction(show_down(x, digits)) <= Fraction(x) <= Fraction(show_up(x, digits))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "width"), [(1.0, 2.0, 1.0), (2.0, 2.5, 0.25), (0.0, 1.0, math.inf), (-1.0, 1.0, math.inf), (0.0, 0.0, 0.0)]
+)
+def test_a_relative_width_is_how_much_larger_the_upper_end_is_and_infinite_where_the_lower_is_not_above_0(
+    low: float, high: float, width: float
+) -> None:
+    assert Enclosure(low, high, Rigour.EXACT, "").relative_width == width
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "cut"),
+    [(-2.0, -1.0, (0.0, 0.0)), (2.0, 3.0, (1.0, 1.0)), (-1.0, 2.0, (0.0, 1.0)), (0.25, 0.5, (0.25, 0.5)), (-1.0, 0.5, (0.0, 0.5)),
+     (0.5, 2.0, (0.5, 1.0))],
+)  # fmt: skip
+def test_a_clamped_enclosure_lies_within_the_range_and_contains_what_of_it_did(
+    low: float, high: float, cut: tuple[float, float]
+) -> None:
+    found = Enclosure(low, high, Rigour.INTERVAL, "why").clamp(0.0, 1.0)
+    assert (found.low, found.high, found.rigour, found.source) == (*cut, Rigour.INTERVAL, "why")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -246,3 +247,24 @@ def test_one_object_s_own_method_is_no_method_of_its_class() -> None:
     object.__setattr__(m, "sample", lambda x, size, rng: np.full(size, x))
     with pytest.raises(Unsupported, match="redefines sample"):
         ldp.account(m)
+
+
+class Endless(Halves):
+    def law(self, x: Any) -> Law:
+        return Law(lambda y: Fraction(1, self.k), count, self.k)
+
+
+class Long(Halves):
+    def law(self, x: Any) -> Law:
+        rare = Fraction(1, 7**200_000)
+        return Law(lambda y: rare if y == x else (1 - rare) / (self.k - 1), lambda: range(self.k), self.k)
+
+
+def test_a_law_that_has_more_views_than_it_says_is_an_error_and_not_waited_for() -> None:
+    with pytest.raises(ImplementationError, match="a law of size 3 needs no more views"):
+        ldp.account(Endless(3, Fraction(9, 10)))
+
+
+def test_probabilities_of_more_digits_than_are_computed_with_are_an_error() -> None:
+    with pytest.raises(ImplementationError, match="a probability of its law needs a number of at most 131072 bits, got one of"):
+        ldp.account(Long(3, Fraction(9, 10)))

@@ -78,8 +78,7 @@ ZOO = Zoo(
         HeavyThresh(1_000, 3, 400, F(2), F(1, 20), 500, domain=4, subgroups=2, start=0, rows=4),
         # Histograms may cancel in both rows.
         HeavyThresh(1_000, 3, 500, F(4), F(1, 20), 1_000, domain=3, start=0, rows=2, seed=2),
-        # The noise level of votes is negative.
-        HeavyThresh(2_000, 2, 100, F(1), F(1, 20), 100, domain=2, rows=2, seed=1),
+        HeavyThresh(2_000, 2, 100, F(1), F(1, 20), 2_000, domain=2, rows=2, seed=1),
         HeavyThreshRepaired(2_000, 3, 300, F(3), F(1, 20), 2_000, domain=3, start=0, rows=4),
     ),
     at_one=(FORCED, FREE, REPAIRED),

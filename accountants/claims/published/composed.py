@@ -59,6 +59,8 @@ def grouped(plan: Plan, users: int, delta: Fraction) -> Iterator[Theorem]:
     """Theorems of group privacy, from the pure epsilon of one user's report; those of composition apply as well."""
 
     def advanced() -> Enclosure:
+        if any(isinstance(leaf, Guarantee) for leaf in plan.leaves()):
+            raise ValueError("grouposition needs independent reports, got a guarantee, which may be of a map of all users' data")
         epsilon = account(plan, REPLACE_ONE).epsilon(0).high
         return theorems.advanced_grouposition(users, Fraction(epsilon) if math.isfinite(epsilon) else epsilon, delta)
 
