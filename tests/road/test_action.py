@@ -112,7 +112,8 @@ def test_a_change_that_breaks_a_claim_fails_the_action_and_says_so_in_the_pull_r
     assert done.stdout.startswith("::error file=ours.toml,line=8,title=ours/report refuted::")
     assert (scratch.folder / "findings.sarif").exists()
     page = scratch.page.read_text()
-    assert page.startswith("### ldpaudit: failed\n\n1 claims, 1 refuted.\n\nChanged against `baseline.json`:\n")
+    assert page.startswith("### ldpaudit: failed\n\n1 claims, 1 refuted; 1 old rows in the baseline, which ")
+    assert ".\n\nChanged against `baseline.json`:\n" in page
     assert "| ours/report | PROVED, epsilon &lt;= 1 | **REFUTED, epsilon &lt;= 2** |" in page
     assert "- ours/report: `ldpaudit certify ours.toml --seed 0 --trials 1000 --confidence 0.999`" in page
     assert "0 of 1 from the cache; done anew: ours.toml." in page

@@ -64,7 +64,7 @@ def writes_everywhere() -> None:
 class Ends:
     """Unpickled, it ends whoever reads it, as if all were well."""
 
-    def __reduce__(self) -> object:
+    def __reduce__(self) -> tuple[object, tuple[int]]:
         return os._exit, (0,)
 
 

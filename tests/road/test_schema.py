@@ -126,7 +126,9 @@ def test_a_baseline_is_valid_as_the_gate_writes_it() -> None:
     claimed = {"epsilon": 1.0, "delta": 0.5, "unit": "report", "neighbours": "replace-one"}
     row = ClaimRow.model_validate({"verdict": Outcome.BOUNDED, "high": float("inf"), **claimed})
     claim = Finding("d/c", Outcome.BOUNDED, None, "", "", None, "", row)
-    target = Finding("t", Outcome.UNDECIDED, None, "", "", None, "", None, TargetRow(refuted=False, epsilon=1.0, delta=0.0))
+    looked_at = {"callable": "a:b", "inputs": ["0", "1"], "form": "raw", "trials": 2000, "confidence": 0.99}
+    code = TargetRow.model_validate({"refuted": False, "epsilon": 1.0, "delta": 0.0, "neighbours": "replace-one", **looked_at})
+    target = Finding("t", Outcome.UNDECIDED, None, "", "", None, "", None, code)
     data = json.loads(gate.baseline_of(Gate((claim, target))))
     assert allows("baseline", data)
     data["claims"]["d/c"]["high"] = "large"
