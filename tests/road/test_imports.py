@@ -295,11 +295,11 @@ def arrows(known: dict[str, Path]) -> dict[str, set[str]]:
     for module, file in known.items():
         upward = module.startswith("ldpaudit.accountants.")
         names = [n for n in imported(file) if n != "*" and not (upward and n == "ldpaudit.accountants.account")]
-        found[module] = {target for name in names for target in _meant(name, known)} - {module}
+        found[module] = {target for name in names for target in meant(name, known)} - {module}
     return found
 
 
-def _meant(name: str, known: dict[str, Path]) -> set[str]:
+def meant(name: str, known: dict[str, Path]) -> set[str]:
     """The module that a name is, or is in; all that it may be, where a part of it is computed."""
     if "*" in name:
         return {module for module in known if fnmatchcase(module, name) and module.count(".") == name.count(".")}

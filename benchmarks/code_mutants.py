@@ -1,0 +1,282 @@
+"""Random mistakes in the code of numbers and verdicts, each in one place, and the tests that notice: part of `benchmarks.contract`.
+
+A mutant is made in a copy of the tree. The tests that import its file are run, nearest first, until one fails, until they have
+used their time, or until the chosen files are through. A test that fails kills only if it passes where nothing is changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from itertools import count, zip_longest
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.measures import PRODUCT, ROOT, sources, tracked
+from benchmarks.mutant_plugin import plain
+from tests.road.test_imports import imported, meant, module_of
+
+TARGETS = (
+    "accountants/*", "ldpaudit/mechanisms/*", "ldpaudit/verdict.py", "ldpaudit/enclosure.py", "attacks/bounds/*", "proofs/*",
+)  # fmt: skip
+"""Files that are mutated; a pattern that fits none is an error."""
+FILES, SECONDS = 8, 60
+"""Most test files per mutant, and seconds of a processor that their tests have."""
+FLIPPED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE),
+    ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
+}  # fmt: skip
+_OPPOSITE = [("up", "down"), ("upper", "lower"), ("round_up", "round_down"), ("ceil", "floor"), ("high", "low"), ("max", "min")]
+OPPOSITE = {**dict(_OPPOSITE), **{down: up for up, down in _OPPOSITE}}
+_SKIPPED = (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom)
+"""What only words, or names, are made of."""
+_SKIPPED_FIELDS = ("annotation", "returns", "decorator_list", "bases")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in a file, and what it may be replaced by."""
+
+    path: Path
+    operator: str
+    node: Any
+    texts: tuple[str, ...]
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """The order of sites."""
+        return str(self.path), self.node.lineno, self.node.col_offset
+
+    def mutated(self, source: str, text: str) -> str:
+        """The file with the place replaced; nothing else changes."""
+        lines = source.encode().splitlines(keepends=True)
+        node = self.node
+        first, last = lines[node.lineno - 1][: node.col_offset], lines[node.end_lineno - 1][node.end_col_offset :]
+        return b"".join([*lines[: node.lineno - 1], first, text.encode(), last, *lines[node.end_lineno :]]).decode()
+
+
+def sites(path: Path) -> Iterator[Site]:
+    """All places of a file where an operator applies."""
+    tree = ast.parse((ROOT / path).read_text())
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    for node, returns in _walk(tree, ""):
+        found: dict[str, list[ast.AST]] = {}
+        for operator, changed in _changes(node, returns, bound):
+            found.setdefault(operator, []).append(changed)
+        for operator, several in found.items():
+            texts = [ast.unparse(each) for each in several]
+            yield Site(path, operator, node, tuple(f"({each})" if isinstance(node, ast.expr) else each for each in texts))
+
+
+def _walk(node: ast.AST, returns: str) -> Iterator[tuple[ast.AST, str]]:
+    """Nodes that compute something, with the type that the function around them returns."""
+    yield node, returns
+    if isinstance(node, ast.FunctionDef):
+        returns = ast.unparse(node.returns) if node.returns else ""
+    for name, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not isinstance(child, _SKIPPED) and name not in _SKIPPED_FIELDS:
+                yield from _walk(child, returns)
+
+
+def _with(node: Any, **fields: Any) -> Any:
+    changed = copy(node)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
+
+
+def _changes(node: Any, returns: str, bound: set[str]) -> Iterator[tuple[str, ast.AST]]:
+    """The operators that apply to a node, and the node that each makes of it."""
+    match node:
+        case ast.Compare(ops=[op, *rest]):
+            yield from (("comparison", _with(node, ops=[other(), *rest])) for other in FLIPPED[type(op)])
+        case ast.BinOp(op=ast.Add() | ast.Sub()) | ast.AugAssign(op=ast.Add() | ast.Sub()):
+            yield "plus and minus", _with(node, op=ast.Sub() if isinstance(node.op, ast.Add) else ast.Add())
+        case ast.BoolOp():
+            yield "and, or", _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            yield from (("constant", ast.parse(repr(value + step), mode="eval").body) for step in (1, -1))
+        case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
+            constants = {"bool": ("True", "False"), "int": ("0", "1"), "Fraction": ("0", "1"), "float": ("0.0", "1.0")}
+            yield from (("returned constant", ast.parse(f"return {text}").body[0]) for text in constants.get(returns, ("None",)))
+        case ast.Call(args=args, keywords=keywords):
+            yield from (("argument dropped", _with(node, args=[*args[:i], *args[i + 1 :]])) for i in range(len(args)))
+            yield from (("argument dropped", _with(node, keywords=[k for k in keywords if k is not each])) for each in keywords)
+            for i, each in enumerate(keywords):
+                if each.arg in OPPOSITE and isinstance(each.value, ast.Constant) and isinstance(each.value.value, bool):
+                    swapped = _with(each, value=ast.Constant(not each.value.value))
+                    yield "up and down", _with(node, keywords=[*keywords[:i], swapped, *keywords[i + 1 :]])
+        case ast.Attribute(attr=name, ctx=ast.Load()) if name in OPPOSITE:
+            yield "up and down", _with(node, attr=OPPOSITE[name])
+        case ast.Name(id=name, ctx=ast.Load()) if name in OPPOSITE and (OPPOSITE[name] in bound or name in ("max", "min")):
+            yield "up and down", _with(node, id=OPPOSITE[name])
+
+
+def chosen(number: int, seed: int) -> list[tuple[Site, str]]:
+    """The first mutants of a seed: the operators in turn, the places of each in random order; more are the same and some more."""
+    paths = [path for path in sources() if any(fnmatchcase(str(path), target) for target in TARGETS)]
+    if missing := [target for target in TARGETS if not any(fnmatchcase(str(path), target) for path in paths)]:
+        raise ValueError(f"mutants need files for each of {', '.join(TARGETS)}, found none for {', '.join(missing)}")
+    pools: dict[str, list[Site]] = {}
+    for site in sorted((site for path in paths for site in sites(path)), key=lambda site: site.place):
+        pools.setdefault(site.operator, []).append(site)
+    rng = Random(seed)
+    shuffled = [rng.sample(pool, len(pool)) for _, pool in sorted(pools.items())]
+    turns = [site for turn in zip_longest(*shuffled) for site in turn if site is not None]
+    return [(site, Random(f"{seed} {site.place}").choice(site.texts)) for site in turns[:number]]
+
+
+@cache
+def _importers() -> dict[str, set[str]]:
+    """The modules that import each module."""
+    known = {_module(path): ROOT / path for path in sources() if path.parts[0] in (*PRODUCT, "tests")}
+    found: dict[str, set[str]] = {}
+    for module, file in known.items():
+        for target in {target for name in imported(file) if name != "*" for target in meant(name, known)}:
+            found.setdefault(target, set()).add(module)
+    return found
+
+
+def _module(path: Path) -> str:
+    name = module_of(ROOT / path)
+    return name.removeprefix("ldpaudit.") if path.parts[0] == "tests" else name
+
+
+def nearest(path: Path) -> tuple[list[Path], list[str]]:
+    """The test files of a module, and its words: files of its name, then fewest steps of import, then most mentions."""
+    words = _words(path)
+    distance, layer = {_module(path): 0}, {_module(path)}
+    while layer:
+        layer = {each for module in layer for each in _importers().get(module, ())} - distance.keys()
+        distance |= dict.fromkeys(layer, max(distance.values()) + 1)
+    ranked = []
+    for module, steps in distance.items():
+        file = Path(*module.split(".")).with_suffix(".py")
+        if file.name.startswith("test_"):
+            text = (ROOT / file).read_text()
+            named = sum(plain(text).count(word) for word in words) + 5 * ("tests.zoo" in text)
+            ranked.append((words[0] not in plain(file.name), steps, -named, file))
+    return [file for *_, file in sorted(ranked)[:FILES]], words
+
+
+def _words(path: Path) -> list[str]:
+    """What tests call a module: its name, and the classes of the mechanism of that name."""
+    mechanism = ROOT / "ldpaudit" / "mechanisms" / path.name
+    tree = ast.parse(mechanism.read_text()) if mechanism.exists() else ast.Module([], [])
+    own = path.parent.name if path.stem == "__init__" else path.stem
+    named = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    return [plain(name) for name in (own, *named)]
+
+
+@dataclass
+class Copy:
+    """A copy of the tree in which files are changed and tests are run."""
+
+    folder: Path
+    sound: set[str] = field(default_factory=set)
+    """Tests that pass where nothing is changed."""
+    unsound: set[str] = field(default_factory=set)
+    stamps: Iterator[int] = field(default_factory=lambda: count(10**9))
+
+    def write(self, path: Path, text: str) -> None:
+        """Write a file with a time of its own, so that no compiled file of another text is taken for it."""
+        (self.folder / path).write_text(text)
+        os.utime(self.folder / path, (stamp := next(self.stamps), stamp))
+
+    def tested(self, tests: list[str], words: list[str]) -> dict[str, Any]:
+        """What became of a run of tests: how many, and which failed or took too long."""
+        outcome = self.folder / "outcome.json"
+        outcome.unlink(missing_ok=True)
+        wanted = {"words": words, "seconds": SECONDS, "deselect": sorted(self.unsound), "file": str(outcome)}
+        environment = {**os.environ, "PYTHONPATH": str(self.folder), "MUTANT": json.dumps(wanted), "PYTEST_ADDOPTS": ""}
+        options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "benchmarks.mutant_plugin", "--tb=no"]
+        command = [sys.executable, "-m", "pytest", *options, f"--basetemp={self.folder / 'scratch'}", *tests]
+        with subprocess.Popen(command, cwd=self.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              start_new_session=True) as process:  # fmt: skip
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(20 * SECONDS)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        found: dict[str, Any] = json.loads(outcome.read_text()) if outcome.exists() else {"tests": 0}
+        if not outcome.exists():
+            found["timeout" if process.returncode == -signal.SIGKILL else "failed"] = "the start"
+        return found
+
+    def verdict(self, path: Path, text: str) -> dict[str, Any]:
+        """What the tests say of one changed file."""
+        files, words = nearest(path)
+        before = (self.folder / path).read_text()
+        while True:
+            self.write(path, text)
+            found = self.tested([str(file) for file in files], words)
+            self.write(path, before)
+            test = found.get("failed") or found.get("timeout")
+            if test is None or test in self.sound or self._passes(test):
+                break
+            self.unsound.add(test)
+        status = "timeout" if "timeout" in found else "killed" if "failed" in found else "survived"
+        return {"status": status, "test": test, "tests": found["tests"]}
+
+    def _passes(self, test: str) -> bool:
+        """Whether a test passes where nothing is changed; a file, whether it can be read."""
+        found = self.tested(["--version"] if test == "the start" else [test] if "::" in test else ["--collect-only", test], [])
+        if not ("failed" in found or "timeout" in found):
+            self.sound.add(test)
+        elif "::" not in test:
+            raise RuntimeError(f"mutants need tests that run where nothing is changed, and {test} does not")
+        return test in self.sound
+
+
+def run(folder: Path, number: int, seed: int) -> None:
+    """Judge the mutants that the folder's `mutants.jsonl` does not have yet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "mutants.jsonl"
+    done = {(row["path"], row["place"], row["after"]): row for row in rows(file)}
+    with TemporaryDirectory() as name, file.open("a", encoding="utf-8") as log:
+        tree = Copy(Path(name), {row["test"] for row in done.values() if row["test"]})
+        for each in tracked():
+            (tree.folder / each).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / each, tree.folder / each, follow_symlinks=False)
+        for site, text in chosen(number, seed):
+            place = f"{site.node.lineno}:{site.node.col_offset}"
+            if (str(site.path), place, text) in done:
+                continue
+            start, source = time.monotonic(), (ROOT / site.path).read_text()
+            row = {"path": str(site.path), "place": place, "operator": site.operator,
+                   "before": ast.get_source_segment(source, site.node), "after": text}  # fmt: skip
+            row |= tree.verdict(site.path, site.mutated(source, text)) | {"seconds": round(time.monotonic() - start, 1)}
+            log.write(json.dumps(row) + "\n")
+            log.flush()
+            what = f"{row['before']!r} -> {text!r}"
+            print(row["status"], f"{site.path}:{place}", what, row["test"] or "", row["seconds"], flush=True)
+    for name, counts in table(file).items():
+        print(f"{name}: {counts}")
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    """What was judged."""
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def table(file: Path) -> dict[str, str]:
+    """What became of the mutants of each operator and each room; one that never ends is killed by the clock."""
+    tally = Counter((name, row["status"]) for row in rows(file) for name in (row["operator"], row["path"].rsplit("/", 1)[0], "all"))
+    names = sorted({name for name, _ in tally})
+    return {name: ", ".join(f"{tally[name, status]} {status}" for status in ("killed", "timeout", "survived")) for name in names}

@@ -1,0 +1,172 @@
+"""The contract's script names every difference, and makes mutants of one place."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import contract
+from benchmarks.code_mutants import TARGETS, Copy, nearest, sites
+from benchmarks.contract import Wanted, compare, drawn, record
+from benchmarks.contract_differences import TIGHTER, Difference, differences, enclosure_change
+from tests.helpers import ROOT
+
+
+def enclosure(low: float, high: float, rigour: str = "INTERVAL") -> dict[str, Any]:
+    return {"low": low, "high": high, "rigour": rigour, "source": "a theorem"}
+
+
+def write(folder: Path, **sections: dict[str, Any]) -> Path:
+    folder.mkdir()
+    for name, found in sections.items():
+        (folder / f"{name}.json").write_text(json.dumps(found))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        (enclosure(1, 2), enclosure(1, 2), ""),
+        (enclosure(1, 2), enclosure(1.25, 1.5), TIGHTER),
+        (enclosure(1, 2), enclosure(1, math.nextafter(2, 0)), TIGHTER),
+        (enclosure(1, math.inf), enclosure(1, 2, "EXACT"), TIGHTER),
+        (enclosure(1, 2), enclosure(1, math.nextafter(2, 3)), "wider"),
+        (enclosure(1, 2), enclosure(1.5, 2.5), "moved"),
+        (enclosure(1, 2), enclosure(2.5, 3), "CONTRADICTION"),
+        (enclosure(1, 2, "EXACT"), enclosure(0, 0.5, "EXACT"), "CONTRADICTION"),
+        (enclosure(1, 2, "EXACT"), enclosure(1.25, 1.5), "less rigorous"),
+        (enclosure(1, 2), enclosure(1, 2, "EXACT"), "more rigorous"),
+        (enclosure(1, 2), enclosure(1.25, 1.5, "FLOAT"), "less rigorous"),
+        (enclosure(1, 2, "FLOAT"), enclosure(1.25, 1.5, "FLOAT"), "moved"),
+        (enclosure(1, 2, "FLOAT"), enclosure(1.25, 1.5), "moved"),
+    ],
+)
+def test_only_a_certified_enclosure_within_the_earlier_one_is_tighter(before: Any, after: Any, kind: str) -> None:
+    assert enclosure_change(before, after) == kind
+    assert [each.kind for each in differences(before, after)] == [kind] * bool(kind)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("Unsupported: a", "Unsupported: b", "changed"),
+        ("Unsupported: a", enclosure(1, 2), "answered"),
+        (enclosure(1, 2), "Unsupported: a", "refused"),
+        (0, 1, "changed"),
+        (1, 1.0, "changed"),
+        (0, False, "changed"),
+        (None, 1.0, "changed"),
+    ],
+)
+def test_what_is_no_enclosure_is_named_where_it_differs(before: Any, after: Any, kind: str) -> None:
+    item = {"a": {"epsilon(0)": before}}, {"a": {"epsilon(0)": after}}
+    assert [(each.place, each.kind) for each in differences(*item)] == [(("a", "epsilon(0)"), kind)]
+    assert not list(differences(item[0], item[0]))
+
+
+def test_the_source_of_an_enclosure_is_compared_beside_its_ends() -> None:
+    found = list(differences(enclosure(1, 3), enclosure(1, 2) | {"source": "another"}))
+    assert [(each.place, each.kind) for each in found] == [((), TIGHTER), (("source",), "changed")]
+
+
+def test_a_line_that_is_new_moves_no_other() -> None:
+    found = list(differences({"a": ["one", "two", "three"]}, {"a": ["zero", "one", "two", "four"]}))
+    assert found == [Difference(("a", "0"), "new", "nothing", '"zero"'), Difference(("a", "2"), "changed", '"three"', '"four"')]
+
+
+def test_items_that_come_and_go_are_named() -> None:
+    assert [(each.place, each.kind) for each in differences({"a": 1}, {"b": 1})] == [(("a",), "gone"), (("b",), "new")]
+
+
+@pytest.mark.parametrize(("after", "code"), [(enclosure(1, 2), 0), (enclosure(1, 1.5), 0), (enclosure(1, 2.5), 1), ("", 1)])
+def test_a_comparison_fails_for_every_difference_but_a_tighter_enclosure(
+    after: Any, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = write(tmp_path / "before", plans={"0": {"epsilon(0)": enclosure(1, 2)}}, measures={"all": {"lines": 2}})
+    changed = write(tmp_path / "after", plans={"0": {"epsilon(0)": after}}, measures={"all": {"lines": 1}})
+    assert compare(before, changed, most=5) == code
+    assert "all: lines 2 -> 1" in (printed := capsys.readouterr().out)
+    assert ("[1, 2] INTERVAL -> " in printed) == (after != enclosure(1, 2))
+
+
+def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def item(number: int) -> Any:
+        if number == 2 and len(made) < 3:
+            made.append(-1)
+            raise KeyboardInterrupt
+        made.append(number)
+        return number
+
+    monkeypatch.setitem(contract.SECTIONS, "names", lambda wanted: ((str(i), lambda i=i: item(i)) for i in range(4)))
+    with pytest.raises(KeyboardInterrupt):
+        record(tmp_path, ["names"], Wanted(0, None), most=9)
+    record(tmp_path, ["names"], Wanted(0, None), most=1)
+    record(tmp_path, ["names"], Wanted(0, None), most=9)
+    assert made == [0, 1, -1, 2, 3]
+    assert json.loads((tmp_path / "names.json").read_text()) == {"0": 0, "1": 1, "2": 2, "3": 3}
+
+
+def test_a_drawn_plan_is_text_that_the_public_names_read_back() -> None:
+    for number in range(2 * len(contract.STEMS)):
+        for text in drawn(number):
+            assert repr(eval(text, {}, contract._PublicNames())) == text
+        assert drawn(number) == drawn(number)
+
+
+def test_a_mutant_is_a_program_that_differs_in_one_place() -> None:
+    path = Path("ldpaudit/enclosure.py")
+    source = (ROOT / path).read_text()
+    lines, tree = source.splitlines(), ast.dump(ast.parse(source))
+    found = list(sites(path))
+    assert {site.operator for site in found} == {
+        "comparison", "plus and minus", "and, or", "constant", "returned constant", "argument dropped", "up and down"
+    }  # fmt: skip
+    for site in found:
+        mutant = site.mutated(source, site.texts[-1])
+        compile(mutant, str(path), "exec")
+        assert ast.dump(ast.parse(mutant)) != tree
+        assert mutant.splitlines()[: site.node.lineno - 1] == lines[: site.node.lineno - 1]
+        assert mutant.splitlines()[site.node.lineno :] == lines[site.node.end_lineno :]
+
+
+def test_only_a_test_that_passes_without_the_mutant_kills_it(tmp_path: Path) -> None:
+    path = Path("proofs/laplace.py")
+    (tmp_path / "proofs").mkdir()
+    (tmp_path / path).write_text("honest")
+
+    class Tests(Copy):
+        def tested(self, tests: list[str], words: list[str]) -> dict[str, Any]:
+            mutant = (self.folder / path).read_text()
+            failing = ["a.py::always", *(["a.py::one"] if mutant == "wrong" else [])]
+            failed = [each for each in failing if each not in self.unsound and (len(tests) > 1 or each in tests)]
+            return {"tests": 2, **({"failed": failed[0]} if failed else {"timeout": "b.py::two"} if mutant == "endless" else {})}
+
+    tree = Tests(tmp_path)
+    assert tree.verdict(path, "wrong") == {"status": "killed", "test": "a.py::one", "tests": 2}
+    assert tree.verdict(path, "same") == {"status": "survived", "test": None, "tests": 2}
+    assert tree.verdict(path, "endless") == {"status": "timeout", "test": "b.py::two", "tests": 2}
+    assert tree.unsound == {"a.py::always"}
+    assert (tmp_path / path).read_text() == "honest"
+
+
+@pytest.mark.parametrize(
+    ("path", "test"),
+    [
+        ("accountants/sampling/subsample.py", "tests/sampling/test_subsample.py"),
+        ("ldpaudit/enclosure.py", "tests/road/test_enclosure.py"),
+        ("proofs/_kernel.py", "tests/proofs/test_kernel.py"),
+        ("attacks/bounds/e_process.py", "tests/attacks/test_bounds.py"),
+        ("proofs/laplace.py", "tests/laws/test_laws.py"),
+    ],
+)
+def test_the_tests_of_a_mutant_are_those_that_are_about_its_file(path: str, test: str) -> None:
+    assert any(path.startswith(target.rstrip("*")) for target in TARGETS)
+    assert (ROOT / path).exists()
+    assert Path(test) in nearest(Path(path))[0]
