@@ -132,7 +132,7 @@ RARE: tuple[Number, ...] = (0, Fraction(1, 10**4000), Fraction(1, 10**400), 1e-3
 def test_however_large_or_small_epsilon_and_delta_are_there_are_enclosures_and_no_two_of_them_disagree(m: Mechanism) -> None:
     for relation in m.relations:
         profile = account(m, relation)
-        for found, top in (([*map(profile.delta, FAR)], 1), ([*map(profile.epsilon, RARE)], inf)):
+        for found, top in (([profile.delta(e) for e in FAR], 1), ([profile.epsilon(d) for d in RARE], inf)):
             assert all(0 <= e.low <= e.high <= top for e in found)
             assert all(later.low <= earlier.high for earlier, later in combinations(found, 2))
             wide = [e for e in found if e.high - e.low > max(1e-9 * e.high, 1e-15)]
