@@ -150,11 +150,10 @@ def judge(
         return Verdict(Outcome.PROVED, f"{bound}; proved: {proof.theorem}{admitted}")
     if bounded and high:
         return Verdict(Outcome.BOUNDED, f"epsilon <= {show_up(high.high)} by {high.source}")
-    if low is None or high is None:
-        shown = "the samples show no more" if evidence else "nothing was sampled"
-        return Verdict(Outcome.UNDECIDED, f"no certified bound is known, and {shown}")
-    known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]"
-    return Verdict(Outcome.UNDECIDED, f"{known}, and the samples show no more")
+    known = "no certified bound is known"
+    if low is not None and high is not None:
+        known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]"
+    return Verdict(Outcome.UNDECIDED, f"{known}, and {'the samples show no more' if evidence else 'nothing was sampled'}")
 
 
 def _exceeds(e: Evidence, claim: Claim, high: Enclosure | None, proofs: Sequence[CheckedProof]) -> bool:
