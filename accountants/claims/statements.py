@@ -20,8 +20,10 @@ _MIDDLE = "a lower bound: `ldpaudit limit intermediate.error`"
 _LARGE = "a lower bound: `ldpaudit limit large_sample.error`"
 _CASE = ("the text has lost its formula; its case, ln 2B > n q, needs domains of about e^60 at epsilon = 1 and delta = 1e-6, "
          "and the bounds that `GGKPV (15)` is judged by have no cases")
-_WORDS = ("a plot of measurements on data that are not public, without numbers in the text; docs/discovery.md has it for other "
-          "words, and for the batch that is certified for the same guarantee")
+_WORDS = ("a plot of measurements on tweets (Sentiment140) that are not run here, without numbers in the text; docs/discovery.md "
+          "has it for other words, and for the batch that is certified for the same guarantee")
+_RECALL = ("a plot of measurements on tweets (Sentiment140) that are not run here; docs/discovery.md has the one number that the "
+           "text gives beside those of other words, and of the batch that is certified for the same guarantee")
 _CURVES = ("a plot whose settings the text has lost; `TRIEHH Proposition 1` is the formula of its curves, "
            "and docs/discovery.md has them at settings of our own, and for the certified batch")
 
@@ -238,9 +240,9 @@ TRIEHH = _of("TRIEHH", {
     "Figure 4": ("frequency by population at a discovery rate of 0.9", _CURVES),
     "Theorem 2": "Algorithm 3 is private",
     "Figure 5": ("discovery of one word per user", _WORDS),
-    "Figure 6": ("recall of one word per user", _WORDS),
+    "Figure 6": ("recall of one word per user", _RECALL),
     "Figure 7": ("discovery of several words per user", _WORDS),
-    "Figure 8": ("recall of several words per user", _WORDS),
+    "Figure 8": ("recall of several words per user", _RECALL),
     "Figure 9": ("recall by unit size", _WORDS),
     "Proposition 2": "chance of theta votes",
     "Lemma 1": "a prefix that many hold",
