@@ -84,7 +84,7 @@ def test_a_pure_goal_is_searched_without_curves() -> None:
             curves.append(epsilon)
             return self.known.delta(epsilon)
 
-        def epsilon(self, delta: Number) -> Enclosure:
+        def epsilon(self, delta: Number = 0) -> Enclosure:
             return self.known.epsilon(delta)
 
     def plan(epsilon: Fraction) -> Repeat:
