@@ -130,6 +130,37 @@ def test_a_claim_of_the_epsilon_that_the_parameters_are_computed_from_is_assumed
     assert weaker.verdict is Outcome.PROVED
 
 
+COMPUTED = """
+schema = "ldpaudit.deployment/1"
+id = "computed"
+{tables}
+[[claims]]
+id = "c"
+epsilon = {claimed}
+{about}
+"""
+RESPONSE = '[mechanism]\nkind = "randomized_response"\nepsilon = 1\nk = 3\n'
+KEPT = f"{RESPONSE}[contribution]\nmemoized = true\n[epochs]\ncount = 9\nwindow = 3\nwindow_answers = 3\nlifetime_answers = 9\n"
+
+
+@pytest.mark.parametrize(
+    ("tables", "claimed", "about"),
+    [
+        (f"{RESPONSE}[shuffle]\nusers = 20", "1", ""),
+        (RESPONSE, "2", 'neighbours = "group-of-2"'),
+        (RESPONSE, "1.0000000000000002", ""),
+        (KEPT, "3", 'unit = "window"\nneighbours = "same-pattern"'),
+        ('[mechanism]\nkind = "one_bit"\nepsilon = 1\ngamma = "1/5"\n[contribution]\nmemoized = true', "1", 'unit = "lifetime"'),
+        ('[mechanism]\nkind = "sign_oracle"\nepsilon = 1\nusers = 9\ndomain = 4\n[shuffle]\nusers = 9', "1", ""),
+    ],
+)  # fmt: skip
+def test_a_claim_that_is_computed_from_is_assumed_of_groups_and_streams_and_where_a_shuffler_hides_nobody(
+    tables: str, claimed: str, about: str
+) -> None:
+    (claim,) = ldp.certify(loads(COMPUTED.format(tables=tables, claimed=claimed, about=about)), trials=TRIALS).claims
+    assert claim.verdict is Outcome.ASSUMED
+
+
 def test_what_follows_from_a_guarantee_is_assumed_and_an_answer_says_so() -> None:
     certificate = ldp.certify("apple-lookup-hints", trials=TRIALS)
     assert [claim.verdict for claim in certificate.claims] == [Outcome.ASSUMED, Outcome.ASSUMED, Outcome.UNDECIDED]
