@@ -119,6 +119,18 @@ def test_code_that_too_few_views_tested_leaves_the_claim_undecided(code: str) ->
     assert certify(trials=16).verdict is Outcome.PROVED
 
 
+def in_the_clear(x: int, size: int, rng: np.random.Generator) -> object:
+    return np.full(size, x)
+
+
+@pytest.mark.parametrize("delta", ["0", "1/10"])
+@pytest.mark.parametrize("trials", [16, 24, 28, 32, 50, 60])
+def test_no_number_of_views_shows_an_answer_in_the_clear_to_be_private(trials: int, delta: str) -> None:
+    text = deployed(implementation=f"{__name__}:in_the_clear")
+    (claim,) = ldp.certify(loads(f'{text}delta = "{delta}"'), trials=trials).claims
+    assert claim.verdict in (Outcome.REFUTED, Outcome.UNDECIDED)
+
+
 def test_a_claim_of_the_epsilon_that_the_parameters_are_computed_from_is_assumed() -> None:
     text = deployed().replace("p = ", "epsilon = 1 # ")
     certificate = ldp.certify(loads(text), trials=TRIALS)
