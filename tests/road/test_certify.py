@@ -21,6 +21,7 @@ from ldpaudit.exhibits import exhibits
 from ldpaudit.parallel import ask, certify_all
 from ldpaudit.report import html
 from ldpaudit.report.text import sight, summary
+from ldpaudit.report.words import plain
 from ldpaudit.risk import Risk, risk
 from ldpaudit.verdict import Outcome
 from tests.helpers import ROOT
@@ -108,6 +109,17 @@ def test_of_code_that_is_measured_above_what_is_certified_no_bound_proof_or_risk
     assert "k-ary randomized response: log" not in page
     assert "What the numbers mean for a user" not in page
     assert verify(Certificate.from_json(certificate.to_json())) == []
+
+
+def test_that_the_code_differs_makes_no_claim_false_and_is_on_record_nowhere() -> None:
+    text = deployed(claimed=4, implementation=f"{__name__}:leaky")
+    for claimed, false in ((text.replace("epsilon = 4", "epsilon = 1.01"), True), (text, False)):
+        certificate = ldp.certify(loads(f'{claimed}expect = "refuted"'), trials=TRIALS)
+        (claim,) = certificate.claims
+        assert claim.code_differs
+        assert ("This is false." in plain(claim)) is false
+        assert claim.as_recorded is false
+        assert "The code is not what is described: " in " ".join(summary([certificate]))
 
 
 @pytest.mark.parametrize("code", ["leaky", "honest_but_slow"])
