@@ -8,8 +8,8 @@ from ldpaudit.certificate import ClaimRecord
 from ldpaudit.verdict import Outcome
 
 VERDICTS = {
-    Outcome.REFUTED: "the claim is false: a certified lower bound, or samples of the code with the stated confidence, exceed it; or "
-    "the samples exceed what is certified of the mechanism that the file describes, so that the code is not that mechanism.",
+    Outcome.REFUTED: "the claim is false: a certified lower bound, or samples of the code with the stated confidence, exceed it; "
+    "or samples exceed what is certified of the mechanism that the file describes, so that the code is not that mechanism.",
     Outcome.UNDECIDED: "neither shown nor refuted: the certified bounds lie on both sides of the claim, or none is known, or "
     "too few views of the deployed code were looked at.",
     Outcome.ASSUMED: "the claim follows from what is assumed and nobody shows: a guarantee of which nothing else is known, or "
