@@ -21,6 +21,7 @@ from ldpaudit.exhibits import exhibits
 from ldpaudit.parallel import ask, certify_all
 from ldpaudit.report import html
 from ldpaudit.report.text import sight, summary
+from ldpaudit.report.words import plain
 from ldpaudit.risk import Risk, risk
 from ldpaudit.verdict import Outcome
 from tests.helpers import ROOT
@@ -110,6 +111,17 @@ def test_of_code_that_is_measured_above_what_is_certified_no_bound_proof_or_risk
     assert verify(Certificate.from_json(certificate.to_json())) == []
 
 
+def test_that_the_code_differs_makes_no_claim_false_and_is_on_record_nowhere() -> None:
+    text = deployed(claimed=4, implementation=f"{__name__}:leaky")
+    for claimed, false in ((text.replace("epsilon = 4", "epsilon = 1.01"), True), (text, False)):
+        certificate = ldp.certify(loads(f'{claimed}expect = "refuted"'), trials=TRIALS)
+        (claim,) = certificate.claims
+        assert claim.code_differs
+        assert ("This is false." in plain(claim)) is false
+        assert claim.as_recorded is false
+        assert "The code is not what is described: " in " ".join(summary([certificate]))
+
+
 @pytest.mark.parametrize("code", ["leaky", "honest_but_slow"])
 def test_code_that_too_few_views_tested_leaves_the_claim_undecided(code: str) -> None:
     certificate = certify(implementation=f"{__name__}:{code}", trials=16)
@@ -117,6 +129,18 @@ def test_code_that_too_few_views_tested_leaves_the_claim_undecided(code: str) ->
     assert "16 views are too few to refute the claim, whatever the code does" in certificate.claims[0].reason
     assert verify(certificate) == []
     assert certify(trials=16).verdict is Outcome.PROVED
+
+
+def in_the_clear(x: int, size: int, rng: np.random.Generator) -> object:
+    return np.full(size, x)
+
+
+@pytest.mark.parametrize("delta", ["0", "1/10"])
+@pytest.mark.parametrize("trials", [16, 24, 28, 32, 50, 60])
+def test_no_number_of_views_shows_an_answer_in_the_clear_to_be_private(trials: int, delta: str) -> None:
+    text = deployed(implementation=f"{__name__}:in_the_clear")
+    (claim,) = ldp.certify(loads(f'{text}delta = "{delta}"'), trials=trials).claims
+    assert claim.verdict in (Outcome.REFUTED, Outcome.UNDECIDED)
 
 
 def test_a_claim_of_the_epsilon_that_the_parameters_are_computed_from_is_assumed() -> None:
