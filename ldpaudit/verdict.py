@@ -182,8 +182,10 @@ def _blind(claim: Claim, evidence: Sequence[Evidence]) -> str:
 
 def _enough(views: float) -> str:
     """How many views would do, as far as anybody could draw them."""
+    if views > MOST:
+        return ""
     unit = 10 ** floor(log10(views))
-    return f"; about {ceil(views / unit) * unit:,} are needed" if views < MOST else ""
+    return f"; about {ceil(views / unit) * unit:,} are needed"
 
 
 def _require_agreement(claim: Claim, certified: Sequence[Enclosure], proofs: Sequence[CheckedProof]) -> None:
