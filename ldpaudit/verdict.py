@@ -154,6 +154,8 @@ def judge(
         shown = "the samples show no more" if evidence else "nothing was sampled"
         return Verdict(Outcome.UNDECIDED, f"no certified bound is known, and {shown}")
     known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]"
+    if claim.axioms:
+        return Verdict(Outcome.UNDECIDED, f"{known}, assuming that {'; and that '.join(claim.axioms)}, and nothing shows more")
     return Verdict(Outcome.UNDECIDED, f"{known}, and the samples show no more")
 
 

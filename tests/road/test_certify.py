@@ -190,6 +190,13 @@ def test_what_follows_from_a_guarantee_is_assumed_and_an_answer_says_so() -> Non
     assert [claim.verdict for claim in certificate.claims] == [Outcome.ASSUMED, Outcome.ASSUMED, Outcome.UNDECIDED]
     assert certificate.claims[0].assumptions == ("a part is 4-differentially private",)
     assert "nobody showed this" in html.page(certificate)
+    undecided = certificate.claims[2]
+    assert undecided.assumptions == ("a part is 4-differentially private",)
+    assert "epsilon lies in [0, 8], assuming that a part is 4-differentially private" in undecided.reason
+    page, count = html.page(certificate, exhibits(certificate)), len(certificate.claims)
+    assert page.count("If what is assumed is true: Whoever sees") == page.count("Whoever sees") == count
+    assert page.count("(user-day, if what is assumed is true)") == 1
+    assert "Assuming that a part is 4-differentially private, at this delta an epsilon of 8 holds" in page
     asked = certificate.deployment.replace("epsilon = 8", 'epsilon = "?"').replace('expect = "assumed"', "", 1)
     assert ldp.certify(loads(asked), trials=TRIALS).claims[0].outcome == "answered, ASSUMED"
 
