@@ -152,7 +152,8 @@ def judge(
         return Verdict(Outcome.BOUNDED, f"epsilon <= {show_up(high.high)} by {high.source}")
     known = "no certified bound is known"
     if low is not None and high is not None:
-        known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]"
+        given = f", assuming that {'; and that '.join(claim.axioms)}" if claim.axioms else ""
+        known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]{given}"
     return Verdict(Outcome.UNDECIDED, f"{known}, and {'the samples show no more' if evidence else 'nothing was sampled'}")
 
 

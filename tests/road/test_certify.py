@@ -193,6 +193,11 @@ def test_what_follows_from_a_guarantee_is_assumed_and_an_answer_says_so() -> Non
     for said in ("nobody showed this", "If what is assumed is true, whoever sees", "assumed at most 8", "(user-day, as assumed)"):
         assert said in page
     assert "certified at most" not in page
+    undecided = certificate.claims[2]
+    assert undecided.assumptions == ("a part is 4-differentially private",)
+    assert "epsilon lies in [0, 8], assuming that a part is 4-differentially private, and nothing was sampled" in undecided.reason
+    assert page.count("If what is assumed is true, whoever sees") == len(certificate.claims)
+    assert "Assuming that a part is 4-differentially private, at this delta an epsilon of 8 holds" in page
     asked = certificate.deployment.replace("epsilon = 8", 'epsilon = "?"').replace('expect = "assumed"', "", 1)
     assert ldp.certify(loads(asked), trials=TRIALS).claims[0].outcome == "answered, ASSUMED"
 
