@@ -302,7 +302,7 @@ def test_a_large_matrix_that_another_program_wrote_is_read(tmp_path: Path) -> No
     entries = (np.random.default_rng(0).permutation(22_500) + 1).reshape(150, 150) / 2**22
     entries[:, 0] += 1 - entries.sum(axis=1)
     np.savetxt(tmp_path / "m.csv", entries, fmt="%.30e", delimiter=",")
-    assert Channel.from_file(tmp_path / "m.csv") == Channel(entries)
+    assert Channel.from_file(tmp_path / "m.csv") == Channel(entries.tolist())
 
 
 class Digits:
