@@ -87,7 +87,7 @@ def _csv(rows: Tree, rng: Random) -> bytes:
     lines = [list(row) if isinstance(row, list | tuple | dict) else [row] for row in rows] if isinstance(rows, list) else [[rows]]
     text = io.StringIO()
     try:
-        quoting = rng.choice((csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONE))
+        quoting: Any = rng.choice((csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONE))
         csv.writer(text, lineterminator=ends, quoting=quoting).writerows(lines)
     except csv.Error:  # what needs quotes
         text = io.StringIO(ends.join(rng.choice(",;\t|").join(map(str, line)) for line in lines))
@@ -101,7 +101,7 @@ def users(name: str) -> bytes:
 
 def data(rng: Random) -> bytes:
     """Users' data: text, CSV or Parquet."""
-    rows = [list(COLUMNS), *map(list, USERS)]
+    rows: Tree = [list(COLUMNS), *map(list, USERS)]
     tree = changed(rows, rng) if rng.random() < 0.6 else rows
     ending = rng.choice((".txt", "", ".csv", ".csv", ".CSV", ".csv", ".parquet", ".parquet"))
     content = _parquet(rng) if ending == ".parquet" else _csv(tree if ending else [row[:1] for row in rows], rng)

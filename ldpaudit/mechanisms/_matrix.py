@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-import flint
 import numpy as np
 from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 
@@ -115,19 +115,20 @@ class _Entries:
 
 
 def total(where: str, row: Iterable[Fraction]) -> Fraction:
-    """The sum, by halves: one after the other, each addition takes as long as all denominators before it.
+    """The sum, of numbers whose common denominator is no longer than a number may be: so are then the sums of any of them.
 
     Raises
     ------
     ValueError
-        Where their common denominator has more bits than a number may have.
+        Where it is longer.
     """
-    sums = [flint.fmpq(p.numerator, p.denominator) for p in row]
-    while len(sums) > 1:
-        sums = [sum(sums[i : i + 2], flint.fmpq(0)) for i in range(0, len(sums), 2)]
-        if (bits := max(int(each.q).bit_length() for each in sums)) > MOST_BITS:
+    entries = list(row)
+    common = sorted({p.denominator for p in entries})
+    while len(common) > 1:  # by halves: one after the other, each takes as long as all before it
+        common = [math.lcm(*common[i : i + 2]) for i in range(0, len(common), 2)]
+        if (bits := max(common).bit_length()) > MOST_BITS:
             raise ValueError(f"{where}: needs a common denominator of at most {MOST_BITS} bits, got one of {bits}")
-    return Fraction(int(sums[0].p), int(sums[0].q)) if sums else Fraction(0)
+    return Fraction(sum(p.numerator * (common[0] // p.denominator) for p in entries), common[0]) if entries else Fraction(0)
 
 
 def read(owner: str, file: File) -> Matrix:

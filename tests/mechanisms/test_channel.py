@@ -261,6 +261,7 @@ def test_a_file_that_holds_no_matrix_is_an_error_of_one_line(tmp_path: Path, nam
 
 
 SHARES = ",".join(f"1/{10**398 + i}" for i in range(10_000))
+PAIRS = ",".join(f"{i}/{1000 * (10**190 + i)},{10**190}/{1000 * (10**190 + i)}" for i in range(1, 1001))
 LONG = "(3**-4096+5**-4096+7**-4096+11**-4096+13**-4096+17**-4096)*0"
 """Takes 5 ms."""
 SOON = 10
@@ -272,11 +273,12 @@ SOON = 10
     [
         (f"{SHARES},rest", "row 0: needs a common denominator of at most 131072 bits"),
         (f"{SHARES}\n{'0,' * 9_999}1", "row 0: needs a common denominator of at most 131072 bits"),
+        (f"{PAIRS}\n{PAIRS}", "row 0: needs a common denominator of at most 131072 bits"),
         (",".join(["((1/3)**4096)**20"] * 90_000), "a matrix of at most 67108864 bits"),
         (",".join(f"{LONG}*{i}" for i in range(20_000)), "different expressions of at most 262144 characters"),
         (",".join(f"exp(exp(-1/{i + 1}))" for i in range(20_000)), "different expressions of at most 262144 characters"),
     ],
-    ids=["rest", "denominators", "bits", "powers", "expressions"],
+    ids=["rest", "denominators", "sum of 1", "bits", "powers", "expressions"],
 )
 def test_a_matrix_whose_numbers_take_long_is_refused_soon(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "m.csv").write_text(text)
@@ -302,7 +304,7 @@ def test_a_large_matrix_that_another_program_wrote_is_read(tmp_path: Path) -> No
     entries = (np.random.default_rng(0).permutation(22_500) + 1).reshape(150, 150) / 2**22
     entries[:, 0] += 1 - entries.sum(axis=1)
     np.savetxt(tmp_path / "m.csv", entries, fmt="%.30e", delimiter=",")
-    assert Channel.from_file(tmp_path / "m.csv") == Channel(entries)
+    assert Channel.from_file(tmp_path / "m.csv") == Channel(entries.tolist())
 
 
 class Digits:
