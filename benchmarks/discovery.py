@@ -279,7 +279,7 @@ def as_said(lexicon: Lexicon, shares: NDArray[np.float64], runs: int, rng: np.ra
     lines["frequency of the last of these words"] = []
     verdicts = []
     for figure, held, top in SAID:
-        crowd, best = people(lexicon, shares, TWEETERS, held, rng), {}
+        crowd, best = people(lexicon, shares, TWEETERS, held, rng), dict[str, float]()
         for e in epsilons:
             for make in (printed, certified):
                 found = recalls(crowd, make(TWEETERS, e), [top], runs, rng)
@@ -293,8 +293,8 @@ def as_said(lexicon: Lexicon, shares: NDArray[np.float64], runs: int, rng: np.ra
     table(f"What the text says of figures 6 and 8, n = {TWEETERS:,}, {runs} runs", heads, lines.items())
     m = printed(TWEETERS, SINGLE_DIGIT)
     fewest = least_holders(TWEETERS, m.batch, m.threshold, m.levels, 0.9) or TWEETERS
-    found = f"a word of frequency {fewest / TWEETERS:.5f} is found 9 times of 10 in the worst case"
-    print("", *verdicts, f"- With the printed batch at epsilon {SINGLE_DIGIT} {found}.", "", WHY, sep="\n", end="")
+    word = f"a word of frequency {fewest / TWEETERS:.5f} is found 9 times of 10 in the worst case"
+    print("", *verdicts, f"- With the printed batch at epsilon {SINGLE_DIGIT} {word}.", "", WHY, sep="\n", end="")
 
 
 def by_unit(crowd: People, epsilon: int, runs: int, rng: np.random.Generator) -> None:

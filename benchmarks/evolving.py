@@ -137,8 +137,9 @@ def advice(found: Sequence[Line]) -> str:
     }
     counted = "\n".join(f"- {what}: {'; '.join(who)}." for what, who in said.items() if who)
     always = [line for line in found if all(beats.get(line.name, [False]))]
-    private = sorted({line.name for line in always if line.any <= EPSILON} - {line.name for line in always if line.any > EPSILON})
-    open_times = [line.interval[0] for line in always if line.any > EPSILON]
+    shown = {line.name for line in always if line.any > EPSILON}
+    private = sorted({line.name for line in always} - shown)
+    open_times = [line.interval[0] for line in always if line.name in shown]
     if private or not open_times:
         return f"{counted}\n\n{ADVICE_PRIVATE.format(names='; '.join(private) or 'nothing', epsilon=EPSILON)}"
     return f"{counted}\n\n{ADVICE.format(least=min(open_times), most=max(open_times), base=min(base.values()), epsilon=EPSILON)}"

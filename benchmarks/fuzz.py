@@ -1,13 +1,14 @@
-"""The fuzz: changed files, parameters, checkpoints and answers, each read as the command line reads it.
+"""The fuzz: changed files, parameters, checkpoints, keys and answers, each read as the command line reads it.
 
     python -m benchmarks.fuzz [--inputs 200000] [--seed 1] [--kinds NAME...] [--jobs 1] [--output fuzz-findings] [--first 0]
 
 An input is a valid one with a few changes: of types, numbers, keys, nesting, text and bytes. It may be accepted, or rejected
 in one line. Anything else is a finding: a traceback, more than 10 seconds of a processor, more than 2 GiB of addresses, a
-file that is written outside the output folder (it is refused, and remembered), a message that is not one line. The smallest
-input of every different finding is kept with what happened. The script fails if there is a finding.
+file that is written outside the output folder (it is refused, and remembered), a message that is not one line, a signature
+that is believed and is none. The smallest input of every different finding is kept with what happened. The script fails if there
+is a finding.
 
-The same seed makes the same inputs, by number: ``--kinds log --first 812 --inputs 1`` reads one of them again.
+The same seed makes the same inputs, by number: ``--kinds data --first 812 --inputs 1`` reads one of them again.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _SHARED = 10
 """Times its patience that a run may take where the machine has other work."""
 _CHUNK = 2000
 """Inputs per process: caches are emptied, and memory begins anew."""
-_COLUMNS = ("rejected", "accepted", "traceback", "slow", "memory", "escape", "odd")
+_COLUMNS = ("rejected", "accepted", "traceback", "slow", "memory", "escape", "odd", "false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--output", type=Path, default=Path("fuzz-findings"))
     arguments = parser.parse_args()
-    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS", "PYTHONDONTWRITEBYTECODE"), "1")
     found, lock = {name: Found() for name in arguments.kinds}, Lock()
     whole = sum(KINDS[name].share for name in arguments.kinds)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shlex
 import tomllib
@@ -12,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from benchmarks import fuzz_files
 from benchmarks.fuzz_mutations import EXPRESSIONS, broken, changed, expression, toml
 
 DEPLOYMENT = b"""schema = "ldpaudit.deployment/1"
@@ -70,7 +72,6 @@ id = "report"
 epsilon = 1
 """
 TARGET = "import random\n\ndef response(x):\n    return x if random.random() < 0.7 else 1 - x\n"
-LOG = "input,report\n" + "".join(f"{x},{y}\n" for x in (0, 1) for y in [x] * 200 + [1 - x] * 100)
 ANSWERS = b"0\n1\n1\n0\n" * 400
 PROGRAM = 'exec 3< "$1"; while read -r question; do IFS= read -r answer <&3 || exit; printf "%s\\n" "$answer"; done\n'
 """A program that answers each question with the next line of a file."""
@@ -91,11 +92,14 @@ class Kind:
     place : callable
         (input, folder) to the arguments of the command that reads it, after the files are laid out in that folder; or
         a function of the library that is called.
+    believable : callable
+        Whether exit code 0 may be an input's; what else ends with it is a finding.
     """
 
     share: float
     make: Callable[[Random], bytes]
     place: Callable[[bytes, Path], list[str] | Callable[[], Any]]
+    believable: Callable[[bytes], bool] = lambda data: True
 
 
 def _file(seed: bytes, parse: Callable[[str], Any], write: Callable[[Any], bytes]) -> Callable[[Random], bytes]:
@@ -198,31 +202,34 @@ BASELINE = {
 
 
 @cache
-def _written() -> dict[str, Any]:
-    """A certificate of the first deployment above."""
+def written(deployment: bytes = DEPLOYMENT) -> dict[str, Any]:
+    """A certificate, by default of the first deployment above."""
     import tempfile
 
     from ldpaudit.certify import certify
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "deployment.toml"
-        file.write_bytes(DEPLOYMENT)
+        file.write_bytes(deployment)
+        (Path(folder) / "m.csv").write_text("3/4,1/4\n1/3,rest\n", encoding="utf-8")
         return certify(file, seed=1, trials=64).to_dict()
 
 
 def _certificate(rng: Random) -> bytes:
     """Changed, and in most cases signed again: what is behind the digest must not be trusted either."""
-    tree = changed(_written(), rng)
-    data = _json(_signed(tree) if rng.random() < 0.8 else tree)
+    tree = changed(written(), rng)
+    data = _json(signed(tree) if rng.random() < 0.8 else tree)
     return broken(data, rng) if rng.random() < 0.1 else data
 
 
-def _signed(tree: Any) -> Any:
+def signed(tree: Any) -> Any:
+    """With the digest and the verdict that go with the rest."""
     from ldpaudit.certificate import Certificate
 
     try:
         rest = {name: value for name, value in tree.items() if name not in ("digest", "verdict", "schema")}
-        return {**tree, "digest": Certificate.model_validate({**rest, "schema_": tree["schema"]}).digest}
+        of = Certificate.model_validate_json(_json({**rest, "schema_": tree["schema"]}))
+        return {**tree, "digest": of.digest, "verdict": str(of.verdict)}
     except Exception:  # it is none any more, and is refused for that
         return tree
 
@@ -264,16 +271,62 @@ def _go_on(data: bytes, folder: Path) -> Callable[[], Any]:
     return lambda: _audit(file)
 
 
-def _log(rng: Random) -> bytes:
-    rows = [line.split(",") for line in LOG.splitlines()]
-    made = changed(rows, rng) if rng.random() < 0.6 else rows
-    data = "".join(",".join(map(str, row)) + "\n" for row in made if isinstance(row, list))
-    return broken(data.encode("utf-8", "surrogatepass"), rng)
+CHANNEL = b"""schema = "ldpaudit.deployment/1"
+id = "channel"
+[mechanism]
+kind = "channel"
+file = "m.csv"
+[[claims]]
+id = "report"
+epsilon = 3
+"""
 
 
-def _audit_log(data: bytes, folder: Path) -> list[str]:
-    (folder / "log.csv").write_bytes(data)
-    return ["audit", f"log:{folder / 'log.csv'}", "--epsilon", "1", *SAMPLED]
+def _channel(data: bytes, folder: Path) -> list[str]:
+    """Half of the matrices are in a file, half in a certificate, which a stranger signed as its own."""
+    name, content = fuzz_files.unnamed(data)
+    if len(data) % 2:
+        (folder / name).write_bytes(content)
+        return ["account", "channel", f"file={folder / name}"]
+    tree, files = written(CHANNEL), {name: base64.b64encode(content).decode()}
+    return _verify(_json(signed({**tree, "deployment": tree["deployment"].replace("m.csv", name), "files": files})), folder)
+
+
+WORDS = ("trie_heavy_hitter", "users=600", "batch=400", "threshold=10", "levels=5", "--end", "$")
+RUNS = {
+    "run": WORDS,
+    "counts": (*WORDS, "--counts", "users"),
+    "numbered": ("tree_histogram", "users=600", "domain=2**56", "width=8", "p=1-1e-9", "--numbered", "--column", "input"),
+}
+"""Of `ldpaudit run`, by what reads the data."""
+
+
+def _users(data: bytes, folder: Path) -> list[str] | Callable[[], Any]:
+    from ldpaudit import held
+
+    name, content = fuzz_files.unnamed(data)
+    (file := folder / name).write_bytes(content)
+    reader = file.stem
+    if reader == "compare":
+        return lambda: held.read(file).numbered()
+    if reader == "log":
+        return ["audit", f"log:{file}", "--epsilon", "1", *SAMPLED]
+    return ["run", *RUNS[reader], "--data", str(file), "--output", str(folder / "out" / "found.json"), "--seed", "1"]
+
+
+def _keyed(rng: Random) -> bytes:
+    return fuzz_files.keyed(rng, _json(written()))
+
+
+def _parts(data: bytes) -> tuple[bytes, bytes]:
+    key, _, signature = data.rpartition(fuzz_files.SPLIT)
+    return key, signature
+
+
+def _verify_signed(data: bytes, folder: Path) -> list[str]:
+    for name, content in zip(("public.pem", "certificate.json.sig"), _parts(data), strict=True):
+        (folder / name).write_bytes(content)
+    return [*_verify(_json(written()), folder), "--key", str(folder / "public.pem")]
 
 
 def _answers(rng: Random) -> bytes:
@@ -290,13 +343,15 @@ def _audit_program(data: bytes, folder: Path) -> list[str]:
 
 
 KINDS = {
-    "expression": Kind(0.40, _expression, _parse),
-    "parameters": Kind(0.15, _parameters, _arguments),
-    "deployment": Kind(0.15, _deployment, _certify),
+    "expression": Kind(0.30, _expression, _parse),
+    "parameters": Kind(0.13, _parameters, _arguments),
+    "deployment": Kind(0.10, _deployment, _certify),
     "certificate": Kind(0.10, _certificate, _verify),
-    "gate": Kind(0.06, _file(GATE, tomllib.loads, toml), _gate),
-    "baseline": Kind(0.05, _file(_json(BASELINE), json.loads, _json), _baseline),
-    "checkpoint": Kind(0.05, _checkpoint, _go_on),
-    "log": Kind(0.03, _log, _audit_log),
+    "matrix": Kind(0.10, fuzz_files.matrix, _channel),
+    "data": Kind(0.08, fuzz_files.data, _users),
+    "key": Kind(0.05, _keyed, _verify_signed, lambda data: fuzz_files.right(*_parts(data), _json(written()))),
+    "gate": Kind(0.05, _file(GATE, tomllib.loads, toml), _gate),
+    "baseline": Kind(0.04, _file(_json(BASELINE), json.loads, _json), _baseline),
+    "checkpoint": Kind(0.04, _checkpoint, _go_on),
     "program": Kind(0.01, _answers, _audit_program),
 }

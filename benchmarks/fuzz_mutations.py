@@ -39,7 +39,7 @@ PIECES = (
     b"[" * 5000 + b"]" * 5000, b'{"a":' * 3000, b"((((" * 300, b"1" + b"0" * 5000, b"9" * 400, b"," * 2000, b"-", b"1e999999",
     b"\x00", b"\xff\xfe", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\x1b[2J", b"\r", b"\n\n", b'"', b"'''", b'"""', b"#",
     b"=", b",", b"[[", b"]]", b"{}", b"[]", b"NaN", b"Infinity", b"null", b"true", b"inf", b"\\u0000", b"\\ud800",
-    b"1979-05-27T07:32:00Z", b"a.b.c = 1\n", b"[a.b]\n",
+    b"1979-05-27T07:32:00Z", b"a.b.c = 1\n", b"[a.b]\n", b"\xe2\x80\xa8", b"\xc2\x85", b"\x0c", b"a" * 140_000,
 )  # fmt: skip
 """What breaks parsers."""
 
@@ -79,7 +79,8 @@ def nudged(value: Tree, rng: Random) -> Tree:
         return rng.choice((-value, value * 2, value / 2, value * 1e9, math.nextafter(value, math.inf), repr(value), 1 - value))
     if isinstance(value, str):
         return rng.choice((value + "x", value[:-1], value.upper(), value * 3, f" {value}", [value], f"{value}\x00", f"-({value})"))
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
+        value = [*value]
         return rng.choice((value + value, value[:-1], value[::-1], [value], value[:1] * 100, dict(enumerate(map(str, value)))))
     return rng.choice(([value], {**value, "": 0}, [[key, inner] for key, inner in value.items()]))
 

@@ -52,7 +52,7 @@ class Outcome:
     ----------
     verdict : str
         ``rejected`` in one line, ``accepted``, or what should not be: ``traceback``, ``slow``, ``memory``, ``escape``,
-        ``odd`` for a message that is not one line.
+        ``odd`` for a message that is not one line, ``false`` for an exit code 0 that says what is not so.
     what : str
         The exception's class and message, or what else happened.
     where : str
@@ -159,6 +159,8 @@ def outcome(kind: Kind, data: bytes, folder: Path, guard: Guard) -> Outcome:
         sys.modules.pop("fuzzed_target", None)
         for thread in set(threading.enumerate()) - threads:
             thread.join(1)
+    if code == 0 and not kind.believable(data):
+        return Outcome("false", "exit 0")
     return _escape(guard) or _read(code, stderr.getvalue(), stdout.getvalue())
 
 

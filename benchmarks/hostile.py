@@ -98,7 +98,8 @@ def ways(m: Mechanism, pair: tuple[Any, Any]) -> dict[str, Code]:
     def by_type(other: type) -> Code:
         return lambda x, size, rng: m.sample(x, size, rng).astype(other if x == pair[0] else np.int64)
 
-    found = {"clear": shown(lambda views, x: views), "numpy": lambda x, size, rng: [clear(x)] * size, "text": shown(lambda views, x: views.astype(str)),
+    found = {"clear": shown(lambda views, x: views), "numpy": lambda x, size, rng: [clear(x)] * size,
+             "text": shown(lambda views, x: views.astype(str)),
              "NaN": shown(lambda views, x: np.full(views.shape, np.nan if x == pair[0] else np.inf))}  # fmt: skip
     if isinstance(clear(pair[0]), frozenset):
         found["from 1"] = shown(lambda views, x: [{1 + (x == pair[0])} for _ in views])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,12 +135,22 @@ def _words(value: str | list[str]) -> str:
 
 
 def _seen_less(before: ClaimRow | TargetRow, now: ClaimRow | TargetRow) -> str:
-    """Whether code is audited with fewer views, or at a smaller confidence."""
+    """Whether code is audited with fewer views, at a smaller confidence, or at a larger one that the views do not make up for."""
     for name in ("trials", "confidence"):
         old, new = getattr(before, name), getattr(now, name)
         if old is not None and new is not None and new < old:
             return f"; its code was audited with {name} = {old:g} in the baseline, and is with {new:g}"
+    if 0 < (sight := _sight(now)) < (was := _sight(before)):
+        return (
+            f"; its code was audited at confidence = {before.confidence:g} in the baseline, and is at {now.confidence:g}, "
+            f"which needs {was / sight:.3g} times as many views to refute as much"
+        )
     return ""
+
+
+def _sight(row: ClaimRow | TargetRow) -> float:
+    """Views, in units of those that a refutation takes at this confidence; 0 where the row does not say it."""
+    return row.trials / -math.log1p(-row.confidence) if row.trials and row.confidence else 0.0
 
 
 def _weaker(before: ClaimRow | TargetRow, now: ClaimRow | TargetRow) -> str:

@@ -129,8 +129,18 @@ class ClaimRecord(Record):
         return str(self.verdict) if self.as_recorded else f"{self.verdict}, on record: {self.expect}"
 
     @property
+    def refuted_by_samples(self) -> bool:
+        """Whether samples of the code refute the claim itself, and not only that the code is what is described."""
+        return not (self.asked or self.evidence is None) and self.evidence.read().refutes(Fraction(self.epsilon or 0))
+
+    @property
     def as_recorded(self) -> bool:
-        """Whether it came out as its file records it; without a record, whether it is not refuted."""
+        """Whether it came out as its file records it; without a record, whether it is not refuted.
+
+        That a claim is refuted is no record of code that is another mechanism, and of which samples do not refute the claim.
+        """
+        if self.code_differs and not self.refuted_by_samples:
+            return False
         return self.verdict.record == self.expect if self.expect else self.verdict is not Outcome.REFUTED
 
 

@@ -192,7 +192,7 @@ def _record(
         epsilon_number=None if claim.epsilon is None else float(claim.epsilon),
         delta_number=float(claim.delta),
         risk=risk.record if isinstance(risk, Risk) else None,
-        assumptions=claim.assumptions if verdict.outcome is Outcome.ASSUMED else (),
+        assumptions=claim.assumptions if verdict.outcome is Outcome.ASSUMED else () if verdict.code_differs else claim.axioms,
         code_differs=verdict.code_differs,
     )
 

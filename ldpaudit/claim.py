@@ -100,8 +100,13 @@ class Claim:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What nobody shows here and the claim's verdict rests on, in clauses."""
+        return (*self.axioms, *filter(None, [self.taken]))
+
+    @property
+    def axioms(self) -> tuple[str, ...]:
+        """What nobody shows of the plan's parts, in clauses; every bound of the plan rests on it."""
         known = [f"a part is {_private(g.epsilon, g.delta)}" for g in self.plan.leaves() if isinstance(g, Guarantee)]
-        return (*dict.fromkeys(known), *filter(None, [self.taken]))
+        return tuple(dict.fromkeys(known))
 
     @property
     def restates(self) -> bool:

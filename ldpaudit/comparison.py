@@ -170,7 +170,11 @@ class Contender:
 
     def certified(self, m: Mechanism, contest: Contest, users: int) -> float:
         """The upper end of epsilon at the contest's delta, in its own model."""
-        return account(self.plan(m, users)).epsilon(contest.delta).high
+        profile = account(self.plan(m, users))
+        found = profile.epsilon(contest.delta).high
+        # Between two points of a curve epsilon may be enclosed less closely than delta is at the asked point.
+        kept = found > contest.epsilon and profile.delta(contest.epsilon).high <= contest.delta
+        return float(contest.epsilon) if kept else found
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from ldpaudit import bundled, registry
-from ldpaudit.claim import Claim
+from ldpaudit.claim import SLACK, Claim
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.expression import LONGEST, parse
 from ldpaudit.mechanism import Mechanism
@@ -299,16 +299,17 @@ def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], 
             raise fail("needs a table [shuffle] for the view 'shuffled'", ["claims", index, "view"])
         try:
             claimed = _claimed_plan(file, plan, table)
+            relation = table.neighbours or _usual(claimed if _is_stream(file, table) else plan)
             claim = Claim(
                 id=table.id,
                 plan=claimed,
                 epsilon=table.epsilon,
                 delta=table.delta,
-                neighbours=table.neighbours or _usual(claimed if _is_stream(file, table) else plan),
+                neighbours=relation,
                 unit=table.unit,
                 source=table.source,
                 expect=table.expect,
-                taken=_taken(file.mechanism, plan, claimed, table.epsilon),
+                taken=_taken(file.mechanism, plan, claimed, relation, table.epsilon),
             )
         except ValueError as error:
             raise fail(str(error), ["claims", index]) from None
@@ -316,15 +317,25 @@ def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], 
     return tuple(claims)
 
 
-def _taken(table: _MechanismTable, plan: Plan, claimed: Plan, epsilon: Fraction | None) -> str:
-    """Which parameters are computed from the claimed epsilon, over all runs of one user, in a clause; else empty."""
+def _taken(table: _MechanismTable, plan: Plan, claimed: Plan, relation: Neighbours, epsilon: Fraction | None) -> str:
+    """Which parameters are computed from the claimed epsilon, over all runs of those who differ, in a clause; else empty."""
     if not isinstance(plan, Run) or epsilon is None:
         return ""
-    runs = claimed.times if isinstance(claimed, Repeat) and claimed.plan == plan else claimed == plan
     aimed = registry.aimed(type(plan.mechanism), table.parameters)
-    if aimed is None or aimed[1] * runs != epsilon:
+    counts = {runs * max(relation.users, 1) for runs in _runs(claimed)}
+    if aimed is None or not any(abs(aimed[1] * runs - epsilon) <= SLACK * epsilon for runs in counts):
         return ""
     return f"the parameters in use are those that {aimed[0]}(epsilon={show(aimed[1])}) computes from what is claimed"
+
+
+def _runs(claimed: Plan) -> set[int]:
+    """How many answers a claimed plan has of one user; where answers are kept, one, or one for each value. A shuffler adds none."""
+    if isinstance(claimed, Shuffle):
+        return _runs(claimed.plan)
+    if isinstance(claimed, Repeat):
+        return {claimed.times * runs for runs in _runs(claimed.plan)}
+    mechanism = claimed.mechanism if isinstance(claimed, Run) else None
+    return {1, getattr(mechanism, "values", 1) or getattr(mechanism, "epochs", 1)}
 
 
 def _usual(plan: Plan) -> Neighbours:

@@ -202,7 +202,8 @@ def _exact(value: Value) -> Fraction | int:
 
 
 def _decimal(value: float, rounding: str, digits: int) -> Decimal:
-    return Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
+    found = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
+    return found.quantize(Decimal(1).scaleb(found.adjusted() - digits + 1))  # a round number shows how far it was searched
 
 
 def _next(value: Decimal, direction: int, digits: int) -> Decimal:

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 from ldpaudit.claim import SLACK, Claim
 from ldpaudit.display import markup, pictures
 from ldpaudit.display.digits import show_down, show_up
+from ldpaudit.pace import views_needed
 
 DIFFERENT = 0.9
 """Share of different reports among those that a score was learned from, above which they are nearly all different."""
@@ -163,6 +165,17 @@ class Evidence:
     tuning: tuple[float, ...] = ()
     distinct: float | None = None
     trajectory: Trajectory | None = field(default=None, repr=False)
+
+    def lacks(self, epsilon: float) -> float:
+        """How many times the views would have to be more for the audit to refute an epsilon of any code; 1 or less: none.
+
+        What an event was learned from, an input that is never guessed, and the other looks' share of the level refute nothing;
+        and who looks all the time needs up to twice as many. Where no event was found to guess by, all views were to find one.
+        """
+        confidence = 1 - self.level * (1 - self.confidence)
+        counted = self.measured * self.directions / self.inputs or self.trials
+        needed = views_needed(self.inputs, epsilon, self.delta, confidence)
+        return needed * (1 + (self.mode is Mode.SEQUENTIAL)) / counted if counted else inf
 
     @property
     def resolution(self) -> str:

@@ -126,8 +126,9 @@ class Finding:
 
     @property
     def state(self) -> str:
-        """In a word: the problem, else ``undecided`` of a claim that is, else ``ok``."""
-        return self.problem or ("undecided" if self.outcome is Outcome.UNDECIDED and self.target is None else "ok")
+        """In a word: the problem, else ``undecided`` or ``assumed`` of a claim that is, else ``ok``."""
+        open_ = self.target is None and self.outcome in (Outcome.UNDECIDED, Outcome.ASSUMED)
+        return self.problem or (str(self.outcome).lower() if open_ else "ok")
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,6 @@ from ldpaudit.gate_config import find_config as find_config
 from ldpaudit.measuring import measure, program_of
 from ldpaudit.mechanism import is_ours
 from ldpaudit.neighbours import REPLACE_ONE
-from ldpaudit.pace import can_refute
 from ldpaudit.parallel import Asked, ask, here, require_ids, require_no_code
 from ldpaudit.plan import Run
 from ldpaudit.reuse import Memory, Reuse, Sought
@@ -319,7 +318,7 @@ def _target(visit: _Visit, target: TargetTable, line: int | None, sought: Sought
     if now.refuted != (target.expect == "refuted"):
         problem = "refuted" if now.refuted else "not as recorded"
     outcome = Outcome.REFUTED if now.refuted else Outcome.UNDECIDED
-    if not (now.refuted or can_refute(config.trials, len(target.inputs), now.epsilon, now.delta, config.confidence)):
+    if not now.refuted and evidence.lacks(now.epsilon) > 1:
         views = f"{config.trials:,} refute it of no code, whatever it shows"
         problem, message = "error", f"{target.callable} claims epsilon = {float(target.epsilon):g}: needs more trials, {views}"
     if target.form != str(Form.RAW):  # `audit` looks at another form only of what it has refuted

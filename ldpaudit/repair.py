@@ -69,7 +69,8 @@ def repair(whole: Deployment, claim: Claim) -> Repair:
         epsilon = profile.epsilon(claim.delta)
         if claim.ceiling is not None and epsilon.high <= claim.ceiling:  # it is the code that is at fault
             return Repair(())
-        sentences = (*_infinite(profile, epsilon), *_nearest(profile, claim, epsilon))
+        given = f"assuming that {'; and that '.join(claim.axioms)}, " if claim.axioms else ""
+        sentences = tuple(given + each for each in (*_infinite(profile, epsilon), *_nearest(profile, claim, epsilon)))
     except Unsupported:
         return Repair(())
     return Repair(sentences, *_designed(whole, claim))

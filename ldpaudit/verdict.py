@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import inf
+from math import ceil, floor, inf, log10
 from typing import TYPE_CHECKING, Protocol
 
 from ldpaudit.enclosure import Enclosure, Rigour, show_down, show_up
 from ldpaudit.errors import Contradiction
-from ldpaudit.pace import can_refute
+from ldpaudit.pace import MOST
 
 if TYPE_CHECKING:
     from ldpaudit.claim import Claim
@@ -150,11 +150,11 @@ def judge(
         return Verdict(Outcome.PROVED, f"{bound}; proved: {proof.theorem}{admitted}")
     if bounded and high:
         return Verdict(Outcome.BOUNDED, f"epsilon <= {show_up(high.high)} by {high.source}")
-    if low is None or high is None:
-        shown = "the samples show no more" if evidence else "nothing was sampled"
-        return Verdict(Outcome.UNDECIDED, f"no certified bound is known, and {shown}")
-    known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]"
-    return Verdict(Outcome.UNDECIDED, f"{known}, and the samples show no more")
+    known = "no certified bound is known"
+    if low is not None and high is not None:
+        given = f", assuming that {'; and that '.join(claim.axioms)}" if claim.axioms else ""
+        known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]{given}"
+    return Verdict(Outcome.UNDECIDED, f"{known}, and {'the samples show no more' if evidence else 'nothing was sampled'}")
 
 
 def _exceeds(e: Evidence, claim: Claim, high: Enclosure | None, proofs: Sequence[CheckedProof]) -> bool:
@@ -176,9 +176,17 @@ def _blind(claim: Claim, evidence: Sequence[Evidence]) -> str:
     e = max(evidence, key=lambda e: e.trials)
     if not e.guesses:
         return f"the audit guessed on none of {e.trials:,} views"
-    if not can_refute(e.trials, e.inputs, float(claim.epsilon or 0), e.delta, e.confidence):
-        return f"{e.trials:,} views are too few to refute the claim, whatever the code does"
+    if (times := e.lacks(float(claim.epsilon or 0))) > 1:
+        return f"{e.trials:,} views are too few to refute the claim, whatever the code does{_enough(e.trials * times)}"
     return ""
+
+
+def _enough(views: float) -> str:
+    """How many views would do, as far as anybody could draw them."""
+    if views > MOST:
+        return ""
+    unit = 10 ** floor(log10(views))
+    return f"; about {ceil(views / unit) * unit:,} are needed"
 
 
 def _require_agreement(claim: Claim, certified: Sequence[Enclosure], proofs: Sequence[CheckedProof]) -> None:

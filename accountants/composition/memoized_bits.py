@@ -30,7 +30,7 @@ MOST_EPOCHS = 400
 _DIGITS = 59
 """Binary digits of the largest cost in the search, which adds integers: exact in 64 bits."""
 _MARGIN = 1e-6
-"""By how much float costs must exceed a line before they are taken to do so; their errors are below 1e-9."""
+"""By how much float costs must exceed a line before they are taken to do so; their errors are below 1e-7."""
 _FLOATS = 1 << 12
 """Epochs up to which all spreads are held against a line, and up to which the margin was chosen."""
 
@@ -122,10 +122,8 @@ def _separate_is_least(noise: MemoizedNoise, epochs: int) -> bool:
 
 def _excess(noise: MemoizedNoise, ones: int, zeros: NDArray[np.int64]) -> NDArray[np.float64]:
     """Float cost of one value's reports over that of as many values with one report each."""
-    mu, (u, v) = float(noise.lost), (float(np.log(float(x))) for x in noise.growth)
-    one, zero = np.log1p(mu * np.expm1(u)), np.log1p(mu * np.expm1(v))
-    with np.errstate(divide="ignore"):
-        low, high = np.log(mu), np.log1p(-mu)
+    u, v, low, high = (float(ball(x).log()) if x else -np.inf for x in (*noise.growth, noise.lost, 1 - noise.lost))
+    one, zero = np.logaddexp(high, low + u), np.logaddexp(high, low + v)
     together = np.minimum(np.logaddexp(low + ones * u, high + zeros * v), np.logaddexp(high + ones * u, low + zeros * v))
     return np.asarray(together - ones * one - zeros * zero, dtype=np.float64)
 

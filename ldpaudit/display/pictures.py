@@ -16,7 +16,9 @@ _LEFT, _RIGHT = 20, WIDTH - 20
 _PLOT_LEFT, _PLOT_TOP, _PLOT_BOTTOM = 66, 22, 160
 
 
-def line(certified: tuple[float, float] | None, measured: float | None, claimed: float | None) -> str:
+def line(
+    certified: tuple[float, float] | None, measured: float | None, claimed: float | None, how: str = "certified"
+) -> str:
     """The line of epsilon: certified values as a bar, the samples' bound as an arrow, the claim as a tick."""
     known = list(certified or ())
     seen, asked = ([] if x is None else [x] for x in (measured, claimed))
@@ -32,7 +34,7 @@ def line(certified: tuple[float, float] | None, measured: float | None, claimed:
     if known:
         low, high = map(at, known)
         marks.append(f'<rect class="bar" x="{low - 2:.1f}" y="41" width="{high - low + 4:.1f}" height="14"/>')
-        said.append(f"certified at most {show_up(known[1], 4)}")
+        said.append(f"{how} at most {show_up(known[1], 4)}")
         marks.append(_label(high, 84, said[-1], "blue"))
     if seen:
         marks.append(f'<path class="measured" d="M {at(seen[0]):.1f} 38 v 20 l 10 -10 z"/>')

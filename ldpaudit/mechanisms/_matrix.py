@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -15,7 +16,7 @@ from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_
 
 from ldpaudit.expression import parse
 from ldpaudit.mechanisms._files import File
-from ldpaudit.number import brief, exact
+from ldpaudit.number import MOST_BITS, brief, exact
 
 Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]
 """Rows of exact numbers."""
@@ -27,9 +28,15 @@ REST = "rest"
 """The entry that is what the others of its row leave of 1: a transcendental number and its rounded complement have no sum of 1."""
 MOST_ENTRIES = 1 << 17
 """Entries of a matrix; 300 x 300 are 90,000."""
+MOST_BITS_IN_ALL = 1 << 26
+"""Of all entries together: 512 for each."""
+MOST_CHARACTERS = 1 << 18
+"""Of different expressions, decimals and fractions aside: one may take 10 microseconds."""
+POWER = 10
+"""Times as long as others may a character of an expression with ``**`` take: powers make long numbers."""
 
-_PLAIN = re.compile(r"\d{1,400}(?:/0*[1-9]\d{0,399}|\.\d{1,400})?", re.ASCII)
-"""Entries that need no parser of expressions, which takes 15 times as long."""
+_PLAIN = re.compile(r"\d{1,400}(?:/0*[1-9]\d{0,399}|(?:\.\d{1,400})?(?:[eE][+-]?\d{1,3})?)", re.ASCII)
+"""Decimals and fractions, as programs write them too: they need no parser of expressions, which takes 15 times as long."""
 
 
 def matrix_of(owner: str, given: object) -> Matrix:
@@ -44,10 +51,10 @@ def matrix_of(owner: str, given: object) -> Matrix:
         given = _rows_of_text(given.replace(";", "\n"))
     if not isinstance(given, Sequence | np.ndarray) or not len(given):
         raise TypeError(f"{owner} needs a matrix, a list of rows, got {brief(given)}")
-    if (entries := sum(len(row) if _is_row(row) else 0 for row in given)) > MOST_ENTRIES:
+    if (entries := sum(max(1, len(row)) if _is_row(row) else 1 for row in given)) > MOST_ENTRIES:
         raise ValueError(f"{owner} needs a matrix of at most {MOST_ENTRIES} entries, got {entries}")
-    number = _remembering(_entry)
-    return tuple(_row(f"{owner}, row {i}", row, number) for i, row in enumerate(given))
+    entry = _Entries()
+    return tuple(_row(f"{owner}, row {i}", row, entry) for i, row in enumerate(given))
 
 
 def _is_row(row: object) -> bool:
@@ -65,7 +72,7 @@ def _row(where: str, row: Any, number: Callable[[Any], Fraction]) -> tuple[Fract
             raise type(error)(f"{where}, place {place}: {error}") from None
     if found.count(None) > 1:
         raise ValueError(f"{where}: needs {REST!r} at most once, got it {found.count(None)} times")
-    left = 1 - sum((p for p in found if p is not None), Fraction(0)) if None in found else Fraction(0)
+    left = 1 - total(where, (p for p in found if p is not None)) if None in found else Fraction(0)
     return tuple(left if p is None else p for p in found)
 
 
@@ -80,20 +87,48 @@ def _entry(entry: Any) -> Fraction:
     return Fraction(text) if _PLAIN.fullmatch(text) else parse(text)
 
 
-def _remembering(function: Callable[[Any], Fraction]) -> Callable[[Any], Fraction]:
-    """As the function, which is called once for each different value of each type."""
-    known: dict[tuple[type, Any], Fraction] = {}
+class _Entries:
+    """Entries as numbers: each different one is computed once, and all together are as long as a matrix may be."""
 
-    def found(value: Any) -> Fraction:
-        key = (type(value), value)
+    def __init__(self) -> None:
+        self._known: dict[tuple[type, Any], Fraction] = {}
+        self._characters = self._bits = 0
+
+    def __call__(self, entry: Any) -> Fraction:
         try:
-            return known[key] if key in known else known.setdefault(key, function(value))
-        except TypeError as error:
-            if "unhashable" not in str(error):
-                raise
-            return function(value)
+            found = self._known.get(key := (type(entry), entry))
+        except TypeError:  # of what is no number, and can be no key
+            found = _entry(entry)
+        if found is None:
+            found = self._known[key] = self._computed(entry)
+        self._bits += found.numerator.bit_length() + found.denominator.bit_length()
+        if self._bits > MOST_BITS_IN_ALL:
+            raise ValueError(f"needs a matrix of at most {MOST_BITS_IN_ALL} bits, got more")
+        return found
 
-    return found
+    def _computed(self, entry: Any) -> Fraction:
+        if isinstance(entry, str) and not _PLAIN.fullmatch(entry.strip()):
+            self._characters += len(entry) * (POWER if "**" in entry else 1)
+            if self._characters > MOST_CHARACTERS:
+                raise ValueError(f"needs different expressions of at most {MOST_CHARACTERS} characters in all, got more")
+        return _entry(entry)
+
+
+def total(where: str, row: Iterable[Fraction]) -> Fraction:
+    """The sum, of numbers whose common denominator is no longer than a number may be: so are then the sums of any of them.
+
+    Raises
+    ------
+    ValueError
+        Where it is longer.
+    """
+    entries = list(row)
+    common = sorted({p.denominator for p in entries})
+    while len(common) > 1:  # by halves: one after the other, each takes as long as all before it
+        common = [math.lcm(*common[i : i + 2]) for i in range(0, len(common), 2)]
+        if (bits := max(common).bit_length()) > MOST_BITS:
+            raise ValueError(f"{where}: needs a common denominator of at most {MOST_BITS} bits, got one of {bits}")
+    return Fraction(sum(p.numerator * (common[0] // p.denominator) for p in entries), common[0]) if entries else Fraction(0)
 
 
 def read(owner: str, file: File) -> Matrix:

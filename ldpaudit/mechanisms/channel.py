@@ -10,7 +10,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
 
-import flint
 import numpy as np
 from numpy.typing import NDArray
 
@@ -158,17 +157,15 @@ def _require_law(x: int, row: tuple[Fraction, ...]) -> None:
     for y, p in enumerate(row):
         if not 0 <= p <= 1:
             raise ValueError(f"Channel needs probabilities, got {show(p)} in row {x}, place {y}")
-    total = sum((flint.fmpq(p.numerator, p.denominator) for p in row), flint.fmpq(0))
-    if total != 1:
+    if (total := _matrix.total(f"Channel, row {x}", row)) != 1:
         raise ValueError(f"Channel needs rows that sum to 1 exactly, got {_near_1(total)} in row {x}, counted from 0")
 
 
-def _near_1(total: flint.fmpq) -> str:
+def _near_1(total: Fraction) -> str:
     """A sum, so that it is seen not to be 1."""
-    value = Fraction(int(total.p), int(total.q))
-    if value.denominator <= 10**9:
-        return show(value)
-    return f"1 {'-' if value < 1 else '+'} {show(abs(value - 1))} (decimals are exact where they stand in quotes)"
+    if total.denominator <= 10**9:
+        return show(total)
+    return f"1 {'-' if total < 1 else '+'} {show(abs(total - 1))} (decimals are exact where they stand in quotes)"
 
 
 def _last_end(ends: list[Fraction], drawn: int, rng: np.random.Generator) -> int:

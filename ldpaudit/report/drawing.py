@@ -13,7 +13,8 @@ from ldpaudit.enclosure import Enclosure
 def line(claim: ClaimRecord) -> str:
     """What is certified, measured and claimed, on the line of epsilon."""
     known = (claim.enclosure.low, claim.enclosure.high) if claim.enclosure else None
-    return pictures.line(known, claim.evidence.epsilon_lower if claim.evidence else None, _claimed(claim))
+    how = "assumed" if claim.assumptions else "certified"
+    return pictures.line(known, claim.evidence.epsilon_lower if claim.evidence else None, _claimed(claim), how)
 
 
 def curve(claim: ClaimRecord, points: Sequence[tuple[float, Enclosure]]) -> str:

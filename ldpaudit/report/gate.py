@@ -24,6 +24,7 @@ RULES = {
     "regressed": "A privacy claim is worse than in the baseline",
     "gone": "A privacy claim of the baseline is no longer made",
     "undecided": "A privacy claim is undecided",
+    "assumed": "A privacy claim rests on what is only assumed",
     "error": "A privacy claim could not be checked",
 }
 
@@ -39,7 +40,7 @@ def text(gate: Gate) -> str:
 
 
 def _mark(f: Finding) -> str:
-    """First word of a line: nothing that is undecided is ever ok."""
+    """First word of a line: nothing that is undecided or assumed is ever ok."""
     if f.problem == "error":
         return "ERROR"
     return "FAIL" if f.problem else f.state
@@ -71,7 +72,7 @@ def as_json(gate: Gate) -> str:
 
 
 def junit(gate: Gate) -> str:
-    """JUnit XML: a claim is a test case, skipped where it is undecided and need not be decided."""
+    """JUnit XML: a claim is a test case, skipped where it is undecided and need not be decided, or assumed."""
     states = Counter(_case(f) for f in gate.findings)
     numbers = {"failures": states["failure"], "errors": states["error"], "skipped": states["skipped"]}
     counts = {"name": "ldpaudit", "tests": str(len(gate.findings)), **{name: str(n) for name, n in numbers.items()}}
@@ -91,11 +92,11 @@ def _case(f: Finding) -> str:
     """JUnit's word for how a test case ended."""
     if f.state == "error":
         return "error"
-    return "failure" if f.problem else "skipped" if f.state == "undecided" else "passed"
+    return "failure" if f.problem else "passed" if f.state == "ok" else "skipped"
 
 
 def sarif(gate: Gate) -> str:
-    """SARIF 2.1.0: a result for each claim that fails, and an open one for each that is undecided."""
+    """SARIF 2.1.0: a result for each claim that fails, and an open one for each that is undecided or assumed."""
     rules = [{"id": name, "shortDescription": {"text": RULES[name]}} for name in RULES]
     driver = {"name": "ldpaudit", "rules": rules}
     run = {"tool": {"driver": driver}, "results": [_result(f) for f in gate.findings if f.state != "ok"]}
@@ -122,7 +123,7 @@ def _level(f: Finding) -> str:
 
 
 def github(gate: Gate) -> str:
-    """Annotations of a build log: workflow commands, one a claim that fails, and a notice of each that is undecided."""
+    """Annotations of a build log: workflow commands, one a claim that fails, and a notice of each that is undecided or assumed."""
     lines = []
     for f in gate.findings:
         if f.state != "ok":

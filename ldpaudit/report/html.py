@@ -96,7 +96,10 @@ def _head(certificate: Certificate) -> str:
 
 def _claim(claim: ClaimRecord, exhibit: Exhibit | None) -> str:
     """One claim: in words, in pictures, why, and what it rests on."""
-    meaning = f"<p>{chances(exhibit.risk.sentence(exhibit.seen))}</p>" if exhibit and exhibit.risk else ""
+    risk = exhibit.risk.sentence(exhibit.seen) if exhibit and exhibit.risk else ""
+    if risk and claim.assumptions:
+        risk = f"If what is assumed is true, {risk[0].lower()}{risk[1:]}"
+    meaning = f"<p>{chances(risk)}</p>" if risk else ""
     pictures = f"{drawing.curve(claim, exhibit.curve) if exhibit else ''}{drawing.tightening(claim)}"
     return f"""<section class="claim"><h2>{escape(claim.id)} {badge(claim.verdict, claim.outcome)}</h2>
 <p>{escape(plain(claim))}</p>{meaning}{drawing.line(claim)}
@@ -149,7 +152,7 @@ def _risks(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> str:
             columns.setdefault((claim.unit, claim.plan, claim.neighbours), (claim, found))
     if not columns:
         return ""
-    names = [f"{exhibit.seen} ({claim.id})" for claim, exhibit in columns.values()]
+    names = [f"{exhibit.seen} ({claim.id}{', as assumed' * bool(claim.assumptions)})" for claim, exhibit in columns.values()]
     chances = zip(*(each.risk.rows for _, each in columns.values() if each.risk), strict=True)
     rows = ((row[0][0], *(percent(chance) for _, chance in row)) for row in chances)
     lifetime = any(claim.unit == "lifetime" for claim, _ in columns.values())

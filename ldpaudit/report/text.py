@@ -68,7 +68,9 @@ def summary(certificates: Sequence[Certificate]) -> list[str]:
     for record, title in (("assumed", "rest on what is assumed"), ("refuted", "do not hold"), ("undecided", "are undecided")):
         if which := [name for name, claim in claims if claim.verdict.record == record]:
             lines.append(f"These {title}: {', '.join(which)}.")
-    if which := [name for name, claim in questions if claim.verdict.record == "undecided"]:
+    if which := [name for name, claim in named if claim.code_differs]:
+        lines.append(f"The code is not what is described: {', '.join(which)}.")
+    if which := [name for name, claim in questions if not claim.verdict.reached]:
         lines.append(f"No answer is certified: {', '.join(which)}.")
     wrong = [name for name, claim in named if not claim.as_recorded]
     on_record = [name for name, claim in named if claim.expect]

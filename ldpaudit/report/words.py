@@ -8,8 +8,10 @@ from ldpaudit.certificate import ClaimRecord
 from ldpaudit.verdict import Outcome
 
 VERDICTS = {
-    Outcome.REFUTED: "the claim is false: a certified lower bound, or samples of the code with the stated confidence, exceed it.",
-    Outcome.UNDECIDED: "neither shown nor refuted: the certified bounds lie on both sides of the claim, or none is known.",
+    Outcome.REFUTED: "the claim is false: a certified lower bound, or samples of the code with the stated confidence, exceed it; "
+    "or samples exceed what is certified of the mechanism that the file describes, so that the code is not that mechanism.",
+    Outcome.UNDECIDED: "neither shown nor refuted: the certified bounds lie on both sides of the claim, or none is known, or "
+    "too few views of the deployed code were looked at.",
     Outcome.ASSUMED: "the claim follows from what is assumed and nobody shows: a guarantee of which nothing else is known, or "
     "parameters that are computed from the claim itself.",
     Outcome.BOUNDED: "the claim is true of the mechanism that the file describes: a certified upper bound reaches it.",
@@ -29,7 +31,7 @@ NEIGHBOURS = {
 }
 """Which inputs must be hard to tell apart, by the kind of the relation."""
 OVERALL = {
-    Outcome.REFUTED: "At least one claim is false.",
+    Outcome.REFUTED: "At least one claim is false, or its code is not what is described.",
     Outcome.UNDECIDED: "No claim is refuted, and at least one is not decided.",
     Outcome.ASSUMED: "No claim is refuted or undecided, and at least one rests on what is only assumed.",
     Outcome.BOUNDED: "Every claim holds.",
@@ -58,7 +60,9 @@ def plain(claim: ClaimRecord) -> str:
     if claim.asked:
         answer = "The certificate answers." if claim.verdict.reached else "No answer is certified."
         return f"Nothing is claimed of one {claim.unit}: how private it is, is asked. {answer}"
-    return f"It is claimed that {claim.sentence}. {_FARES[claim.verdict]}"
+    another = claim.code_differs and not claim.refuted_by_samples
+    fares = "The code is not what is described, and this is not shown of it." if another else _FARES[claim.verdict]
+    return f"It is claimed that {claim.sentence}. {fares}"
 
 
 def relation(neighbours: str) -> str:

@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ldpaudit import comparison
 from ldpaudit.accountants import account
 from ldpaudit.commands import run
 from ldpaudit.comparison import CLOSE, Contender, Contest, Score, bits, contenders, score
+from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.held import Held, numbering, read
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -116,6 +118,22 @@ def test_every_row_is_certified_to_cost_about_what_is_asked_in_its_own_model(con
     cost = account(Shuffle(m, users) if contender.shuffled else m).epsilon(ASKED.delta)
     assert 0.95 * 2 <= cost.high <= 2
     assert contender.model == ("shuffled" if "shuffled" in str(contender) else "local")
+
+
+@pytest.mark.parametrize(("delta", "cost"), [(1e-7, 2.0), (1e-5, 2.1)])
+def test_a_delta_that_is_certified_at_what_is_asked_is_what_it_costs(
+    monkeypatch: pytest.MonkeyPatch, delta: float, cost: float
+) -> None:
+    class Rough:
+        def epsilon(self, _: Fraction) -> Enclosure:
+            return Enclosure(0, 2.1, Rigour.INTERVAL, "")
+
+        def delta(self, _: Fraction) -> Enclosure:
+            return Enclosure(0, delta, Rigour.INTERVAL, "")
+
+    monkeypatch.setattr(comparison, "account", lambda _: Rough())
+    contender = Contender("randomized_response", "", "for_epsilon")
+    assert contender.certified(KaryRandomizedResponse.for_epsilon(2, k=5), ASKED, 9) == cost
 
 
 def test_what_a_formula_charges_twice_is_run_with_twice_the_noise() -> None:

@@ -23,6 +23,7 @@ from ldpaudit.accountants.pld.finite import FiniteProfile, channel_profile
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import ENUMERABLE, Mechanism
+from ldpaudit.profile import Number
 from ldpaudit.registry import constructors
 from tests.helpers import ROOT
 from tests.zoo import AT_ONE, SMALL, STEMS, delta_of, zoo
@@ -123,15 +124,15 @@ def test_delta_of_epsilon_of_delta_is_at_most_delta(m: Mechanism, delta: float) 
     assert epsilon.high == inf or profile.delta(epsilon.high).low <= delta
 
 
-FAR = (0, 5e-324, 1, 1e3, 1e100, 1e300, Fraction(10**400))
-RARE = (0, Fraction(1, 10**4000), Fraction(1, 10**400), 1e-300, 0.5, Fraction(2**60 - 1, 2**60))
+FAR: tuple[Number, ...] = (0, 5e-324, 1, 1e3, 1e100, 1e300, Fraction(10**400))
+RARE: tuple[Number, ...] = (0, Fraction(1, 10**4000), Fraction(1, 10**400), 1e-300, 0.5, Fraction(2**60 - 1, 2**60))
 
 
 @pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)
 def test_however_large_or_small_epsilon_and_delta_are_there_are_enclosures_and_no_two_of_them_disagree(m: Mechanism) -> None:
     for relation in m.relations:
         profile = account(m, relation)
-        for found, top in (([*map(profile.delta, FAR)], 1), ([*map(profile.epsilon, RARE)], inf)):
+        for found, top in (([profile.delta(e) for e in FAR], 1), ([profile.epsilon(d) for d in RARE], inf)):
             assert all(0 <= e.low <= e.high <= top for e in found)
             assert all(later.low <= earlier.high for earlier, later in combinations(found, 2))
             wide = [e for e in found if e.high - e.low > max(1e-9 * e.high, 1e-15)]

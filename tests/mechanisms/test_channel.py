@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import time
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
@@ -28,8 +29,9 @@ from ldpaudit.certificate import Certificate
 from ldpaudit.certify import verify
 from ldpaudit.derivation import derive
 from ldpaudit.errors import DeploymentError, Unsupported
+from ldpaudit.expression import parse
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._matrix import MOST_ENTRIES
+from ldpaudit.mechanisms._matrix import _PLAIN, MOST_ENTRIES
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.one_bit import DBitFlip
@@ -256,6 +258,53 @@ def test_a_file_that_holds_no_matrix_is_an_error_of_one_line(tmp_path: Path, nam
     with pytest.raises(registry.ParameterError, match=says) as error:
         registry.build("channel", "", {"file": str(tmp_path / name)})
     assert len(str(error.value).splitlines()) == 1
+
+
+SHARES = ",".join(f"1/{10**398 + i}" for i in range(10_000))
+PAIRS = ",".join(f"{i}/{1000 * (10**190 + i)},{10**190}/{1000 * (10**190 + i)}" for i in range(1, 1001))
+LONG = "(3**-4096+5**-4096+7**-4096+11**-4096+13**-4096+17**-4096)*0"
+"""Takes 5 ms."""
+SOON = 10
+"""Seconds that a stranger's file may take."""
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"{SHARES},rest", "row 0: needs a common denominator of at most 131072 bits"),
+        (f"{SHARES}\n{'0,' * 9_999}1", "row 0: needs a common denominator of at most 131072 bits"),
+        (f"{PAIRS}\n{PAIRS}", "row 0: needs a common denominator of at most 131072 bits"),
+        (",".join(["((1/3)**4096)**20"] * 90_000), "a matrix of at most 67108864 bits"),
+        (",".join(f"{LONG}*{i}" for i in range(20_000)), "different expressions of at most 262144 characters"),
+        (",".join(f"exp(exp(-1/{i + 1}))" for i in range(20_000)), "different expressions of at most 262144 characters"),
+    ],
+    ids=["rest", "denominators", "sum of 1", "bits", "powers", "expressions"],
+)
+def test_a_matrix_whose_numbers_take_long_is_refused_soon(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "m.csv").write_text(text)
+    start = time.process_time()
+    with pytest.raises(registry.ParameterError, match=says):
+        registry.build("channel", "", {"file": str(tmp_path / "m.csv")})
+    assert time.process_time() - start < SOON
+
+
+@pytest.mark.parametrize("text", ["1", "0.25", "7/14", "7.5e-01", "2E+3", "1e-999", "0.0e5"])
+def test_what_needs_no_parser_of_expressions_is_what_the_parser_says(text: str) -> None:
+    assert _PLAIN.fullmatch(text)
+    assert Fraction(text) == parse(text)
+
+
+def test_rows_without_entries_are_too_many(tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text(json.dumps([[]] * 200_000))
+    with pytest.raises(registry.ParameterError, match="at most 131072 entries, got 200000"):
+        registry.build("channel", "", {"file": str(tmp_path / "m.json")})
+
+
+def test_a_large_matrix_that_another_program_wrote_is_read(tmp_path: Path) -> None:
+    entries = (np.random.default_rng(0).permutation(22_500) + 1).reshape(150, 150) / 2**22
+    entries[:, 0] += 1 - entries.sum(axis=1)
+    np.savetxt(tmp_path / "m.csv", entries, fmt="%.30e", delimiter=",")
+    assert Channel.from_file(tmp_path / "m.csv") == Channel(entries.tolist())
 
 
 class Digits:

@@ -71,5 +71,5 @@ def test_two_users_reveal_three_sixteenths_at_log_two_where_three_reveal_nine_si
                 for chance in [own] + [p] * hold + [1 - p] * (users - 1 - hold):
                     law = {n: law.get(n, 0) * (1 - chance) + law.get(n - 1, 0) * chance for n in range(len(law) + 1)}
                 laws.append(law)
-            best = max(best, *(sum(max(a[n] - 2 * b[n], Fraction(0)) for n in a) for a, b in (laws, laws[::-1])))
+            best = max(best, *(sum((max(a[n] - 2 * b[n], Fraction(0)) for n in a), Fraction(0)) for a, b in (laws, laws[::-1])))
         assert best == value

@@ -21,6 +21,7 @@ from ldpaudit.exhibits import exhibits
 from ldpaudit.parallel import ask, certify_all
 from ldpaudit.report import html
 from ldpaudit.report.text import sight, summary
+from ldpaudit.report.words import plain
 from ldpaudit.risk import Risk, risk
 from ldpaudit.verdict import Outcome
 from tests.helpers import ROOT
@@ -110,6 +111,17 @@ def test_of_code_that_is_measured_above_what_is_certified_no_bound_proof_or_risk
     assert verify(Certificate.from_json(certificate.to_json())) == []
 
 
+def test_that_the_code_differs_makes_no_claim_false_and_is_on_record_nowhere() -> None:
+    text = deployed(claimed=4, implementation=f"{__name__}:leaky")
+    for claimed, false in ((text.replace("epsilon = 4", "epsilon = 1.01"), True), (text, False)):
+        certificate = ldp.certify(loads(f'{claimed}expect = "refuted"'), trials=TRIALS)
+        (claim,) = certificate.claims
+        assert claim.code_differs
+        assert ("This is false." in plain(claim)) is false
+        assert claim.as_recorded is false
+        assert "The code is not what is described: " in " ".join(summary([certificate]))
+
+
 @pytest.mark.parametrize("code", ["leaky", "honest_but_slow"])
 def test_code_that_too_few_views_tested_leaves_the_claim_undecided(code: str) -> None:
     certificate = certify(implementation=f"{__name__}:{code}", trials=16)
@@ -117,6 +129,18 @@ def test_code_that_too_few_views_tested_leaves_the_claim_undecided(code: str) ->
     assert "16 views are too few to refute the claim, whatever the code does" in certificate.claims[0].reason
     assert verify(certificate) == []
     assert certify(trials=16).verdict is Outcome.PROVED
+
+
+def in_the_clear(x: int, size: int, rng: np.random.Generator) -> object:
+    return np.full(size, x)
+
+
+@pytest.mark.parametrize("delta", ["0", "1/10"])
+@pytest.mark.parametrize("trials", [16, 24, 28, 32, 50, 60])
+def test_no_number_of_views_shows_an_answer_in_the_clear_to_be_private(trials: int, delta: str) -> None:
+    text = deployed(implementation=f"{__name__}:in_the_clear")
+    (claim,) = ldp.certify(loads(f'{text}delta = "{delta}"'), trials=trials).claims
+    assert claim.verdict in (Outcome.REFUTED, Outcome.UNDECIDED)
 
 
 def test_a_claim_of_the_epsilon_that_the_parameters_are_computed_from_is_assumed() -> None:
@@ -130,11 +154,50 @@ def test_a_claim_of_the_epsilon_that_the_parameters_are_computed_from_is_assumed
     assert weaker.verdict is Outcome.PROVED
 
 
+COMPUTED = """
+schema = "ldpaudit.deployment/1"
+id = "computed"
+{tables}
+[[claims]]
+id = "c"
+epsilon = {claimed}
+{about}
+"""
+RESPONSE = '[mechanism]\nkind = "randomized_response"\nepsilon = 1\nk = 3\n'
+KEPT = f"{RESPONSE}[contribution]\nmemoized = true\n[epochs]\ncount = 9\nwindow = 3\nwindow_answers = 3\nlifetime_answers = 9\n"
+
+
+@pytest.mark.parametrize(
+    ("tables", "claimed", "about"),
+    [
+        (f"{RESPONSE}[shuffle]\nusers = 20", "1", ""),
+        (RESPONSE, "2", 'neighbours = "group-of-2"'),
+        (RESPONSE, "1.0000000000000002", ""),
+        (KEPT, "3", 'unit = "window"\nneighbours = "same-pattern"'),
+        ('[mechanism]\nkind = "one_bit"\nepsilon = 1\ngamma = "1/5"\n[contribution]\nmemoized = true', "1", 'unit = "lifetime"'),
+        ('[mechanism]\nkind = "sign_oracle"\nepsilon = 1\nusers = 9\ndomain = 4\n[shuffle]\nusers = 9', "1", ""),
+    ],
+)  # fmt: skip
+def test_a_claim_that_is_computed_from_is_assumed_of_groups_and_streams_and_where_a_shuffler_hides_nobody(
+    tables: str, claimed: str, about: str
+) -> None:
+    (claim,) = ldp.certify(loads(COMPUTED.format(tables=tables, claimed=claimed, about=about)), trials=TRIALS).claims
+    assert claim.verdict is Outcome.ASSUMED
+
+
 def test_what_follows_from_a_guarantee_is_assumed_and_an_answer_says_so() -> None:
     certificate = ldp.certify("apple-lookup-hints", trials=TRIALS)
     assert [claim.verdict for claim in certificate.claims] == [Outcome.ASSUMED, Outcome.ASSUMED, Outcome.UNDECIDED]
     assert certificate.claims[0].assumptions == ("a part is 4-differentially private",)
-    assert "nobody showed this" in html.page(certificate)
+    page = html.page(certificate, exhibits(certificate))
+    for said in ("nobody showed this", "If what is assumed is true, whoever sees", "assumed at most 8", "(user-day, as assumed)"):
+        assert said in page
+    assert "certified at most" not in page
+    undecided = certificate.claims[2]
+    assert undecided.assumptions == ("a part is 4-differentially private",)
+    assert "epsilon lies in [0, 8], assuming that a part is 4-differentially private, and nothing was sampled" in undecided.reason
+    assert page.count("If what is assumed is true, whoever sees") == len(certificate.claims)
+    assert "Assuming that a part is 4-differentially private, at this delta an epsilon of 8 holds" in page
     asked = certificate.deployment.replace("epsilon = 8", 'epsilon = "?"').replace('expect = "assumed"', "", 1)
     assert ldp.certify(loads(asked), trials=TRIALS).claims[0].outcome == "answered, ASSUMED"
 

@@ -12,11 +12,14 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.bucket_heavy_hitter import whatever_the_vectors
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
-from ldpaudit.design import Goal, design
+from ldpaudit.design import Goal, _Question, design
+from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.geometric import Geometric
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Repeat, Shuffle
+from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.registry import ParameterError
 
 BUCKET = {"domain": 64, "rows": 8, "trials": 4}
@@ -68,6 +71,28 @@ def test_what_is_certified_is_what_the_accountant_says_of_the_answer() -> None:
     assert whatever_the_vectors(bucket).delta(ONE.epsilon).high <= ONE.delta  # not only for the vectors of one seed
     noise = design("binomial_noise", {"n": 1000, "k": 1}, ONE)
     assert ShiftProfile(1000, Fraction(noise.value), 1).delta(ONE.epsilon) == noise.certified
+
+
+def test_a_pure_goal_is_searched_without_curves() -> None:
+    curves = []
+
+    class Counted(PrivacyProfile):
+        def __init__(self, m: Any) -> None:
+            self.known = account(m)
+
+        def delta(self, epsilon: Number) -> Enclosure:
+            curves.append(epsilon)
+            return self.known.delta(epsilon)
+
+        def epsilon(self, delta: Number = 0) -> Enclosure:
+            return self.known.epsilon(delta)
+
+    def plan(epsilon: Fraction) -> Repeat:
+        return Repeat(Shuffle(Geometric.for_epsilon(epsilon, 1), 99), 3)
+
+    answer = _Question(Goal(Fraction(2)), "epsilon", "largest", plan, 0.5, profile=Counted).real()
+    assert (answer.value, answer.refused) == (Decimal("0.666666"), Decimal("0.666667"))
+    assert len(curves) <= 3
 
 
 def test_of_any_randomizer_the_answers_are_those_of_the_clones() -> None:

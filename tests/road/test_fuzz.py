@@ -14,10 +14,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks import fuzz, fuzz_kinds
+from benchmarks import fuzz, fuzz_files, fuzz_kinds
 from benchmarks.fuzz_kinds import KINDS, Kind
 from benchmarks.fuzz_mutations import changed, toml
 from benchmarks.fuzz_worker import Guard, Outcome, made, outcome
+from ldpaudit import signature
+from ldpaudit.certificate import Certificate
+from ldpaudit.certify import verify
 from ldpaudit.enclosure import round_up
 from ldpaudit.expression import parse
 
@@ -104,12 +107,34 @@ def test_a_process_that_takes_too_long_or_dies_is_replaced(monkeypatch: pytest.M
         ("deployment", fuzz_kinds.DEPLOYMENT),
         ("gate", fuzz_kinds.GATE),
         ("baseline", json.dumps(fuzz_kinds.BASELINE).encode()),
-        ("log", fuzz_kinds.LOG.encode()),
         ("program", fuzz_kinds.ANSWERS),
+        ("certificate", json.dumps(fuzz_kinds.written()).encode()),
+        ("matrix", b"m.csv\n3/4,1/4\n1/3,rest\n"),
+        ("matrix", b"m.csv\n3/4,1/4\n1/3,rest\n\n"),
+        *((("data"), fuzz_files.users(f"{reader}.csv")) for reader in fuzz_files.READERS),
     ],
 )
 def test_what_is_changed_was_valid_before(guard: Guard, tmp_path: Path, name: str, data: bytes) -> None:
     assert outcome(KINDS[name], data, tmp_path, guard) == Outcome("accepted")
+
+
+def test_a_changed_certificate_is_signed_again_so_that_what_is_behind_its_digest_is_read(guard: Guard, tmp_path: Path) -> None:
+    tree = fuzz_kinds.signed({**fuzz_kinds.written(), "title": "Another metric"})
+    (tmp_path / "c.json").write_text(json.dumps(tree))
+    assert verify(Certificate.load(tmp_path / "c.json")) == ["title is A metric, not Another metric"]
+
+
+def test_a_signature_that_is_believed_and_is_none_is_false(
+    guard: Guard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = json.dumps(fuzz_kinds.written()).encode()
+    inputs = [fuzz_files.keyed(Random(seed), certificate) for seed in range(200)]
+    right = [KINDS["key"].believable(data) for data in inputs]
+    found = [outcome(KINDS["key"], data, tmp_path, guard).verdict for data in inputs]
+    assert found == ["accepted" if each else "rejected" for each in right]
+    assert True in right
+    monkeypatch.setattr(signature, "require", lambda content, signed, key: None)
+    assert "false" in [outcome(KINDS["key"], data, tmp_path, guard).verdict for data in inputs]
 
 
 def test_the_smallest_input_of_a_finding_is_kept() -> None:

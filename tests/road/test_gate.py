@@ -186,19 +186,22 @@ def test_every_format_names_the_claim_and_the_bound(failed: gate.Gate) -> None:
 
 
 
-def test_what_is_undecided_is_never_ok_in_any_format(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("epsilon", "state"), [("0.5", "undecided"), ("1", "assumed")])
+def test_what_is_undecided_or_assumed_is_never_ok_in_any_format(tmp_path: Path, epsilon: str, state: str) -> None:
     project(tmp_path)
-    (tmp_path / "ours.toml").write_text(UNDECIDED)
+    (tmp_path / "ours.toml").write_text(UNDECIDED.replace("0.5", epsilon))
     result = run(tmp_path)
     assert result.exit_code == 0
     written = {each.value: each.write(result) for each in GateFormat}
-    assert written["text"] == "undecided  ours/report: UNDECIDED\n1 claims, 1 undecided, none failed; no baseline\n"
-    assert json.loads(written["json"])["findings"][0]["state"] == "undecided"
+    word = state.upper()
+    assert written["text"] == f"{state:9}  ours/report: {word}\n1 claims, 1 {state}, none failed; no baseline\n"
+    assert json.loads(written["json"])["findings"][0]["state"] == state
     assert ElementTree.fromstring(written["junit"]).find("testsuite/testcase/skipped") is not None
     (found,) = json.loads(written["sarif"])["runs"][0]["results"]
-    assert (found["ruleId"], found["kind"], found["level"]) == ("undecided", "open", "none")
-    assert written["github"].startswith("::notice file=ours.toml,line=7,title=ours/report undecided::")
-    assert "| ours/report | UNDECIDED |" in written["markdown"]
+    assert (found["ruleId"], found["kind"], found["level"]) == (state, "open", "none")
+    assert written["github"].startswith(f"::notice file=ours.toml,line=7,title=ours/report {state}::")
+    assert f"| ours/report | {word} |" in written["markdown"]
+    assert "passed</summary>" not in written["markdown"]
 
 
 TARGET = '[[targets]]\nid = "{id}"\ncallable = "tests.broken_callables:{code}"\ninputs = [0, 1]\nepsilon = {epsilon}\n'
@@ -448,10 +451,12 @@ def test_a_repositorys_life(tmp_path: Path) -> None:
 def test_a_deployment_file_is_a_test_file(tmp_path: Path) -> None:
     (tmp_path / "good.ldp.toml").write_text(DEPLOYMENT.format(true=1, claimed=1))
     (tmp_path / "bad.ldp.toml").write_text(DEPLOYMENT.format(true=2, claimed=1))
+    for name, epsilon in (("open", "0.5"), ("assumed", "1")):
+        (tmp_path / f"{name}.ldp.toml").write_text(UNDECIDED.replace("0.5", epsilon))
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["ldpaudit.pytest_plugin"]\n')
     done = python(tmp_path, PYTEST, "-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit")
     assert done.returncode == 1, done.stderr
-    assert "1 failed, 1 passed" in done.stdout
+    assert "1 failed, 1 passed, 2 skipped" in done.stdout
     assert "false for these parameters" in done.stdout
     assert "Traceback" not in done.stdout
 

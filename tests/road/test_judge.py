@@ -121,6 +121,13 @@ def test_deployed_code_that_no_audit_could_refute_leaves_the_claim_undecided(see
     assert "the deployed code was not tested" in verdict.reason
 
 
+def test_a_claim_so_large_that_no_number_of_views_refutes_it_is_undecided_of_deployed_code() -> None:
+    claim = replace(CLAIM, epsilon=Fraction(10**4))
+    verdict = judge(claim, [enclosure(0.9, 1.0)], [evidence(0.0)], [], audited=True)
+    assert verdict.outcome is Outcome.UNDECIDED
+    assert verdict.reason.endswith("whatever the code does")
+
+
 def test_deployed_code_that_an_audit_could_have_refuted_is_decided_by_what_is_known_of_the_mechanism() -> None:
     verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(0.0, trials=10)], [Checked(Fraction(1))], audited=True)
     assert verdict.outcome is Outcome.PROVED
