@@ -145,7 +145,7 @@ def test_a_profile_is_drawn_on_the_axes_that_are_given_or_on_new_ones() -> None:
 
 def test_a_plot_without_matplotlib_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(LdpauditError, match=r"install ldpaudit\[plot\]"):
+    with pytest.raises(LdpauditError, match=r"^a plot needs matplotlib: pip install matplotlib \(the extra 'plot' of ldpaudit\)$"):
         ldp.account(BINARY).plot()
 
 

@@ -32,6 +32,7 @@ ASKED = {
     ("ldpaudit/adapters/programs.py", "_signalled"): "returns first where there is no os.killpg",
     ("ldpaudit/apart.py", "close"): "asks for os.killpg",
     ("ldpaudit/apart.py", "_read"): "asks for os.killpg",
+    ("ldpaudit/apart.py", "_end_marked"): "ends what /proc shows, which Windows has not",
     ("ldpaudit/working_precision.py", ""): "asks for os.register_at_fork",
     ("ldpaudit/comparison.py", "_megabytes"): "answers that it is unknown where there is no resource",
 }
