@@ -52,9 +52,10 @@ _EVERY = 20
 """Seconds after which what was found is written."""
 EPSILONS = ("0", "1/10", "1/2", "1", "2", "5")
 DELTAS = ("0", "1e-12", "1e-9", "1e-6", "1e-3", "1/10")
+_LOG = "input,report\n" + "".join(f"{x},{y}\n" for x in (0, 1) for y in [x] * 200 + [1 - x] * 100)
 FILES = {
     "small.toml": fuzz_kinds.SMALL, "deployment.toml": fuzz_kinds.DEPLOYMENT, "ldpaudit.toml": fuzz_kinds.GATE,
-    "fuzzed_target.py": fuzz_kinds.TARGET.encode(), "log.csv": fuzz_kinds.LOG.encode(), "broken.toml": b"id = 1\n",
+    "fuzzed_target.py": fuzz_kinds.TARGET.encode(), "log.csv": _LOG.encode(), "broken.toml": b"id = 1\n",
     "words.txt": b"to\nbe\nor\nnot\nto\nbe\n",
 }  # fmt: skip
 """What lies in the folder of each call."""
@@ -160,6 +161,10 @@ def _load_everything() -> None:
         import_module(each.name)
 
 
+def _asked(profile: Any, what: str, at: str) -> Any:
+    return _ends(getattr(profile, what)(Fraction(at)))
+
+
 def _answer(pipe: Connection, plan: str, neighbours: str, number: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -168,7 +173,7 @@ def _answer(pipe: Connection, plan: str, neighbours: str, number: int) -> None:
     try:
         profile = ldp.account(*(eval(text, {}, _PublicNames()) for text in (plan, neighbours)))
         for what, at in asked:
-            pipe.send({f"{what}({at})": _or_error(lambda what=what, at=at: _ends(getattr(profile, what)(Fraction(at))))})
+            pipe.send({f"{what}({at})": _or_error(partial(_asked, profile, what, at))})
     except Exception as error:  # whatever it is, users see it
         pipe.send({"account": f"{type(error).__name__}: {error}"})
     pipe.send({"ended": ""})
@@ -222,7 +227,11 @@ def names(wanted: Wanted) -> Items:
     yield "ldpaudit", lambda: {name: surface(getattr(ldp, name)) for name in (*ldp.__all__, "Rigour", "load")}
     yield "ldpaudit.mechanisms", lambda: dir(mechanisms)
     for name in STEMS:
-        yield name, lambda name=name: {f"{v}: {c.__name__}": surface(c) for v, c in mechanisms.classes(name).items()}
+        yield name, partial(_surfaces, name)
+
+
+def _surfaces(stem: str) -> Any:
+    return {f"{v}: {c.__name__}": surface(c) for v, c in mechanisms.classes(stem).items()}
 
 
 def surface(value: Any) -> Any:

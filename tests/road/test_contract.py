@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from benchmarks.code_mutants import TARGETS, Copy, nearest, sites
 from benchmarks.contract import Wanted, compare, drawn, record
 from benchmarks.contract_differences import TIGHTER, Difference, differences, enclosure_change
 from tests.helpers import ROOT
+from tests.zoo import STEMS
 
 
 def enclosure(low: float, high: float, rigour: str = "INTERVAL") -> dict[str, Any]:
@@ -104,7 +106,7 @@ def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pyte
         made.append(number)
         return number
 
-    monkeypatch.setitem(contract.SECTIONS, "names", lambda wanted: ((str(i), lambda i=i: item(i)) for i in range(4)))
+    monkeypatch.setitem(contract.SECTIONS, "names", lambda wanted: ((str(i), partial(item, i)) for i in range(4)))
     with pytest.raises(KeyboardInterrupt):
         record(tmp_path, ["names"], Wanted(0, None), most=9)
     record(tmp_path, ["names"], Wanted(0, None), most=1)
@@ -114,7 +116,7 @@ def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_drawn_plan_is_text_that_the_public_names_read_back() -> None:
-    for number in range(2 * len(contract.STEMS)):
+    for number in range(2 * len(STEMS)):
         for text in drawn(number):
             assert repr(eval(text, {}, contract._PublicNames())) == text
         assert drawn(number) == drawn(number)
