@@ -53,5 +53,14 @@ def count_losses(
 
 
 def look_up(losses: NDArray[np.float64], counts: Views) -> NDArray[np.float64]:
-    """Losses of counts."""
+    """Losses of counts.
+
+    Raises
+    ------
+    ValueError
+        Where one is not a count of these reports.
+    """
+    counts = np.asarray(counts)
+    if counts.size and not (counts.min() >= 0 and counts.max() < len(losses)):
+        raise ValueError(f"needs counts from 0 to {len(losses) - 1}, got {counts.min()} to {counts.max()}")
     return losses[counts]
