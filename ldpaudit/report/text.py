@@ -61,8 +61,8 @@ def summary(certificates: Sequence[Certificate]) -> list[str]:
     questions = [(name, claim) for name, claim in named if claim.asked]
     assumed = _count(claims, "assumed")
     lines = [
-        f"{_count(claims, 'holds')} of {len(claims)} claims hold,{f' {assumed} follow from what is assumed,' if assumed else ''}"
-        f" {_count(claims, 'refuted')} do not, {_count(claims, 'undecided')} are undecided;"
+        f"{_count(claims, 'holds')} of {len(claims)} claims hold, {_count(claims, 'refuted')} do not,"
+        f" {_count(claims, 'undecided')} are undecided{f', {assumed} follow from what is assumed' if assumed else ''};"
         f" {sum(claim.verdict.reached for _, claim in questions)} questions are answered."
     ]
     for record, title in (("assumed", "rest on what is assumed"), ("refuted", "do not hold"), ("undecided", "are undecided")):

@@ -40,7 +40,7 @@ def test_a_file_that_gave_no_certificate_is_told_first_and_counted(tmp_path: Pat
     assert done.stderr == "ldpaudit: missing.toml: needs a readable file: No such file or directory\n"
     lines = done.stdout.splitlines()
     left = lines.index("1 of 2 files gave no certificate, and are not counted.")
-    assert "0 of 2 claims hold, 2 follow from what is assumed" in lines[left + 1]
+    assert "0 of 2 claims hold, 0 do not, 0 are undecided, 2 follow from what is assumed" in lines[left + 1]
 
 
 def test_a_certificate_that_replaces_that_of_another_file_says_so(tmp_path: Path) -> None:
