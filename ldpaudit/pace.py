@@ -19,11 +19,6 @@ def least_trials(inputs: int, learning: float = LEARNING) -> int:
     return math.ceil(LEAST * inputs / learning)
 
 
-def can_refute(trials: float, inputs: int, epsilon: float, delta: float, confidence: float) -> bool:
-    """Whether so many views may refute a claim of any code: of one whose input is guessed right each time."""
-    return trials >= views_needed(inputs, epsilon, delta, confidence)
-
-
 def views_needed(inputs: int, epsilon: float, delta: float, confidence: float) -> float:
     """Views from which on a claim may be refuted, of code whose input is guessed right each time."""
     odds = (inputs - 1) * math.exp(-epsilon)
