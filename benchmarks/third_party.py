@@ -4,7 +4,7 @@ Run in an environment of its own that holds the dependencies of ldpaudit and, of
 audited; one that is missing is said to be. Two of them need older packages than there are:
 
     pip install . pure-ldp multi-freq-ldpy diffprivlib opendp statsmodels "scikit-learn<1.5" "xxhash<4"
-    python -m benchmarks.third_party > docs/third-party.md
+    python -m benchmarks.third_party    # the table in docs/adapters.md
 """
 
 from __future__ import annotations
