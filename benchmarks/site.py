@@ -16,10 +16,14 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, cast
+
+from typer.main import get_command
 
 import ldpaudit
 from benchmarks import mechanism_pages
 from ldpaudit import mechanisms
+from ldpaudit.commands import app
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -45,6 +49,8 @@ def stage(folder: Path, stems: Sequence[str] = ()) -> None:
         (folder / _place(path)).write_text(relinked(path))
     (folder / "api.md").write_text(api())
     _print_mechanisms(folder / "mechanisms", tuple(stems) or mechanisms.stems())
+    if (page := folder / "commands.md").exists():
+        _print_commands(page)
 
 
 def relinked(path: Path) -> str:
@@ -78,6 +84,30 @@ def _printed(stems: tuple[str, ...]) -> list[str]:
         return [mechanism_pages.page(stem) for stem in stems]
     with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
         return list(pool.map(mechanism_pages.page, stems))
+
+
+def _print_commands(page: Path) -> None:
+    """Cut the page of all commands into one per command, each with the arguments and options that the command line has."""
+    head, *sections = re.split(r"^## ", page.read_text(), flags=re.MULTILINE)
+    names = [section.split("\n", 1)[0] for section in sections]
+    contents = "\n".join(["```{toctree}", ":hidden:", "", *(f"commands/{name}" for name in names), "```", ""])
+    page.write_text(re.sub(r"\(#(\w+)\)", r"(commands/\1.md)", head) + contents)
+    folder = page.with_suffix("")
+    folder.mkdir()
+    for name, section in zip(names, sections, strict=True):
+        text = re.sub(r"\]\((?=[\w/]+\.md)", "](../", section)
+        (folder / f"{name}.md").write_text(f"# ldpaudit {text}\n{_options(name)}\n")
+
+
+def _options(verb: str) -> str:
+    """What `ldpaudit VERB --help` says of arguments and options, as a table."""
+    rows = ["| argument or option | meaning | default |", "|---|---|---|"]
+    for each in cast(Any, get_command(app)).commands[verb].params:
+        name = ", ".join(f"`{word}`" for word in each.opts) if each.param_type_name == "option" else f"`{each.name}`"
+        default = getattr(each.default, "value", each.default)  # that of an enumeration is a member
+        said = each.show_default and isinstance(default, str | int | float) and default is not False and default != ""
+        rows.append(f"| {name} | {(each.help or '').replace('|', '&#124;')} | {f'`{default}`' if said else ''} |")
+    return "\n".join(["## Arguments and options", "", *rows])
 
 
 def api() -> str:

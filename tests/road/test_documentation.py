@@ -14,6 +14,7 @@ import pytest
 import ldpaudit as ldp
 from benchmarks import mechanism_pages, site
 from ldpaudit import mechanisms, registry
+from ldpaudit.commands import VERBS
 from ldpaudit.deployment import loads
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.channel import Channel
@@ -24,7 +25,7 @@ from tests.pages import Block, blocks, follow
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-GUIDES = [DOCS / "tutorial.md", DOCS / "adapters.md", *sorted((DOCS / "howto").glob("*.md"))]
+GUIDES = [DOCS / "tutorial.md", DOCS / "adapters.md", DOCS / "commands.md", *sorted((DOCS / "howto").glob("*.md"))]
 """Pages whose shell commands are run."""
 CLASSES = [(stem, variant) for stem in mechanisms.stems() for variant in mechanisms.classes(stem)]
 LINK = re.compile(r"\]\(([\w./-]+)(?:#[\w-]+)?\)")
@@ -181,6 +182,8 @@ def test_the_whole_site_builds_in_strict_mode(tmp_path: Path) -> None:
     html = tmp_path / "html"
     assert {page.stem for page in (html / "mechanisms").glob("*.html")} == {"index", *mechanisms.stems()}
     assert "<mfrac>" in (html / "mechanisms" / "randomized_response.html").read_text()
+    assert {page.stem for page in (html / "commands").glob("*.html")} == {verb.__name__ for verb in VERBS}
+    assert "--require-decision" in (html / "commands" / "certify.html").read_text()
     assert 'id="ldpaudit.Shuffle"' in (html / "api.html").read_text()
     assert ">Type<" not in (html / "api.html").read_text(), "a sentence with a colon is taken for a type"
     assert "http" not in re.sub(r"http://www.w3.org/\S+", "", (html / "index.html").read_text().split("<footer>")[0])
