@@ -77,8 +77,7 @@ def _plain(s: Setting) -> Guarantee:
 
 
 def _least(s: Setting, known: list[Guarantee], w: Fraction, eta: Fraction) -> flint.arb:
-    found = [_of_accurate(s.values, g, w, eta) for g in known]
-    return min(found, key=float)
+    return min((_of_accurate(s.values, g, w, eta) for g in known), key=float)
 
 
 def _of_accurate(values: int, g: Guarantee, w: Fraction, eta: Fraction) -> flint.arb:
@@ -108,9 +107,5 @@ def ruled_out(s: Setting, active: int, error: Fraction, tells: Told) -> bool:
         wanted = ball(1 - s.beta - MISSED) * log2(s.values) - 1
         if not wanted > 0:
             return False
-        return bool(wanted > active * tells(w, _shared(s, active, error)))
-
-
-def _shared(s: Setting, active: int, error: Fraction) -> Fraction:
-    """Only a bound for delta above 0 needs it."""
-    return largest_shared(active, error, s.beta) if s.delta else Fraction(1)
+        shared = largest_shared(active, error, s.beta) if s.delta else Fraction(1)  # a bound for delta = 0 does not need it
+        return bool(wanted > active * tells(w, shared))

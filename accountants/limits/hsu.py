@@ -237,16 +237,15 @@ def berry_esseen_failure(users: int, error: Number, epsilon: Number, delta: Numb
     _require(users, error, epsilon, delta)
     revealed = {0} if delta == 0 else {math.ceil(users * delta + x * math.sqrt(users * delta)) for x in (2, 3, 4, 6, 10, 20)}
     nothing = Enclosure(0.0, 0.0, Rigour.INTERVAL, "Berry-Esseen says nothing")
-    normal = partial(_normal, users, Fraction(error), Fraction(epsilon), Fraction(delta))
-    found = [narrow(partial(normal, r), "Berry-Esseen", Rigour.INTERVAL) for r in revealed if r < users]
-    return max(found, key=lambda e: e.low, default=nothing).clamp(0.0, 1.0)
 
+    def normal(r: int) -> flint.arb:
+        p, q = response(Fraction(epsilon))
+        sigma = ((users - r) * p * q).sqrt()
+        inside = (ball(Fraction(error)) / sigma / flint.arb(2).sqrt()).erf()
+        return 1 - binomial_upper(users, Fraction(delta), r + 1) - inside - 2 * ball(SHEVTSOVA) * (p * p + q * q) / sigma
 
-def _normal(n: int, error: Fraction, epsilon: Fraction, delta: Fraction, r: int) -> flint.arb:
-    p, q = response(epsilon)
-    sigma = ((n - r) * p * q).sqrt()
-    inside = (ball(error) / sigma / flint.arb(2).sqrt()).erf()
-    return 1 - binomial_upper(n, delta, r + 1) - inside - 2 * ball(SHEVTSOVA) * (p * p + q * q) / sigma
+    bounds = [narrow(partial(normal, r), "Berry-Esseen", Rigour.INTERVAL) for r in revealed if r < users]
+    return max(bounds, key=lambda e: e.low, default=nothing).clamp(0.0, 1.0)
 
 
 def le_cam_failure(users: int, error: Number, epsilon: Number, delta: Number = 0) -> Enclosure:
@@ -275,7 +274,19 @@ def le_cam_failure(users: int, error: Number, epsilon: Number, delta: Number = 0
     _require(users, error, epsilon, delta)
 
     def at(eta: float) -> flint.arb:
-        return _two_priors(users, Fraction(error), Fraction(epsilon), Fraction(delta), Fraction(eta))
+        with working_precision(working_bits() + users.bit_length()):
+            bias, revealed = Fraction(eta), ball(Fraction(delta))
+            p, q = response(Fraction(epsilon))
+            shift = ball(bias) * (p - q)
+            ends = [binomial_upper(users, flint.arb(0.5) + sign * shift, users // 2 + 1) for sign in (1, -1)]
+            distance = ends[0] - ends[1]
+            if delta:
+                hidden = ball(1 - Fraction(delta))
+                affinity = revealed * (1 - 4 * ball(bias) ** 2).sqrt() + hidden * (1 - 4 * shift * shift).sqrt()
+                distance = (1 - hidden**users * (1 - distance)).min((1 - affinity ** (2 * users)).sqrt())
+            equal = binomial_lower(users, Fraction(1, 2) + bias, math.floor((users + Fraction(error)) / 2))
+            value = (1 - distance) / 2 - equal
+        return +value
 
     def loss(log_eta: float) -> float:
         with working_precision(_BITS):
@@ -289,21 +300,6 @@ def le_cam_failure(users: int, error: Number, epsilon: Number, delta: Number = 0
     )
     eta = min(math.exp(min((grid[best], float(found.x)), key=loss)), 0.5)
     return narrow(lambda: at(eta), f"Le Cam, bias {eta:.6g}", Rigour.INTERVAL).clamp(0.0, 1.0)
-
-
-def _two_priors(n: int, error: Fraction, epsilon: Fraction, delta: Fraction, eta: Fraction) -> flint.arb:
-    bits = n.bit_length()
-    with working_precision(working_bits() + bits):
-        p, q = response(epsilon)
-        shift = ball(eta) * (p - q)
-        ends = [binomial_upper(n, flint.arb(0.5) + sign * shift, n // 2 + 1) for sign in (1, -1)]
-        distance = ends[0] - ends[1]
-        if delta:
-            affinity = ball(delta) * (1 - 4 * ball(eta) ** 2).sqrt() + ball(1 - delta) * (1 - 4 * shift * shift).sqrt()
-            distance = (1 - ball(1 - delta) ** n * (1 - distance)).min((1 - affinity ** (2 * n)).sqrt())
-        equal = binomial_lower(n, Fraction(1, 2) + eta, math.floor((n + error) / 2))
-        value = (1 - distance) / 2 - equal
-    return +value
 
 
 def _require_few(name: str, users: int) -> None:
