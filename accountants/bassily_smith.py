@@ -39,18 +39,9 @@ def profile(m: RowSign, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     whatever the word is. Proof: for each row the divergence is jointly convex in the two entries, so its largest mean over the
     rows is attained by entries of 1 and -1. Source: Bassily, Smith 2015, who say epsilon. Proof: proofs/bassily_smith.py.
 
-    Parameters
-    ----------
-    m : BassilySmith or ProjectedBassilySmith
-        ``1/2 < p < 1``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one, or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. EXACT at every epsilon where there are few enough words to compare all; else delta is an INTERVAL, from two
-        words that are far apart to h = 1.
+    ``m``: ``1/2 < p < 1``, as its constructor ensures; ``neighbours``: replace-one, or add-remove. Returns in nats.
+    EXACT at every epsilon where there are few enough words to compare all; else delta is an INTERVAL, from two words
+    that are far apart to h = 1.
     """
     if neighbours == ADD_REMOVE:
         half = Fraction(1, 2)

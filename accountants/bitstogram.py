@@ -20,17 +20,8 @@ def profile(m: Bitstogram | SplitBitstogram, neighbours: Neighbours = REPLACE_ON
     what is told are the signs of x. See `composition.signs`. Source: Bassily, Nissim, Stemmer, Thakurta 2017.
     Proof: proofs/bitstogram.py.
 
-    Parameters
-    ----------
-    m : Bitstogram or SplitBitstogram
-        ``1/2 < p < 1``, and so q, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``1/2 < p < 1``, and so q, as its constructor ensures; ``neighbours``: replace-one. Returns in nats. Rigour
+    EXACT at every epsilon.
     """
     if isinstance(m, SplitBitstogram):
         return signs.two_signs(m.p, m.q, "Bitstogram: log(p/(1-p)) + log(q/(1-q)), attained at the signs of x")

@@ -25,17 +25,8 @@ def profile(m: BucketHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> Priva
     the worst public vectors cost. Tight for real numbers. Source: Hsu, Khanna, Roth 2012, Theorem 4.3,
     for an upper bound. Proof: proofs/bucket_heavy_hitter.py, of epsilon(0) <= rows * trials / b.
 
-    Parameters
-    ----------
-    m : BucketHeavyHitter
-        ``scale > 0``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT where ``domain <= 2**22``, else INTERVAL.
+    ``m``: ``scale > 0``, as its constructor ensures; ``neighbours``: replace-one or add-remove. Returns in nats.
+    Rigour EXACT where ``domain <= 2**22``, else INTERVAL.
     """
     *_, weight, known = m.apart(present=neighbours == ADD_REMOVE)
     source = f"{{}} Laplace coordinates shifted by 1/{brief(m.scale)} scales each"

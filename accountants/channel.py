@@ -19,17 +19,8 @@ def profile(m: Channel, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     Tight: attained by a pair of rows, which are neighbours as any two are. It is the definition, for delta; at delta = 0 no
     event has a larger likelihood ratio than its best view. Proof: proofs/channel.py.
 
-    Parameters
-    ----------
-    m : Channel
-        Rows that sum to 1, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: rows that sum to 1, as its constructor ensures; ``neighbours``: replace-one. Returns in nats. Rigour EXACT
+    at every epsilon.
     """
     return profile_of(m.matrix, f"the matrix itself: all pairs of its {len(m.inputs)} rows of {len(m.views)} views")
 

@@ -25,18 +25,9 @@ def profile(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbours
     pair that never collides, and epsilon(0) is the same. Tight: attained on {coordinate h(x) = 1, h(x') = -1}, and on a
     coefficient that differs. Source: Apple 2017. Proof: proofs/count_mean_sketch.py.
 
-    Parameters
-    ----------
-    m : CountMeanSketch or HadamardCountMeanSketch
-        As its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at delta = 0, and elsewhere too where the domain is small enough to search all pairs or a
-        pair never collides; else INTERVAL, from the best pair that was searched to one that never collides.
+    ``m``: as its constructor ensures; ``neighbours``: replace-one. Returns in nats. Rigour EXACT at delta = 0, and
+    elsewhere too where the domain is small enough to search all pairs or a pair never collides; else INTERVAL, from
+    the best pair that was searched to one that never collides.
     """
     p, q = m.p, 1 - m.p
     if isinstance(m, HadamardCountMeanSketch):

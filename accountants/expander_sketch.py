@@ -20,17 +20,8 @@ def profile(m: ExpanderSketch | SplitExpanderSketch, neighbours: Neighbours = RE
     Names cost nothing beyond the sign: they decide which sign is told. Tight: attained where what is told are the signs
     of x. Source: Bun, Nelson, Stemmer 2018. Proof: proofs/expander_sketch.py.
 
-    Parameters
-    ----------
-    m : ExpanderSketch or SplitExpanderSketch
-        ``1/2 < p < 1``, and so q, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``1/2 < p < 1``, and so q, as its constructor ensures; ``neighbours``: replace-one. Returns in nats. Rigour
+    EXACT at every epsilon.
     """
     if isinstance(m, SplitExpanderSketch):
         return two_signs(m.p, m.q, "PrivateExpanderSketch: log(p/(1-p)) + log(q/(1-q)), attained at the signs of x")

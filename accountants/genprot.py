@@ -54,22 +54,8 @@ def one_of_many(m: GenProt, neighbours: Neighbours = REPLACE_ONE) -> Bracket:
     upper end `box`; at delta = 0 these often meet. Source: Bun, Nelson, Stemmer 2018, whose claim is 10 epsilon. Proof:
     proofs/genprot.py, of `box`.
 
-    Parameters
-    ----------
-    m : GenProt
-        Any.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    Bracket
-        In nats. Rigour EXACT at delta = 0 where all kinds are listed or both ends meet, else INTERVAL.
-
-    Raises
-    ------
-    Unsupported
-        Where the base has too many inputs and outputs.
+    ``m``: any; ``neighbours``: replace-one. Returns in nats. Rigour EXACT at delta = 0 where all kinds are listed or
+    both ends meet, else INTERVAL. Raises Unsupported where the base has too many inputs and outputs.
     """
     pairs = kinds_of(m)
     laws = sum(comb(m.slots + len(kinds) - 1, m.slots) for kinds in pairs)
@@ -97,22 +83,8 @@ def one_bit(m: GenProtBit, neighbours: Neighbours = REPLACE_ONE) -> Bracket:
     From fresh public draws to the worst, as for `one_of_many`. Tight at delta = 0. Source: Bassily, Smith 2015. Proof:
     proofs/genprot.py, of the largest value over probabilities in a range.
 
-    Parameters
-    ----------
-    m : GenProtBit
-        Any.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    Bracket
-        In nats. Rigour EXACT at delta = 0, else INTERVAL.
-
-    Raises
-    ------
-    Unsupported
-        Where the base has too many inputs and outputs.
+    ``m``: any; ``neighbours``: replace-one. Returns in nats. Rigour EXACT at delta = 0, else INTERVAL. Raises
+    Unsupported where the base has too many inputs and outputs.
     """
     fresh: list[ExactPLD] = []
     worst: dict[ExactPLD, None] = {}
@@ -128,10 +100,7 @@ def one_bit(m: GenProtBit, neighbours: Neighbours = REPLACE_ONE) -> Bracket:
 def kinds_of(m: GenProt | GenProtBit) -> tuple[Kinds, ...]:
     """Kinds of draws, for every pair of inputs; pairs to which draws are alike are one.
 
-    Raises
-    ------
-    Unsupported
-        Where there are too many to compare.
+    Raises Unsupported where there are too many to compare.
     """
     table = m.table
     inputs = list(table.accepted)

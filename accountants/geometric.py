@@ -93,17 +93,8 @@ def untruncated(m: Geometric, neighbours: Neighbours = REPLACE_ONE) -> PrivacyPr
     epsilon. Tight: attained by them on {y <= t}, for epsilon(0) on {y <= 0}. Source: Ghosh, Roughgarden, Sundararajan 2009
     for epsilon(0). Proof: proofs/geometric.py, of epsilon(0).
 
-    Parameters
-    ----------
-    m : Geometric
-        ``bound >= 1`` and ``0 < alpha < 1``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``bound >= 1`` and ``0 < alpha < 1``, as its constructor ensures; ``neighbours``: replace-one. Returns in
+    nats. Rigour EXACT at every epsilon.
     """
     source = "geometric noise: bound * log(1/alpha), attained at y <= 0"
     if m.bound > _LISTED:
@@ -129,17 +120,8 @@ def truncated(m: TruncatedGeometric, neighbours: Neighbours = REPLACE_ONE) -> Pr
     Tight: attained by them on {y <= t}, for epsilon(0) on {y = 0}. Source: Ghosh, Roughgarden, Sundararajan 2009 for
     epsilon(0). Proof: proofs/geometric.py, of epsilon(0).
 
-    Parameters
-    ----------
-    m : TruncatedGeometric
-        ``bound >= 1`` and ``0 < alpha < 1``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``bound >= 1`` and ``0 < alpha < 1``, as its constructor ensures; ``neighbours``: replace-one. Returns in
+    nats. Rigour EXACT at every epsilon.
     """
     source = "truncated geometric noise: bound * log(1/alpha), attained at y = 0"
     if m.bound > _LISTED:

@@ -30,17 +30,8 @@ def profile(m: GlpsHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     worst pair that was found and what the worst seed could cost, `any_seed`. Tight for real numbers. Source: Hsu, Khanna,
     Roth 2012, Theorem 4.1, for an upper bound. Proof: proofs/glps_heavy_hitter.py, of epsilon(0) <= 2 R (L+1) / b.
 
-    Parameters
-    ----------
-    m : GlpsHeavyHitter
-        ``scale > 0``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT for add-remove, and where ``domain <= 2**22``; else INTERVAL.
+    ``m``: ``scale > 0``, as its constructor ensures; ``neighbours``: replace-one or add-remove. Returns in nats.
+    Rigour EXACT for add-remove, and where ``domain <= 2**22``; else INTERVAL.
     """
     if neighbours == ADD_REMOVE:
         return any_seed(m, neighbours)
@@ -56,17 +47,8 @@ def any_seed(m: GlpsHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> Privac
     For replace-one R(L+1) coordinates shifted by 2/b: what two values would cost that share all buckets and whose columns
     were opposite, which costs no less than any D1 and D2 with D1/2 + D2 <= R(L+1). For add-remove the profile itself.
 
-    Parameters
-    ----------
-    m : GlpsHeavyHitter
-        Its seed is not looked at.
-    neighbours : Neighbours
-        Replace-one or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. EXACT for add-remove, else INTERVAL.
+    ``m``: its seed is not looked at; ``neighbours``: replace-one or add-remove. Returns in nats. EXACT for
+    add-remove, else INTERVAL.
     """
     if neighbours == ADD_REMOVE:
         return _shifted(m.touched, 0, m.scale, Rigour.EXACT)

@@ -23,17 +23,8 @@ def profile(m: HadamardResponse, neighbours: Neighbours = REPLACE_ONE) -> Privac
     matrix that are not constant agree on half of the columns, so that half of either law is common to both.
     Source: Acharya, Sun, Zhang 2019. Proof: proofs/hadamard_response.py.
 
-    Parameters
-    ----------
-    m : HadamardResponse
-        ``k >= 2`` and ``1/2 <= p < 1``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``k >= 2`` and ``1/2 <= p < 1``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats.
+    Rigour EXACT at every epsilon.
     """
     # The half of the columns on which the two rows agree has likelihood ratio 1 and never counts.
     atoms = [(m.p / 2, (1 - m.p) / 2), ((1 - m.p) / 2, m.p / 2)]

@@ -18,16 +18,7 @@ def profile(m: Hashtogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
     not 0, neither is the vector, so that one of the values 1, 2, 4, ... has the opposite sign of 0. Tight: attained on
     {y = H[h(x), r]} by these two. Source: Bassily, Nissim, Stemmer, Thakurta 2017. Proof: proofs/hashtogram.py.
 
-    Parameters
-    ----------
-    m : Hashtogram
-        ``1/2 < p < 1``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``1/2 < p < 1``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats. Rigour EXACT at
+    every epsilon.
     """
     return one_sign(m.p, "hashtogram: log(p/(1-p)), attained at y = H[h(x), r]")

@@ -24,17 +24,10 @@ from ldpaudit.profile import Number, PrivacyProfile, require_delta
 
 @dataclass(frozen=True)
 class TranscriptProfile(ProductProfile):
-    """Profile of votes that differ and of reports that differ in a share of their rows, independent of each other.
+    """Profile of votes that differ and of reports that differ in a share of their rows, independent of each other."""
 
-    Parameters
-    ----------
-    votes : tuple of (Fraction, int)
-        Likelihood ratio of a vote, and in how many epochs two streams' votes differ.
-    reports : tuple of (Fraction, int)
-        The same of a report in a row that differs, and of how many reports such rows are more than none.
-    """
-
-    votes: tuple[Fraction, int]
+    votes: tuple[Fraction, int]  # likelihood ratio of a vote, and in how many epochs two streams' votes differ
+    # the same of a report in a row that differs, and of how many reports such rows are more than none
     reports: tuple[Fraction, int]
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
@@ -68,17 +61,8 @@ def profile(m: HeavyThresh, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfi
     Source: the reading in ldpaudit/mechanisms/heavy_thresh.py of Joseph, Roth, Ullman, Waggoner 2018, whose Theorem 5.1 says
     epsilon. Proof: proofs/heavy_thresh.py.
 
-    Parameters
-    ----------
-    m : HeavyThresh
-        Or `HeavyThreshRepaired`, which rounds V and E down.
-    neighbours : Neighbours
-        User-level.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. EXACT where the two ends meet, else INTERVAL.
+    ``m``: or `HeavyThreshRepaired`, which rounds V and E down; ``neighbours``: user-level. Returns in nats. EXACT
+    where the two ends meet, else INTERVAL.
     """
     share, compared = largest_share(m.public)
     upper = transcript(m, m.differing_votes, Counter({share if compared else Fraction(1): m.estimates}))

@@ -41,17 +41,8 @@ def projection(m: JLHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> Privac
     the worst public matrix's. Source: Hsu, Khanna, Roth 2012, Lemma 3.1, for an upper bound with add-remove's sensitivity.
     Proof: proofs/jl_heavy_hitter.py, of epsilon(0).
 
-    Parameters
-    ----------
-    m : JLHeavyHitter
-        ``scale > 0``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT where m is a square and H known; else INTERVAL, and as narrow where H is known.
+    ``m``: ``scale > 0``, as its constructor ensures; ``neighbours``: replace-one or add-remove. Returns in nats.
+    Rigour EXACT where m is a square and H known; else INTERVAL, and as narrow where H is known.
     """
     return _replicated(m, 1, neighbours)
 
@@ -64,17 +55,8 @@ def projections(m: FreshProjections, neighbours: Neighbours = REPLACE_ONE) -> Pr
     N times as many coordinates as in `projection`, with the same noise: what that says of tightness and rigour holds here.
     Source: the pseudocode of Hsu, Khanna, Roth 2012, Algorithm 1. Proof: proofs/jl_heavy_hitter.py, of epsilon(0).
 
-    Parameters
-    ----------
-    m : FreshProjections
-        ``scale > 0``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. As for `projection`.
+    ``m``: ``scale > 0``, as its constructor ensures; ``neighbours``: replace-one or add-remove. Returns in nats. As
+    for `projection`.
     """
     return _replicated(m, m.domain, neighbours)
 
@@ -89,22 +71,8 @@ def products(m: FreshProducts, neighbours: Neighbours = REPLACE_ONE) -> PrivacyP
     the square root of 2 apart. With one row a product shows its projection, and the profile is that of `projections`. Source: the
     pseudocode of Hsu, Khanna, Roth 2012, Algorithm 1. Proof: proofs/jl_heavy_hitter.py, of an upper bound of epsilon(0).
 
-    Parameters
-    ----------
-    m : FreshProducts
-        ``scale > 0``, as its constructor ensures; at most 2**10 values.
-    neighbours : Neighbours
-        Replace-one or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour INTERVAL.
-
-    Raises
-    ------
-    Unsupported
-        For more values.
+    ``m``: ``scale > 0``, as its constructor ensures; at most 2**10 values; ``neighbours``: replace-one or add-remove.
+    Returns in nats. Rigour INTERVAL. Raises Unsupported for more values.
     """
     if m.rows == 1:
         return _replicated(m, m.domain, neighbours)

@@ -99,17 +99,8 @@ def number(m: Laplace, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     Tight for real numbers: attained by the inputs low and high, at epsilon = s on the event {y <= low}. Source: Dwork,
     McSherry, Nissim, Smith 2006 for epsilon(0). Proof: proofs/laplace.py, of epsilon(0).
 
-    Parameters
-    ----------
-    m : Laplace
-        ``scale > 0`` and ``low < high``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``scale > 0`` and ``low < high``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats.
+    Rigour EXACT at every epsilon.
     """
     return OneCoordinate(m.sensitivity / m.scale, "Laplace noise: (high - low)/scale, attained at y <= low")
 
@@ -129,17 +120,8 @@ def histogram(m: LaplaceHistogram, neighbours: Neighbours = REPLACE_ONE) -> Priv
     pair: at epsilon = 2s attained on {y_x >= 1, y_x' <= 0}. Source: Dwork, McSherry, Nissim, Smith 2006 for epsilon(0).
     Proof: proofs/laplace.py, of epsilon(0).
 
-    Parameters
-    ----------
-    m : LaplaceHistogram
-        ``k >= 2`` and ``scale > 0``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``k >= 2`` and ``scale > 0``, as its constructor ensures; ``neighbours``: replace-one or add-remove.
+    Returns in nats. Rigour EXACT at every epsilon.
     """
     if neighbours == ADD_REMOVE:
         return OneCoordinate(1 / m.scale, "Laplace noise on one coordinate: 1/scale, attained at y_x >= 1")

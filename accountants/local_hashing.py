@@ -24,17 +24,8 @@ def profile(m: LocalHashing, neighbours: Neighbours = REPLACE_ONE) -> PrivacyPro
     ``c = (r (m+1)**2 + (g-r) m**2) / P**2``. Tight, for every pair of inputs: attained on {y = h(x) != h(x')}.
     Source: Wang, Blocki, Li, Jha 2017 for epsilon. Proof: proofs/local_hashing.py.
 
-    Parameters
-    ----------
-    m : LocalHashing
-        ``2 <= g <= prime`` and ``1/g <= p < 1``, as its constructor ensures; so c < 1.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``2 <= g <= prime`` and ``1/g <= p < 1``, as its constructor ensures; so c < 1; ``neighbours``:
+    replace-one. Returns in nats. Rigour EXACT at every epsilon.
     """
     # Functions that hash the two values alike, and hash values that are neither's, have likelihood ratio 1.
     apart = 1 - m.collision

@@ -32,18 +32,9 @@ def profile(m: MemoizedBit, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfi
     lifetime: what it promises for "D values", `same_pattern`, holds only between streams that repeat in the same epochs.
     Source: derived; the mechanism, Erlingsson, Pihur, Korolova 2014. Proof: proofs/memoized_bit.py, of an upper bound.
 
-    Parameters
-    ----------
-    m : MemoizedBit
-        As its constructor ensures.
-    neighbours : Neighbours
-        User-level.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. EXACT for at most 2 epochs, by enumeration; beyond, epsilon at delta = 0 is tight, and delta is between that
-        of one value against values that never repeat and that of every mechanism with this epsilon.
+    ``m``: as its constructor ensures; ``neighbours``: user-level. Returns in nats. EXACT for at most 2 epochs, by
+    enumeration; beyond, epsilon at delta = 0 is tight, and delta is between that of one value against values that
+    never repeat and that of every mechanism with this epsilon.
     """
     if m.epochs <= LISTED:
         return _enumerated(m)
@@ -76,17 +67,10 @@ def _counts(m: MemoizedBit, epochs: int, bit: int) -> list[Atom]:
 @dataclass(frozen=True)
 class Lifetime(PrivacyProfile):
     """A profile whose epsilon at delta = 0 is known, between those of pairs that occur and of all mechanisms with that epsilon.
-
-    Parameters
-    ----------
-    pure : Enclosure
-        Epsilon at delta = 0.
-    pairs, dominating : PrivacyProfile
-        The two others.
     """
 
-    pure: Enclosure
-    pairs: PrivacyProfile
+    pure: Enclosure  # epsilon at delta = 0
+    pairs: PrivacyProfile  # the two others
     dominating: PrivacyProfile
 
     def delta(self, epsilon: Number) -> Enclosure:
@@ -107,22 +91,9 @@ def same_pattern(m: MemoizedBit, reports: Sequence[int]) -> PrivacyProfile:
     Tight: attained where all values have the bit 1 in one stream and 0 in the other. Values whose bits agree tell nothing, so
     that fewer values cost less. Source: Erlingsson, Pihur, Korolova 2014, Theorem 1, which is about the limit of one value.
 
-    Parameters
-    ----------
-    m : MemoizedBit
-        Its number of epochs does not matter.
-    reports : sequence of int
-        For each value that is held, in how many epochs: T_i, at least 1.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. EXACT for few reports.
-
-    Raises
-    ------
-    ValueError
-        Where a number of reports is below 1, or there is none.
+    ``m``: its number of epochs does not matter; ``reports``: for each value that is held, in how many epochs: T_i, at
+    least 1. Returns in nats. EXACT for few reports. Raises ValueError where a number of reports is below 1, or there
+    is none.
     """
     if not reports or min(reports) < 1:
         raise ValueError(f"same_pattern needs at least one value, each with at least 1 report, got {list(reports)}")

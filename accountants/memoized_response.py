@@ -42,10 +42,7 @@ def any_stream(m: MemoizedResponse | MemoizedDBitFlip) -> PrivacyProfile:
     as likely under every stream. Elsewhere the bound above is weaker: for fewer values than there can be, D equal lies, and for
     dBitFlip, k equal reports. Where one value is kept it is the profile of one report. Source: derived.
 
-    Returns
-    -------
-    PrivacyProfile
-        EXACT, or INTERVAL where D is not the smaller of k and T, or for dBitFlip not k.
+    Returns EXACT, or INTERVAL where D is not the smaller of k and T, or for dBitFlip not k.
     """
     if m.values == 1:
         return account(m.report)
@@ -88,15 +85,7 @@ def same_pattern(m: MemoizedResponse | MemoizedDBitFlip) -> PrivacyProfile:
     profile is the largest over c. Streams of fewer values tell less, as one more value each can be added to them. Tight.
     Source: derived; that D values cost D times one, Erlingsson, Pihur, Korolova 2014. Proof: proofs/memoized_response.py.
 
-    Returns
-    -------
-    PrivacyProfile
-        In nats. EXACT at every epsilon.
-
-    Raises
-    ------
-    Unsupported
-        Where more than 256 bits tell two streams apart.
+    Returns in nats. EXACT at every epsilon. Raises Unsupported where more than 256 bits tell two streams apart.
     """
     if isinstance(m, MemoizedResponse):
         return account(Repeat(m.report, m.values))

@@ -32,15 +32,8 @@ def mean_profile(m: OneBitMean) -> PrivacyProfile:
     x, so that for x > x' both laws share all but a part x - x' of the mixture. Tight: attained on these counts. Source:
     Ding, Kulkarni, Yekhanin 2017, who take ``h = 1 - l``. Proof: proofs/one_bit.py.
 
-    Parameters
-    ----------
-    m : OneBitMean
-        As its constructor ensures.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT up to 1,024 reports, fewer where `gamma` is a long fraction; INTERVAL beyond.
+    ``m``: as its constructor ensures. Returns in nats. Rigour EXACT up to 1,024 reports, fewer where `gamma` is a
+    long fraction; INTERVAL beyond.
     """
     if m.reports > (most := exact_reports(m.gamma)):
         # Fewer reports are a part of these; the kept bit is all that any number of reports can show.
@@ -60,15 +53,7 @@ def histogram_profile(m: DBitFlip) -> PrivacyProfile:
     {bit x = 1, bit x' = 0}, or for d = 1 on {bit x = 1}. Source: Ding, Kulkarni, Yekhanin 2017.
     Proof: proofs/one_bit.py.
 
-    Parameters
-    ----------
-    m : DBitFlip
-        As its constructor ensures.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: as its constructor ensures. Returns in nats. Rigour EXACT at every epsilon.
     """
     p, q = m.p, 1 - m.p
     pairs = m.k * (m.k - 1)
@@ -96,22 +81,8 @@ def memoized_values(m: DBitFlip, values: int) -> Enclosure:
     for all values whose bucket is not drawn, even between streams of one pattern, where d <= k - 2: there, which values share
     their bits depends on the values. Source: derived; the mechanism, Ding, Kulkarni, Yekhanin 2017.
 
-    Parameters
-    ----------
-    m : DBitFlip
-        One report.
-    values : int
-        D, from 1 to k: different values that the user holds.
-
-    Returns
-    -------
-    Enclosure
-        In nats, EXACT.
-
-    Raises
-    ------
-    ValueError
-        For another number of values.
+    ``m``: one report; ``values``: D, from 1 to k: different values that the user holds. Returns in nats, EXACT.
+    Raises ValueError for another number of values.
     """
     if not 1 <= values <= m.k:
         raise ValueError(f"memoized_values needs from 1 to {m.k} values, got {values}")

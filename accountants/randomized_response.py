@@ -25,17 +25,8 @@ def profile(m: KaryRandomizedResponse, neighbours: Neighbours = REPLACE_ONE) -> 
     Tight: attained on the event {y = x}. Source: Warner 1965; Kairouz, Oh, Viswanath 2014.
     Proof: proofs/randomized_response.py.
 
-    Parameters
-    ----------
-    m : KaryRandomizedResponse
-        ``k >= 2`` and ``1/k <= p < 1``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``k >= 2`` and ``1/k <= p < 1``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats.
+    Rigour EXACT at every epsilon.
     """
     # The k - 2 views that are a lie on both inputs have likelihood ratio 1 and never count.
     atoms = [(m.p, m.lie), (m.lie, m.p)]
@@ -58,10 +49,7 @@ def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> KaryRando
     The least share of uniform draws, to a relative 1e-6 (`shuffling.calibrate.enough_noise`); it is about 1/4 of what
     `KaryRandomizedResponse.shuffled_as_printed` draws.
 
-    Raises
-    ------
-    ValueError
-        Where no share below 1 keeps the goal, and where a parameter lies outside its domain.
+    Raises ValueError where no share below 1 keeps the goal, and where a parameter lies outside its domain.
     """
 
     def plan(gamma: Fraction) -> Shuffle:

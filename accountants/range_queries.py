@@ -50,17 +50,8 @@ def profile(m: Ranges, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     paper's relation is replace-one. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Theorem 5.1, with k in place of D.
     Proof: proofs/range_queries.py.
 
-    Parameters
-    ----------
-    m : RangeQueries, HadamardRangeQueries or CountMinRangeQueries
-        Any.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. INTERVAL; EXACT for one user who changes one element, and where a sketch's outcomes are enumerated.
+    ``m``: any; ``neighbours``: replace-one. Returns in nats. INTERVAL; EXACT for one user who changes one element,
+    and where a sketch's outcomes are enumerated.
     """
     match m:
         case RangeQueries():
@@ -89,10 +80,7 @@ def one_element_each(m: OneElement) -> PrivacyProfile:
 def for_privacy(epsilon: Number, delta: Number, users: int, side: int, dimensions: int = 1) -> RangeQueries:
     """The one with the fewest blanket messages that is certified to be (epsilon, delta)-private; tau as in Theorem 5.9.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain, or no number of messages keeps the goal.
+    Raises ValueError where a parameter lies outside its domain, or no number of messages keeps the goal.
     """
     start = RangeQueries(users, side, max(1, (users - 1).bit_length()), 1, dimensions)
     return replace(start, rho=least_rho(start, epsilon, delta))
@@ -103,10 +91,8 @@ def least_rho(m: OneElement, epsilon: Number, delta: Number) -> int:
 
     Its upper bound of delta falls with their number. The search begins at D times the hits that one of D oracles needs.
 
-    Raises
-    ------
-    ValueError
-        Where epsilon or delta lies outside its domain, or no number of messages up to 2**40 keeps the goal.
+    Raises ValueError where epsilon or delta lies outside its domain, or no number of messages up to 2**40 keeps the
+    goal.
     """
     goal, target = require_epsilon(epsilon), require_delta(delta)
     if not (goal > 0 and target > 0):

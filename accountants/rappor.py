@@ -31,18 +31,9 @@ def profile(m: Rappor | PermanentRappor, neighbours: Neighbours = REPLACE_ONE) -
     {all bits of x always 1, all bits of x' always 0}; else the largest (a, b) of two values count.
     Source: Erlingsson, Pihur, Korolova 2014, theorems 1 and 2. Proof: proofs/rappor.py.
 
-    Parameters
-    ----------
-    m : Rappor or PermanentRappor
-        As its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT, but INTERVAL where there are many reports, or where a domain of more than 1,024 values is
-        not seen to attain the largest difference that signatures may have.
+    ``m``: as its constructor ensures; ``neighbours``: replace-one. Returns in nats. Rigour EXACT, but INTERVAL where
+    there are many reports, or where a domain of more than 1,024 values is not seen to attain the largest difference
+    that signatures may have.
     """
     if isinstance(m, Rappor) and m.reports > (most := exact_reports(m.f, m.p, m.q)):
         # Fewer reports are a part of these; the permanent response is all that any number of reports can show.

@@ -37,17 +37,7 @@ def profile(m: SampledAnswer, neighbours: Neighbours = REPLACE_ONE) -> PrivacyPr
     Warner 1965 for one question; Ghazi, Golowich, Kumar, Pagh, Velingker 2019, section 3.4, for the inputs.
     Proof: proofs/sampled_answer.py.
 
-    Parameters
-    ----------
-    m : SampledAnswer
-        As its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: as its constructor ensures; ``neighbours``: replace-one. Returns in nats. Rigour EXACT at every epsilon.
     """
     bit = [(m.truthful, 1 - m.truthful), (1 - m.truthful, m.truthful)]
     return FiniteProfile(both_directions(bit), "one sampled answer: log((2 - gamma)/gamma), attained where all answers differ")
@@ -70,10 +60,7 @@ def for_privacy(epsilon: Number, delta: Number, users: int, questions: int) -> S
 
     To a relative 1e-6 (`shuffling.calibrate.enough_noise`); the coins do not depend on the number of questions.
 
-    Raises
-    ------
-    ValueError
-        Where no gamma below 1 keeps the goal, and where a parameter lies outside its domain.
+    Raises ValueError where no gamma below 1 keeps the goal, and where a parameter lies outside its domain.
     """
 
     def plan(gamma: Fraction) -> Shuffle:
@@ -91,19 +78,7 @@ def failure(m: SampledAnswer, users: int, error: Fraction) -> Enclosure:
     minus one step with probability 2/B. Whatever users answer; the mean of the logarithms of their moments is at most the
     logarithm of the mean. Not tight. Source: derived. Proof: proofs/sampled_answer.py.
 
-    Parameters
-    ----------
-    m : SampledAnswer
-        Any.
-    users : int
-        n, at least 1.
-    error : Fraction
-        alpha, in (0, 1): a share of the users.
-
-    Returns
-    -------
-    Enclosure
-        INTERVAL.
+    ``m``: any; ``users``: n, at least 1; ``error``: alpha, in (0, 1): a share of the users. Returns INTERVAL.
     """
 
     def bound() -> flint.arb:
@@ -120,10 +95,7 @@ def sufficient_users(
 ) -> tuple[int, SampledAnswer]:
     """Users among whom the messages are certified to be (epsilon, delta)-private, and `failure` is at most `beta`.
 
-    Returns
-    -------
-    tuple of int and SampledAnswer
-        About as few as this is shown of, and what each of them runs.
+    Returns about as few as this is shown of, and what each of them runs.
     """
     users = _enough(SampledAnswer(questions, Fraction(1, 1 << 60)), beta, error)
     users = max(users, math.ceil(2 * likely_hits(epsilon, delta)) + 1)

@@ -36,17 +36,8 @@ def profile(m: ShuffledBinarySums, neighbours: Neighbours = REPLACE_ONE) -> Priv
     Source: derived; the case of one row without collisions of Algorithm 2 of Ghazi, Golowich, Kumar, Pagh, Velingker 2019.
     Proof: proofs/shuffled_binary_sums.py.
 
-    Parameters
-    ----------
-    m : ShuffledBinarySums
-        As its constructor ensures.
-    neighbours : Neighbours
-        Replace-one or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Infinite at delta = 0. EXACT where the joint outcomes are few, else INTERVAL, within about 3e-4.
+    ``m``: as its constructor ensures; ``neighbours``: replace-one or add-remove. Returns in nats. Infinite at delta =
+    0. EXACT where the joint outcomes are few, else INTERVAL, within about 3e-4.
     """
     if neighbours == ADD_REMOVE:
         return largest(m.users, m.gamma, added(m.users, m.gamma, ((1, 1),), m.values))
@@ -56,22 +47,9 @@ def profile(m: ShuffledBinarySums, neighbours: Neighbours = REPLACE_ONE) -> Priv
 def for_privacy(epsilon: Number, delta: Number, users: int, values: int) -> ShuffledBinarySums:
     """The one with about the thinnest blanket that is certified to be (epsilon, delta)-private, replace-one.
 
-    Parameters
-    ----------
-    epsilon, delta : number
-        The goal: above 0, in nats; and in (0, 1).
-    users, values : int
-        n and k; the blanket does not depend on k.
-
-    Returns
-    -------
-    ShuffledBinarySums
-        With a gamma that is certified, and that is within 1e-5 of one which is not shown to do.
-
-    Raises
-    ------
-    ValueError
-        Where gamma = 1/2 does not keep the goal, and where a parameter lies outside its domain.
+    ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1); ``users``, ``values``: n and k; the blanket
+    does not depend on k. Returns with a gamma that is certified, and that is within 1e-5 of one which is not shown to
+    do. Raises ValueError where gamma = 1/2 does not keep the goal, and where a parameter lies outside its domain.
     """
     target = require_delta(delta)
     if not (require_epsilon(epsilon) > 0 and target > 0):

@@ -38,18 +38,9 @@ def profile(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> Privac
     Velingker 2019; their Lemma 4.10 is an upper bound. Proof: proofs/shuffled_count_min.py, of what worst_replaced
     rests on.
 
-    Parameters
-    ----------
-    m : ShuffledCountMin
-        As its constructor ensures.
-    neighbours : Neighbours
-        Replace-one or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Infinite at delta = 0. EXACT where the joint outcomes are few; else INTERVAL, within about 3e-4 where
-        a user holds one value or all sets are listed; for larger sets up to what the worst hash functions cost.
+    ``m``: as its constructor ensures; ``neighbours``: replace-one or add-remove. Returns in nats. Infinite at delta =
+    0. EXACT where the joint outcomes are few; else INTERVAL, within about 3e-4 where a user holds one value or all
+    sets are listed; for larger sets up to what the worst hash functions cost.
     """
     counts = m.rows * m.buckets
     if neighbours == ADD_REMOVE:
@@ -72,10 +63,7 @@ def error(m: ShuffledCountMin, beta: Fraction) -> Enclosure:
     with others (`missed`). Not tight: an estimate is a minimum. Source: Bernstein; the Chernoff bound of Lemma 4.8 of Ghazi,
     Golowich, Kumar, Pagh, Velingker 2019 has :math:`\sqrt{3 n \gamma L}`.
 
-    Raises
-    ------
-    ValueError
-        Where beta lies outside (0, 1).
+    Raises ValueError where beta lies outside (0, 1).
     """
     if not 0 < beta < 1:
         raise ValueError(f"an error needs 0 < beta < 1, got beta={beta}")

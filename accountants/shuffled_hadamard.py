@@ -50,17 +50,8 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     messages reveals that a user is absent: delta is 1 at every epsilon. The paper's relation is replace-one.
     Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemma 4.4. Proof: proofs/shuffled_hadamard.py.
 
-    Parameters
-    ----------
-    m : ShuffledHadamard
-        Any.
-    neighbours : Neighbours
-        Replace-one or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. INTERVAL; for one user with one element, and for add-remove, EXACT.
+    ``m``: any; ``neighbours``: replace-one or add-remove. Returns in nats. INTERVAL; for one user with one element,
+    and for add-remove, EXACT.
     """
     if neighbours == ADD_REMOVE:
         return revealed("the number of messages reveals that a user is absent")

@@ -22,17 +22,8 @@ def profile(m: ShuffledHeavyHitters, neighbours: Neighbours = REPLACE_ONE) -> Pr
     paper's relation is replace-one. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Appendix D, with composition exact
     in place of epsilon and delta divided by the lengths. Proof: proofs/shuffled_heavy_hitters.py.
 
-    Parameters
-    ----------
-    m : ShuffledHeavyHitters
-        Any.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. INTERVAL; EXACT for one user, where it is enumerated, and for one user of two values.
+    ``m``: any; ``neighbours``: replace-one. Returns in nats. INTERVAL; EXACT for one user, where it is enumerated,
+    and for one user of two values.
     """
     return one_element_each(m)
 
@@ -44,10 +35,7 @@ def for_privacy(
 
     Its threshold is the least with which, except with probability `beta`, whatever is kept is held by a quarter of it.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain, or there are too few users for such a threshold.
+    Raises ValueError where a parameter lies outside its domain, or there are too few users for such a threshold.
     """
     start = ShuffledHeavyHitters(users, domain, max(1, (users - 1).bit_length()), 1, 1)
     rho = least_rho(start, epsilon, delta)

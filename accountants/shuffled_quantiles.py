@@ -15,17 +15,7 @@ def profile(m: ShuffledQuantiles, neighbours: Neighbours = REPLACE_ONE) -> Priva
     less, of which nothing is claimed here. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Theorem E.1.
     Proof: proofs/range_queries.py, of what the counts cost.
 
-    Parameters
-    ----------
-    m : ShuffledQuantiles
-        Any.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats; rigour as for `RangeQueries`. Infinite at delta = 0.
+    ``m``: any; ``neighbours``: replace-one. Returns in nats; rigour as for `RangeQueries`. Infinite at delta = 0.
     """
     return account(m.ranges, neighbours)
 

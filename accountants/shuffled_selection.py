@@ -32,17 +32,8 @@ def profile(m: ShuffledSelection, neighbours: Neighbours = REPLACE_ONE) -> Priva
     Tight: no to all, and yes to all; all data sets of the others are alike. Source: derived; Cheu, Smith, Ullman, Zeber,
     Zhilyaev 2019 for sums over all questions. Proof: proofs/shuffled_selection.py.
 
-    Parameters
-    ----------
-    m : ShuffledSelection
-        As its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Infinite at delta = 0. EXACT where the joint outcomes are few, else INTERVAL.
+    ``m``: as its constructor ensures; ``neighbours``: replace-one. Returns in nats. Infinite at delta = 0. EXACT
+    where the joint outcomes are few, else INTERVAL.
     """
     return of_coins(m.noise, m.questions)
 
@@ -55,17 +46,8 @@ def of_coins(coins: int, questions: int) -> PrivacyProfile:
 def sufficient_coins(epsilon: Number, delta: Number, questions: int) -> int:
     """About the least number of fair coins in each count, of all users together, that is certified to keep the goal.
 
-    Parameters
-    ----------
-    epsilon, delta : number
-        The goal: above 0, in nats; and in (0, 1).
-    questions : int
-        B, at least 1.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
+    ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1); ``questions``: B, at least 1. Raises ValueError
+    where a parameter lies outside its domain.
     """
     target = require_delta(delta)
     if not (require_epsilon(epsilon) > 0 and target > 0):
@@ -106,17 +88,7 @@ def failure(m: ShuffledSelection, error: Fraction) -> Enclosure:
     For each question against the best one the probability is exact: the difference of two counts' coins is
     Bin(2N, 1/2) - N. Not tight, for it sums over the questions. Source: derived. Proof: proofs/shuffled_selection.py.
 
-    Parameters
-    ----------
-    m : ShuffledSelection
-        Any.
-    error : Fraction
-        alpha, in (0, 1): a share of the users.
-
-    Returns
-    -------
-    Enclosure
-        INTERVAL.
+    ``m``: any; ``error``: alpha, in (0, 1): a share of the users. Returns INTERVAL.
     """
     missing = math.floor(error * m.users) + 1
     other = narrow(lambda: (m.questions - 1) * binomial_upper(2 * m.noise, _FAIR, m.noise + missing), "two binomial laws")
@@ -128,10 +100,7 @@ def sufficient_users(
 ) -> tuple[int, ShuffledSelection]:
     """Users among whom the messages are certified to be (epsilon, delta)-private, and `failure` is at most `beta`.
 
-    Returns
-    -------
-    tuple of int and ShuffledSelection
-        About as few as this is shown of, and what all of them run.
+    Returns about as few as this is shown of, and what all of them run.
     """
     coins = sufficient_coins(epsilon, delta, questions)
 

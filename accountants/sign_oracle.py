@@ -28,17 +28,8 @@ def profile(m: SignOracle, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfi
     much; `SignOracle.for_epsilon` has the largest probability that keeps the promise, about 1/2 + epsilon/4.
     Proof: proofs/sign_oracle.py.
 
-    Parameters
-    ----------
-    m : SignOracle
-        ``1/2 < p < 1``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``1/2 < p < 1``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats. Rigour EXACT at
+    every epsilon.
     """
     return one_sign(m.p, "sign oracle: log(p/(1-p)), attained at y = Z[x, i]")
 
@@ -53,15 +44,7 @@ def expected_error_bound(m: SignOracle) -> Enclosure:
     their centred sum are those of a normal law of variance n at most. Not tight. Source: Hoeffding 1963; Boucheron, Lugosi,
     Massart 2013, section 2.5.
 
-    Parameters
-    ----------
-    m : SignOracle
-        Its columns are taken for independent and uniform ones.
-
-    Returns
-    -------
-    Enclosure
-        In users. INTERVAL.
+    ``m``: its columns are taken for independent and uniform ones. Returns in users. INTERVAL.
     """
     scale = (2 * m.p - 1) * (1 - m.agreement)
     bound = narrow(lambda: (2 * m.users * flint.arb(2 * m.domain).log()).sqrt() / ball(scale), "")

@@ -25,16 +25,6 @@ def profile(m: SparseStatisticalQueries, neighbours: Neighbours = REPLACE_ONE) -
     paper's relation is replace-one. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Corollary B.1, with D in place of k.
     Proof: proofs/sparse_statistical_queries.py.
 
-    Parameters
-    ----------
-    m : SparseStatisticalQueries
-        Any.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. INTERVAL; EXACT for one user who sends one element.
+    ``m``: any; ``neighbours``: replace-one. Returns in nats. INTERVAL; EXACT for one user who sends one element.
     """
     return Bracket(independent_elements(m), replaced_elements(m, m.changed))

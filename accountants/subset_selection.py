@@ -24,17 +24,8 @@ def profile(m: SubsetSelection, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     Tight, for every pair of inputs: attained on the event {x in, x' out}. Source: Ye, Barg 2018.
     Proof: proofs/subset_selection.py.
 
-    Parameters
-    ----------
-    m : SubsetSelection
-        ``1 <= d < k`` and ``d/k <= p < 1``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``1 <= d < k`` and ``d/k <= p < 1``, as its constructor ensures; ``neighbours``: replace-one. Returns in
+    nats. Rigour EXACT at every epsilon.
     """
     # Subsets with both inputs, or with neither, have likelihood ratio 1 and never count.
     own, wrong = m.p * (m.k - m.d) / (m.k - 1), (1 - m.p) * m.d / (m.k - 1)

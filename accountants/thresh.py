@@ -37,17 +37,8 @@ def profile(m: Thresh, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfile:
     checked before they grow, so each may exceed epsilon / 4 by one noise level, and the votes of both streams count:
     what holds, for positive noise levels, is :math:`\frac34 \varepsilon + 2a + b`. Proof: proofs/thresh.py.
 
-    Parameters
-    ----------
-    m : Thresh
-        Or `ThreshRepaired`, which rounds V and E down.
-    neighbours : Neighbours
-        User-level.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. EXACT at every epsilon where votes and estimates find different epochs, else INTERVAL.
+    ``m``: or `ThreshRepaired`, which rounds V and E down; ``neighbours``: user-level. Returns in nats. EXACT at every
+    epsilon where votes and estimates find different epochs, else INTERVAL.
     """
     source = m.title + ": {} votes in which two streams differ, and {} estimates"
     p, q = m.vote_coin, m.estimate_coin

@@ -16,16 +16,7 @@ def profile(m: ThreshRepaired, neighbours: Neighbours = USER_LEVEL) -> PrivacyPr
     Two streams spend their votes in different epochs, but their estimates in the same: hence three quarters. Tight and
     attained as for `Thresh`. Proof: proofs/thresh_repaired.py.
 
-    Parameters
-    ----------
-    m : ThreshRepaired
-        Its noise levels are above 0.
-    neighbours : Neighbours
-        User-level.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. EXACT at every epsilon where votes and estimates find different epochs, else INTERVAL.
+    ``m``: its noise levels are above 0; ``neighbours``: user-level. Returns in nats. EXACT at every epsilon where
+    votes and estimates find different epochs, else INTERVAL.
     """
     return thresh.profile(m, neighbours)

@@ -26,15 +26,7 @@ def of_signs(m: TreeHistogram | SplitTreeHistogram) -> PrivacyProfile:
     what is told are the signs of x. See `composition.signs`. Source: Bassily, Nissim, Stemmer, Thakurta 2017.
     Proof: proofs/tree_histogram.py.
 
-    Parameters
-    ----------
-    m : TreeHistogram or SplitTreeHistogram
-        ``1/2 < p < 1``, and so q, as its constructor ensures.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``1/2 < p < 1``, and so q, as its constructor ensures. Returns in nats. Rigour EXACT at every epsilon.
     """
     if isinstance(m, SplitTreeHistogram):
         return signs.two_signs(m.p, m.q, "TreeHist: log(p/(1-p)) + log(q/(1-q)), attained at the signs of x")
@@ -48,14 +40,6 @@ def one_hash(m: HashedTreeHistogram) -> PrivacyProfile:
     hashing do, and others nothing. Tight: the first and the last value differ in every prefix. Source: Wang, Blocki, Li, Jha
     2017. Proof: proofs/tree_histogram.py.
 
-    Parameters
-    ----------
-    m : HashedTreeHistogram
-        As its constructor ensures.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: as its constructor ensures. Returns in nats. Rigour EXACT at every epsilon.
     """
     return account(m.oracle)

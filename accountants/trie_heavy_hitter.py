@@ -50,22 +50,9 @@ def as_published(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> Pri
     same at every epsilon. Where the threshold exceeds the batch nothing is ever released.
     Proof: proofs/trie_heavy_hitter.py, of single steps.
 
-    Parameters
-    ----------
-    m : TrieHeavyHitter
-        As its constructor ensures.
-    neighbours : Neighbours
-        Add-remove, where `users` are those of the smaller data set; or replace-one, where they are those of both.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. With counts EXACT; else INTERVAL, or EXACT where the threshold is beyond reach.
-
-    Raises
-    ------
-    Unsupported
-        For a single user and replace-one neighbours.
+    ``m``: as its constructor ensures; ``neighbours``: add-remove, where `users` are those of the smaller data set; or
+    replace-one, where they are those of both. Returns in nats. With counts EXACT; else INTERVAL, or EXACT where the
+    threshold is beyond reach. Raises Unsupported for a single user and replace-one neighbours.
     """
     _require_two(m, neighbours)
     if not m.counts:
@@ -99,22 +86,9 @@ def noisy(m: NoisyTrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE) -> Priva
     `SharedWord`.
     Proof: proofs/trie_heavy_hitter.py, of single steps.
 
-    Parameters
-    ----------
-    m : NoisyTrieHeavyHitter
-        As its constructor ensures.
-    neighbours : Neighbours
-        Add-remove, where `users` are those of the smaller data set; or replace-one, where they are those of both.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. EXACT where its ends agree or nothing is ever released, else INTERVAL.
-
-    Raises
-    ------
-    Unsupported
-        For a single user and replace-one neighbours.
+    ``m``: as its constructor ensures; ``neighbours``: add-remove, where `users` are those of the smaller data set; or
+    replace-one, where they are those of both. Returns in nats. EXACT where its ends agree or nothing is ever
+    released, else INTERVAL. Raises Unsupported for a single user and replace-one neighbours.
     """
     _require_two(m, neighbours)
     source = f"noisy votes of a fixed batch of {m.batch}, {m.levels} round(s), {neighbours}"
@@ -158,24 +132,9 @@ def with_dropouts(m: TrieRounds, rate: Number, neighbours: Neighbours = ADD_REMO
     by joint convexity and basic composition, and at least what the user's own prefix costs in one round. Source:
     `accountants/sampling/thinned.py`.
 
-    Parameters
-    ----------
-    m : TrieRounds
-        Without losses.
-    rate : number
-        r, in [0, 1).
-    neighbours : Neighbours
-        Add-remove; of noisy and of exact votes replace-one too.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. INTERVAL.
-
-    Raises
-    ------
-    Unsupported
-        For the trie alone, of users who hold several words, or who are replaced.
+    ``m``: without losses; ``rate``: r, in [0, 1); ``neighbours``: add-remove; of noisy and of exact votes replace-one
+    too. Returns in nats. INTERVAL. Raises Unsupported for the trie alone, of users who hold several words, or who are
+    replaced.
     """
     if not 0 <= (lost := Fraction(rate)) < 1:
         raise ValueError(f"with_dropouts needs 0 <= rate < 1, got rate={brief(rate)}")
@@ -190,18 +149,10 @@ def with_dropouts(m: TrieRounds, rate: Number, neighbours: Neighbours = ADD_REMO
 
 @dataclass(frozen=True)
 class LossyTrie(PrivacyProfile):
-    """Profile of rounds in which votes get lost; see `with_dropouts`.
+    """Profile of rounds in which votes get lost; see `with_dropouts`."""
 
-    Parameters
-    ----------
-    each : ThinnedRound
-        A round.
-    levels : int
-        L, at least 1.
-    """
-
-    each: ThinnedRound
-    levels: int
+    each: ThinnedRound  # a round
+    levels: int  # L, at least 1
 
     def delta(self, epsilon: Number) -> Enclosure:
         """INTERVAL."""
@@ -243,18 +194,10 @@ def _missing_vote(m: TrieHeavyHitter, neighbours: Neighbours) -> Witness:
 
 @dataclass(frozen=True)
 class TrieProfile(PrivacyProfile):
-    """Profile of the trie alone, with the data sets that its lower ends rest on.
+    """Profile of the trie alone, with the data sets that its lower ends rest on."""
 
-    Parameters
-    ----------
-    m : TrieHeavyHitter
-        Without counts.
-    inner : ThresholdProfile
-        Of its sampling and threshold.
-    """
-
-    m: TrieHeavyHitter
-    inner: ThresholdProfile
+    m: TrieHeavyHitter  # without counts
+    inner: ThresholdProfile  # of its sampling and threshold
 
     def delta(self, epsilon: Number) -> Enclosure:
         """As `ThresholdProfile.delta`."""

@@ -28,17 +28,8 @@ def profile(m: UnaryEncoding, neighbours: Neighbours = REPLACE_ONE) -> PrivacyPr
     by symmetry every pair costs the same. Tight: attained on the event {bit x = 1, bit x' = 0}, and on one value of
     bit x. Source: Wang, Blocki, Li, Jha 2017. Proof: proofs/unary_encoding.py.
 
-    Parameters
-    ----------
-    m : UnaryEncoding
-        ``0 < q < p < 1``, as its constructor ensures.
-    neighbours : Neighbours
-        Replace-one or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon.
+    ``m``: ``0 < q < p < 1``, as its constructor ensures; ``neighbours``: replace-one or add-remove. Returns in nats.
+    Rigour EXACT at every epsilon.
     """
     one = [(m.p, m.q), (1 - m.p, 1 - m.q)]
     if neighbours == ADD_REMOVE:
@@ -60,10 +51,7 @@ def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> UnaryEnco
     To a relative 1e-6 (`shuffling.calibrate.enough_noise`); q**2 / (1 - q) is about 1/11 to 1/19 of that of
     `UnaryEncoding.shuffled_in_closed_form`.
 
-    Raises
-    ------
-    ValueError
-        Where no q below 1/2 keeps the goal, and where a parameter lies outside its domain.
+    Raises ValueError where no q below 1/2 keeps the goal, and where a parameter lies outside its domain.
     """
 
     def plan(q: Fraction) -> Shuffle:

@@ -17,24 +17,13 @@ from ldpaudit.mechanism import Mechanism, Views
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """The game on k inputs: any two of them are neighbours, and a guess names the one that made a view.
+    """The game on k inputs: any two of them are neighbours, and a guess names the one that made a view."""
 
-    Parameters
-    ----------
-    inputs : tuple
-        At least two.
-    guess : callable
-        Views to positions in `inputs`, shape ``(size,)``; -1 abstains.
-    shares : sequence of float
-        For each input the declared probability that a guess at it is right, inputs being equally likely.
-    event : str
-        The guess, in words.
-    """
-
-    inputs: tuple[Any, ...]
-    guess: Callable[[Views], NDArray[np.int64]]
+    inputs: tuple[Any, ...]  # at least two
+    guess: Callable[[Views], NDArray[np.int64]]  # views to positions in `inputs`, shape ``(size,)``; -1 abstains
+    # for each input the declared probability that a guess at it is right, inputs being equally likely
     shares: Sequence[float]
-    event: str
+    event: str  # the guess, in words
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +55,11 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """All that a report tells of a few values, as the report of a mechanism with a smaller law.
+    """All that a report tells of a few values, as the report of a mechanism with a smaller law."""
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Which makes such reports.
-    inputs : mapping
-        Each of the values to the mechanism's input in its place.
-    of : callable
-        Whole reports, one after the other, to this part of them.
-    """
-
-    mechanism: Mechanism
-    inputs: Mapping[Any, Any]
-    of: Callable[[Views], Views]
+    mechanism: Mechanism  # which makes such reports
+    inputs: Mapping[Any, Any]  # each of the values to the mechanism's input in its place
+    of: Callable[[Views], Views]  # whole reports, one after the other, to this part of them
 
     @classmethod
     def whole(cls, m: Mechanism, values: Sequence[Any]) -> Part:

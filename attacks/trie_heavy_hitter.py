@@ -72,14 +72,8 @@ def as_published(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta:
     or two users are missing at the threshold: they show a mechanism that releases with fewer votes. With counts, everybody
     else holds one word and the user another: a missing vote then shows the user in every round.
 
-    Parameters
-    ----------
-    m : TrieHeavyHitter
-        What is declared.
-    neighbours : Neighbours
-        Add-remove or replace-one.
-    delta : float
-        Of the bound; it only guides the choice.
+    ``m``: what is declared; ``neighbours``: add-remove or replace-one; ``delta``: of the bound; it only guides the
+    choice.
     """
     if m.counts:
         return _missing_vote(m, neighbours)

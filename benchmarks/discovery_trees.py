@@ -32,17 +32,10 @@ LARGEST_HASHED = 10**6
 
 @dataclass(frozen=True)
 class Tree:
-    """A system that names numbers.
+    """A system that names numbers."""
 
-    Parameters
-    ----------
-    letters : int
-        Of a word that are told.
-    named : callable
-        Users' numbers and a generator to the numbers that are named.
-    """
-
-    letters: int
+    letters: int  # of a word that are told
+    # users' numbers and a generator to the numbers that are named
     named: Callable[[NDArray[np.int64], np.random.Generator], Any]
 
     def __call__(self, people: People, rng: np.random.Generator) -> Found:

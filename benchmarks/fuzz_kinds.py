@@ -81,24 +81,14 @@ SAMPLED = ("--trials", "256")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of input.
+    """One kind of input."""
 
-    Parameters
-    ----------
-    share : float
-        Of all inputs.
-    make : callable
-        Random generator to the input: bytes of a file, or arguments as JSON.
-    place : callable
-        (input, folder) to the arguments of the command that reads it, after the files are laid out in that folder; or
-        a function of the library that is called.
-    believable : callable
-        Whether exit code 0 may be an input's; what else ends with it is a finding.
-    """
-
-    share: float
-    make: Callable[[Random], bytes]
+    share: float  # of all inputs
+    make: Callable[[Random], bytes]  # random generator to the input: bytes of a file, or arguments as JSON
+    # (input, folder) to the arguments of the command that reads it, after the files are laid out in that folder; or a
+    # function of the library that is called
     place: Callable[[bytes, Path], list[str] | Callable[[], Any]]
+    # whether exit code 0 may be an input's; what else ends with it is a finding
     believable: Callable[[bytes], bool] = lambda data: True
 
 

@@ -46,22 +46,13 @@ _FRAME = re.compile(r'File "[^"]*/((?:ldpaudit|accountants|attacks|proofs)/[^"]*
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one input.
+    """What became of one input."""
 
-    Parameters
-    ----------
-    verdict : str
-        ``rejected`` in one line, ``accepted``, or what should not be: ``traceback``, ``slow``, ``memory``, ``escape``,
-        ``odd`` for a message that is not one line, ``false`` for an exit code 0 that says what is not so.
-    what : str
-        The exception's class and message, or what else happened.
-    where : str
-        File and function that raised, where they are known.
-    """
-
+    # ``rejected`` in one line, ``accepted``, or what should not be: ``traceback``, ``slow``, ``memory``, ``escape``,
+    # ``odd`` for a message that is not one line, ``false`` for an exit code 0 that says what is not so
     verdict: str
-    what: str = ""
-    where: str = ""
+    what: str = ""  # the exception's class and message, or what else happened
+    where: str = ""  # file and function that raised, where they are known
 
     @property
     def fine(self) -> bool:

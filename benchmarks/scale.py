@@ -40,10 +40,7 @@ def measured(executor: Executor | None, views: int, progress: Callable[[int, flo
 def cluster(workers: int = 2) -> Iterator[Any]:
     """The client of a local cluster of processes, each with one thread.
 
-    Raises
-    ------
-    ImportError
-        Where the extra `dist` is missing.
+    Raises ImportError where the extra `dist` is missing.
     """
     import distributed
 

@@ -36,12 +36,8 @@ _LINK = re.compile(r"\[(?P<text>[^]\[]*)\]\((?P<target>[\w./-]+)(?P<place>#[\w-]
 def stage(folder: Path, stems: Sequence[str] = ()) -> None:
     """Lay the sources of the site into a folder: what is committed, and what is printed.
 
-    Parameters
-    ----------
-    folder : Path
-        Where they are laid; what was there is removed.
-    stems : sequence of str
-        Mechanisms whose pages are printed; all where none is named.
+    ``folder``: where they are laid; what was there is removed; ``stems``: mechanisms whose pages are printed; all
+    where none is named.
     """
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(DOCS, folder)
@@ -127,10 +123,7 @@ def _api() -> Iterator[str]:
 def build(folder: Path, stems: Sequence[str] = ()) -> None:
     """Build the site, whose first page is then `folder`/html/index.html.
 
-    Raises
-    ------
-    subprocess.CalledProcessError
-        Where Sphinx has anything to complain about.
+    Raises subprocess.CalledProcessError where Sphinx has anything to complain about.
     """
     stage(folder / "source", stems)
     command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "--builder", "html"]

@@ -50,27 +50,15 @@ serve({first!r})
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A call that another process is to make.
+    """A call that another process is to make."""
 
-    Parameters
-    ----------
-    name : str
-        What errors are about: a file, or a target's id.
-    function : callable
-        Importable by its name.
-    arguments : tuple
-        Plain data.
-    patience : float or None
-        Seconds after which it is said to hang. A task with patience is a user's code: it gets a process that did nothing
-        before, and does nothing after. A task without is ours, and may take as long as it takes.
-    pickled : bool
-        Whether the answer is an object of Python's, and not data in JSON: only ever of code that is ours.
-    """
-
-    name: str
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
+    name: str  # what errors are about: a file, or a target's id
+    function: Callable[..., Any]  # importable by its name
+    arguments: tuple[Any, ...]  # plain data
+    # seconds after which it is said to hang. A task with patience is a user's code: it gets a process that did nothing
+    # before, and does nothing after. A task without is ours, and may take as long as it takes
     patience: float | None = None
+    # whether the answer is an object of Python's, and not data in JSON: only ever of code that is ours
     pickled: bool = False
 
 
@@ -80,12 +68,8 @@ class Worker:
     It is in a session of its own: a Ctrl-C at the terminal reaches us alone, and what the called code started ends with it.
     What it answers is read as JSON, which can do nothing to who reads it.
 
-    Parameters
-    ----------
-    first : sequence of str
-        Folders that come first on its import path once ours is imported, and not on ours: what is in them may have any name.
-    most : int
-        Bytes that an answer may have; -1 for any number.
+    ``first``: folders that come first on its import path once ours is imported, and not on ours: what is in them may
+    have any name; ``most``: bytes that an answer may have; -1 for any number.
     """
 
     def __init__(self, first: Sequence[str] = (), most: int = -1) -> None:
@@ -115,12 +99,8 @@ class Worker:
     def do(self, task: Task) -> Any:
         """What the call returns.
 
-        Raises
-        ------
-        LdpauditError
-            What the call raised, in a line that names the task.
-        ImplementationError
-            Where the process ends before it answers, or takes longer than the task's patience.
+        Raises LdpauditError what the call raised, in a line that names the task; ImplementationError where the
+        process ends before it answers, or takes longer than the task's patience.
         """
         assert self._process.stdin is not None
         with suppress(OSError):  # of a process that is gone, which is what the answer will be
@@ -177,15 +157,7 @@ class Worker:
 
 
 class Crew:
-    """At most so many workers at a time; leaving it ends them all.
-
-    Parameters
-    ----------
-    size : int
-        At least 1.
-    first : sequence of str
-        See `Worker`.
-    """
+    """At most so many workers at a time; leaving it ends them all. ``size``: at least 1; ``first``: see `Worker`."""
 
     def __init__(self, size: int = 1, first: Sequence[str] = ()) -> None:
         self._first = first
@@ -217,13 +189,7 @@ class Crew:
             return error
 
     def do(self, task: Task) -> Any:
-        """What one task returns.
-
-        Raises
-        ------
-        LdpauditError
-            See `Worker.do`.
-        """
+        """What one task returns. Raises LdpauditError see `Worker.do`."""
         worker = self._begin(task)
         try:
             answer = worker.do(task)

@@ -42,13 +42,7 @@ class Baseline:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """What `baseline_of` wrote.
-
-    Raises
-    ------
-    DeploymentError
-        Where there is no such file, or it says anything else.
-    """
+    """What `baseline_of` wrote. Raises DeploymentError where there is no such file, or it says anything else."""
     if not path.exists():
         raise DeploymentError("needs the baseline's file, got none: `ldpaudit check --update-baseline` writes it", str(path))
     needs = "needs a baseline that `ldpaudit check --update-baseline` wrote"

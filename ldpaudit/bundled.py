@@ -18,10 +18,7 @@ def ids() -> tuple[str, ...]:
 def found(path: str | Path) -> Path:
     """The file itself; or where there is none, and its name is a bundled id, the bundled file of this id.
 
-    Raises
-    ------
-    DeploymentError
-        Where there is none, and the name is like a bundled id, or as bare as one.
+    Raises DeploymentError where there is none, and the name is like a bundled id, or as bare as one.
 
     Examples
     --------

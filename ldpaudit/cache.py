@@ -59,26 +59,16 @@ def key_of(given: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """Texts by their keys, in files of one folder.
+    """Texts by their keys, in files of one folder."""
 
-    Parameters
-    ----------
-    folder : Path
-        Made at the first writing.
-    secret : bytes
-        Of the seals; see `secret_of`.
-    """
-
-    folder: Path
-    secret: bytes
+    folder: Path  # made at the first writing
+    secret: bytes  # of the seals; see `secret_of`
 
     def read(self, key: str) -> str | None:
         """The text, or None where there is none.
 
-        Raises
-        ------
-        DamagedEntryError
-            Where there is an entry, and it has no seal of this secret for this key and this text.
+        Raises DamagedEntryError where there is an entry, and it has no seal of this secret for this key and this
+        text.
         """
         path = self._path(key)
         if not path.is_file():
@@ -95,10 +85,7 @@ class Cache:
     def write(self, key: str, value: str) -> None:
         """Keep a text; whole or not at all, whoever else writes.
 
-        Raises
-        ------
-        DeploymentError
-            Where the folder cannot be written, or is a link to another.
+        Raises DeploymentError where the folder cannot be written, or is a link to another.
         """
         if self.folder.is_symlink():  # it may have come with a change, and lead anywhere
             raise DeploymentError("needs a folder for the cache, got a link", str(self.folder))
@@ -125,10 +112,8 @@ class Cache:
 def secret_of(path: Path) -> bytes:
     """The secret of a file that nobody else may read; made where there is none.
 
-    Raises
-    ------
-    DeploymentError
-        Where it cannot be read or made, is of another size, or others may read it, as a file of a checkout.
+    Raises DeploymentError where it cannot be read or made, is of another size, or others may read it, as a file of a
+    checkout.
     """
     try:
         if not path.exists():

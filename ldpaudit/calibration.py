@@ -42,16 +42,8 @@ class Rate:
 def measure(*, runs: int, trials: int, confidence: float, seed: int) -> Iterator[Rate]:
     """Count the refutations of true claims, case by case.
 
-    Parameters
-    ----------
-    runs : int
-        Number of audits per case.
-    trials : int
-        Largest number of views per audit.
-    confidence : float
-        Of each audit; no more than ``1 - confidence`` of them may refute.
-    seed : int
-        The seeds of the audits count up from it.
+    ``runs``: number of audits per case; ``trials``: largest number of views per audit; ``confidence``: of each audit;
+    no more than ``1 - confidence`` of them may refute; ``seed``: the seeds of the audits count up from it.
     """
     from scipy.stats import binomtest
 

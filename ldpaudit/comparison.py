@@ -56,25 +56,14 @@ _WORK = 4 * 10**9
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """What is compared.
+    """What is compared."""
 
-    Parameters
-    ----------
-    epsilon, delta : Fraction
-        What every contender may be certified to cost: epsilon from 1e-6 to 64, delta 0 or from 1e-300 to 1.
-    dictionary : int
-        Values that oracles are asked about.
-    top : int
-        Values that ought to be recovered.
-    seed : int
-        Of all randomness.
-    """
-
+    # what every contender may be certified to cost: epsilon from 1e-6 to 64, delta 0 or from 1e-300 to 1
     epsilon: Fraction
     delta: Fraction
-    dictionary: int = DICTIONARY
-    top: int = TOP
-    seed: int = 0
+    dictionary: int = DICTIONARY  # values that oracles are asked about
+    top: int = TOP  # values that ought to be recovered
+    seed: int = 0  # of all randomness
 
     def __post_init__(self) -> None:
         if not LEAST_EPSILON <= self.epsilon <= MOST_EPSILON:
@@ -87,20 +76,12 @@ class Contest:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A mechanism's constructor.
+    """A mechanism's constructor."""
 
-    Parameters
-    ----------
-    stem, variant, constructor : str
-        Where it stands.
-    shuffled : bool
-        Whether all users' reports are shuffled.
-    """
-
-    stem: str
+    stem: str  # where it stands
     variant: str
     constructor: str
-    shuffled: bool = False
+    shuffled: bool = False  # whether all users' reports are shuffled
 
     def __str__(self) -> str:
         made = "" if self.constructor == "for_epsilon" else f" {self.constructor}"
@@ -137,10 +118,7 @@ class Contender:
     def calibrated(self, contest: Contest, users: int, values: int) -> Mechanism:
         """For this many users and values, certified to cost at most what is asked, and about as much where it can.
 
-        Raises
-        ------
-        ValueError
-            Where nothing that it makes is certified to keep what is asked.
+        Raises ValueError where nothing that it makes is certified to keep what is asked.
         """
         known = {**_sizes(contest, users, values), **USUAL}
 
@@ -179,50 +157,27 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How a contender did.
+    """How a contender did."""
 
-    Parameters
-    ----------
-    mechanism : str
-        With its parameters.
-    epsilon : float
-        Certified at the contest's delta, in its own model.
-    bits : float
-        That a user sends.
-    error, largest_error : float
-        Root mean square and largest error of the counts of the values that ought to be recovered; in users. Of a system that
-        names values, of those that it named; NaN where it named none.
-    recall, precision : float
-        Share of the values that ought to be recovered that are among as many of the largest counts, or named; share of what is
-        named that is among as many of the most frequent values.
-    missed : int
-        Users of the most frequent value that is not recovered.
-    found_from : float
-        The count from which on a system that names values is built to name one; NaN of an oracle.
-    seconds, megabytes : float
-        Of users and server together, in one process.
-    model : str
-        Who sees what: ``local`` or ``shuffled``.
-    is_calibrated : bool
-        Whether `epsilon` is about what was asked; else its errors are not those of the same privacy as the others'.
-    knows_dictionary : bool
-        Whether it was run on places in the dictionary, rather than on values.
-    """
-
-    mechanism: str
-    epsilon: float
-    bits: float
+    mechanism: str  # with its parameters
+    epsilon: float  # certified at the contest's delta, in its own model
+    bits: float  # that a user sends
+    # root mean square and largest error of the counts of the values that ought to be recovered; in users. Of a system
+    # that names values, of those that it named; NaN where it named none
     error: float
     largest_error: float
+    # share of the values that ought to be recovered that are among as many of the largest counts, or named; share of
+    # what is named that is among as many of the most frequent values
     recall: float
     precision: float
-    missed: int
-    found_from: float
-    seconds: float
+    missed: int  # users of the most frequent value that is not recovered
+    found_from: float  # the count from which on a system that names values is built to name one; NaN of an oracle
+    seconds: float  # of users and server together, in one process
     megabytes: float
-    model: str = "local"
+    model: str = "local"  # who sees what: ``local`` or ``shuffled``
+    # whether `epsilon` is about what was asked; else its errors are not those of the same privacy as the others'
     is_calibrated: bool = True
-    knows_dictionary: bool = True
+    knows_dictionary: bool = True  # whether it was run on places in the dictionary, rather than on values
 
 
 def contenders() -> Iterator[Contender]:
@@ -261,12 +216,8 @@ def _sizes(contest: Contest, users: int, values: int) -> dict[str, Any]:
 def score(contender: Contender, contest: Contest, held: Held) -> Score:
     """Run a contender on everybody's value.
 
-    Raises
-    ------
-    Unsupported
-        Where it sends more than can be drawn.
-    ValueError
-        Where it is not made for so many users or values.
+    Raises Unsupported where it sends more than can be drawn; ValueError where it is not made for so many users or
+    values.
     """
     if contender.names_values:
         return _named(contender, contest, held)

@@ -65,19 +65,11 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A promise, and the users and values for which it is made.
+    """A promise, and the users and values for which it is made."""
 
-    Parameters
-    ----------
-    users, values : int
-        n, from 2 to 2**40, and B, from 2 to 2**24.
-    goal : Goal
-        Epsilon in (0, 1], as in the theorems, and delta in (0, 1).
-    """
-
-    users: int
+    users: int  # n, from 2 to 2**40, and B, from 2 to 2**24
     values: int
-    goal: Goal
+    goal: Goal  # epsilon in (0, 1], as in the theorems, and delta in (0, 1)
 
     def __post_init__(self) -> None:
         inside = 2 <= self.users <= MOST_USERS and 2 <= self.values <= MOST_VALUES
@@ -87,13 +79,7 @@ class Setting:
 
     @classmethod
     def of(cls, n: int, B: int, epsilon: Number, delta: Number) -> Self:
-        """By the paper's names.
-
-        Raises
-        ------
-        ValueError
-            Where one lies outside its domain.
-        """
+        """By the paper's names. Raises ValueError where one lies outside its domain."""
         return cls(n, B, Goal(Fraction(epsilon), Fraction(delta)))
 
     @property
@@ -109,35 +95,16 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A protocol with its noise.
+    """A protocol with its noise."""
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What a user runs, or the whole shuffled system.
-    noise : str
-        The parameter that decides about privacy, and its value.
-    error : Enclosure
-        From 0 to a bound of the largest error over all values, for any data; in users.
-    exceeded : Fraction
-        With which probability it may be exceeded; 0 where the bound is one of the expected error.
-    messages : Fraction
-        Of a user, on average.
-    bits : int
-        Of a message.
-    reads : Fraction
-        Numbers that the server reads to answer for one value.
-    command : str
-        What certifies the noise.
-    """
-
-    mechanism: Mechanism
-    noise: str
-    error: Enclosure
-    messages: Fraction
-    bits: int
-    reads: Fraction
-    command: str
+    mechanism: Mechanism  # what a user runs, or the whole shuffled system
+    noise: str  # the parameter that decides about privacy, and its value
+    error: Enclosure  # from 0 to a bound of the largest error over all values, for any data; in users
+    messages: Fraction  # of a user, on average
+    bits: int  # of a message
+    reads: Fraction  # numbers that the server reads to answer for one value
+    command: str  # what certifies the noise
+    # with which probability it may be exceeded; 0 where the bound is one of the expected error
     exceeded: Fraction = Fraction(0)
 
     @property
@@ -148,29 +115,14 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """A way of counting values, for any setting.
+    """A way of counting values, for any setting."""
 
-    Parameters
-    ----------
-    model : Model
-        Who sees what.
-    name : str
-        Of the protocol.
-    origin : Origin
-        Of its noise.
-    make : callable
-        The system at a setting; a ValueError where there is none.
-    needs : str
-        What is not fulfilled there.
-    check : callable or None
-        Whether there is one at a setting, where that is told sooner than by `make`.
-    """
-
-    model: Model
-    name: str
-    origin: Origin
-    make: Callable[[Setting], System]
-    needs: str = ""
+    model: Model  # who sees what
+    name: str  # of the protocol
+    origin: Origin  # of its noise
+    make: Callable[[Setting], System]  # the system at a setting; a ValueError where there is none
+    needs: str = ""  # what is not fulfilled there
+    # whether there is one at a setting, where that is told sooner than by `make`
     check: Callable[[Setting], bool] | None = None
 
     def system(self, s: Setting) -> System | None:

@@ -155,35 +155,17 @@ MODEL = _File
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What is deployed, and what is claimed of it.
+    """What is deployed, and what is claimed of it."""
 
-    Parameters
-    ----------
-    id, title, note : str
-        As the file says.
-    sources : tuple of str
-        Where the parameters are published.
-    plan : Plan
-        One report.
-    claims : tuple of Claim
-        Each about a plan of its own: one report, a day's, a lifetime's, shuffled or not.
-    implementation : str or None
-        ``module:callable`` of the code that is sampled in place of the mechanism.
-    text : str
-        The file, whole.
-    files : tuple of File
-        Those that its parameters name, by their names in the deployment file.
-    """
-
-    id: str
+    id: str  # as the file says
     title: str
     note: str
-    sources: tuple[str, ...]
-    plan: Plan
-    claims: tuple[Claim, ...]
-    implementation: str | None
-    text: str
-    files: tuple[File, ...] = ()
+    sources: tuple[str, ...]  # where the parameters are published
+    plan: Plan  # one report
+    claims: tuple[Claim, ...]  # each about a plan of its own: one report, a day's, a lifetime's, shuffled or not
+    implementation: str | None  # ``module:callable`` of the code that is sampled in place of the mechanism
+    text: str  # the file, whole
+    files: tuple[File, ...] = ()  # those that its parameters name, by their names in the deployment file
 
 
 def load(path: str | Path) -> Deployment:
@@ -234,19 +216,8 @@ _NONE = among(())
 def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -> Deployment:
     """Read a deployment from text.
 
-    Parameters
-    ----------
-    text : str
-        In TOML.
-    name : str
-        Stands for the file in errors.
-    files : callable
-        From the name of a file that a parameter names to the file.
-
-    Raises
-    ------
-    DeploymentError
-        As `load`.
+    ``text``: in TOML; ``name``: stands for the file in errors; ``files``: from the name of a file that a parameter
+    names to the file. Raises DeploymentError as `load`.
     """
     opened: list[File] = []
 

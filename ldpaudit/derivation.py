@@ -37,28 +37,14 @@ Term: TypeAlias = tuple[Fraction, Fraction, bool]
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """Checked proofs, put together along a plan.
+    """Checked proofs, put together along a plan."""
 
-    Parameters
-    ----------
-    theorem : str
-        The statements that were used.
-    epsilon : Enclosure
-        What they imply for the plan, in nats.
-    steps : int
-        Number of steps that a machine checked.
-    assumes, admissions : tuple of str
-        What the theorems assume of the mechanism, and the steps that no machine checked.
-    tight : bool
-        Whether no smaller epsilon holds at delta = 0 either.
-    """
-
-    theorem: str
-    epsilon: Enclosure
-    steps: int
-    assumes: tuple[str, ...]
+    theorem: str  # the statements that were used
+    epsilon: Enclosure  # what they imply for the plan, in nats
+    steps: int  # number of steps that a machine checked
+    assumes: tuple[str, ...]  # what the theorems assume of the mechanism, and the steps that no machine checked
     admissions: tuple[str, ...]
-    tight: bool = False
+    tight: bool = False  # whether no smaller epsilon holds at delta = 0 either
 
     def covers(self, claim: Claim) -> bool:
         """Whether the proved epsilon is within the claim; a pure bound implies every delta's."""

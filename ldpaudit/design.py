@@ -55,18 +55,10 @@ Value = Decimal | int
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What must be kept: (epsilon, delta)-differential privacy.
+    """What must be kept: (epsilon, delta)-differential privacy."""
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        In nats, at least 0.
-    delta : Fraction
-        In [0, 1).
-    """
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
+    epsilon: Fraction  # in nats, at least 0
+    delta: Fraction = Fraction(0)  # in [0, 1)
 
     def __post_init__(self) -> None:
         if not (self.epsilon >= 0 and 0 <= self.delta < 1):
@@ -78,35 +70,16 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The best value found of a parameter, with what is certified at it and next to it.
+    """The best value found of a parameter, with what is certified at it and next to it."""
 
-    Parameters
-    ----------
-    goal : Goal
-        What is kept.
-    parameter : str
-        What was asked for.
-    value : Decimal or int
-        The answer.
-    best : str
-        ``largest`` or ``smallest``.
-    plan : str
-        What is deployed with it.
-    certified : Enclosure
-        Of delta at the goal's epsilon; its upper end is at most the goal's delta.
-    refused : Decimal or int or None
-        The next value, by one unit of the last digit; None where there is none.
-    beyond : Enclosure or None
-        Of delta there; its upper end exceeds the goal's delta. None where the parameters allow no such mechanism.
-    """
-
-    goal: Goal
-    parameter: str
-    value: Value
-    best: str
-    plan: str
-    certified: Enclosure
-    refused: Value | None
+    goal: Goal  # what is kept
+    parameter: str  # what was asked for
+    value: Value  # the answer
+    best: str  # ``largest`` or ``smallest``
+    plan: str  # what is deployed with it
+    certified: Enclosure  # of delta at the goal's epsilon; its upper end is at most the goal's delta
+    refused: Value | None  # the next value, by one unit of the last digit; None where there is none
+    # of delta there; its upper end exceeds the goal's delta. None where the parameters allow no such mechanism
     beyond: Enclosure | None
 
     @property
@@ -217,32 +190,13 @@ def design(
 ) -> Answer:
     """The best value of the parameter that is left out, at which a plan keeps a goal.
 
-    Parameters
-    ----------
-    name : str
-        STEM or STEM:VARIANT of a mechanism; ``guarantee``, any randomizer that is `epsilon`-LDP; ``binomial_noise``, a count
-        of sensitivity `k` plus Bin(`n`, gamma).
-    parameters : mapping
-        All but the one that is asked for. Where none is missing, the number of users who must shuffle is asked for.
-    goal : Goal
-        What must be kept.
-    users : int or None
-        Number of users whose views are shuffled.
-    repeat : int or None
-        Number of repetitions.
-
-    Returns
-    -------
-    Answer
-        Certified at the value itself. The next one is refused; that no value farther off would do is not claimed where
-        privacy is not monotone in the parameter.
-
-    Raises
-    ------
-    ValueError
-        Where the parameters do not leave one question, or no value keeps the goal.
-    Unsupported
-        Where no certified bound is known.
+    ``name``: STEM or STEM:VARIANT of a mechanism; ``guarantee``, any randomizer that is `epsilon`-LDP;
+    ``binomial_noise``, a count of sensitivity `k` plus Bin(`n`, gamma); ``parameters``: all but the one that is asked
+    for. Where none is missing, the number of users who must shuffle is asked for; ``goal``: what must be kept;
+    ``users``: number of users whose views are shuffled; ``repeat``: number of repetitions. Returns certified at the
+    value itself. The next one is refused; that no value farther off would do is not claimed where privacy is not
+    monotone in the parameter. Raises ValueError where the parameters do not leave one question, or no value keeps the
+    goal; Unsupported where no certified bound is known.
 
     Examples
     --------
@@ -286,10 +240,7 @@ def _checked(name: str, parameters: Mapping[str, Any], *known: str) -> dict[str,
 def _left_out(owner: type[Mechanism], parameters: Mapping[str, Any]) -> str | None:
     """The parameter that is missing; None where none is.
 
-    Raises
-    ------
-    ParameterError
-        Where no constructor lacks just one of those that can be searched for.
+    Raises ParameterError where no constructor lacks just one of those that can be searched for.
     """
     given, asked = set(parameters) - {CONSTRUCTOR}, []
     for name, make in constructors(owner).items():
@@ -327,23 +278,10 @@ def largest_epsilon(
 ) -> Answer:
     """The largest epsilon that a constructor takes at which what it makes is certified to keep a goal.
 
-    Parameters
-    ----------
-    plan : callable
-        A constructor's epsilon to what is deployed; a `ParameterError` where it allows none.
-    goal : Goal
-        What must be kept.
-    guess, most : float
-        Where the search starts, and the largest value that is tried; in nats.
-    digits : int
-        Significant ones of the answer.
-
-    Raises
-    ------
-    ValueError
-        Where no value keeps the goal.
-    Unsupported
-        Where no certified bound is known.
+    ``plan``: a constructor's epsilon to what is deployed; a `ParameterError` where it allows none; ``goal``: what
+    must be kept; ``guess``, ``most``: where the search starts, and the largest value that is tried; in nats;
+    ``digits``: significant ones of the answer. Raises ValueError where no value keeps the goal; Unsupported where no
+    certified bound is known.
     """
     return _Question(goal, "epsilon", "largest", plan, guess, most=most, digits=digits).real()
 

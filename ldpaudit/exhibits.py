@@ -32,24 +32,12 @@ _SEEN = {"user-day": "all that a user sends in a day", "lifetime": "all that a u
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """Of one claim.
+    """Of one claim."""
 
-    Parameters
-    ----------
-    seen : str
-        What an adversary sees, in words.
-    curve : tuple of (float, Enclosure)
-        Delta at values of epsilon; empty where no profile is certified.
-    risk : Risk or None
-        What the profile means; None where none is certified.
-    repair : Repair or None
-        What would hold instead; None where the claim holds.
-    """
-
-    seen: str
-    curve: tuple[tuple[float, Enclosure], ...] = ()
-    risk: Risk | None = None
-    repair: Repair | None = None
+    seen: str  # what an adversary sees, in words
+    curve: tuple[tuple[float, Enclosure], ...] = ()  # delta at values of epsilon; empty where no profile is certified
+    risk: Risk | None = None  # what the profile means; None where none is certified
+    repair: Repair | None = None  # what would hold instead; None where the claim holds
 
 
 def exhibits(certificate: Certificate) -> dict[str, Exhibit]:

@@ -23,33 +23,16 @@ Progress = Callable[[int, float], None]
 class Experiment:
     """The claim that is tested, the sample that tests it, and when to stop: all that the bound depends on but the code.
 
-    Parameters
-    ----------
-    trials : int
-        Budget of views, at least 16; 1e6 is an integer too.
-    confidence : float
-        Of the bound, in (0, 1).
-    seed : int
-        Of all samples, at least 0.
-    delta : float
-        In [0, 1).
-    epsilon : float or None
-        The claimed epsilon, in nats: gives the p-value and the power, and a sequential audit stops when it is refuted.
-    mode : Mode
-        When the counts are looked at.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where a value is no number, or lies outside its domain; with its name.
+    Raises TypeError, ValueError where a value is no number, or lies outside its domain; with its name.
     """
 
-    trials: int
-    confidence: float = 0.95
-    seed: int = 0
-    delta: float = 0.0
+    trials: int  # budget of views, at least 16; 1e6 is an integer too
+    confidence: float = 0.95  # of the bound, in (0, 1)
+    seed: int = 0  # of all samples, at least 0
+    delta: float = 0.0  # in [0, 1)
+    # the claimed epsilon, in nats: gives the p-value and the power, and a sequential audit stops when it is refuted
     epsilon: float | None = None
-    mode: Mode = Mode.SEQUENTIAL
+    mode: Mode = Mode.SEQUENTIAL  # when the counts are looked at
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trials", _whole(self.trials))
@@ -85,29 +68,16 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the reports of a callable are read.
+    """How the reports of a callable are read. Raises ValueError where the form is none, or the users are not 1 or 2."""
 
-    Parameters
-    ----------
-    form : Form
-        ``raw``; ``canonical``, without types, the order of sets and the low bits of floats; or ``unordered``, without the
-        order of lists and arrays too, for reports whose lists stand for sets. Where only the raw form is refuted, the leak
-        is in what the other drops.
-    users : int
-        1, or 2: a callable serves two users by consecutive calls, one of whom has another value. Finds a seed that is fixed
-        or shared, where one report alone shows nothing.
-    learned : bool
-        Whether a classifier of scikit-learn's (extra ``ml``) is trained too.
-
-    Raises
-    ------
-    ValueError
-        Where the form is none, or the users are not 1 or 2.
-    """
-
+    # ``raw``; ``canonical``, without types, the order of sets and the low bits of floats; or ``unordered``, without the
+    # order of lists and arrays too, for reports whose lists stand for sets. Where only the raw form is refuted, the
+    # leak is in what the other drops
     form: Form = Form.RAW
+    # 1, or 2: a callable serves two users by consecutive calls, one of whom has another value. Finds a seed that is
+    # fixed or shared, where one report alone shows nothing
     users: int = 1
-    learned: bool = False
+    learned: bool = False  # whether a classifier of scikit-learn's (extra ``ml``) is trained too
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "form", Form(self.form))

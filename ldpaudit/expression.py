@@ -52,21 +52,9 @@ Value: TypeAlias = Fraction | flint.arb
 def parse(text: str) -> Fraction:
     """The number that an expression means.
 
-    Parameters
-    ----------
-    text : str
-        Such as ``"2.05"``, ``"1/3"`` or ``"2/(1+exp(8))"``; decimals are exact.
-
-    Returns
-    -------
-    Fraction
-        Exact where the expression is rational; else the nearest dyadic rational of 256 bits, which then *is* the
-        parameter.
-
-    Raises
-    ------
-    ValueError
-        Where the text is anything else, or its value is not finite, or longer than 2**17 bits.
+    ``text``: such as ``"2.05"``, ``"1/3"`` or ``"2/(1+exp(8))"``; decimals are exact. Returns exact where the
+    expression is rational; else the nearest dyadic rational of 256 bits, which then *is* the parameter. Raises
+    ValueError where the text is anything else, or its value is not finite, or longer than 2**17 bits.
 
     Examples
     --------

@@ -88,39 +88,22 @@ class TargetRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One claim at the gate, or one target, or a file that gave none.
+    """One claim at the gate, or one target, or a file that gave none."""
 
-    Parameters
-    ----------
-    id : str
-        ``deployment/claim``, the target's id, or the file's name where no claim of it was judged.
-    outcome : Outcome or None
-        Its verdict; UNDECIDED for a target that is not refuted, since code is only ever refuted or not; None where nothing
-        was judged.
-    problem : str or None
-        Why the build fails over it: ``refuted``, ``not as recorded``, ``regressed``, ``gone``, ``undecided`` or ``error``.
-    message : str
-        The claim, the bound and the reason, in a line.
-    file, line : str, int or None
-        Where it is claimed; the path as seen from where the gate was called.
-    reproduce : str
-        The command that shows it alone.
-    claim, target : ClaimRow or None, TargetRow or None
-        Of a claim or a target, what the baseline keeps.
-    was, now : str or None, str
-        What the baseline has of it and what it is now, in words. ``was`` is empty where the baseline has nothing of this name,
-        and None where there is no baseline.
-    """
-
-    id: str
+    id: str  # ``deployment/claim``, the target's id, or the file's name where no claim of it was judged
+    # its verdict; UNDECIDED for a target that is not refuted, since code is only ever refuted or not; None where
+    # nothing was judged
     outcome: Outcome | None
+    # why the build fails over it: ``refuted``, ``not as recorded``, ``regressed``, ``gone``, ``undecided`` or ``error``
     problem: str | None
-    message: str
-    file: str
+    message: str  # the claim, the bound and the reason, in a line
+    file: str  # where it is claimed; the path as seen from where the gate was called
     line: int | None
-    reproduce: str
-    claim: ClaimRow | None = None
+    reproduce: str  # the command that shows it alone
+    claim: ClaimRow | None = None  # of a claim or a target, what the baseline keeps
     target: TargetRow | None = None
+    # what the baseline has of it and what it is now, in words. ``was`` is empty where the baseline has nothing of this
+    # name, and None where there is no baseline
     was: str | None = None
     now: str = ""
 
@@ -136,23 +119,12 @@ class Gate:
     """All findings, and how the build ends.
 
     0, or 1 for a claim that failed, 2 where not everything was checked, 3 for a decision that is missing.
-
-    Parameters
-    ----------
-    findings : tuple of Finding
-        In the order of the configuration.
-    baseline : str or None
-        The file with which they were compared.
-    reuse : Reuse or None
-        How much was done before; None where there was no cache.
-    uncompared : str
-        What was not compared with a baseline, in a clause; empty where all was.
     """
 
-    findings: tuple[Finding, ...]
-    baseline: str | None = None
-    reuse: Reuse | None = None
-    uncompared: str = ""
+    findings: tuple[Finding, ...]  # in the order of the configuration
+    baseline: str | None = None  # the file with which they were compared
+    reuse: Reuse | None = None  # how much was done before; None where there was no cache
+    uncompared: str = ""  # what was not compared with a baseline, in a clause; empty where all was
 
     @property
     def exit_code(self) -> int:

@@ -18,24 +18,12 @@ from ldpaudit.plan import Plan, Run, Shuffle
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """A way of counting values that is certified to keep a promise.
+    """A way of counting values that is certified to keep a promise."""
 
-    Parameters
-    ----------
-    plan : Plan
-        What is deployed: a shuffled mechanism, or one that is a whole shuffled system.
-    error : Enclosure
-        From 0 to a bound of the expected largest error over all values, for any data; in users.
-    messages : Fraction
-        Of a user, on average.
-    bits : int
-        Of a message.
-    """
-
-    plan: Plan
-    error: Enclosure
-    messages: Fraction
-    bits: int
+    plan: Plan  # what is deployed: a shuffled mechanism, or one that is a whole shuffled system
+    error: Enclosure  # from 0 to a bound of the expected largest error over all values, for any data; in users
+    messages: Fraction  # of a user, on average
+    bits: int  # of a message
 
 
 Way = Callable[[Goal, int, int], Protocol]
@@ -44,17 +32,8 @@ Way = Callable[[Goal, int, int], Protocol]
 def one_message(goal: Goal, users: int, values: int) -> tuple[Protocol, ...]:
     """The protocols with one message per user that keep the goal, the least bound of the error first.
 
-    Parameters
-    ----------
-    goal : Goal
-        What must be kept; epsilon and delta above 0.
-    users, values : int
-        n, at least 1, and k, at least 2.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
+    ``goal``: what must be kept; epsilon and delta above 0; ``users``, ``values``: n, at least 1, and k, at least 2.
+    Raises ValueError where a parameter lies outside its domain.
 
     Examples
     --------

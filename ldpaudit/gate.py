@@ -76,28 +76,11 @@ def check(
     folder comes first on the import path there, and there alone.
     What cannot be checked is a finding too.
 
-    Parameters
-    ----------
-    folder : Path
-        What the configuration's paths are relative to.
-    config : Config
-        From `find_config`.
-    path : Path
-        The configuration's file.
-    progress : callable or None
-        Called with each id as its turn comes.
-    cache : Cache or None
-        Where answers from before are, and where new ones are kept; None where all is done anew.
-
-    Returns
-    -------
-    Gate
-
-    Raises
-    ------
-    DeploymentError
-        Where the baseline is not what it should be, a pattern matches no file, two deployments have one id, or code is
-        named and the configuration says ``no-import``.
+    ``folder``: what the configuration's paths are relative to; ``config``: from `find_config`; ``path``: the
+    configuration's file; ``progress``: called with each id as its turn comes; ``cache``: where answers from before
+    are, and where new ones are kept; None where all is done anew. Raises DeploymentError where the baseline is not
+    what it should be, a pattern matches no file, two deployments have one id, or code is named and the configuration
+    says ``no-import``.
     """
     asked = [(file, ask(file)) for file in _files(folder, config, path)]
     require_ids([each for _, each in asked])

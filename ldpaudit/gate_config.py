@@ -83,10 +83,7 @@ def find_config(folder: Path) -> tuple[Path, Config]:
 
     Where there is neither, all deployment files of the folder, with the defaults: the path is then that of no file.
 
-    Raises
-    ------
-    DeploymentError
-        Where neither is there and no deployment file either, or it says anything that it may not.
+    Raises DeploymentError where neither is there and no deployment file either, or it says anything that it may not.
     """
     for path, table in ((folder / CONFIG, ()), (folder / "pyproject.toml", TABLE)):
         if path.is_file():

@@ -60,18 +60,10 @@ _LOST = "not recovered"
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """An error that no protocol of a model beats.
+    """An error that no protocol of a model beats."""
 
-    Parameters
-    ----------
-    error : Enclosure
-        In users, exceeded with probability 1/4 at least.
-    command : str
-        What computes it.
-    """
-
-    error: Enclosure
-    command: str
+    error: Enclosure  # in users, exceeded with probability 1/4 at least
+    command: str  # what computes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,33 +77,16 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A protocol at a setting.
+    """A protocol at a setting."""
 
-    Parameters
-    ----------
-    protocol : Protocol
-        With noise of a closed form, or certified.
-    paper : str
-        The paper's cell for the error, without logarithms.
-    system : System or None
-        None where there is none for so few users.
-    least_users : int
-        From how many users on there is one; 0 where there is one here.
-    limit : Limit
-        Of the protocol's model.
-    own : Limit or None
-        Of one message, what the limits of that model say by themselves, where `limit` may be the central one; else None.
-    measured : Measured or None
-        None where nothing was simulated.
-    """
-
-    protocol: Protocol
-    paper: str
-    system: System | None
-    least_users: int
-    limit: Limit
+    protocol: Protocol  # with noise of a closed form, or certified
+    paper: str  # the paper's cell for the error, without logarithms
+    system: System | None  # None where there is none for so few users
+    least_users: int  # from how many users on there is one; 0 where there is one here
+    limit: Limit  # of the protocol's model
+    # of one message, what the limits of that model say by themselves, where `limit` may be the central one; else None
     own: Limit | None
-    measured: Measured | None
+    measured: Measured | None  # None where nothing was simulated
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,21 +101,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A protocol over numbers of users.
+    """A protocol over numbers of users."""
 
-    Parameters
-    ----------
-    protocol : Protocol
-        With noise of a closed form, or certified.
-    points : tuple of Point
-        Where there is a system; ascending.
-    least_users : int
-        From how many users on there is one; 0 where that is no more than the fewest shown.
-    """
-
-    protocol: Protocol
-    points: tuple[Point, ...]
-    least_users: int
+    protocol: Protocol  # with noise of a closed form, or certified
+    points: tuple[Point, ...]  # where there is a system; ascending
+    least_users: int  # from how many users on there is one; 0 where that is no more than the fewest shown
 
     def overtaken(self, other: Curve, cost: Callable[[Point], float]) -> float | None:
         """From about how many users on the other one costs less; None where it never does, or always."""
@@ -156,21 +121,11 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Regimes:
-    """How errors, bits and limits go with the number of users.
+    """How errors, bits and limits go with the number of users."""
 
-    Parameters
-    ----------
-    users : tuple of int
-        Numbers of users, ascending.
-    curves : tuple of Curve
-        One for each line of the table.
-    limits : mapping of Model to tuple of float
-        For each number of users.
-    """
-
-    users: tuple[int, ...]
-    curves: tuple[Curve, ...]
-    limits: dict[Model, tuple[float, ...]]
+    users: tuple[int, ...]  # numbers of users, ascending
+    curves: tuple[Curve, ...]  # one for each line of the table
+    limits: dict[Model, tuple[float, ...]]  # for each number of users
 
     def crossings(self, cost: Callable[[Point], float]) -> Iterator[tuple[float, Curve, Curve]]:
         """From about how many users on the second of two certified protocols costs less than the first."""
@@ -183,16 +138,8 @@ class Regimes:
 def lines(table: str, s: Setting, runs: int, seed: int) -> Iterator[Line]:
     """The table's lines, one after the other.
 
-    Parameters
-    ----------
-    table : str
-        Its name.
-    s : Setting
-        Promise, users and values.
-    runs : int
-        Simulations of each system, at least 0.
-    seed : int
-        Of all randomness.
+    ``table``: its name; ``s``: promise, users and values; ``runs``: simulations of each system, at least 0; ``seed``:
+    of all randomness.
     """
     for protocol in TABLES[table]:
         system = protocol.system(s)

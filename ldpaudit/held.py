@@ -23,28 +23,14 @@ BITS = 60
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Everybody's value.
+    """Everybody's value."""
 
-    Parameters
-    ----------
-    values : tuple of str
-        Different ones, those that most users hold first.
-    places : ndarray of int64, shape (users,)
-        Each user's value, by its place among them.
-    """
-
-    values: tuple[str, ...]
-    places: NDArray[np.int64]
+    values: tuple[str, ...]  # different ones, those that most users hold first
+    places: NDArray[np.int64]  # each user's value, by its place among them
 
     @classmethod
     def of(cls, values: Iterable[str]) -> Held:
-        """One value a user.
-
-        Raises
-        ------
-        ValueError
-            Where fewer than two values are held.
-        """
+        """One value a user. Raises ValueError where fewer than two values are held."""
         each = list(values)
         counted = Counter(each)
         found = sorted(counted, key=lambda value: (-counted[value], value))
@@ -94,17 +80,9 @@ def text_of(number: int) -> str:
 def read(path: str | Path, column: str = "") -> Held:
     """The users' values of a text file, or of a column of a CSV or Parquet file; adapters/rows.py says what a record is.
 
-    Parameters
-    ----------
-    path : str or Path
-        Ending in ``.csv`` or ``.parquet``; in ``.txt`` or without an ending it is text.
-    column : str
-        By default the first one; not of text.
-
-    Raises
-    ------
-    DeploymentError
-        Where the file cannot be read, or has no such column, or a record without a value, or fewer than two different values.
+    ``path``: ending in ``.csv`` or ``.parquet``; in ``.txt`` or without an ending it is text; ``column``: by default
+    the first one; not of text. Raises DeploymentError where the file cannot be read, or has no such column, or a
+    record without a value, or fewer than two different values.
     """
     file = Path(path)
     try:
@@ -122,10 +100,7 @@ def _text(value: object) -> str:
 def english(users: int, rng: np.random.Generator) -> Held:
     """A word for each user, drawn by the frequencies of the 300,000 most frequent English words.
 
-    Raises
-    ------
-    LdpauditError
-        Where the package wordfreq is missing.
+    Raises LdpauditError where the package wordfreq is missing.
     """
     try:
         import wordfreq

@@ -29,15 +29,7 @@ PAPERS = ("HKR12", "STEMMER", "GGKPV", "JRUW18", "TRIEHH")
 def stems(paper: str | None = None) -> list[str]:
     """Stems whose source prints claims: those with a file in the claims room that judges them.
 
-    Parameters
-    ----------
-    paper : str or None
-        Only those of this source, one of `PAPERS`.
-
-    Raises
-    ------
-    ValueError
-        Where it is no source of ours.
+    ``paper``: only those of this source, one of `PAPERS`. Raises ValueError where it is no source of ours.
     """
     if paper is not None and paper not in PAPERS:
         raise ValueError(f"claims needs a paper among {', '.join(PAPERS)}, got {paper!r}")
@@ -58,24 +50,9 @@ def _claims(stem: str) -> Any:
 def settings(stem: str, parameters: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
     """Settings of a stem: the one with these parameters, or without any, its examples.
 
-    Parameters
-    ----------
-    stem : str
-        One of `stems`.
-    parameters : mapping or None
-        Of the mechanism, or where the source states its claims in others, of those.
-
-    Returns
-    -------
-    tuple
-        Mechanisms, or settings with a `mechanism`.
-
-    Raises
-    ------
-    ValueError
-        Where nothing is on record for the stem.
-    ParameterError
-        Where the parameters do not fit.
+    ``stem``: one of `stems`; ``parameters``: of the mechanism, or where the source states its claims in others, of
+    those. Returns mechanisms, or settings with a `mechanism`. Raises ValueError where nothing is on record for the
+    stem; ParameterError where the parameters do not fit.
     """
     if stem not in stems():
         raise ValueError(f"needs one of {', '.join(stems())}, got {stem!r}")
@@ -128,29 +105,15 @@ def accuracy(stem: str, setting: Any) -> tuple[Accuracy, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Runs of a mechanism held against a printed error.
+    """Runs of a mechanism held against a printed error."""
 
-    Parameters
-    ----------
-    claim : Accuracy
-        The sentence.
-    runs, failures : int
-        How many runs, and in how many the error exceeded alpha.
-    low, high : float
-        Interval for the probability of failure (Clopper and Pearson 1934).
-    confidence : float
-        Its confidence.
-    median, upper : float
-        Median error, and its quantile at 1 - beta.
-    """
-
-    claim: Accuracy
-    runs: int
+    claim: Accuracy  # the sentence
+    runs: int  # how many runs, and in how many the error exceeded alpha
     failures: int
-    low: float
+    low: float  # interval for the probability of failure (Clopper and Pearson 1934)
     high: float
-    confidence: float
-    median: float
+    confidence: float  # its confidence
+    median: float  # median error, and its quantile at 1 - beta
     upper: float
 
     @property
@@ -174,23 +137,9 @@ class Measured:
 def measure(setting: Any, claim: Accuracy, runs: int, seed: int, confidence: float = 0.95) -> Measured:
     """Run a mechanism on fresh data, and count in how many runs its error exceeds the printed one.
 
-    Parameters
-    ----------
-    setting : Mechanism or setting
-        What is run: its `run`, or `run_in_law` where it has one, which is faster and of the same law; or what the claim names.
-    claim : Accuracy
-        What is printed.
-    runs : int
-        At least 1.
-    seed : int
-        Of all randomness; run i has its own child.
-    confidence : float
-        In (0, 1).
-
-    Returns
-    -------
-    Measured
-        Errors in the claim's units.
+    ``setting``: what is run: its `run`, or `run_in_law` where it has one, which is faster and of the same law; or
+    what the claim names; ``claim``: what is printed; ``runs``: at least 1; ``seed``: of all randomness; run i has its
+    own child; ``confidence``: in (0, 1). Returns errors in the claim's units.
     """
     from scipy.stats import binomtest
 
@@ -216,36 +165,22 @@ _ORDER = (*(each.value for each in Standing), *TRUTH.values())
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One sentence over several settings, "..." where their numbers differ.
+    """One sentence over several settings, "..." where their numbers differ."""
 
-    Parameters
-    ----------
-    where, sentence, stem : str
-        Source and number; what it says; of which mechanism.
-    provenance, reading, variant : str
-        See `Printed`.
-    standings : tuple of Standing
-        At each setting.
-    outcomes : tuple of bool or None
-        Whether the sentence is true at each setting, whether or not the source claims it there.
-    failing : str
-        The sentence at the settings where the source's claim fails; empty where it fails at none.
-    looseness : tuple of float
-        Claimed over found, at the settings where that is decided and every hypothesis that the source states is met.
-    failure : Failure or None
-        Where the failure begins, where the proof breaks, and what holds instead; None where the source's claim fails at none.
-    """
-
-    where: str
+    where: str  # source and number; what it says; of which mechanism
     sentence: str
     stem: str
-    provenance: str
+    provenance: str  # see `Printed`
     reading: str
     variant: str
-    standings: tuple[Standing, ...]
+    standings: tuple[Standing, ...]  # at each setting
+    # whether the sentence is true at each setting, whether or not the source claims it there
     outcomes: tuple[bool | None, ...]
+    # claimed over found, at the settings where that is decided and every hypothesis that the source states is met
     looseness: tuple[float, ...]
-    failing: str = ""
+    failing: str = ""  # the sentence at the settings where the source's claim fails; empty where it fails at none
+    # where the failure begins, where the proof breaks, and what holds instead; None where the source's claim fails at
+    # none
     failure: Failure | None = None
 
     @property

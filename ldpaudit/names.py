@@ -19,10 +19,7 @@ _DEVICE = re.compile(r"con|prn|aux|nul|(?:com|lpt)[\d¹²³]", re.IGNORECASE)
 def checked_id(text: str) -> str:
     """An id that names a file on every system.
 
-    Raises
-    ------
-    ValueError
-        Where it has characters of a path or of a terminal, is a device's name, or is too long.
+    Raises ValueError where it has characters of a path or of a terminal, is a device's name, or is too long.
     """
     if not _ID.fullmatch(text) or ".." in text:
         raise ValueError(f"needs letters, digits, and inside also . - + = ( ) , @ and spaces, got {text!r:.60}")

@@ -15,19 +15,9 @@ _LONGEST = 60
 def exact(value: object, what: str = "a parameter") -> Fraction:
     """The rational that a number is.
 
-    Parameters
-    ----------
-    value : object
-        An int, a float, a Fraction, or a scalar of numpy; a float is the dyadic rational that it is.
-    what : str
-        What it is, for the error.
-
-    Raises
-    ------
-    TypeError
-        Where it is not a number.
-    ValueError
-        Where it is not finite, or longer than 2**17 bits.
+    ``value``: an int, a float, a Fraction, or a scalar of numpy; a float is the dyadic rational that it is; ``what``:
+    what it is, for the error. Raises TypeError where it is not a number; ValueError where it is not finite, or longer
+    than 2**17 bits.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{what} needs an int, a float or a Fraction, got {brief(value)}")

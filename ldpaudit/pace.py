@@ -27,13 +27,7 @@ def views_needed(inputs: int, epsilon: float, delta: float, confidence: float) -
 
 
 def seconds(text: str) -> float:
-    """Of a time such as ``60s``, ``1.5m`` or ``1h``.
-
-    Raises
-    ------
-    ValueError
-        Where it is none, or no time at all.
-    """
+    """Of a time such as ``60s``, ``1.5m`` or ``1h``. Raises ValueError where it is none, or no time at all."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
     if found is None or not float(found[1]):
         raise ValueError(f"a budget needs a time above 0 such as 60s, 5m or 1h, got {text!r:.60}")
@@ -43,20 +37,8 @@ def seconds(text: str) -> float:
 def trials_within(budget: float, pilot: Callable[[int], object], least: int, clock: Callable[[], float]) -> int:
     """As many trials as fit into what small audits leave of a time.
 
-    Parameters
-    ----------
-    budget : float
-        In seconds.
-    pilot : callable
-        An audit of so many trials.
-    least : int
-        Trials of the smallest audit; never fewer.
-    clock : callable
-        Seconds since any moment.
-
-    Returns
-    -------
-    int
+    ``budget``: in seconds; ``pilot``: an audit of so many trials; ``least``: trials of the smallest audit; never
+    fewer; ``clock``: seconds since any moment.
     """
     begun, size, fresh = clock(), least, True
     while True:

@@ -22,18 +22,10 @@ from ldpaudit.toml import line_of
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A deployment file as it was read, once.
+    """A deployment file as it was read, once."""
 
-    Parameters
-    ----------
-    name : str
-        The file, for errors.
-    deployment : Deployment
-        What it says.
-    """
-
-    name: str
-    deployment: Deployment
+    name: str  # the file, for errors
+    deployment: Deployment  # what it says
 
     def task(self, seed: int, trials: int, confidence: float, patience: float = PATIENCE) -> Task:
         """Its certificate, as work for another process; the code that it names is waited for with patience."""
@@ -61,10 +53,7 @@ def ask(path: Path) -> Asked | LdpauditError:
 def require_ids(asked: Sequence[Asked | LdpauditError]) -> None:
     """Refuse two deployments of one id: their certificates would be one file, and their claims one name.
 
-    Raises
-    ------
-    DeploymentError
-        Where an id occurs twice; the error names the second file.
+    Raises DeploymentError where an id occurs twice; the error names the second file.
     """
     known = [each for each in asked if isinstance(each, Asked)]
     seen: list[str] = []
@@ -79,10 +68,7 @@ def require_ids(asked: Sequence[Asked | LdpauditError]) -> None:
 def require_no_code(asked: Sequence[Asked | LdpauditError]) -> None:
     """Refuse deployments that name code to be run.
 
-    Raises
-    ------
-    DeploymentError
-        Where a deployment names code; the error names the first such file.
+    Raises DeploymentError where a deployment names code; the error names the first such file.
     """
     for each in asked:
         if isinstance(each, Asked) and (code := each.deployment.implementation):
@@ -122,10 +108,7 @@ def _read(each: Asked, answer: Any) -> Certificate | LdpauditError:
 def exhibit_all(certificates: Sequence[Certificate], jobs: int | None = None) -> Iterator[Mapping[str, Exhibit]]:
     """What their pages show beside the record, in their order; nothing that a deployment names is run.
 
-    Raises
-    ------
-    LdpauditError
-        Where the accountants fail on what they have certified before.
+    Raises LdpauditError where the accountants fail on what they have certified before.
     """
     size = max(min(jobs or os.cpu_count() or 1, len(certificates)), 1)
     if size == 1:

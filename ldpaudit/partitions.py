@@ -20,21 +20,12 @@ _BLOCK = 1 << 16
 class Counts:
     """Values, and how many users hold each; the users stand in the values' order. It is a part of data, too.
 
-    Parameters
-    ----------
-    values : ndarray
-        One-dimensional: words, numbers, or a tuple of words for each kind of user. A value may stand in it more than once.
-    holders : ndarray of int64
-        Of the same length, none below 0.
-
-    Raises
-    ------
-    ValueError
-        Where the two do not go together, or nobody holds anything.
+    Raises ValueError where the two do not go together, or nobody holds anything.
     """
 
+    # one-dimensional: words, numbers, or a tuple of words for each kind of user. A value may stand in it more than once
     values: NDArray[Any]
-    holders: NDArray[np.int64]
+    holders: NDArray[np.int64]  # of the same length, none below 0
 
     def __post_init__(self) -> None:
         if not self.values.shape == self.holders.shape == (len(self.values),):
@@ -74,10 +65,7 @@ class Counts:
     def numbered(self) -> Counts:
         """The same with values as integers, of which text may be the digits; of 64 bits, without a sign where they need all.
 
-        Raises
-        ------
-        ValueError
-            Where a value is no such integer.
+        Raises ValueError where a value is no such integer.
         """
         if self.values.dtype.kind in "iu":
             return self
@@ -114,11 +102,6 @@ class Part(Protocol):
 class Partition:
     """Users' data in numbered parts. What a run finds depends on the parts and their numbers, not on who reads them.
 
-    Parameters
-    ----------
-    parts : tuple of Part
-        At least one.
-
     Examples
     --------
     >>> partition = Partition.of_counts([{"sun": 3, "moon": 1}, {"sun": 2}])
@@ -128,7 +111,7 @@ class Partition:
     ['sun', 'moon']
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...]  # at least one
 
     def __post_init__(self) -> None:
         if not self.parts:

@@ -19,15 +19,7 @@ class Processes(Executor):
 
     For calls that return the same whenever they are made. What is called and its arguments must pickle.
 
-    Parameters
-    ----------
-    workers : int
-        At least 1.
-
-    Raises
-    ------
-    ValueError
-        For fewer workers.
+    ``workers``: at least 1. Raises ValueError for fewer workers.
     """
 
     def __init__(self, workers: int) -> None:

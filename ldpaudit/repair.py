@@ -33,21 +33,12 @@ _DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What to say and what to do where a claim is not shown to hold.
+    """What to say and what to do where a claim is not shown to hold."""
 
-    Parameters
-    ----------
-    sentences : tuple of str
-        Why no epsilon holds, where that is so; then the nearest claims that hold, certified as they are printed.
-    command : str
-        That finds parameters which keep the claim; empty where there is none.
-    answer : str
-        What the command answers.
-    """
-
+    # why no epsilon holds, where that is so; then the nearest claims that hold, certified as they are printed
     sentences: tuple[str, ...]
-    command: str = ""
-    answer: str = ""
+    command: str = ""  # that finds parameters which keep the claim; empty where there is none
+    answer: str = ""  # what the command answers
 
     @property
     def lines(self) -> tuple[str, ...]:

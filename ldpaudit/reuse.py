@@ -17,41 +17,21 @@ _NO_CODE = Followed({}, frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """A piece of work, and what is known of it before it is done.
+    """A piece of work, and what is known of it before it is done."""
 
-    Parameters
-    ----------
-    name : str
-        A file, or a target's id.
-    key : str
-        Of everything that its answer depends on; empty where that is not known, or nobody asked for a cache.
-    module : str or None
-        ``module:callable`` that it runs.
-    code : Followed
-        What that consisted of when it was looked for.
-    found : str or None
-        The answer from before, as text.
-    said : str
-        Why there is none, or why it is not kept, in a clause; empty where there is nothing to say.
-    """
-
-    name: str
+    name: str  # a file, or a target's id
+    # of everything that its answer depends on; empty where that is not known, or nobody asked for a cache
     key: str = ""
-    module: str | None = None
-    code: Followed = _NO_CODE
-    found: str | None = None
-    said: str = ""
+    module: str | None = None  # ``module:callable`` that it runs
+    code: Followed = _NO_CODE  # what that consisted of when it was looked for
+    found: str | None = None  # the answer from before, as text
+    said: str = ""  # why there is none, or why it is not kept, in a clause; empty where there is nothing to say
 
 
 class Memory:
     """What was answered before, of this program on this machine.
 
-    Parameters
-    ----------
-    cache : Cache or None
-        None where nothing is reused or kept.
-    folder : Path
-        The one that comes first on the import path of code.
+    ``cache``: None where nothing is reused or kept; ``folder``: the one that comes first on the import path of code.
     """
 
     def __init__(self, cache: Cache | None, folder: Path) -> None:
@@ -68,16 +48,8 @@ class Memory:
     def seek(self, name: str, given: Mapping[str, Any], code: str | None, reason: str = "") -> Sought:
         """Look for an answer; nothing is run.
 
-        Parameters
-        ----------
-        name : str
-            See `Sought`.
-        given : mapping
-            What is asked, as plain data.
-        code : str or None
-            ``module:callable`` that it runs.
-        reason : str
-            Why it is never kept, where that is so.
+        ``name``: see `Sought`; ``given``: what is asked, as plain data; ``code``: ``module:callable`` that it runs;
+        ``reason``: why it is never kept, where that is so.
         """
         if self._cache is None or reason:
             return Sought(name, said=reason if self._cache else "")

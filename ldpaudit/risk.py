@@ -34,20 +34,12 @@ _SMALL = Decimal("1e-6")
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """The best that anybody can do who sees the views, knows all other inputs, and has unlimited time.
+    """The best that anybody can do who sees the views, knows all other inputs, and has unlimited time."""
 
-    Parameters
-    ----------
-    guess : Enclosure
-        Chance of the right guess between two neighbouring inputs that are equally likely.
-    true_positive : tuple of (Fraction, Enclosure)
-        Chance that a test finds an input, for each chance that it raises a false alarm.
-    posterior : tuple of (Fraction, Enclosure)
-        Largest probability of an input after the views, for each probability before.
-    """
-
-    guess: Enclosure
+    guess: Enclosure  # chance of the right guess between two neighbouring inputs that are equally likely
+    # chance that a test finds an input, for each chance that it raises a false alarm
     true_positive: tuple[tuple[Fraction, Enclosure], ...]
+    # largest probability of an input after the views, for each probability before
     posterior: tuple[tuple[Fraction, Enclosure], ...]
 
     @property
@@ -97,15 +89,8 @@ class Risk:
 def risk(profile: PrivacyProfile) -> Risk:
     """The best that an adversary can do against one user, from a certified profile.
 
-    Parameters
-    ----------
-    profile : PrivacyProfile
-        Of one run of a plan.
-
-    Returns
-    -------
-    Risk
-        Enclosed probabilities, at the false-positive rates `RATES` and the prior probabilities `PRIORS`.
+    ``profile``: of one run of a plan. Returns enclosed probabilities, at the false-positive rates `RATES` and the
+    prior probabilities `PRIORS`.
 
     Examples
     --------
@@ -127,10 +112,7 @@ def risk(profile: PrivacyProfile) -> Risk:
 def of_plan(plan: Plan, neighbours: Neighbours) -> Risk:
     """What the certified profile of a plan implies; derived once for as many claims as are about it.
 
-    Raises
-    ------
-    Unsupported
-        Where no profile is certified.
+    Raises Unsupported where no profile is certified.
     """
     return risk(account(plan, neighbours))
 

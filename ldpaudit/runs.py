@@ -43,34 +43,17 @@ _Read = TypeVar("_Read")
 def run(m: Mechanism, partition: Partition, seed: int | None = None, execution: Execution = HERE) -> Any:
     """The whole system over data in parts: of the law of the mechanism's own `run` on all parts' users, one after the other.
 
-    Parameters
-    ----------
-    m : Mechanism
-        A system whose rounds need nothing of a part but what adds up: TrieHH and those of its kind.
-    partition : Partition
-        The data. All are read once to count users and to tell them from other data, then once for every round.
-    seed : int or None
-        None for coins that nobody foresees. A seed, at least 0, makes a simulation: whoever knows it knows who said what.
-    execution : Execution
-        Who answers for the parts, where the state is kept, and who is told: how many answers there are so far, and how
-        many rounds are over, of the present one the share that is. The result does not depend on it. The checkpoint is
-        written before the first answer, and after each that is added; it holds no more than the centre of a deployment would see,
-        and without a seed the key of all coins: it is the owner's alone, and to be deleted when the run is over.
-
-    Returns
-    -------
-    object
-        What the mechanism's `run` returns.
-
-    Raises
-    ------
-    Unsupported
-        Where the mechanism is not run over parts.
-    ValueError
-        Where the data are not what the mechanism is for, or of more or fewer users, or the checkpoint is another run's, or one
-        with a secret that others may read.
-    DeploymentError
-        Where a part cannot be read, or is another when it is read again.
+    ``m``: a system whose rounds need nothing of a part but what adds up: TrieHH and those of its kind; ``partition``:
+    the data. All are read once to count users and to tell them from other data, then once for every round; ``seed``:
+    None for coins that nobody foresees. A seed, at least 0, makes a simulation: whoever knows it knows who said what;
+    ``execution``: who answers for the parts, where the state is kept, and who is told: how many answers there are so
+    far, and how many rounds are over, of the present one the share that is. The result does not depend on it. The
+    checkpoint is written before the first answer, and after each that is added; it holds no more than the centre of a
+    deployment would see, and without a seed the key of all coins: it is the owner's alone, and to be deleted when the
+    run is over. Returns what the mechanism's `run` returns. Raises Unsupported where the mechanism is not run over
+    parts; ValueError where the data are not what the mechanism is for, or of more or fewer users, or the checkpoint
+    is another run's, or one with a secret that others may read; DeploymentError where a part cannot be read, or is
+    another when it is read again.
 
     Examples
     --------
@@ -152,21 +135,11 @@ class _Asking:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """How far a run has come.
+    """How far a run has come."""
 
-    Parameters
-    ----------
-    totals : tuple of Answer
-        Of the rounds that are over.
-    parts : int
-        Parts of the present round whose answers are added.
-    added : Answer or None
-        Their sum.
-    """
-
-    totals: tuple[Answer, ...] = ()
-    parts: int = 0
-    added: Answer | None = None
+    totals: tuple[Answer, ...] = ()  # of the rounds that are over
+    parts: int = 0  # parts of the present round whose answers are added
+    added: Answer | None = None  # their sum
 
     def with_answer(self, answer: Answer) -> _State:
         """When one more part has answered."""

@@ -15,27 +15,13 @@ from ldpaudit import strict_json
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A file of JSON that holds the state of a piece of work, the work's digest and the format's name.
+    """A file of JSON that holds the state of a piece of work, the work's digest and the format's name."""
 
-    Parameters
-    ----------
-    path : Path
-        Where.
-    kind : str
-        What the work is called: the key of its digest, and a word of errors.
-    schema : str
-        Name of the format.
-    work : str
-        All that the state depends on: the file of other work is refused.
-    largest : int
-        Bytes that the file may have.
-    """
-
-    path: Path
-    kind: str
-    schema: str
-    work: str
-    largest: int
+    path: Path  # where
+    kind: str  # what the work is called: the key of its digest, and a word of errors
+    schema: str  # name of the format
+    work: str  # all that the state depends on: the file of other work is refused
+    largest: int  # bytes that the file may have
 
     @property
     def digest(self) -> str:
@@ -82,12 +68,6 @@ class Saved:
         fresh.replace(self.path)
 
     def require_private(self) -> None:
-        """Refuse a file that others may read: for a state that holds a secret.
-
-        Raises
-        ------
-        ValueError
-            Where they may.
-        """
+        """Refuse a file that others may read: for a state that holds a secret. Raises ValueError where they may."""
         if os.name == "posix" and self.path.exists() and stat.S_IMODE(self.path.stat().st_mode) & 0o077:
             raise ValueError(f"{self.path}: needs a checkpoint that nobody else may read (mode 600), for it holds a secret key")

@@ -34,17 +34,8 @@ class _Writer(GenerateJsonSchema):
 def schema(name: str, stems: Iterable[str] | None = None) -> dict[str, Any]:
     """The JSON Schema of a kind of file.
 
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-    stems : iterable of str or None
-        Mechanisms that a deployment may name; None for all.
-
-    Raises
-    ------
-    ValueError
-        Where there is no such kind.
+    ``name``: one of `NAMES`; ``stems``: mechanisms that a deployment may name; None for all. Raises ValueError where
+    there is no such kind.
     """
     match name:
         case "deployment":

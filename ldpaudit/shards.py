@@ -24,33 +24,17 @@ _DIGITS = re.compile(r"\s*-?[0-9]{1,30}\s*")
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A file of users' values. Workers on other machines find it at the same path.
+    """A file of users' values. Workers on other machines find it at the same path."""
 
-    Parameters
-    ----------
-    path : Path
-        Ending in ``.csv`` or ``.parquet``; in ``.txt`` or without an ending it is text. What a record is, adapters/rows.py says.
-    column : str
-        Of the values; by default the first one. In a Parquet file a value may be a list of words.
-    users : str
-        The column that says how many users hold a value; by default a row is a user.
-    end : str
-        What words are given at their end, so that a word differs from the beginning of a longer one.
-    """
-
+    # ending in ``.csv`` or ``.parquet``; in ``.txt`` or without an ending it is text. What a record is,
+    # adapters/rows.py says
     path: Path
-    column: str = ""
-    users: str = ""
-    end: str = ""
+    column: str = ""  # of the values; by default the first one. In a Parquet file a value may be a list of words
+    users: str = ""  # the column that says how many users hold a value; by default a row is a user
+    end: str = ""  # what words are given at their end, so that a word differs from the beginning of a longer one
 
     def counts(self) -> Counts:
-        """What the file says.
-
-        Raises
-        ------
-        DeploymentError
-            Where it cannot be read, or has no such columns, or no users.
-        """
+        """What the file says. Raises DeploymentError where it cannot be read, or has no such columns, or no users."""
         try:
             values, users = self._read()
             return Counts(listed(map(self._ended, values)), np.array(users, dtype=np.int64))
@@ -97,26 +81,15 @@ def _whole(number: Any) -> int:
 @dataclass(frozen=True, slots=True)
 class Numbered:
     """A part of words, of which each is held as the number of its first seven bytes: for systems on 2**56 values or more.
-
-    Parameters
-    ----------
-    part : Part
-        Of words.
     """
 
-    part: Part
+    part: Part  # of words
 
     def __str__(self) -> str:
         return str(self.part)
 
     def counts(self) -> Counts:
-        """Numbers, and how many users hold a word that begins so.
-
-        Raises
-        ------
-        ValueError
-            Where a value is no text.
-        """
+        """Numbers, and how many users hold a word that begins so. Raises ValueError where a value is no text."""
         held = self.part.counts()
         if (wrong := next((x for x in held.values.tolist() if not isinstance(x, str)), None)) is not None:
             raise ValueError(f"numbers of words need words, got {wrong!r:.40}")
@@ -129,18 +102,9 @@ def shards(paths: Iterable[str | Path], column: str = "", users: str = "", end: 
     Of a folder everything is a part, but hidden files and marks of other programs, such as ``_SUCCESS``: names that begin with
     ``.`` or ``_`` and end as no data do.
 
-    Parameters
-    ----------
-    paths : iterable of path
-        Files and folders.
-    column, users, end : str
-        As for `Shard`.
-
-    Raises
-    ------
-    DeploymentError
-        Where a path is neither a file nor a folder, a folder has no such files, or something else, such as a folder, beside them,
-        or a file is there twice.
+    ``paths``: files and folders; ``column``, ``users``, ``end``: as for `Shard`. Raises DeploymentError where a path
+    is neither a file nor a folder, a folder has no such files, or something else, such as a folder, beside them, or a
+    file is there twice.
     """
     seen: dict[tuple[int, int], Path] = {}
     for file in (file for path in paths for file in _files(Path(path))):

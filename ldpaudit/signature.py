@@ -31,10 +31,8 @@ def beside(path: Path) -> Path:
 def private_key(path: Path) -> Ed25519PrivateKey:
     """A key to sign with.
 
-    Raises
-    ------
-    DeploymentError
-        Where the file is no private Ed25519 key in PEM, or asks for a password; where `cryptography` is missing.
+    Raises DeploymentError where the file is no private Ed25519 key in PEM, or asks for a password; where
+    `cryptography` is missing.
     """
     load = _loader("load_pem_private_key")
     found: Ed25519PrivateKey = _key(lambda pem: load(pem, password=None), path, "private", "Ed25519PrivateKey")
@@ -44,10 +42,7 @@ def private_key(path: Path) -> Ed25519PrivateKey:
 def public_key(path: Path) -> Ed25519PublicKey:
     """A key to check signatures with.
 
-    Raises
-    ------
-    DeploymentError
-        Where the file is no public Ed25519 key in PEM; where `cryptography` is missing.
+    Raises DeploymentError where the file is no public Ed25519 key in PEM; where `cryptography` is missing.
     """
     found: Ed25519PublicKey = _key(_loader("load_pem_public_key"), path, "public", "Ed25519PublicKey")
     if _is_of_low_order(found.public_bytes_raw()):
@@ -67,13 +62,7 @@ def _is_of_low_order(key: bytes) -> bool:
 
 
 def require(content: bytes, signature: Path, key: Ed25519PublicKey) -> None:
-    """Return where the file holds a signature of these bytes by the key.
-
-    Raises
-    ------
-    DeploymentError
-        Where it does not.
-    """
+    """Return where the file holds a signature of these bytes by the key. Raises DeploymentError where it does not."""
     signed = read_bytes(signature)
     try:
         key.verify(signed, content)

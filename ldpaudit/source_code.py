@@ -45,18 +45,10 @@ STANDARD, INSTALLED, ABSENT, NAMESPACE = "standard", "installed", "absent", "nam
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """Code, as its imports name it.
+    """Code, as its imports name it."""
 
-    Parameters
-    ----------
-    modules : dict
-        By each module's name, the SHA-256 of its source; of one that is not local, what it is.
-    files : frozenset of str
-        The local ones: sources, and what Python compiles them to.
-    """
-
-    modules: dict[str, str]
-    files: frozenset[str]
+    modules: dict[str, str]  # by each module's name, the SHA-256 of its source; of one that is not local, what it is
+    files: frozenset[str]  # the local ones: sources, and what Python compiles them to
 
 
 @contextmanager
@@ -72,11 +64,8 @@ def first_on_path(folder: Path) -> Iterator[None]:
 def follow(name: str) -> Followed:
     """The code of ``module:callable``.
 
-    Raises
-    ------
-    Unsupported
-        Where it cannot be followed: a module that is no Python source, one that imports by a name that it computes, or one
-        that asks for variables of the environment.
+    Raises Unsupported where it cannot be followed: a module that is no Python source, one that imports by a name that
+    it computes, or one that asks for variables of the environment.
     """
     invalidate_caches()  # a file may be as young as the last look at its folder
     start = name.partition(":")[0]

@@ -31,19 +31,9 @@ _LARGEST = 1 << 63
 def starter(stem: str, variant: str = "", schema: str = "") -> str:
     """A commented deployment file that certifies as it stands.
 
-    Parameters
-    ----------
-    stem, variant : str
-        Of the mechanism.
-    schema : str
-        Path or address of the JSON Schema, for editors; nothing where it is empty.
-
-    Raises
-    ------
-    ParameterError
-        Where there is no such mechanism.
-    Unsupported
-        Where its docstring shows no example.
+    ``stem``, ``variant``: of the mechanism; ``schema``: path or address of the JSON Schema, for editors; nothing
+    where it is empty. Raises ParameterError where there is no such mechanism; Unsupported where its docstring shows
+    no example.
     """
     owner = registry.find(stem, variant)
     constructor, values = example(owner)
@@ -74,10 +64,7 @@ _TEXT = '"'
 def example(owner: type[Mechanism]) -> tuple[str, dict[str, str]]:
     """A constructor and its parameters, as expressions, from the first example of the docstring, or of what it derives from.
 
-    Raises
-    ------
-    Unsupported
-        Where there is none that a file can say.
+    Raises Unsupported where there is none that a file can say.
     """
     for each in owner.__mro__:
         for call in _calls(each):

@@ -19,19 +19,7 @@ WORDS = (0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05)
 class Stream:
     """What each group of users draws from in each epoch.
 
-    Parameters
-    ----------
-    name : str
-        In words: "a mean that ...".
-    values : ndarray, shape (epochs, groups) or (epochs, groups, words)
-        Means in [0, 1], or distributions of words.
-    shares : tuple of float
-        Each group's share of the users; they sum to 1.
-
-    Raises
-    ------
-    ValueError
-        Where values are no means or distributions, or shares do not fit them.
+    Raises ValueError where values are no means or distributions, or shares do not fit them.
 
     Examples
     --------
@@ -40,9 +28,9 @@ class Stream:
     ([0.25, 0.375, 0.5, 0.625, 0.75], 4)
     """
 
-    name: str
-    values: NDArray[np.float64]
-    shares: tuple[float, ...] = (1.0,)
+    name: str  # in words: "a mean that ..."
+    values: NDArray[np.float64]  # means in [0, 1], or distributions of words
+    shares: tuple[float, ...] = (1.0,)  # each group's share of the users; they sum to 1
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -80,10 +68,6 @@ class Stream:
         """Each user's number of ones, or of each word, among `rounds` draws in each epoch.
 
         Groups hold their share of the users, rounded, one group after the other.
-
-        Returns
-        -------
-        ndarray, shape (users, epochs) or (users, epochs, words)
         """
         ends = np.rint(np.cumsum(self.shares) * users).astype(np.int64)
         sizes = np.diff(ends, prepend=0)
@@ -114,10 +98,7 @@ def piecewise(
 
     Epochs of changes are drawn without replacement, at least `gap` after the start and after each other.
 
-    Raises
-    ------
-    ValueError
-        Where so many changes do not fit.
+    Raises ValueError where so many changes do not fit.
     """
     free = epochs - 1 - (gap - 1) * changes
     if not 0 <= changes <= free:
@@ -132,10 +113,7 @@ def at_the_bound(epochs: int, changes: int, size: float, groups: int = 1) -> Str
     With K = floor(log T), users can vote for a change of few thresholds in multiples of 2**(K-1) only. Changes beyond those
     multiples make all of them come after multiples of 2**(K-2), and so on.
 
-    Raises
-    ------
-    ValueError
-        Where so many changes do not fit.
+    Raises ValueError where so many changes do not fit.
     """
     step = max(1, 1 << (epochs.bit_length() - 1) >> 1)
     while step > 1 and changes > (epochs - 1) // step:

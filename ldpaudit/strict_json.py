@@ -18,13 +18,7 @@ LONGEST_INTEGER = 100
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """A file of at most 16 MiB.
-
-    Raises
-    ------
-    DeploymentError
-        Where it cannot be read, or is larger.
-    """
+    """A file of at most 16 MiB. Raises DeploymentError where it cannot be read, or is larger."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
@@ -36,13 +30,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def decode(content: bytes, name: str) -> str:
-    """A file's bytes as text.
-
-    Raises
-    ------
-    DeploymentError
-        Where they are not UTF-8.
-    """
+    """A file's bytes as text. Raises DeploymentError where they are not UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -50,13 +38,7 @@ def decode(content: bytes, name: str) -> str:
 
 
 def parse(text: str) -> Any:
-    """The value that a JSON text is.
-
-    Raises
-    ------
-    ValueError
-        Where it is no JSON, or not this strict kind.
-    """
+    """The value that a JSON text is. Raises ValueError where it is no JSON, or not this strict kind."""
     try:
         value = json.loads(
             text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
@@ -70,12 +52,8 @@ def parse(text: str) -> Any:
 def whole(text: str) -> Any:
     """The value of a JSON text that audited code wrote, of any depth, of which Python drops nothing.
 
-    Raises
-    ------
-    ValueError
-        Where it is no JSON, or has a key twice or a number beyond all floats.
-    RecursionError
-        Where it is too deep for Python.
+    Raises ValueError where it is no JSON, or has a key twice or a number beyond all floats; RecursionError where it
+    is too deep for Python.
     """
     return json.loads(text, object_pairs_hook=_object, parse_float=_float)
 

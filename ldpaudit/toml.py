@@ -31,10 +31,7 @@ _KEY = re.compile(r"^\s*([\w.\-]+|\"[^\"]*\")\s*=")
 def read_text(path: str | Path) -> str:
     """A configuration file, whole.
 
-    Raises
-    ------
-    DeploymentError
-        Where it cannot be read, is larger than 1 MiB, or is not UTF-8.
+    Raises DeploymentError where it cannot be read, is larger than 1 MiB, or is not UTF-8.
     """
     file = Path(path)
     try:
@@ -50,10 +47,7 @@ def read_text(path: str | Path) -> str:
 def parse(text: str, name: str) -> dict[str, Any]:
     """A configuration as plain data; `name` stands for the file in errors.
 
-    Raises
-    ------
-    DeploymentError
-        Where it is not TOML, or nested more than 64 deep.
+    Raises DeploymentError where it is not TOML, or nested more than 64 deep.
     """
     try:
         tree = tomllib.loads(text.removeprefix(MARK))
@@ -88,12 +82,7 @@ def too_deep(tree: Any, deepest: int) -> bool:
 def line_of(text: str, key: Sequence[str | int]) -> int | None:
     """1-based line of a dotted key, or of the nearest table that would hold it.
 
-    Parameters
-    ----------
-    text : str
-        The file.
-    key : sequence of str and int
-        Path of tables, indices in arrays of tables, and a key.
+    ``text``: the file; ``key``: path of tables, indices in arrays of tables, and a key.
 
     Examples
     --------

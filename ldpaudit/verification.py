@@ -36,13 +36,7 @@ Stand = Callable[..., Any]
 
 
 def deployment_of(certificate: Certificate) -> Deployment:
-    """The deployment file inside a certificate.
-
-    Raises
-    ------
-    DeploymentError
-        Where the certificate embeds none.
-    """
+    """The deployment file inside a certificate. Raises DeploymentError where the certificate embeds none."""
     name = f"{shown(certificate.id)} (inside the certificate)"
     if (size := len(certificate.deployment.encode())) > LARGEST_FILE:
         raise DeploymentError(f"needs a file of at most {LARGEST_FILE} bytes, got {size}", name)
@@ -150,10 +144,7 @@ def _of_evidence(written: EvidenceRecord | None, drawn: EvidenceRecord | None) -
 def of_the_source(certificate: Certificate, path: str | Path) -> list[str]:
     """Whether the certificate embeds this deployment file, byte by byte.
 
-    Raises
-    ------
-    DeploymentError
-        Where it cannot be read.
+    Raises DeploymentError where it cannot be read.
     """
     if read_bytes(path) != certificate.deployment.encode():
         return [f"its deployment file is not {shown(path)}"]

@@ -24,18 +24,10 @@ _SAYING_NOTHING = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/u
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a call did.
+    """What a call did."""
 
-    Parameters
-    ----------
-    files : frozenset of str
-        Read, or imported; those of Python, of installed packages and of ours left out.
-    acts : tuple of str
-        Events of Python's that say that it asked what is no file: a program, a socket, a database.
-    """
-
-    files: frozenset[str]
-    acts: tuple[str, ...]
+    files: frozenset[str]  # read, or imported; those of Python, of installed packages and of ours left out
+    acts: tuple[str, ...]  # events of Python's that say that it asked what is no file: a program, a socket, a database
 
     @property
     def data(self) -> tuple[list[str], list[str]]:

@@ -28,10 +28,7 @@ class working_precision:  # noqa: N801 - it reads as a statement: ``with working
 
     Blocks nest, also in the functions that a block calls. On leaving a block, the precision is what it was before.
 
-    Parameters
-    ----------
-    bits : int
-        At least 1.
+    ``bits``: at least 1.
 
     Examples
     --------

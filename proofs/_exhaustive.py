@@ -20,28 +20,14 @@ Table: TypeAlias = Sequence[Row]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A bound that was checked entry by entry, and is attained.
+    """A bound that was checked entry by entry, and is attained."""
 
-    Parameters
-    ----------
-    sentence : str
-        What is bounded.
-    ratio : Fraction
-        The largest likelihood ratio, at least 1.
-    rows, columns : int
-        How many were checked.
-    relation : str
-        Which rows are neighbours.
-    assumes : tuple of str
-        What is not checked here.
-    """
-
-    sentence: str
-    ratio: Fraction
-    rows: int
+    sentence: str  # what is bounded
+    ratio: Fraction  # the largest likelihood ratio, at least 1
+    rows: int  # how many were checked
     columns: int
-    relation: str
-    assumes: tuple[str, ...]
+    relation: str  # which rows are neighbours
+    assumes: tuple[str, ...]  # what is not checked here
     admissions: tuple[str, ...] = ()
     tight: str = ""
 
@@ -70,10 +56,7 @@ class Checked:
 def check(table: Table, ratio: Fraction, name: str) -> bool:
     """Check a bound on all pairs of rows; whether it is attained.
 
-    Raises
-    ------
-    ProofError
-        Where a row is no law, or a view has a larger ratio.
+    Raises ProofError where a row is no law, or a view has a larger ratio.
     """
     for x, row in enumerate(table):
         if len(row) != len(table[0]) or any(type(p) is not Fraction or p < 0 for p in row) or sum(row) != 1:
@@ -98,13 +81,7 @@ def largest(tables: Iterable[Table]) -> Fraction | None:
 
 
 def prove_tables(sentence: str, tables: Sequence[Table], relation: str, *assumes: str) -> Checked | None:
-    """The least epsilon of these tables; None where none is finite.
-
-    Raises
-    ------
-    ProofError
-        Where a row is no law.
-    """
+    """The least epsilon of these tables; None where none is finite. Raises ProofError where a row is no law."""
     if (ratio := largest(tables)) is None or not tables:
         return None
     attained = [check(table, ratio, f"table {i}") for i, table in enumerate(tables)]
@@ -116,27 +93,13 @@ def prove_tables(sentence: str, tables: Sequence[Table], relation: str, *assumes
 
 @dataclass(frozen=True, slots=True)
 class Exhaustive:
-    """A theorem that is checked anew for each mechanism of a class, on all entries of its table.
+    """A theorem that is checked anew for each mechanism of a class, on all entries of its table."""
 
-    Parameters
-    ----------
-    mechanism : str
-        The class.
-    sentence : str
-        What is bounded.
-    table : callable
-        From a mechanism to its table.
-    example : Table
-        What is checked where no mechanism is given.
-    assumes : tuple of str
-        What is not checked.
-    """
-
-    mechanism: str
-    sentence: str
-    table: Callable[[Any], Table]
-    example: Table
-    assumes: tuple[str, ...] = ()
+    mechanism: str  # the class
+    sentence: str  # what is bounded
+    table: Callable[[Any], Table]  # from a mechanism to its table
+    example: Table  # what is checked where no mechanism is given
+    assumes: tuple[str, ...] = ()  # what is not checked
     relation: str = "replace-one"
     admissions: tuple[str, ...] = ()
 

@@ -93,15 +93,10 @@ class Theorem(Lemma):
     def costs(self, ratio: Any, *laws: Law, times: Any = 1, at: Mapping[Expr, Any] = NOWHERE) -> None:
         """Conclude that `times` parts of a view cost log(ratio) each, whichever of the laws a part has.
 
-        Parameters
-        ----------
-        ratio, times : expression
-            In the mechanism's fields; they are what the statement prints.
-        laws : mapping
-            Cells on the first input and on the second. Where they cost more with the inputs exchanged, the exchanged laws
-            have to be another factor's.
-        at : mapping
-            Numbers for symbols that are no fields, at which the bound is attained; see `attained`.
+        ``ratio``, ``times``: in the mechanism's fields; they are what the statement prints; ``laws``: cells on the
+        first input and on the second. Where they cost more with the inputs exchanged, the exchanged laws have to be
+        another factor's; ``at``: numbers for symbols that are no fields, at which the bound is attained; see
+        `attained`.
         """
         at = self._free(at)
         if not laws:
@@ -124,16 +119,8 @@ class Theorem(Lemma):
 
         The view y of a number x has the density exp(-|y - x|/scale)/(2 scale).
 
-        Parameters
-        ----------
-        nats, times : expression
-            In the mechanism's fields.
-        scale : expression
-            Of the noise, in symbols.
-        low, high : expression
-            The two numbers, in symbols.
-        at : mapping
-            See `costs`.
+        ``nats``, ``times``: in the mechanism's fields; ``scale``: of the noise, in symbols; ``low``, ``high``: the
+        two numbers, in symbols; ``at``: see `costs`.
         """
         at = self._free(at)
         _require_count(times, f"the cost {nats}")

@@ -22,31 +22,15 @@ Cells: TypeAlias = tuple[Cell, ...]
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """`times` independent parts of a view, each of which costs log(ratio), or `ratio` nats where `nats` is set.
+    """`times` independent parts of a view, each of which costs log(ratio), or `ratio` nats where `nats` is set."""
 
-    Parameters
-    ----------
-    times, ratio : expression
-        In the mechanism's fields.
-    laws : tuple of tuple of Cell
-        Those that a part may have on two inputs.
-    attained : bool
-        Whether a view of positive probability costs as much.
-    both_ways : bool
-        Whether the bound holds with the inputs exchanged too.
-    nats : bool
-        See above.
-    at : mapping
-        Numbers of symbols at which it is attained.
-    """
-
-    times: Expr
+    times: Expr  # in the mechanism's fields
     ratio: Expr
-    laws: tuple[Cells, ...]
-    attained: bool
-    both_ways: bool
-    nats: bool = False
-    at: Mapping[Expr, Any] = field(default_factory=dict)
+    laws: tuple[Cells, ...]  # those that a part may have on two inputs
+    attained: bool  # whether a view of positive probability costs as much
+    both_ways: bool  # whether the bound holds with the inputs exchanged too
+    nats: bool = False  # see above
+    at: Mapping[Expr, Any] = field(default_factory=dict)  # numbers of symbols at which it is attained
 
 
 def exhaustive(algebra: Algebra, law: Law) -> Cells:

@@ -11,13 +11,7 @@ from ldpaudit.proofs._kernel import Lemma, Theorem
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return *(_privacy(name) for name in ("BassilySmith", "ProjectedBassilySmith")), _absence(), _estimate(), _apart()
 
 

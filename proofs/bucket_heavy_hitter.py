@@ -13,13 +13,7 @@ from ldpaudit.proofs._kernel import Lemma, Theorem
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _privacy("replace-one"), _privacy("add-remove"), _larger_half(), _uniqueness()
 
 

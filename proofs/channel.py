@@ -21,9 +21,6 @@ def _matrix(m: Any) -> Table:
 def prove() -> tuple[Exhaustive, ...]:
     """The theorem, which checks each matrix that it is asked about, and a small one at once.
 
-    Raises
-    ------
-    ProofError
-        Naming the row or column of a matrix that does not check.
+    Raises ProofError naming the row or column of a matrix that does not check.
     """
     return (Exhaustive("Channel", "a channel given by its matrix", _matrix, _EXAMPLE),)

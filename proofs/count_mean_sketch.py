@@ -12,13 +12,7 @@ from ldpaudit.proofs._kernel import Theorem
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _coordinates(), _coefficient()
 
 

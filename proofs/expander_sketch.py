@@ -13,13 +13,7 @@ _COLUMN = "the rows of every question are independent and r is not 0, so the sig
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check the theorems, and what the server's list rests on.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems, and what the server's list rests on. Raises ProofError naming the step, were one false."""
     one = one_sign("ExpanderSketch", "PrivateExpanderSketch, one sign a user,", _COLUMN)
     two = two_signs("SplitExpanderSketch", "PrivateExpanderSketch, two signs a user,", _COLUMN)
     return one, two, _listed()

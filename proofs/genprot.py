@@ -15,13 +15,7 @@ from ldpaudit.proofs._kernel import Lemma, Theorem
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _one_of_many(), _own_draw(), _other_draw(), _equal_draws(), _never_more(), _accepted(), _refused()
 
 

@@ -12,13 +12,7 @@ from ldpaudit.proofs._kernel import Lemma, Theorem
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _privacy("replace-one", 2), _privacy("add-remove", 1), _twice_as_far(), _one_row_finds()
 
 

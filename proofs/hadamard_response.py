@@ -10,13 +10,7 @@ from ldpaudit.proofs._kernel import Theorem
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorem.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorem. Raises ProofError naming the step, were one false."""
     t = Theorem(mechanism="HadamardResponse", sentence="Hadamard response")
     t.assume("rows 1 to k of the K x K Hadamard matrix, K > k, are orthogonal to each other and to row 0, all +1")
     (excess,), (half,) = t.nonnegative("excess"), t.positive("half")

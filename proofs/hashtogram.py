@@ -11,13 +11,7 @@ from ldpaudit.proofs._signs import one_sign
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check both theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check both theorems. Raises ProofError naming the step, were one false."""
     return one_sign("Hashtogram", "the hashtogram", "A has full rank and r is not 0, so A^T r is not 0"), _estimate()
 
 

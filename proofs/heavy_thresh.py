@@ -20,13 +20,7 @@ RELATION = "user-level"
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _transcript("HeavyThresh"), _overshoot(), _repaired()
 
 

@@ -18,13 +18,7 @@ _READINGS = {
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     relations = (("replace-one", 2), ("add-remove", 1))
     return tuple(_reading(name, relation, apart) for name in _READINGS for relation, apart in relations)
 

@@ -10,13 +10,7 @@ from ldpaudit.proofs._kernel import Theorem
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorem.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorem. Raises ProofError naming the step, were one false."""
     return number(), histogram("replace-one", 2), histogram("add-remove", 1)
 
 

@@ -10,13 +10,7 @@ from ldpaudit.proofs._kernel import Theorem
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorem.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorem. Raises ProofError naming the step, were one false."""
     t = Theorem(mechanism="LocalHashing", sentence="local hashing")
     t.assume("the function h is drawn independently of the value, so that the laws are those given h")
     t.assume("some h hashes x and x' apart: (a x + b, a x' + b) mod the prime takes every pair of residues, (0, 1) too")

@@ -19,13 +19,7 @@ _REGIMES = {True: "p + q <= 1", False: "p + q >= 1"}
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return tuple(theorem(by_ones) for theorem in (_one_epoch, _many_epochs) for by_ones in (True, False))
 
 

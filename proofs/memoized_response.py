@@ -19,13 +19,7 @@ RELATIONS = ("user-level", "same-pattern")
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     one = tuple(theorem(relation) for relation in RELATIONS for theorem in (_one_answer, _one_bit, _two_bits))
     return (*one, _answers(), _bits_of_values(), _bits_of_buckets())
 

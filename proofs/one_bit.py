@@ -19,13 +19,7 @@ _REGIMES = {True: "low + high <= 1", False: "low + high >= 1"}
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     means = (theorem(by_ones) for theorem in (_one_report, _any_reports) for by_ones in (True, False))
     return (*means, _one_drawn_bit(), _two_drawn_bits())
 

@@ -10,13 +10,7 @@ from ldpaudit.proofs._kernel import Theorem
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorem.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorem. Raises ProofError naming the step, were one false."""
     t = Theorem(mechanism="KaryRandomizedResponse", sentence="k-ary randomized response")
     excess, more = t.nonnegative("excess", "more")
     k, r = 2 + more, 1 + excess

@@ -15,13 +15,7 @@ _APART = "where two values set `hashes` bits each and none in common"
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _one_report(), _any_reports(), _permanent()
 
 

@@ -11,13 +11,7 @@ from ldpaudit.proofs._kernel import Lemma, Theorem
 
 
 def prove() -> tuple[Theorem | Lemma, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _local(), _alike(), _failure()
 
 

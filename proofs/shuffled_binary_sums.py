@@ -15,13 +15,7 @@ _SHIFT = "P[X = y - 1] / P[X = y] = (1 - gamma) y / (gamma (n - y + 1)) for X ~ 
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _replaced(), _added(), _estimate()
 
 

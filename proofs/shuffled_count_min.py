@@ -16,13 +16,7 @@ from ldpaudit.proofs._kernel import Lemma
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _ratio(), _one_cell(), _as_printed(), _mended(), _width()
 
 

@@ -27,13 +27,7 @@ SUBMODULAR = "of a submodular function two equal variables have a smaller mean t
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _ratio(), _unknown_others(), _chain(), _together(), _constant(), _estimate(), _kernels()
 
 

@@ -10,13 +10,7 @@ from ldpaudit.proofs._kernel import Lemma
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _rank(), _loss(), _order()
 
 

@@ -11,13 +11,7 @@ from ldpaudit.proofs._signs import one_sign
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check both theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check both theorems. Raises ProofError naming the step, were one false."""
     return one_sign("SignOracle", "the sign oracle", "Z[x, i] = (-1)^<r_i, x>, r_i public and not 0"), _estimate()
 
 

@@ -12,13 +12,7 @@ HOEFFDING = "P[|mean of n bits - its expectation| > t] <= 2 exp(-2 n t^2); Hoeff
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _replaced(), _error()
 
 

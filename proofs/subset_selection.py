@@ -10,13 +10,7 @@ from ldpaudit.proofs._kernel import Theorem
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorem.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorem. Raises ProofError naming the step, were one false."""
     t = Theorem(mechanism="SubsetSelection", sentence="subset selection")
     t.assume("C(k-1, d) = C(k-1, d-1) (k-d)/d, and C(k-2, d-2) = C(k-1, d-1) (d-1)/(k-1): what binomial coefficients are")
     t.assume("as many d-subsets contain x and not x' as x' and not x, because 1 <= d <= k-1")

@@ -18,13 +18,7 @@ RELATION = "user-level"
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     transcript = _transcript()
     return transcript, _overshoot(transcript)
 

@@ -18,10 +18,7 @@ _COLUMN = "the rows of every question are independent and r is not 0, so the sig
 def prove() -> tuple[Lemma, ...]:
     """Check the theorems, and what the server's constants rest on.
 
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
+    Raises ProofError naming the step, were one false.
     """
     one = one_sign("TreeHistogram", "TreeHist, one sign a user,", _COLUMN)
     two = two_signs("SplitTreeHistogram", "TreeHist, two signs a user,", _COLUMN)

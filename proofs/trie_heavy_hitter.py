@@ -24,13 +24,7 @@ ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
 
 
 def prove() -> tuple[Lemma, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     own = _leaving(), _votes(), _worst_holders(), _rare(), _rare_and_one_more()
     noisy = _no_noise_is_enough(ADD_REMOVE), _no_noise_is_enough(REPLACE_ONE), _noise(), _two_numbers(), _drawn()
     return _nothing(ADD_REMOVE), _nothing(REPLACE_ONE), *own, _others(), _missing_vote(), *noisy

@@ -14,13 +14,7 @@ _PRESENCE = "a user's presence in unary encoding"
 
 
 def prove() -> tuple[Theorem, ...]:
-    """Check the theorems.
-
-    Raises
-    ------
-    ProofError
-        Naming the step, were one false.
-    """
+    """Check the theorems. Raises ProofError naming the step, were one false."""
     return _replace_one(), _presence_by_ones(), _presence_by_zeros()
 
 

@@ -13,32 +13,16 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """A sentence "with probability at least 1 - beta the error is at most alpha", on data of a given kind.
+    """A sentence "with probability at least 1 - beta the error is at most alpha", on data of a given kind."""
 
-    Parameters
-    ----------
-    where : str
-        Source and number.
-    sentence : str
-        What it says, at these parameters, the kind of data included.
-    alpha : float
-        The error that is promised, in the units that the sentence names.
-    beta : float
-        The probability with which it may be exceeded.
-    data : callable
-        ``data(rng)``: the users' inputs, as `Mechanism.run` takes them.
-    error : callable
-        ``error(data, result)``: the error of what `Mechanism.run` returned, in the units of `alpha`.
-    run : callable or None
-        ``run(data, rng)``: what is run in place of the mechanism's `run`, where the data are not as that takes them.
-    """
-
-    where: str
-    sentence: str
-    alpha: float
-    beta: float
-    data: Callable[[np.random.Generator], Any]
+    where: str  # source and number
+    sentence: str  # what it says, at these parameters, the kind of data included
+    alpha: float  # the error that is promised, in the units that the sentence names
+    beta: float  # the probability with which it may be exceeded
+    data: Callable[[np.random.Generator], Any]  # ``data(rng)``: the users' inputs, as `Mechanism.run` takes them
+    # ``error(data, result)``: the error of what `Mechanism.run` returned, in the units of `alpha`
     error: Callable[[Any, Any], float]
+    # ``run(data, rng)``: what is run in place of the mechanism's `run`, where the data are not as that takes them
     run: Callable[[Any, np.random.Generator], Any] | None = None
 
 

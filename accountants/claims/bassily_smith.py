@@ -31,18 +31,10 @@ _ROUNDED = Fraction(1, 10**12)
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of the oracle as JRUW18 sets it up, with w = 20 n rows.
+    """Parameters of the oracle as JRUW18 sets it up, with w = 20 n rows."""
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        Of a report.
-    users, domain : int
-        n and d.
-    """
-
-    epsilon: Fraction
-    users: int
+    epsilon: Fraction  # of a report
+    users: int  # n and d
     domain: int
 
     @property

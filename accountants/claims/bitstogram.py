@@ -56,17 +56,8 @@ def detection_level(m: Bitstogram | SplitBitstogram, users: int) -> Enclosure:
     2017 say :math:`O(\sqrt{n \log(|X|/\beta) \log(1/\beta)}/\varepsilon)`, with a code. Proof: proofs/bitstogram.py, the
     lemma on rows.
 
-    Parameters
-    ----------
-    m : Bitstogram or SplitBitstogram
-        Its questions, vectors and hash functions are taken for independent and uniform ones.
-    users : int
-        n, at least 1.
-
-    Returns
-    -------
-    Enclosure
-        In users; above n, nothing is promised. INTERVAL.
+    ``m``: its questions, vectors and hash functions are taken for independent and uniform ones; ``users``: n, at
+    least 1. Returns in users; above n, nothing is promised. INTERVAL.
     """
     spelled = narrow(lambda: m.spelled_from(users), "Bernstein, all symbols of a row", Rigour.INTERVAL)
     share = Fraction(spelled.low) / users

@@ -77,23 +77,13 @@ _SPLITS = 64
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of Algorithm 3.
+    """Parameters of Algorithm 3."""
 
-    Parameters
-    ----------
-    epsilon, delta, beta : Fraction
-        Promise and failure probability, each in (0, 1).
-    domain : int
-        N.
-    users : int
-        n.
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # promise and failure probability, each in (0, 1)
     delta: Fraction
     beta: Fraction
-    domain: int
-    users: int
+    domain: int  # N
+    users: int  # n
 
     @property
     def mechanism(self) -> BucketHeavyHitter:
@@ -176,17 +166,8 @@ def whatever_the_vectors(m: BucketHeavyHitter) -> PrivacyProfile:
 def sufficient_scale(s: Setting, any_vectors: bool = True) -> Enclosure:
     """Least scale of the noise with which the mechanism keeps the promise of Theorem 4.3, by the exact accountant.
 
-    Parameters
-    ----------
-    s : Setting
-        The promise.
-    any_vectors : bool
-        For the worst public vectors, not only for those of seed 0.
-
-    Returns
-    -------
-    Enclosure
-        Relative width 2**-46: the promise is certified at the upper end; it was not at the lower one.
+    ``s``: the promise; ``any_vectors``: for the worst public vectors, not only for those of seed 0. Returns relative
+    width 2**-46: the promise is certified at the upper end; it was not at the lower one.
     """
     printed = s.mechanism
 
@@ -224,23 +205,8 @@ def misplaced(s: Setting, lead: flint.arb, squares: Fraction, rows: int, scale: 
 
     .. math:: k_1 \min_w \Bigl( \frac{c}{w^2} + P\bigl[2 |z| > v_1 - w\bigr] \Bigr)
 
-    Parameters
-    ----------
-    s : Setting
-        Gives n.
-    lead : arb
-        :math:`v_1`.
-    squares : Fraction
-        :math:`c`, the sum of the squares of the other counts.
-    rows : int
-        :math:`k_1`.
-    scale : Fraction
-        b.
-
-    Returns
-    -------
-    flint.arb
-        At most 1.
+    ``s``: gives n; ``lead``: :math:`v_1`; ``squares``: :math:`c`, the sum of the squares of the other counts;
+    ``rows``: :math:`k_1`; ``scale``: b. Returns at most 1.
     """
     best = flint.arb(1)
     for part in range(1, _SPLITS):

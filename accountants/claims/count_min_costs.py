@@ -27,19 +27,8 @@ _CUBES = 300
 def costs(m: ShuffledCountMin, epsilon: Enclosure, delta: Number) -> tuple[Printed, ...]:
     """Theorems 4.7 and 4.2 and Lemma 4.9, of costs.
 
-    Parameters
-    ----------
-    m : ShuffledCountMin
-        Algorithm 2.
-    epsilon : Enclosure
-        That Lemma 4.10 promises at its gamma.
-    delta : number
-        At which it does.
-
-    Returns
-    -------
-    tuple of Printed
-        Messages, bits, cells, and probabilities.
+    ``m``: Algorithm 2; ``epsilon``: that Lemma 4.10 promises at its gamma; ``delta``: at which it does. Returns
+    messages, bits, cells, and probabilities.
     """
     return *_messages(m, epsilon, delta), *_lemma_4_9(m), *_theorem_4_2(m, Fraction(epsilon.low), delta)
 

@@ -35,33 +35,15 @@ _NO_BOTTOM = -1
 class Setting:
     """GenProt on one of three randomizers, named by numbers: k-ary randomized response, the same with a leak, or a binomial count.
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        Of the base and of the clip interval.
-    slots : int
-        T, at least 2.
-    k : int
-        Values of randomized response; 0 for the binomial count.
-    trials : int
-        Coins of the binomial count; 0 for randomized response.
-    leak : Fraction
-        Probability with which randomized response shows the value in the clear.
-    bottom : int
-        Input whose law is public; -1 for the average of all.
-
-    Raises
-    ------
-    ValueError
-        Where it names none of them, or two.
+    Raises ValueError where it names none of them, or two.
     """
 
-    epsilon: Fraction
-    slots: int
-    k: int = 0
-    trials: int = 0
-    leak: Fraction = Fraction(0)
-    bottom: int = _NO_BOTTOM
+    epsilon: Fraction  # of the base and of the clip interval
+    slots: int  # T, at least 2
+    k: int = 0  # values of randomized response; 0 for the binomial count
+    trials: int = 0  # coins of the binomial count; 0 for randomized response
+    leak: Fraction = Fraction(0)  # probability with which randomized response shows the value in the clear
+    bottom: int = _NO_BOTTOM  # input whose law is public; -1 for the average of all
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact(self.epsilon, "epsilon"))

@@ -57,23 +57,13 @@ _OTHERS = 1000
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of Algorithm 2.
+    """Parameters of Algorithm 2."""
 
-    Parameters
-    ----------
-    epsilon, delta, beta : Fraction
-        Promise and failure probability, each in (0, 1).
-    domain : int
-        N.
-    users : int
-        n.
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # promise and failure probability, each in (0, 1)
     delta: Fraction
     beta: Fraction
-    domain: int
-    users: int
+    domain: int  # N
+    users: int  # n
 
     @property
     def mechanism(self) -> GlpsHeavyHitter:
@@ -101,19 +91,8 @@ def any_matrix(measurements: int, scale: Fraction, neighbours: Neighbours = REPL
     For replace-one all of them are shifted by 2/b, by two full columns that are opposite; for add-remove by 1/b. Of our
     matrix the `touched` measurements alone bound the profile in this way, whatever the seed.
 
-    Parameters
-    ----------
-    measurements : int
-        m, at least 1.
-    scale : Fraction
-        b, above 0.
-    neighbours : Neighbours
-        Replace-one or add-remove.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. Rigour EXACT at every epsilon, for that matrix.
+    ``measurements``: m, at least 1; ``scale``: b, above 0; ``neighbours``: replace-one or add-remove. Returns in
+    nats. Rigour EXACT at every epsilon, for that matrix.
     """
     shift = 1 if neighbours == ADD_REMOVE else 2
     source = f"{measurements} Laplace coordinates of scale {float(scale):.6g}, all shifted by {shift}"
@@ -170,10 +149,7 @@ def sufficient_scale(epsilon: Fraction, delta: Fraction, coordinates: int, neigh
 
     Of our matrix, with `touched` measurements for `coordinates`, it is enough for every seed.
 
-    Returns
-    -------
-    Enclosure
-        Relative width 2**-46: the promise is certified at the upper end; it was not at the lower one.
+    Returns relative width 2**-46: the promise is certified at the upper end; it was not at the lower one.
     """
 
     def keeps(scale: float) -> bool:
@@ -226,17 +202,7 @@ def least_count(m: GlpsHeavyHitter, users: int) -> float:
     The others in its bucket exceed alpha/2 with probability at most :math:`2n/(B\alpha)` (Markov), and one of the sums z
     of n noises does with probability at most 1/8 (Chernoff). Not tight.
 
-    Parameters
-    ----------
-    m : GlpsHeavyHitter
-        R rows miss the value with probability at most :math:`4^{-R}`.
-    users : int
-        n.
-
-    Returns
-    -------
-    float
-        In users, rounded up.
+    ``m``: R rows miss the value with probability at most :math:`4^{-R}`; ``users``: n. Returns in users, rounded up.
     """
 
     def covers(reach: float) -> bool:

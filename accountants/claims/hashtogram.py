@@ -40,19 +40,8 @@ def query_error(m: Hashtogram, users: int, beta: Number) -> Enclosure:
     else the median is within t. Not tight; with cells near sqrt(n) it is :math:`O(\sqrt{n \log(1/\beta)}/\varepsilon)`.
     Source: Stemmer's talk, "Our results"; Bassily, Nissim, Stemmer, Thakurta 2017.
 
-    Parameters
-    ----------
-    m : Hashtogram
-        Its groups, columns and matrices are taken for independent and uniform ones.
-    users : int
-        n, at least 1.
-    beta : number
-        In (0, 1).
-
-    Returns
-    -------
-    Enclosure
-        In users; infinite where there are too few groups. INTERVAL.
+    ``m``: its groups, columns and matrices are taken for independent and uniform ones; ``users``: n, at least 1;
+    ``beta``: in (0, 1). Returns in users; infinite where there are too few groups. INTERVAL.
     """
     share = Fraction(beta) / 2
     source = "Markov, Chebyshev and the median of groups"

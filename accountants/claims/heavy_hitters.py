@@ -37,22 +37,12 @@ _TRANSFORMED = 20
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of a system that names values.
+    """Parameters of a system that names values."""
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        Above 0.
-    users, domain : int
-        n and |X|.
-    width : int
-        Bits of a fragment or symbol.
-    """
-
-    epsilon: Fraction
-    users: int
+    epsilon: Fraction  # above 0
+    users: int  # n and |X|
     domain: int
-    width: int = 8
+    width: int = 8  # bits of a fragment or symbol
 
 
 def miscount(m: PartitionedSign, users: int, values: int) -> Enclosure:
@@ -62,18 +52,9 @@ def miscount(m: PartitionedSign, users: int, values: int) -> Enclosure:
     but not on what the others told in answer to the last question: given who they are, every such value's count has the
     same law. See `deviation`, which has the formula. Not tight. Source: Bernstein's inequality.
 
-    Parameters
-    ----------
-    m : PartitionedSign
-        With a `beta`. Its questions, vectors and hash functions are taken for independent and uniform ones.
-    users, values : int
-        n, at least 1; most values that are asked for and that nobody holds. Of TreeHist 0: it asks for such values with
-        probability at most :math:`\beta/2`.
-
-    Returns
-    -------
-    Enclosure
-        In users. INTERVAL.
+    ``m``: with a `beta`. Its questions, vectors and hash functions are taken for independent and uniform ones;
+    ``users``, ``values``: n, at least 1; most values that are asked for and that nobody holds. Of TreeHist 0: it asks
+    for such values with probability at most :math:`\beta/2`. Returns in users. INTERVAL.
     """
     beta: Fraction = m.beta  # type: ignore[attr-defined]
     return narrow(lambda: deviation(m.chances[1], users, users + values, beta / 2), "Bernstein", Rigour.INTERVAL)

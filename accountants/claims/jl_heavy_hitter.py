@@ -82,23 +82,13 @@ _COMPARED = 16
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of Algorithm 1.
+    """Parameters of Algorithm 1."""
 
-    Parameters
-    ----------
-    epsilon, delta, beta : Fraction
-        Promise and failure probability; epsilon above 0, the others in (0, 1).
-    domain : int
-        N, at least 2.
-    users : int
-        n, at least 1.
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # promise and failure probability; epsilon above 0, the others in (0, 1)
     delta: Fraction
     beta: Fraction
-    domain: int
-    users: int
+    domain: int  # N, at least 2
+    users: int  # n, at least 1
 
     @property
     def rows(self) -> int:
@@ -168,10 +158,7 @@ def _private(s: Setting, which: str, found: Enclosure, reading: str, variant: st
 def sufficient_scale(s: Setting, neighbours: Neighbours) -> Enclosure:
     """Least scale of the noise with which one noisy projection keeps the promise, whatever the public matrix is.
 
-    Returns
-    -------
-    Enclosure
-        Relative width 2**-46: the promise is certified at the upper end; it was not at the lower one.
+    Returns relative width 2**-46: the promise is certified at the upper end; it was not at the lower one.
     """
 
     def keeps(scale: float) -> bool:

@@ -47,27 +47,13 @@ _FLOATS = 600
 
 @dataclass(frozen=True)
 class Setting:
-    """An answer with noise, and a number of such noises.
+    """An answer with noise, and a number of such noises."""
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        The promise, above 0.
-    sensitivity : Fraction
-        c, how far the answers of neighbours may lie apart, above 0.
-    users : int
-        n, how many noises are added up, at least 1.
-    beta : Fraction
-        Probability with which the sum may be far away, in (0, 1).
-    domain : int
-        N, values of the histogram, at least 2.
-    """
-
-    epsilon: Fraction
-    sensitivity: Fraction
-    users: int
-    beta: Fraction
-    domain: int = 1024
+    epsilon: Fraction  # the promise, above 0
+    sensitivity: Fraction  # c, how far the answers of neighbours may lie apart, above 0
+    users: int  # n, how many noises are added up, at least 1
+    beta: Fraction  # probability with which the sum may be far away, in (0, 1)
+    domain: int = 1024  # N, values of the histogram, at least 2
 
     def __post_init__(self) -> None:
         if not (self.users >= 1 and 0 < self.beta < 1):
@@ -103,17 +89,7 @@ def noise_reach(users: int, nats: flint.arb) -> flint.arb:
 
     Valid at every u; the float search only finds a good one. About :math:`2 \sqrt{n \Lambda}` for many noises.
 
-    Parameters
-    ----------
-    users : int
-        n, at least 1.
-    nats : flint.arb
-        :math:`\Lambda`, above 0.
-
-    Returns
-    -------
-    flint.arb
-        An upper bound of that distance, in scales.
+    ``users``: n, at least 1; ``nats``: :math:`\Lambda`, above 0. Returns an upper bound of that distance, in scales.
     """
     wanted = float(nats)
 

@@ -32,21 +32,11 @@ _MILLIONTH = Fraction(1, 10**6)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting of the ledger.
+    """One setting of the ledger."""
 
-    Parameters
-    ----------
-    what : str
-        In words.
-    subject : Plan or PrivacyProfile
-        What is deployed.
-    delta : Fraction
-        At which epsilons are compared.
-    """
-
-    what: str
-    subject: Plan | PrivacyProfile
-    delta: Fraction = _MILLIONTH
+    what: str  # in words
+    subject: Plan | PrivacyProfile  # what is deployed
+    delta: Fraction = _MILLIONTH  # at which epsilons are compared
 
     def certified(self) -> Enclosure:
         """Of epsilon at delta."""
@@ -56,15 +46,9 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """One formula at the settings of its kind.
+    """One formula at the settings of its kind."""
 
-    Parameters
-    ----------
-    found : tuple of Published
-        In the order of `COLUMNS`.
-    """
-
-    found: tuple[Published, ...]
+    found: tuple[Published, ...]  # in the order of `COLUMNS`
 
     @property
     def stated(self) -> Published:
@@ -74,24 +58,12 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A kind of plan: its settings, what is certified of each, and every formula on record.
+    """A kind of plan: its settings, what is certified of each, and every formula on record."""
 
-    Parameters
-    ----------
-    title : str
-        The kind.
-    settings : tuple of Setting
-        In the order of `COLUMNS`.
-    certified : tuple of Enclosure
-        At each setting.
-    formulas : tuple of Formula
-        By their names.
-    """
-
-    title: str
-    settings: tuple[Setting, ...]
-    certified: tuple[Enclosure, ...]
-    formulas: tuple[Formula, ...]
+    title: str  # the kind
+    settings: tuple[Setting, ...]  # in the order of `COLUMNS`
+    certified: tuple[Enclosure, ...]  # at each setting
+    formulas: tuple[Formula, ...]  # by their names
 
 
 def _report(epsilon: Fraction | int, k: int = 2) -> KaryRandomizedResponse:

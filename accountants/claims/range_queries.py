@@ -39,28 +39,14 @@ _SKETCHED = 1 << 12
 
 @dataclass(frozen=True)
 class Setting:
-    """A promise, and the users and the grid for which it is made.
+    """A promise, and the users and the grid for which it is made."""
 
-    Parameters
-    ----------
-    epsilon, delta : Fraction
-        Epsilon in nats, above 0; delta in (0, 1).
-    users : int
-        n.
-    side : int
-        B0.
-    dimensions : int
-        d.
-    beta : Fraction
-        Probability with which an error may be exceeded, in (0, 1).
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # epsilon in nats, above 0; delta in (0, 1)
     delta: Fraction
-    users: int
-    side: int
-    dimensions: int = 1
-    beta: Fraction = Fraction(1, 10)
+    users: int  # n
+    side: int  # B0
+    dimensions: int = 1  # d
+    beta: Fraction = Fraction(1, 10)  # probability with which an error may be exceeded, in (0, 1)
 
     def __post_init__(self) -> None:
         if not 0 < self.beta < 1:

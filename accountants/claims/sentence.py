@@ -54,23 +54,12 @@ class Provenance(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a reader asks of a sentence that fails, each answered by one short sentence.
+    """What a reader asks of a sentence that fails, each answered by one short sentence."""
 
-    Parameters
-    ----------
-    begins : str
-        Where the failure begins: the parameters from which on the sentence is false.
-    breaks : str
-        Which step of the source's proof is wrong.
-    instead : str
-        What is true in its place.
-    rests_on : str
-        The statement whose failure this one's is, where its proof uses it; empty where it fails on its own.
-    """
-
-    begins: str
-    breaks: str
-    instead: str
+    begins: str  # where the failure begins: the parameters from which on the sentence is false
+    breaks: str  # which step of the source's proof is wrong
+    instead: str  # what is true in its place
+    # the statement whose failure this one's is, where its proof uses it; empty where it fails on its own
     rests_on: str = ""
 
     @property
@@ -81,45 +70,23 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """The sentence "this quantity is at most `claimed`", and the quantity.
+    """The sentence "this quantity is at most `claimed`", and the quantity."""
 
-    Parameters
-    ----------
-    where : str
-        Source and number.
-    sentence : str
-        What it says, at these parameters.
-    claimed : number
-        The bound that is printed.
-    found : Enclosure
-        Of the quantity, or of an upper bound of it (`attained` is False).
-    hypotheses : tuple of Hypothesis
-        Those of the theorem, and those that it needs but does not state (`Hypothesis.stated`).
-    provenance : Provenance
-        Where the sentence comes from.
-    reading : str
-        How a text that leaves something open was read, for this row; the other readings are rows of their own.
-    variant : str
-        Why this is no claim of the source's, but a question of ours: another relation, another release; else empty.
-    attained : bool
-        Whether `found` is the quantity itself, so that a `found` above the claim refutes it.
-    rounding : number
-        One unit in the last printed digit: the author's number lies within it, on either side. 0 where `claimed` is exact.
-    failure : Failure or None
-        Of a sentence that fails at some parameters; at others it says nothing.
-    """
-
-    where: str
-    sentence: str
-    claimed: Number
-    found: Enclosure
+    where: str  # source and number
+    sentence: str  # what it says, at these parameters
+    claimed: Number  # the bound that is printed
+    found: Enclosure  # of the quantity, or of an upper bound of it (`attained` is False)
+    # those of the theorem, and those that it needs but does not state (`Hypothesis.stated`)
     hypotheses: tuple[Hypothesis, ...] = ()
-    attained: bool = True
+    attained: bool = True  # whether `found` is the quantity itself, so that a `found` above the claim refutes it
+    # one unit in the last printed digit: the author's number lies within it, on either side. 0 where `claimed` is exact
     rounding: Number = 0
-    provenance: Provenance = Provenance.PRINTED
+    provenance: Provenance = Provenance.PRINTED  # where the sentence comes from
+    # how a text that leaves something open was read, for this row; the other readings are rows of their own
     reading: str = ""
+    # why this is no claim of the source's, but a question of ours: another relation, another release; else empty
     variant: str = ""
-    failure: Failure | None = None
+    failure: Failure | None = None  # of a sentence that fails at some parameters; at others it says nothing
 
     @property
     def holds(self) -> bool | None:

@@ -112,16 +112,9 @@ def hypotheses(m: ShuffledCountMin, epsilon: float, delta: Number) -> tuple[Hypo
 def printed(s: Setting) -> tuple[Printed, ...]:
     """Every claim about Algorithm 2 at these parameters.
 
-    Parameters
-    ----------
-    s : Setting
-        Its gamma and delta decide which epsilon is printed.
-
-    Returns
-    -------
-    tuple of Printed
-        Lemma 4.10 for both relations and its proof, Lemmas 4.11 and 4.12 where it uses them, Theorem 4.7, Lemmas 4.8
-        and 4.9, Theorem 4.2, and that estimates never underestimate.
+    ``s``: its gamma and delta decide which epsilon is printed. Returns Lemma 4.10 for both relations and its proof,
+    Lemmas 4.11 and 4.12 where it uses them, Theorem 4.7, Lemmas 4.8 and 4.9, Theorem 4.2, and that estimates never
+    underestimate.
     """
     m = s.mechanism
     sent = costs(m, printed_epsilon(m, s.delta), s.delta)
@@ -265,22 +258,8 @@ def _off(m: ShuffledCountMin, t: Fraction, cells: int) -> flint.arb:
 def sufficient_gamma(m: ShuffledCountMin, epsilon: Number, delta: Number) -> Fraction:
     """A gamma with which the promise is kept whatever the hash functions, where a set is replaced.
 
-    Parameters
-    ----------
-    m : ShuffledCountMin
-        Its own gamma does not matter.
-    epsilon, delta : number
-        The promise.
-
-    Returns
-    -------
-    Fraction
-        Certified; one smaller by a relative 2**-11 was not.
-
-    Raises
-    ------
-    ValueError
-        Where gamma = 1/2 does not keep it.
+    ``m``: its own gamma does not matter; ``epsilon``, ``delta``: the promise. Returns certified; one smaller by a
+    relative 2**-11 was not. Raises ValueError where gamma = 1/2 does not keep it.
     """
 
     def cost(gamma: float) -> float:
@@ -310,15 +289,8 @@ def accuracy(s: Setting) -> tuple[Accuracy, ...]:
     .. math:: P[|\hat x_j - x_j| > t] \le (kn/s)^\tau + 2\tau e^{-t^2/(3\gamma n)}, \qquad
               P[\max_j |\hat x_j - x_j| > t] \le B (kn/s)^\tau + 2\tau s e^{-t^2/(3\gamma n)}
 
-    Parameters
-    ----------
-    s : Setting
-        With as many users and values as a simulation can run; otherwise there are no statements.
-
-    Returns
-    -------
-    tuple of Accuracy
-        Errors in users.
+    ``s``: with as many users and values as a simulation can run; otherwise there are no statements. Returns errors in
+    users.
     """
     m = s.mechanism
     if max(m.users * m.held, m.domain) > _RUNNABLE or m.expected_noise == 0:

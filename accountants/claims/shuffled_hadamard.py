@@ -49,28 +49,14 @@ _COUNTED = 1 << 16
 
 @dataclass(frozen=True)
 class Setting:
-    """A promise, and the users, domain and elements per user for which it is made.
+    """A promise, and the users, domain and elements per user for which it is made."""
 
-    Parameters
-    ----------
-    epsilon, delta : Fraction
-        Epsilon in nats, above 0; delta in (0, 1).
-    users : int
-        n.
-    domain : int
-        B, a power of two.
-    k : int
-        Elements per user.
-    beta : Fraction
-        Probability with which an error may be exceeded, in (0, 1).
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # epsilon in nats, above 0; delta in (0, 1)
     delta: Fraction
-    users: int
-    domain: int
-    k: int = 1
-    beta: Fraction = Fraction(1, 20)
+    users: int  # n
+    domain: int  # B, a power of two
+    k: int = 1  # elements per user
+    beta: Fraction = Fraction(1, 20)  # probability with which an error may be exceeded, in (0, 1)
 
     def __post_init__(self) -> None:
         if not 0 < self.beta < 1:
@@ -129,11 +115,8 @@ def lemma_4_4(s: Setting) -> tuple[Printed, ...]:
 def sufficient_rho(s: Setting) -> Enclosure:
     """Least number of blanket messages per user that keeps the promise, with the printed tau.
 
-    Returns
-    -------
-    Enclosure
-        At its upper end the promise is certified for all data sets; below its lower end it is certified to fail for
-        some. Infinite where four times the printed number is not enough.
+    Returns at its upper end the promise is certified for all data sets; below its lower end it is certified to fail
+    for some. Infinite where four times the printed number is not enough.
     """
     printed = s.mechanism
 

@@ -41,23 +41,13 @@ _OTHER = "the appendix has Algorithm 2 in place of Algorithm 1"
 
 @dataclass(frozen=True)
 class Setting:
-    """A promise, and the users and values for which it is made.
+    """A promise, and the users and values for which it is made."""
 
-    Parameters
-    ----------
-    epsilon, delta : Fraction
-        Epsilon in nats, above 0; delta in (0, 1).
-    users, domain : int
-        n, B.
-    beta : Fraction
-        Probability with which an error may be exceeded, in (0, 1).
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # epsilon in nats, above 0; delta in (0, 1)
     delta: Fraction
-    users: int
+    users: int  # n, B
     domain: int
-    beta: Fraction = Fraction(1, 10)
+    beta: Fraction = Fraction(1, 10)  # probability with which an error may be exceeded, in (0, 1)
 
     def __post_init__(self) -> None:
         _ = self.mechanism  # refuses what does not fit

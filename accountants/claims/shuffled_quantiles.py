@@ -28,25 +28,13 @@ _MEDIAN = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class Setting:
-    """A promise, and the users and cells for which it is made.
+    """A promise, and the users and cells for which it is made."""
 
-    Parameters
-    ----------
-    epsilon, delta : Fraction
-        Epsilon in nats, above 0; delta in (0, 1).
-    users : int
-        n.
-    cells : int
-        B; the paper takes n.
-    beta : Fraction
-        Probability with which an error may be exceeded, in (0, 1).
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # epsilon in nats, above 0; delta in (0, 1)
     delta: Fraction
-    users: int
-    cells: int
-    beta: Fraction = Fraction(1, 10)
+    users: int  # n
+    cells: int  # B; the paper takes n
+    beta: Fraction = Fraction(1, 10)  # probability with which an error may be exceeded, in (0, 1)
 
     def __post_init__(self) -> None:
         _ = self.ranges, self.mechanism  # refuse what does not fit

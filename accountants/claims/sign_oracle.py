@@ -39,18 +39,10 @@ PAPER = "STEMMER"
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of the talk's oracles.
+    """Parameters of the talk's oracles."""
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        In (0, 1/2).
-    users, domain : int
-        n and |X|.
-    """
-
-    epsilon: Fraction
-    users: int
+    epsilon: Fraction  # in (0, 1/2)
+    users: int  # n and |X|
     domain: int
 
     @property
@@ -76,19 +68,8 @@ def failure(m: SignOracle, users: int, error: Number) -> Enclosure:
     or -1, for every x and every data set. A union bound over values multiplies it by their number. Not tight. Source:
     Stemmer's talk, "Hoeffding bound", which leaves out constants; Hoeffding 1963.
 
-    Parameters
-    ----------
-    m : SignOracle
-        Its columns are taken for independent and uniform ones.
-    users : int
-        n, at least 1.
-    error : number
-        t, at least 0, in users.
-
-    Returns
-    -------
-    Enclosure
-        A probability. INTERVAL.
+    ``m``: its columns are taken for independent and uniform ones; ``users``: n, at least 1; ``error``: t, at least 0,
+    in users. Returns a probability. INTERVAL.
     """
     mu, eta = -m.agreement, m.p - Fraction(1, 2)
     exponent = 2 * (eta * (1 + mu) * Fraction(error)) ** 2 / users
@@ -100,19 +81,8 @@ def error_of(m: SignOracle, users: int, beta: Number, values: int = 1) -> Enclos
 
     .. math:: t = \frac{1}{\eta (1+\mu)} \sqrt{\tfrac n2 \ln \tfrac{2 |X|}{\beta}}
 
-    Parameters
-    ----------
-    m, users
-        As for `failure`.
-    beta : number
-        In (0, 1).
-    values : int
-        Size of X, at least 1.
-
-    Returns
-    -------
-    Enclosure
-        In users. INTERVAL.
+    ``m``, ``users``: as for `failure`; ``beta``: in (0, 1); ``values``: size of X, at least 1. Returns in users.
+    INTERVAL.
     """
     scale = 1 / ((m.p - Fraction(1, 2)) * (1 - m.agreement))
     inside = 2 * values / Fraction(beta)
@@ -135,21 +105,8 @@ def least_error(p: Fraction, users: int, beta: Number, truth: Number = Fraction(
     value that nobody holds with q = 1/2, and of one that all users hold with q = p. Tight: these are the laws, and t is a
     value of the error. Source: Stemmer's talk, "Hoeffding bound", whose t is larger; the binomial law.
 
-    Parameters
-    ----------
-    p : Fraction
-        Probability of the true sign.
-    users : int
-        n, at least 1.
-    beta : number
-        In (0, 1).
-    truth : number
-        q: 1/2, or p.
-
-    Returns
-    -------
-    Enclosure
-        In users. EXACT.
+    ``p``: probability of the true sign; ``users``: n, at least 1; ``beta``: in (0, 1); ``truth``: q: 1/2, or p.
+    Returns in users. EXACT.
     """
     q = Fraction(truth)
     above, below = range(math.ceil(users * q), users + 1), range(math.floor(users * q), -1, -1)
@@ -215,10 +172,7 @@ def some_error(p: Fraction, users: int, domain: int, error: Fraction) -> Enclosu
     them and of each other, so that Chebyshev's inequality bounds the probability that none exceeds t. All users hold
     the same value.
 
-    Returns
-    -------
-    Enclosure
-        From that bound to 1. INTERVAL.
+    Returns from that bound to 1. INTERVAL.
     """
     reach = (2 * p - 1) * error
     above = math.floor((users + reach) / 2) + 1

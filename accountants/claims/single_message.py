@@ -21,23 +21,13 @@ _COUNTED = 1 << 20
 
 @dataclass(frozen=True)
 class Promise(ABC):
-    """A promise, and the users and values for which it is made.
+    """A promise, and the users and values for which it is made."""
 
-    Parameters
-    ----------
-    epsilon, delta : Fraction
-        Epsilon in nats, in (0, 1]; delta in (0, 1).
-    users, values : int
-        n and B, at least 2.
-    beta : Fraction
-        Probability with which an error may be exceeded, in (0, 1).
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # epsilon in nats, in (0, 1]; delta in (0, 1)
     delta: Fraction
-    users: int
+    users: int  # n and B, at least 2
     values: int
-    beta: Fraction = Fraction(1, 20)
+    beta: Fraction = Fraction(1, 20)  # probability with which an error may be exceeded, in (0, 1)
 
     def __post_init__(self) -> None:
         if not 0 < self.beta < 1:

@@ -33,27 +33,15 @@ _MOST_USERS = 1 << 50
 
 @dataclass(frozen=True)
 class Setting:
-    """A promise, and the users and queries for which it is made.
+    """A promise, and the users and queries for which it is made."""
 
-    Parameters
-    ----------
-    epsilon, delta : Fraction
-        Epsilon in nats, above 0; delta in (0, 1).
-    users, queries, k : int
-        n, l and k.
-    tolerance : Fraction
-        Error of an answer, in (0, 1).
-    beta : Fraction
-        Probability with which it may be exceeded, in (0, 1).
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # epsilon in nats, above 0; delta in (0, 1)
     delta: Fraction
-    users: int
+    users: int  # n, l and k
     queries: int
     k: int
-    tolerance: Fraction = Fraction(1, 50)
-    beta: Fraction = Fraction(1, 10)
+    tolerance: Fraction = Fraction(1, 50)  # error of an answer, in (0, 1)
+    beta: Fraction = Fraction(1, 10)  # probability with which it may be exceeded, in (0, 1)
 
     def __post_init__(self) -> None:
         if not (0 < self.beta < 1 and 0 < self.tolerance < 1):

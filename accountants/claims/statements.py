@@ -30,21 +30,11 @@ _CURVES = ("a plot whose settings the text has lost; `TRIEHH Proposition 1` is t
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A numbered statement of a source.
+    """A numbered statement of a source."""
 
-    Parameters
-    ----------
-    where : str
-        Source and number, or a slide's name, as rows give it.
-    says : str
-        What it is about.
-    without : str
-        Why no row is about it; empty where rows are.
-    """
-
-    where: str
-    says: str
-    without: str = ""
+    where: str  # source and number, or a slide's name, as rows give it
+    says: str  # what it is about
+    without: str = ""  # why no row is about it; empty where rows are
 
     @property
     def paper(self) -> str:
@@ -69,17 +59,8 @@ def named(where: str) -> tuple[str, ...]:
 def gaps(register: Iterable[Statement], rows: Iterable[str]) -> Iterator[str]:
     """What does not fit between a register and the places that rows name, one sentence each.
 
-    Parameters
-    ----------
-    register : iterable of Statement
-        What is numbered.
-    rows : iterable of str
-        The rows' `where`.
-
-    Yields
-    ------
-    str
-        A statement with neither a row nor a reason, a reason beside a row, or a row of no statement.
+    ``register``: what is numbered; ``rows``: the rows' `where`. Yields a statement with neither a row nor a reason, a
+    reason beside a row, or a row of no statement.
     """
     reasons = {each.where: each.without for each in register}
     found: set[str] = set()

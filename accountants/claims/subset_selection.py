@@ -30,26 +30,14 @@ READING = (
 
 @dataclass(frozen=True)
 class Setting:
-    """A shuffled protocol, and how many of its users are left.
+    """A shuffled protocol, and how many of its users are left."""
 
-    Parameters
-    ----------
-    users, active : int
-        n, and how many of them are left, from 1 to n.
-    k, d : int
-        Number of values, and of those in a report.
-    p : Fraction
-        Probability that a report contains the user's value.
-    epsilon : Fraction
-        At which the two deltas are compared, in nats, at least 0.
-    """
-
-    users: int
+    users: int  # n, and how many of them are left, from 1 to n
     active: int
-    k: int = 2
+    k: int = 2  # number of values, and of those in a report
     d: int = 1
-    p: Fraction = Fraction(3, 4)
-    epsilon: Fraction = Fraction(math.log(2))
+    p: Fraction = Fraction(3, 4)  # probability that a report contains the user's value
+    epsilon: Fraction = Fraction(math.log(2))  # at which the two deltas are compared, in nats, at least 0
 
     def __post_init__(self) -> None:
         if not (1 <= self.active <= self.users and self.epsilon >= 0):

@@ -26,10 +26,7 @@ COMPUTATIONS: dict[str, Callable[..., Enclosure]] = {
 def judged(row: Row) -> Printed | None:
     """A row's number beside its certified value; None for a statement, and for a model that is not accounted for here.
 
-    Raises
-    ------
-    KeyError
-        Where the row names a computation that does not exist.
+    Raises KeyError where the row names a computation that does not exist.
     """
     if not row.computation:
         return None

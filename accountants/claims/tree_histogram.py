@@ -50,17 +50,8 @@ def level_error(m: TreeHistogram | SplitTreeHistogram, users: int) -> Enclosure:
     holds, and these are fixed by the data alone. Where none of their counts is wrong by more than t, no prefix that nobody
     holds is kept, so that no others are ever counted. Not tight. Source: Bernstein's inequality; the argument is ours.
 
-    Parameters
-    ----------
-    m : TreeHistogram or SplitTreeHistogram
-        Its levels and vectors are taken for independent and uniform ones.
-    users : int
-        n, at least 1.
-
-    Returns
-    -------
-    Enclosure
-        In users. INTERVAL.
+    ``m``: its levels and vectors are taken for independent and uniform ones; ``users``: n, at least 1. Returns in
+    users. INTERVAL.
     """
     return narrow(lambda: deviation(m.chances[0], users, m.children(users), m.beta / 2), "Bernstein, all children", Rigour.INTERVAL)
 
@@ -76,15 +67,7 @@ def detection_level(m: TreeHistogram | SplitTreeHistogram, users: int) -> Enclos
     ours; with w = 1 it is :math:`O(\sqrt{n \log|X| \log(n/\beta)}/\varepsilon)`, as Bassily, Nissim, Stemmer, Thakurta 2017
     say. Proof: proofs/tree_histogram.py, the lemma on levels.
 
-    Parameters
-    ----------
-    m, users
-        As for `level_error`.
-
-    Returns
-    -------
-    Enclosure
-        In users; above n, nothing is promised. INTERVAL.
+    ``m``, ``users``: as for `level_error`. Returns in users; above n, nothing is promised. INTERVAL.
     """
 
     def bound() -> flint.arb:
@@ -104,17 +87,8 @@ def hashed_detection_level(m: HashedTreeHistogram, users: int) -> int:
     question's counts, which here grow with the number f of holders: a holder's term varies more. As f - t(f) is convex and
     below :math:`\eta` at 0, what is so at f is so at every larger one. Not tight. Source: Bernstein's inequality; ours.
 
-    Parameters
-    ----------
-    m : HashedTreeHistogram
-        Its levels and hash functions are taken for independent and uniform ones.
-    users : int
-        n, at least 1.
-
-    Returns
-    -------
-    int
-        In users; n + 1 where nothing is promised.
+    ``m``: its levels and hash functions are taken for independent and uniform ones; ``users``: n, at least 1. Returns
+    in users; n + 1 where nothing is promised.
     """
     questions = tuple(zip(m.chances, (m.children(users), users), (m.threshold(users), m.least_count(users)), strict=True))
 

@@ -91,15 +91,7 @@ def examples() -> tuple[TrieHeavyHitter, ...]:
 def printed(m: TrieHeavyHitter) -> tuple[Printed, ...]:
     """Every claim of the paper, at these parameters; those whose formula has no value there are left out.
 
-    Parameters
-    ----------
-    m : TrieHeavyHitter
-        Gives n, m, theta and L.
-
-    Returns
-    -------
-    tuple of Printed
-        Epsilons in nats, ratios, and probabilities.
+    ``m``: gives n, m, theta and L. Returns epsilons in nats, ratios, and probabilities.
     """
     return (*_theorems(m), *_corollary_1(m), *_table_1(m), *_corollary_2(m), *_lemmas(m), *_discovery(m))
 
@@ -219,17 +211,7 @@ def lemma_1(m: TrieHeavyHitter, holders: int) -> Enclosure:
     where T has j votes for the prefix; at most min(W, m) of them. From below: T has that prefix alone, and all others hold
     g prefixes in equal parts, so that at least m - g (theta - 1) votes are needed for it.
 
-    Parameters
-    ----------
-    m : TrieHeavyHitter
-        Gives n, m and theta.
-    holders : int
-        W, at least theta and below n.
-
-    Returns
-    -------
-    Enclosure
-        INTERVAL.
+    ``m``: gives n, m and theta; ``holders``: W, at least theta and below n. Returns INTERVAL.
     """
     n, batch, t = m.users, m.batch, m.threshold
     most = min(holders, batch)
@@ -330,17 +312,7 @@ def _not_found(m: TrieHeavyHitter, _: Any, result: Any) -> float:
 def room(m: TrieHeavyHitter, delta: Number | None = None) -> tuple[int, int]:
     """The batch, and the largest batch that is certified for the epsilon and delta that Theorem 1 claims.
 
-    Parameters
-    ----------
-    m : TrieHeavyHitter
-        With one word a user.
-    delta : number or None
-        Instead of Theorem 1's.
-
-    Returns
-    -------
-    tuple of int
-        In users.
+    ``m``: with one word a user; ``delta``: instead of Theorem 1's. Returns in users.
     """
     target = triehh_delta(m.threshold) if delta is None else delta
     return m.batch, largest_batch(m.users, m.threshold, m.levels, Fraction(claimed_epsilon(m).low), target)

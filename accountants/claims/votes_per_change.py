@@ -19,21 +19,11 @@ _NOISE = 2
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """One user's votes for one change, and how they come about.
+    """One user's votes for one change, and how they come about."""
 
-    Parameters
-    ----------
-    votes : tuple of int
-        The epochs, counted from 1, in which the user votes yes.
-    change : Fraction
-        By how much the group moves, in steps.
-    at : int
-        The epoch of the change, counted from 1.
-    """
-
-    votes: tuple[int, ...]
-    change: Fraction
-    at: int
+    votes: tuple[int, ...]  # the epochs, counted from 1, in which the user votes yes
+    change: Fraction  # by how much the group moves, in steps
+    at: int  # the epoch of the change, counted from 1
 
     @property
     def seen(self) -> Fraction:

@@ -57,20 +57,11 @@ class Coins(PrivacyProfile):
     """Profile of `times` independent runs of a pair whose loss is e or -e, or e, 0 or -e.
 
     Tight for that pair: attained on the event {loss > epsilon}. Source: see the module docstring.
-
-    Parameters
-    ----------
-    law : PrivacyLossDistribution
-        With ``is_coin``.
-    times : int
-        Number of runs, at least 1.
-    source : str
-        What the numbers rest on.
     """
 
-    law: PrivacyLossDistribution
-    times: int
-    source: str
+    law: PrivacyLossDistribution  # with ``is_coin``
+    times: int  # number of runs, at least 1
+    source: str  # what the numbers rest on
 
     @abstractmethod
     def position(self, losses: flint.arb) -> flint.arb:

@@ -32,17 +32,8 @@ _LEAST_LOG = -744.0
 def compose(groups: Groups, source: str) -> PrivacyProfile:
     """Profile of independent runs of these pairs of laws.
 
-    Parameters
-    ----------
-    groups : tuple of (PrivacyLossDistribution, int)
-        Different laws, with the number of runs of each.
-    source : str
-        What is composed.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats, for these pairs in the direction given; EXACT where no loss is moved to a lattice, else INTERVAL.
+    ``groups``: different laws, with the number of runs of each; ``source``: what is composed. Returns in nats, for
+    these pairs in the direction given; EXACT where no loss is moved to a lattice, else INTERVAL.
     """
     live = tuple((law, times) for law, times in groups if law.has_loss or not law.infinite == 0)
     if len(live) == 1 and live[0][0].is_coin:
@@ -59,17 +50,10 @@ class LatticeProfile(PrivacyProfile):
 
     EXACT where all losses are multiples of one loss; otherwise INTERVAL, and `low` and `high` differ by the bound of
     what connect-the-dots discretization adds.
-
-    Parameters
-    ----------
-    groups : tuple of (PrivacyLossDistribution, int)
-        Different laws, with the number of runs of each.
-    source : str
-        What is composed.
     """
 
-    groups: Groups
-    source: str
+    groups: Groups  # different laws, with the number of runs of each
+    source: str  # what is composed
 
     @cached
     def _total(self) -> TotalLoss:

@@ -28,22 +28,8 @@ def concentrated(parts: Sequence[tuple[int, Number]], slack: Number) -> Enclosur
 
     An upper bound, not tight. Source: Bun, Steinke 2016, Propositions 1.3 and 1.4, Lemma 1.7.
 
-    Parameters
-    ----------
-    parts : sequence of (int, number)
-        Number of runs, and epsilon >= 0 in nats of each run.
-    slack : number
-        delta, in (0, 1).
-
-    Returns
-    -------
-    Enclosure
-        Epsilon in nats.
-
-    Raises
-    ------
-    ValueError
-        Where a hypothesis fails.
+    ``parts``: number of runs, and epsilon >= 0 in nats of each run; ``slack``: delta, in (0, 1). Returns epsilon in
+    nats. Raises ValueError where a hypothesis fails.
     """
     name = "zCDP composition"
     for times, epsilon in parts:
@@ -59,22 +45,8 @@ def concentrated_epsilon(rho: Number, slack: Number) -> Enclosure:
 
     An upper bound, not tight. Source: Bun, Steinke 2016, Proposition 1.3.
 
-    Parameters
-    ----------
-    rho : number
-        Finite, at least 0.
-    slack : number
-        delta, in (0, 1).
-
-    Returns
-    -------
-    Enclosure
-        Epsilon in nats; ``high`` is the bound, rounded up, INTERVAL.
-
-    Raises
-    ------
-    ValueError
-        Where not ``rho >= 0`` and ``0 < slack < 1``.
+    ``rho``: finite, at least 0; ``slack``: delta, in (0, 1). Returns epsilon in nats; ``high`` is the bound, rounded
+    up, INTERVAL. Raises ValueError where not ``rho >= 0`` and ``0 < slack < 1``.
     """
     if not (rho >= 0 and math.isfinite(rho)):
         raise ValueError(f"zCDP needs a finite rho >= 0, got rho={rho!r}")
@@ -92,22 +64,7 @@ def renyi_of_pure(order: Number, epsilon: Number) -> Enclosure:
     Tight: attained by randomized response, of which every epsilon-private map's pair is a post-processing. Source:
     Mironov 2017, Proposition 5 (randomized response); Kairouz, Oh, Viswanath 2015 (post-processing).
 
-    Parameters
-    ----------
-    order : number
-        alpha > 1.
-    epsilon : number
-        At least 0, in nats.
-
-    Returns
-    -------
-    Enclosure
-        In nats.
-
-    Raises
-    ------
-    ValueError
-        Outside the domain.
+    ``order``: alpha > 1; ``epsilon``: at least 0, in nats. Returns in nats. Raises ValueError outside the domain.
     """
     require_part("Renyi composition", epsilon, 0)
     _require_order(order)
@@ -128,24 +85,8 @@ def renyi_epsilon(order: Number, divergence: Number, slack: Number) -> Enclosure
     or 0 where that is negative. Not tight. Source: Canonne, Kamath, Steinke 2020, Proposition 12; it improves on
     :math:`r + \ln(1/\delta)/(\alpha-1)` (Mironov 2017, Proposition 3).
 
-    Parameters
-    ----------
-    order : number
-        alpha > 1.
-    divergence : number
-        r, at least 0.
-    slack : number
-        delta, in (0, 1).
-
-    Returns
-    -------
-    Enclosure
-        In nats.
-
-    Raises
-    ------
-    ValueError
-        Outside the domain.
+    ``order``: alpha > 1; ``divergence``: r, at least 0; ``slack``: delta, in (0, 1). Returns in nats. Raises
+    ValueError outside the domain.
     """
     _require_order(order)
     require_slack("Renyi conversion", slack)
@@ -165,22 +106,8 @@ def renyi(parts: Sequence[tuple[int, Number]], slack: Number) -> Enclosure:
 
     An upper bound, not tight. Source: Mironov 2017, Proposition 1 (divergences add); `renyi_of_pure`, `renyi_epsilon`.
 
-    Parameters
-    ----------
-    parts : sequence of (int, number)
-        Number of runs, and epsilon >= 0 in nats of each run.
-    slack : number
-        delta, in (0, 1).
-
-    Returns
-    -------
-    Enclosure
-        In nats.
-
-    Raises
-    ------
-    ValueError
-        Where a hypothesis fails.
+    ``parts``: number of runs, and epsilon >= 0 in nats of each run; ``slack``: delta, in (0, 1). Returns in nats.
+    Raises ValueError where a hypothesis fails.
     """
     for times, epsilon in parts:
         require_part("Renyi composition", epsilon, 0, times)

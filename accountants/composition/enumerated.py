@@ -65,18 +65,10 @@ def _convolved(masses: dict[Fraction, Fraction], law: ExactPLD) -> dict[Fraction
 
 @dataclass(frozen=True)
 class FewLosses(PrivacyProfile):
-    """Profile of independent runs of given pairs by the sum over all total losses, EXACT.
+    """Profile of independent runs of given pairs by the sum over all total losses, EXACT."""
 
-    Parameters
-    ----------
-    groups : tuple of (PrivacyLossDistribution, int)
-        Different laws, with the number of runs of each.
-    source : str
-        What is composed.
-    """
-
-    groups: Groups
-    source: str
+    groups: Groups  # different laws, with the number of runs of each
+    source: str  # what is composed
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Relative width below 1e-15, except where delta underflows."""

@@ -38,26 +38,14 @@ class BudgetExceeded(ValueError):  # noqa: N818 - the field's word
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the guarantees so far sum to.
+    """What the guarantees so far sum to."""
 
-    Parameters
-    ----------
-    epsilon, rho, delta : Fraction
-        Sums of epsilons, of half their squares, and of deltas.
-    """
-
-    epsilon: Fraction = Fraction(0)
+    epsilon: Fraction = Fraction(0)  # sums of epsilons, of half their squares, and of deltas
     rho: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
 
     def after(self, epsilon: Number, delta: Number) -> Spent:
-        """The sums with one guarantee more.
-
-        Raises
-        ------
-        ValueError
-            Where it is no guarantee.
-        """
+        """The sums with one guarantee more. Raises ValueError where it is no guarantee."""
         if not (0 <= epsilon < math.inf and 0 <= delta < 1):
             raise ValueError(f"a guarantee needs a finite epsilon >= 0 and 0 <= delta < 1, got {epsilon!r} and {delta!r}")
         e = Fraction(epsilon)
@@ -131,13 +119,7 @@ class Filter:
         return self._within(self.spent.after(epsilon, delta))
 
     def spend(self, epsilon: Number, delta: Number = 0) -> Self:
-        """The filter after such a map has run.
-
-        Raises
-        ------
-        BudgetExceeded
-            Where it is not admitted.
-        """
+        """The filter after such a map has run. Raises BudgetExceeded where it is not admitted."""
         after = self.spent.after(epsilon, delta)
         if not self._within(after):
             raise BudgetExceeded(

@@ -71,18 +71,9 @@ _RANGE = (-12.0, 60.0)
 def delta(groups: Groups, epsilon: Fraction) -> flint.arb:
     """Enclose delta(epsilon) of groups of coordinates; relative width about 1e-11, more for a few hundred coordinates.
 
-    Parameters
-    ----------
-    groups : tuple of (int, Fraction)
-        At least one; numbers at least 1, steps above 0.
-    epsilon : Fraction
-        At least 0.
-
-    Returns
-    -------
-    flint.arb
-        From 0 where delta is below every positive float. At the current precision, which must exceed the bits of the
-        numbers of coordinates by 64.
+    ``groups``: at least one; numbers at least 1, steps above 0; ``epsilon``: at least 0. Returns from 0 where delta
+    is below every positive float. At the current precision, which must exceed the bits of the numbers of coordinates
+    by 64.
     """
     if (far := laplace_far.delta(groups, epsilon)) is not None:
         return far

@@ -44,21 +44,11 @@ _PLACES = (-1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
 
 @dataclass(frozen=True)
 class Shifts:
-    r"""Distances of two inputs, and the noise.
+    r"""Distances of two inputs, and the noise."""
 
-    Parameters
-    ----------
-    sizes : tuple of int
-        :math:`m |d_p|`, in descending order, those above 0.
-    terms : int
-        m, noises in each coordinate.
-    scale : Fraction
-        b; each noise has scale :math:`a = b/\sqrt m`.
-    """
-
-    sizes: tuple[int, ...]
-    terms: int
-    scale: Fraction
+    sizes: tuple[int, ...]  # :math:`m |d_p|`, in descending order, those above 0
+    terms: int  # m, noises in each coordinate
+    scale: Fraction  # b; each noise has scale :math:`a = b/\sqrt m`
 
     def pure(self) -> flint.arb:
         r"""The largest loss, :math:`\sum_p |d_p|/a`, at the current precision."""
@@ -67,18 +57,10 @@ class Shifts:
 
 @dataclass(frozen=True)
 class ProductsProfile(PrivacyProfile):
-    """Profile of such coordinates, between its bounds; see the module docstring.
+    """Profile of such coordinates, between its bounds; see the module docstring."""
 
-    Parameters
-    ----------
-    pair : Shifts
-        Of two inputs that occur.
-    most : Shifts
-        At least those of any two inputs, in descending order.
-    """
-
-    pair: Shifts
-    most: Shifts
+    pair: Shifts  # of two inputs that occur
+    most: Shifts  # at least those of any two inputs, in descending order
 
     source = "sums of Laplace noises: post-processing from above, one event from below"
 
@@ -177,15 +159,10 @@ def _least_epsilon(shifts: Shifts, delta: Fraction) -> float:
 def sorted_shifts(sums: NDArray[np.int64], domain: int, absent: bool) -> tuple[list[int], list[int]]:
     r"""Shifts of a pair of inputs that occurs, and the largest ones, place by place in descending order, of every pair.
 
-    Parameters
-    ----------
-    sums : ndarray
-        m times the product of two columns, by the exclusive or of their values; of all vectors of bits.
-    domain : int
-        Number of values, more than half of the vectors. Where it is less than all of them, every vector counts as a
-        coordinate and as a value for the largest shifts.
-    absent : bool
-        Compare a value with an absent user, not two values.
+    ``sums``: m times the product of two columns, by the exclusive or of their values; of all vectors of bits;
+    ``domain``: number of values, more than half of the vectors. Where it is less than all of them, every vector
+    counts as a coordinate and as a value for the largest shifts; ``absent``: compare a value with an absent user, not
+    two values.
     """
     every = np.arange(len(sums))
     if absent:

@@ -87,26 +87,13 @@ class LaplaceCoordinates(PrivacyProfile):
 
     The formula is in the module docstring. Tight for noise on real numbers: attained on the event {loss > epsilon}; at
     the largest loss, `pure`, the event is that every noisy coordinate lies beyond its shift.
-
-    Parameters
-    ----------
-    count : int
-        D, at least 1, or 0 where there are doubled ones.
-    step : Fraction
-        s, above 0.
-    source : str
-        What the numbers rest on.
-    level : Rigour
-        EXACT where the shifts are attained.
-    doubled : int
-        E, at least 0.
     """
 
-    count: int
-    step: Fraction
-    source: str
-    level: Rigour = Rigour.EXACT
-    doubled: int = 0
+    count: int  # D, at least 1, or 0 where there are doubled ones
+    step: Fraction  # s, above 0
+    source: str  # what the numbers rest on
+    level: Rigour = Rigour.EXACT  # EXACT where the shifts are attained
+    doubled: int = 0  # E, at least 0
 
     @property
     def pure(self) -> Fraction:
@@ -152,18 +139,10 @@ class LaplaceCoordinates(PrivacyProfile):
 
 @dataclass(frozen=True)
 class LaplaceGroups(PrivacyProfile):
-    """Profile of several groups of coordinates with independent Laplace noise, by the integral of `laplace_contour`.
+    """Profile of several groups of coordinates with independent Laplace noise, by the integral of `laplace_contour`."""
 
-    Parameters
-    ----------
-    groups : tuple of (int, Fraction)
-        Numbers of coordinates, at least 1, and steps, above 0 and all different.
-    source, level : str, Rigour
-        As for `LaplaceCoordinates`.
-    """
-
-    groups: Groups
-    source: str
+    groups: Groups  # numbers of coordinates, at least 1, and steps, above 0 and all different
+    source: str  # as for `LaplaceCoordinates`
     level: Rigour = Rigour.EXACT
 
     @property

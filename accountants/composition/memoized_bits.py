@@ -37,18 +37,10 @@ _FLOATS = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class MemoizedNoise:
-    """Noise of one memoized bit, as in the notation above.
+    """Noise of one memoized bit, as in the notation above."""
 
-    Parameters
-    ----------
-    lost : Fraction
-        mu, from 0 to below 1/2.
-    p, q : Fraction
-        ``0 < p < q < 1``.
-    """
-
-    lost: Fraction
-    p: Fraction
+    lost: Fraction  # mu, from 0 to below 1/2
+    p: Fraction  # ``0 < p < q < 1``
     q: Fraction
 
     @property
@@ -83,15 +75,8 @@ def lifetime_epsilon(noise: MemoizedNoise, epochs: int) -> Enclosure:
     spread is searched. Tight. It grows with T for ever: equal reports show that values repeat. Source: derived; the mechanism,
     Erlingsson, Pihur, Korolova 2014.
 
-    Returns
-    -------
-    Enclosure
-        In nats. EXACT where the closed form applies, else INTERVAL, as wide as 2**-58 of the largest loss per value.
-
-    Raises
-    ------
-    Unsupported
-        Where spreads of more than 400 epochs would have to be searched.
+    Returns in nats. EXACT where the closed form applies, else INTERVAL, as wide as 2**-58 of the largest loss per
+    value. Raises Unsupported where spreads of more than 400 epochs would have to be searched.
     """
     if _separate_is_least(noise, epochs):
         source = "one value throughout against values that never repeat: all reports the same"

@@ -44,21 +44,11 @@ from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsi
 
 @dataclass(frozen=True)
 class Part:
-    """A leaf of the plan, its number of runs, and pairs of laws that bound its loss from above and below.
+    """A leaf of the plan, its number of runs, and pairs of laws that bound its loss from above and below."""
 
-    Parameters
-    ----------
-    plan : Plan
-        The leaf.
-    times : int
-        Number of runs, at least 1.
-    profile : PrivacyProfile
-        Of one run.
-    """
-
-    plan: Plan
-    times: int
-    profile: PrivacyProfile
+    plan: Plan  # the leaf
+    times: int  # number of runs, at least 1
+    profile: PrivacyProfile  # of one run
 
     @cached
     def upper(self) -> Groups:
@@ -83,14 +73,9 @@ class ComposedProfile(PrivacyProfile):
     """Profile of several parts together; EXACT where every part is and no loss is moved to a lattice.
 
     The parts' epsilons are enough at delta = 0: their losses are found when another delta is first asked for.
-
-    Parameters
-    ----------
-    parts : tuple of Part
-        Different leaves.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...]  # different leaves
 
     @cached
     def upper(self) -> PrivacyProfile:
@@ -158,22 +143,9 @@ def _weighted_sum(terms: list[tuple[float, int]], rounded: Callable[[Fraction], 
 def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
     """Profile of a `Guarantee`, or of independent runs of any plans. Source: Zhu, Dong, Wang 2022, Theorem 10.
 
-    Parameters
-    ----------
-    plan : Guarantee, Repeat or Compose
-        What is deployed.
-    neighbours : Neighbours or None
-        The relation of every part. At user level, replacing a user's stream replaces every part's input.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. EXACT where the module docstring says so, otherwise INTERVAL.
-
-    Raises
-    ------
-    Unsupported
-        Where a part has no accountant.
+    ``plan``: what is deployed; ``neighbours``: the relation of every part. At user level, replacing a user's stream
+    replaces every part's input. Returns in nats. EXACT where the module docstring says so, otherwise INTERVAL. Raises
+    Unsupported where a part has no accountant.
     """
     leaves: Counter[Plan] = Counter()
     for leaf, times in _flat(plan, 1):

@@ -32,19 +32,11 @@ atoms as reports, so that exact arithmetic handles 2**24 bits at most."""
 
 @dataclass(frozen=True)
 class ProductProfile(PrivacyProfile):
-    """The largest delta over pairs of laws of independent parts, too many to multiply out.
+    """The largest delta over pairs of laws of independent parts, too many to multiply out."""
 
-    Parameters
-    ----------
-    pairs : tuple of Groups
-        Every pair of neighbours' laws that could be the worst, in both directions where these differ; all of them
-        occur.
-    source : str
-        The theorem behind the reduction to these pairs.
-    """
-
+    # every pair of neighbours' laws that could be the worst, in both directions where these differ; all of them occur
     pairs: tuple[Groups, ...]
-    source: str
+    source: str  # the theorem behind the reduction to these pairs
 
     @cached
     def _profile(self) -> PrivacyProfile:
@@ -62,18 +54,9 @@ class ProductProfile(PrivacyProfile):
 def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile:
     """Profile of views with independent parts: the largest delta over pairs of laws, each in the direction given only.
 
-    Parameters
-    ----------
-    pairs : iterable of ProductPair
-        Every pair of neighbours' laws that could be the worst, in both directions where these differ.
-    source : str
-        The theorem behind the reduction to these pairs.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. EXACT where every pair has at most 16,384 joint likelihood ratios; else as rigorous as
-        `ProductProfile`.
+    ``pairs``: every pair of neighbours' laws that could be the worst, in both directions where these differ;
+    ``source``: the theorem behind the reduction to these pairs. Returns in nats. EXACT where every pair has at most
+    16,384 joint likelihood ratios; else as rigorous as `ProductProfile`.
     """
     laws = dict.fromkeys(map(_groups, pairs))  # pairs of inputs whose parts are alike cost the same
     sizes = [math.prod(math.comb(n + len(law.atoms), n) for law, n in pair) for pair in laws]

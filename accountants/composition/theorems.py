@@ -25,20 +25,8 @@ def basic(parts: Sequence[tuple[Number, Number]]) -> tuple[Enclosure, Enclosure]
 
     Source: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006.
 
-    Parameters
-    ----------
-    parts : sequence of (number, number)
-        Guarantees, each with epsilon >= 0 and 0 <= delta < 1.
-
-    Returns
-    -------
-    tuple of Enclosure
-        Epsilon in nats, and delta.
-
-    Raises
-    ------
-    ValueError
-        Where a part is no guarantee.
+    ``parts``: guarantees, each with epsilon >= 0 and 0 <= delta < 1. Returns epsilon in nats, and delta. Raises
+    ValueError where a part is no guarantee.
     """
     name = "basic composition"
     for epsilon, delta in parts:
@@ -57,24 +45,8 @@ def drv10(times: int, epsilon: Number, delta: Number, slack: Number) -> tuple[En
     Source: Dwork, Rothblum, Vadhan 2010, Theorem III.3. It follows from the third bound of `kov`, whose mean is smaller
     by the factor :math:`1/(e^\varepsilon + 1)`, and whose delta is at most the sum of the deltas.
 
-    Parameters
-    ----------
-    times : int
-        T, at least 1.
-    epsilon, delta : number
-        Of each part; epsilon >= 0 in nats, 0 <= delta < 1.
-    slack : number
-        delta', in (0, 1).
-
-    Returns
-    -------
-    tuple of Enclosure
-        Epsilon in nats, and delta.
-
-    Raises
-    ------
-    ValueError
-        Where a hypothesis fails.
+    ``times``: T, at least 1; ``epsilon``, ``delta``: of each part; epsilon >= 0 in nats, 0 <= delta < 1; ``slack``:
+    delta', in (0, 1). Returns epsilon in nats, and delta. Raises ValueError where a hypothesis fails.
     """
     name = "DRV10 Theorem III.3"
     require_part(name, epsilon, delta, times)
@@ -95,24 +67,8 @@ def hkr12(times: int, epsilon: Number, slack: Number) -> Enclosure:
     whose bound is :math:`\varepsilon/2 + T\varepsilon'(e^{\varepsilon'}-1)`: the second term is at most
     :math:`2T\varepsilon'^2 = \varepsilon^2/(4\ln(1/\delta)) \le \varepsilon/2`, for :math:`\varepsilon' \le 1`.
 
-    Parameters
-    ----------
-    times : int
-        T, at least 1.
-    epsilon : number
-        epsilon', in [0, 1] nats.
-    slack : number
-        delta, in (0, 1).
-
-    Returns
-    -------
-    Enclosure
-        Epsilon in nats.
-
-    Raises
-    ------
-    ValueError
-        Where a hypothesis fails, the added one included.
+    ``times``: T, at least 1; ``epsilon``: epsilon', in [0, 1] nats; ``slack``: delta, in (0, 1). Returns epsilon in
+    nats. Raises ValueError where a hypothesis fails, the added one included.
     """
     name = "HKR12 Theorem 2.5"
     require_part(name, epsilon, 0, times)
@@ -155,22 +111,8 @@ def kov(parts: Sequence[tuple[int, Number, Number]], slack: Number) -> tuple[Enc
     :math:`\int_0^\infty e^{-u} P[L > \mu+t+u]\,du \le e^{-t^2/2s^2}/(1 + t/s^2)`, which for the second t is at most
     :math:`\delta'/(s + t/s) \le \delta'`.
 
-    Parameters
-    ----------
-    parts : sequence of (int, number, number)
-        Number of runs, epsilon >= 0 in nats and 0 <= delta < 1 of each run; at least one part.
-    slack : number
-        delta', in (0, 1).
-
-    Returns
-    -------
-    tuple of Enclosure
-        Epsilon in nats, and delta.
-
-    Raises
-    ------
-    ValueError
-        Where a hypothesis fails.
+    ``parts``: number of runs, epsilon >= 0 in nats and 0 <= delta < 1 of each run; at least one part; ``slack``:
+    delta', in (0, 1). Returns epsilon in nats, and delta. Raises ValueError where a hypothesis fails.
     """
     name = "KOV15 Theorems 3.4 and 3.5"
     for times, epsilon, delta in parts:
@@ -202,24 +144,8 @@ def advanced_grouposition(changed: int, epsilon: Number, slack: Number) -> Enclo
 
     at delta. Not tight; see `grouposition` for what its proof gives. Source: Bun, Nelson, Stemmer 2018, from memory.
 
-    Parameters
-    ----------
-    changed : int
-        k, at least 1.
-    epsilon : number
-        Of each report, at least 0, in nats.
-    slack : number
-        delta, in (0, 1).
-
-    Returns
-    -------
-    Enclosure
-        Epsilon in nats.
-
-    Raises
-    ------
-    ValueError
-        Where a hypothesis fails.
+    ``changed``: k, at least 1; ``epsilon``: of each report, at least 0, in nats; ``slack``: delta, in (0, 1). Returns
+    epsilon in nats. Raises ValueError where a hypothesis fails.
     """
     name = "BNS18 advanced grouposition"
     require_part(name, epsilon, 0, changed)
@@ -239,20 +165,8 @@ def grouposition(changed: int, epsilon: Number, slack: Number) -> Enclosure:
     inequality bounds the probability that their sum exceeds the second term. Not tight. Source: as above; the third bound
     of `kov` for equal parts is the same.
 
-    Parameters
-    ----------
-    changed, epsilon, slack
-        As for `advanced_grouposition`.
-
-    Returns
-    -------
-    Enclosure
-        Epsilon in nats.
-
-    Raises
-    ------
-    ValueError
-        Where a hypothesis fails.
+    ``changed``, ``epsilon``, ``slack``: as for `advanced_grouposition`. Returns epsilon in nats. Raises ValueError
+    where a hypothesis fails.
     """
     name = "grouposition"
     require_part(name, epsilon, 0, changed)

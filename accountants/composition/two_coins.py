@@ -45,26 +45,13 @@ class TwoCoins(OnePairProfile):
     """Profile of M bits that are truthful with probability p and N bits that are truthful with probability q.
 
     Tight for two inputs that differ in all bits: attained on the event {loss > epsilon}. Source: the module docstring.
-
-    Parameters
-    ----------
-    p : Fraction
-        In [1/2, 1).
-    m : int
-        M, at least 0.
-    q : Fraction
-        In [1/2, 1).
-    n : int
-        N, at least 0.
-    source : str
-        What the numbers rest on.
     """
 
-    p: Fraction
-    m: int
-    q: Fraction
-    n: int
-    source: str
+    p: Fraction  # in [1/2, 1)
+    m: int  # M, at least 0
+    q: Fraction  # in [1/2, 1)
+    n: int  # N, at least 0
+    source: str  # what the numbers rest on
 
     def delta(self, epsilon: Number) -> Enclosure:
         """EXACT; relative width below 1e-15, except where delta underflows."""

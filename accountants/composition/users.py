@@ -85,15 +85,8 @@ class UserOdometers:
     def epoch(self, draws: Mapping[int, ArrayLike]) -> Self:
         """The table after one epoch more.
 
-        Parameters
-        ----------
-        draws : mapping of int to array_like, shape (users,)
-            For each kind that was drawn: which users did, as Booleans, or how often each did, as integers.
-
-        Raises
-        ------
-        ValueError
-            For a kind that there is not, another number of users, or a negative number of draws.
+        ``draws``: for each kind that was drawn: which users did, as Booleans, or how often each did, as integers.
+        Raises ValueError for a kind that there is not, another number of users, or a negative number of draws.
         """
         counts = self.counts.copy()
         for kind, given in draws.items():

@@ -55,21 +55,11 @@ times the bits of gamma."""
 
 @dataclass(frozen=True, slots=True)
 class Shifted:
-    """The pair (P, Q) of Bin(n, gamma) + k and Bin(n, gamma), in this direction.
+    """The pair (P, Q) of Bin(n, gamma) + k and Bin(n, gamma), in this direction."""
 
-    Parameters
-    ----------
-    n : int
-        Coins.
-    gamma : Fraction
-        In (0, 1).
-    k : int
-        The shift, ``1 <= k <= n``.
-    """
-
-    n: int
-    gamma: Fraction
-    k: int
+    n: int  # coins
+    gamma: Fraction  # in (0, 1)
+    k: int  # the shift, ``1 <= k <= n``
 
     @property
     def sigma(self) -> float:
@@ -137,12 +127,7 @@ class Shifted:
 
         Newton's method on a convex piecewise linear function of e**epsilon: from any event the next one is nearer.
 
-        Parameters
-        ----------
-        delta : flint.arb
-            At least P[X > n - k], below 1.
-        start : int
-            The first event's t.
+        ``delta``: at least P[X > n - k], below 1; ``start``: the first event's t.
         """
         low = high = start
         best: flint.arb | None = None
@@ -216,20 +201,11 @@ class ShiftProfile(PrivacyProfile):
 
     Tight: attained by counts that differ by k, on the event {count + noise >= t} or {<= t}. Source: the
     Neyman-Pearson lemma; the laws are log-concave. The inverse is the logarithm of (P - delta) / Q at the best event.
-
-    Parameters
-    ----------
-    n : int
-        Number of users who add noise, at least 0.
-    gamma : Fraction
-        Probability that one of them adds 1, in [0, 1].
-    sensitivity : int
-        k, at least 0: by how much one user changes the count.
     """
 
-    n: int
-    gamma: Fraction
-    sensitivity: int = 1
+    n: int  # number of users who add noise, at least 0
+    gamma: Fraction  # probability that one of them adds 1, in [0, 1]
+    sensitivity: int = 1  # k, at least 0: by how much one user changes the count
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", Fraction(self.gamma))

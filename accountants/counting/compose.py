@@ -75,18 +75,10 @@ def _tilts(tilt: float) -> list[float]:
 
 @dataclass(frozen=True)
 class UpperTotal:
-    """The sum of independent losses of dominating pairs, one for each counter.
+    """The sum of independent losses of dominating pairs, one for each counter."""
 
-    Parameters
-    ----------
-    groups : tuple of (PrivacyLossDistribution, int)
-        Laws, with the number of counters of each.
-    remainder : Remainder or None
-        Bound of what the true loss may exceed this sum by.
-    """
-
-    groups: Groups
-    remainder: Remainder | None = None
+    groups: Groups  # laws, with the number of counters of each
+    remainder: Remainder | None = None  # bound of what the true loss may exceed this sum by
 
     @cached
     def total(self) -> TotalLoss:
@@ -142,19 +134,11 @@ class UpperTotal:
 
 @dataclass(frozen=True)
 class SumEvent:
-    """(P, Q) of the events that the rounded losses sum to at least a threshold.
+    """(P, Q) of the events that the rounded losses sum to at least a threshold."""
 
-    Parameters
-    ----------
-    ours, theirs : LatticePLD
-        Tilted laws of the sum under P and under Q.
-    our_log, their_log : flint.arb
-        Logarithms of their normalizing constants.
-    """
-
-    ours: LatticePLD
+    ours: LatticePLD  # tilted laws of the sum under P and under Q
     theirs: LatticePLD
-    our_log: flint.arb
+    our_log: flint.arb  # logarithms of their normalizing constants
     their_log: flint.arb
 
     def delta(self, epsilon: flint.arb) -> flint.arb:
@@ -197,15 +181,9 @@ def _tail_sum(sums: list[flint.arb], law: LatticePLD, threshold: int) -> flint.a
 
 @dataclass(frozen=True)
 class LowerTotal:
-    """The sum of independent losses of counters whose cells are shown, a post-processing of the counters.
+    """The sum of independent losses of counters whose cells are shown, a post-processing of the counters."""
 
-    Parameters
-    ----------
-    parts : tuple of (ShownCells, int)
-        Cells of a counter, with the number of such counters.
-    """
-
-    parts: tuple[tuple[ShownCells, int], ...]
+    parts: tuple[tuple[ShownCells, int], ...]  # cells of a counter, with the number of such counters
 
     @cached
     def total(self) -> TotalLoss:
@@ -255,17 +233,11 @@ class CountersProfile(SummedLosses):
     """The largest of the profiles of several pairs of laws, each of independent counters; INTERVAL.
 
     The two ends of an epsilon differ by about 1e-4 of it.
-
-    Parameters
-    ----------
-    pairs : tuple of (LowerTotal, UpperTotal)
-        Every pair that could be the worst, in both directions where these differ.
-    source : str
-        What is composed.
     """
 
+    # every pair that could be the worst, in both directions where these differ
     pairs: tuple[tuple[LowerTotal, UpperTotal], ...]
-    source: str
+    source: str  # what is composed
 
     @cached
     def dominating(self) -> Groups:

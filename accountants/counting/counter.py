@@ -52,24 +52,12 @@ have the same width and time."""
 
 @dataclass(frozen=True, slots=True)
 class NoisyCounter:
-    """Bin(n, gamma) + shift against Bin(n - less, gamma).
+    """Bin(n, gamma) + shift against Bin(n - less, gamma)."""
 
-    Parameters
-    ----------
-    n : int
-        Number of users who add noise under P, at least 1.
-    gamma : Fraction
-        In (0, 1).
-    shift : int
-        From 0 to ``n - less``.
-    less : int
-        By how many fewer users add noise under Q, 0 or 1; `shift` and `less` are not both 0.
-    """
-
-    n: int
-    gamma: Fraction
-    shift: int
-    less: int = 0
+    n: int  # number of users who add noise under P, at least 1
+    gamma: Fraction  # in (0, 1)
+    shift: int  # from 0 to ``n - less``
+    less: int = 0  # by how many fewer users add noise under Q, 0 or 1; `shift` and `less` are not both 0
 
     @property
     def fewer(self) -> int:
@@ -105,18 +93,10 @@ class NoisyCounter:
 
 @dataclass(frozen=True, slots=True)
 class CounterTotal:
-    """Bin(n, gamma) against Bin(fewer, gamma): the total of many counters to which a user is added.
+    """Bin(n, gamma) against Bin(fewer, gamma): the total of many counters to which a user is added."""
 
-    Parameters
-    ----------
-    n, fewer : int
-        Coin tosses under P and under Q, ``n > fewer >= 1``.
-    gamma : Fraction
-        In (0, 1).
-    """
-
-    n: int
-    gamma: Fraction
+    n: int  # coin tosses under P and under Q, ``n > fewer >= 1``
+    gamma: Fraction  # in (0, 1)
     fewer: int
     shift: int = 0
 
@@ -141,17 +121,10 @@ class CounterTotal:
 @dataclass(frozen=True, slots=True)
 class HitCounter:
     """1 + Bin(messages, hit) against Bin(messages + 1, hit): a message that hits among random ones, or one more of these.
-
-    Parameters
-    ----------
-    messages : int
-        At least 1.
-    hit : Fraction
-        In (0, 1).
     """
 
-    messages: int
-    hit: Fraction
+    messages: int  # at least 1
+    hit: Fraction  # in (0, 1)
     shift: int = 1
 
     @property
@@ -200,26 +173,15 @@ def _edges(n: int, gamma: Fraction, least: int, most: int, apart: int, deep: boo
 
 @dataclass(frozen=True)
 class Cells:
-    """Cells by increasing likelihood ratio: their masses, the ratios at their ends, and the mass beyond the cells.
+    """Cells by increasing likelihood ratio: their masses, the ratios at their ends, and the mass beyond the cells."""
 
-    Parameters
-    ----------
-    shifted, plain : tuple of flint.arb
-        Masses of the cells under P and under Q.
-    ratios : tuple of flint.arb
-        The ratio of each cell's first count, then one that is at least that of the last count.
-    below, above : (flint.arb, flint.arb)
-        Masses under P and under Q below the first cell and above the last one.
-    ends : (bool, bool)
-        Whether only Q has mass below, and only P above.
-    """
-
-    shifted: tuple[flint.arb, ...]
+    shifted: tuple[flint.arb, ...]  # masses of the cells under P and under Q
     plain: tuple[flint.arb, ...]
+    # the ratio of each cell's first count, then one that is at least that of the last count
     ratios: tuple[flint.arb, ...]
-    below: tuple[flint.arb, flint.arb]
+    below: tuple[flint.arb, flint.arb]  # masses under P and under Q below the first cell and above the last one
     above: tuple[flint.arb, flint.arb]
-    ends: tuple[bool, bool]
+    ends: tuple[bool, bool]  # whether only Q has mass below, and only P above
 
     def connected(self) -> list[flint.arb]:
         """Connect-the-dots discretization: P-masses at the ratios such that every cell keeps both masses."""
@@ -269,22 +231,12 @@ def dominating(counter: AnyCounter, reversed_pair: bool = False, deep: bool = Fa
 
 @dataclass(frozen=True)
 class ShownCells:
-    """Cells of a counter: their probabilities under both laws of a pair, and float estimates of their losses.
+    """Cells of a counter: their probabilities under both laws of a pair, and float estimates of their losses."""
 
-    Parameters
-    ----------
-    losses : tuple of float
-        Float estimates of the cells' losses.
-    ours, theirs : tuple of flint.arb
-        Probabilities of the cells under the pair's first and second law.
-    infinite : flint.arb
-        Infinite-loss mass.
-    """
-
-    losses: tuple[float, ...]
-    ours: tuple[flint.arb, ...]
+    losses: tuple[float, ...]  # float estimates of the cells' losses
+    ours: tuple[flint.arb, ...]  # probabilities of the cells under the pair's first and second law
     theirs: tuple[flint.arb, ...]
-    infinite: flint.arb
+    infinite: flint.arb  # infinite-loss mass
 
     @cached
     def pair(self) -> BallPLD:

@@ -26,20 +26,12 @@ _PRECISION = 128
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    r"""By how much a vector of integers differs on neighbours, in units of the noise's steps.
+    r"""By how much a vector of integers differs on neighbours, in units of the noise's steps."""
 
-    Parameters
-    ----------
-    total, squared, largest : int
-        Bounds of :math:`\Delta_1`, :math:`\Delta_2^2` and :math:`\Delta_\infty`, at least 0.
-    dimension : int
-        d, at least 1.
-    """
-
-    total: int
+    total: int  # bounds of :math:`\Delta_1`, :math:`\Delta_2^2` and :math:`\Delta_\infty`, at least 0
     squared: int
     largest: int
-    dimension: int
+    dimension: int  # d, at least 1
 
     @classmethod
     def of_one_count(cls, sensitivity: int) -> Change:
@@ -63,26 +55,9 @@ def cpsgd_theorem_1(trials: int, p: Number, change: Change, delta: Number) -> En
     noise has none, from which its first term comes. Source: Agarwal, Suresh, Yu, Kumar, McMahan 2018, Theorem 1, as restated in
     draft-case-ppm-binomial-dp-01.
 
-    Parameters
-    ----------
-    trials : int
-        N, coins per coordinate, the same beside both data sets.
-    p : number
-        Probability that a coin adds 1.
-    change : Change
-        The sensitivities.
-    delta : number
-        In (0, 1).
-
-    Returns
-    -------
-    Enclosure
-        Epsilon in nats: the formula's value.
-
-    Raises
-    ------
-    ValueError
-        Where a hypothesis fails; it names the hypothesis.
+    ``trials``: N, coins per coordinate, the same beside both data sets; ``p``: probability that a coin adds 1;
+    ``change``: the sensitivities; ``delta``: in (0, 1). Returns epsilon in nats: the formula's value. Raises
+    ValueError where a hypothesis fails; it names the hypothesis.
     """
     epsilon = cpsgd_as_printed(trials, p, change, delta)
     small = Hypothesis(f"epsilon <= 1 (added, see accountants/counting/cpsgd.py), not {epsilon.high:.6g}", epsilon.high <= 1)

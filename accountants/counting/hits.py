@@ -44,20 +44,11 @@ class ComposedHits(SummedLosses):
 
     Tight: it is the profile of this pair. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, proof of Lemma 4.4, for one
     shuffle; composition exact, in place of dividing epsilon and delta. Proof: proofs/range_queries.py.
-
-    Parameters
-    ----------
-    messages : int
-        M, random ones in each shuffle, at least 1.
-    hit : Fraction
-        p, in (0, 1).
-    shuffles : int
-        L, at least 1.
     """
 
-    messages: int
-    hit: Fraction
-    shuffles: int
+    messages: int  # M, random ones in each shuffle, at least 1
+    hit: Fraction  # p, in (0, 1)
+    shuffles: int  # L, at least 1
 
     @property
     def source(self) -> str:
@@ -151,14 +142,9 @@ class HiddenHits(SummedLosses):
     given that user 1's message does not speak for v, which has probability 1 - p. An event that rises with every N
     and falls with every N' is no likelier where it does; and the best events are of this kind.
     Source: `HiddenTuple` for one shuffle. Proof: proofs/range_queries.py.
-
-    Parameters
-    ----------
-    known : ComposedHits
-        Where they are known.
     """
 
-    known: ComposedHits
+    known: ComposedHits  # where they are known
 
     @property
     def dominating(self) -> None:

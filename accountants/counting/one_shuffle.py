@@ -84,20 +84,11 @@ class OneShuffle(PrivacyProfile):
 
     Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, proof of Lemma 4.4, for the density of one message; the bound for
     several is new here. Proof: proofs/shuffled_hadamard.py.
-
-    Parameters
-    ----------
-    messages : int
-        M, random ones, at least 1.
-    hit : Fraction
-        p, in (0, 1/2].
-    replaced : int
-        k, at least 2.
     """
 
-    messages: int
-    hit: Fraction
-    replaced: int
+    messages: int  # M, random ones, at least 1
+    hit: Fraction  # p, in (0, 1/2]
+    replaced: int  # k, at least 2
 
     @property
     def source(self) -> str:

@@ -25,24 +25,12 @@ from ldpaudit.accountants.numerics.balls import ball, between
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """Bound of the difference between the loss of all counters and the loss of their total.
+    """Bound of the difference between the loss of all counters and the loss of their total."""
 
-    Parameters
-    ----------
-    n : int
-        Coin tosses per counter under P, at least 2.
-    gamma : Fraction
-        In (0, 1).
-    counters : int
-        N, at least 1.
-    reversed_pair : bool
-        Whether the bound is for the reversed pair: counts under Q, and losses of Q against P.
-    """
-
-    n: int
-    gamma: Fraction
-    counters: int
-    reversed_pair: bool = False
+    n: int  # coin tosses per counter under P, at least 2
+    gamma: Fraction  # in (0, 1)
+    counters: int  # N, at least 1
+    reversed_pair: bool = False  # whether the bound is for the reversed pair: counts under Q, and losses of Q against P
 
     def at(self, nats: float) -> tuple[flint.arb, flint.arb] | None:
         r"""(eta, p): the loss exceeds the total's by at most eta, except with probability p, which is about e**-nats.

@@ -37,26 +37,10 @@ _LARGEST_WINDOW = 1 << 22
 def binomial_pmf(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:
     r"""Probability that n coins show exactly k heads, :math:`\binom{n}{k} p^k (1-p)^{n-k}`.
 
-    Parameters
-    ----------
-    n : int
-        Number of coins, at least 0.
-    p : Fraction, int or flint.arb
-        Probability of heads, in [0, 1].
-    k : int
-        Any integer.
-    complement : Fraction, int, flint.arb or None
-        ``1 - p``, for a ball next to 1 whose complement is known better than the difference.
-
-    Returns
-    -------
-    flint.arb
-        At the current precision; exactly 0 or 1 where the law is degenerate or k outside ``0..n``.
-
-    Raises
-    ------
-    ValueError
-        Where n < 0, or p is certainly outside [0, 1].
+    ``n``: number of coins, at least 0; ``p``: probability of heads, in [0, 1]; ``k``: any integer; ``complement``:
+    ``1 - p``, for a ball next to 1 whose complement is known better than the difference. Returns at the current
+    precision; exactly 0 or 1 where the law is degenerate or k outside ``0..n``. Raises ValueError where n < 0, or p
+    is certainly outside [0, 1].
     """
     _require_coins(n, p)
     return _binomial_pmf(n, p, 1 - p if complement is None else complement, k)
@@ -178,24 +162,9 @@ def _convergent(n: int, p: flint.arb, k: int, depth: int, tail: flint.arb) -> fl
 def binomial_window(n: int, p: flint.arb, q: flint.arb, bits: int) -> tuple[list[flint.arb], int, flint.arb]:
     """The masses of a binomial law in a window around its mean, the window's first k, and the probability of all else.
 
-    Parameters
-    ----------
-    n : int
-        Number of coins.
-    p, q : flint.arb
-        Probabilities of heads and of tails.
-    bits : int
-        The probability outside the window is about ``2**-bits``.
-
-    Returns
-    -------
-    tuple of (list of flint.arb, int, flint.arb)
-        Masses of ``k, k + 1, ...``; k; and a ball around the probability outside, at 32 bits.
-
-    Raises
-    ------
-    Unsupported
-        Where the window would hold more than 2**22 masses.
+    ``n``: number of coins; ``p``, ``q``: probabilities of heads and of tails; ``bits``: the probability outside the
+    window is about ``2**-bits``. Returns masses of ``k, k + 1, ...``; k; and a ball around the probability outside,
+    at 32 bits. Raises Unsupported where the window would hold more than 2**22 masses.
     """
     center, sigma = int(n * float(p)), math.sqrt(n * float(p) * float(q))
     # Bernstein's tail exp(-t**2 / 2 (sigma**2 + t/3)), solved for t.

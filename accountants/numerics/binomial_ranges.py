@@ -45,17 +45,8 @@ and 1e8."""
 def masses(n: int, gamma: Fraction, edges: Sequence[int]) -> list[flint.arb]:
     """P[a <= X < b] for neighbouring edges a < b, for X ~ Bin(n, gamma).
 
-    Parameters
-    ----------
-    n, gamma : int, Fraction
-        The law; ``0 < gamma < 1``.
-    edges : sequence of int
-        Increasing, from 0 or above to n + 1 or below.
-
-    Returns
-    -------
-    list of flint.arb
-        Narrow relative to each mass, at the current precision.
+    ``n``, ``gamma``: the law; ``0 < gamma < 1``; ``edges``: increasing, from 0 or above to n + 1 or below. Returns
+    narrow relative to each mass, at the current precision.
     """
 
     @cache

@@ -56,25 +56,12 @@ def close_in(
 ) -> tuple[float, float]:
     """Bring a point where a predicate holds and one where it is not shown to hold close together.
 
-    Parameters
-    ----------
-    evaluate : callable
-        A float to whether the predicate holds there, which alone decides, and to a number about proportional to the
-        distance from where it begins to hold, of either sign, infinite where unknown. The number reduces the number of
-        evaluations.
-    good, bad : float
-        The predicate holds at `good`, and is not evaluated at `bad`; either order.
-    start : float or None
-        First point to evaluate; the middle by default.
-    known : pair of float or None
-        A point and the number that `evaluate` would give there.
-    resolution : float
-        Relative distance at which to stop.
-
-    Returns
-    -------
-    good, bad : float
-        Within the resolution of each other, or where 200 evaluations led; the predicate holds at `good`.
+    ``evaluate``: a float to whether the predicate holds there, which alone decides, and to a number about
+    proportional to the distance from where it begins to hold, of either sign, infinite where unknown. The number
+    reduces the number of evaluations; ``good``, ``bad``: the predicate holds at `good`, and is not evaluated at
+    `bad`; either order; ``start``: first point to evaluate; the middle by default; ``known``: a point and the number
+    that `evaluate` would give there; ``resolution``: relative distance at which to stop. Returns within the
+    resolution of each other, or where 200 evaluations led; the predicate holds at `good`.
     """
     points = [] if known is None else [known]
     x, nudge = (good + bad) / 2 if start is None else start, resolution / 4
@@ -124,26 +111,12 @@ def certified_crossing(
 ) -> tuple[float, float]:
     """Certified bracket of the epsilon at which a decreasing function reaches delta; first evaluations are rough.
 
-    Parameters
-    ----------
-    value : callable
-        Epsilon and a relative tolerance to a ball that contains the function's value.
-    delta : Fraction
-        Above 0.
-    top : float
-        Epsilon at which the value is 0.
-    finest : float
-        The tolerance to ask for where delta is inside the rough ball; the two ends are brought no closer than this.
-    start : float or None
-        First epsilon to evaluate.
-    both : bool
-        Whether the first end must be as close as the second.
-
-    Returns
-    -------
-    above, below : float
-        The value is above delta at the first, and at most delta at the second; both are 0 where it is at most delta
-        at 0. Within a relative 2**-34 of each other, or the finest tolerance, where the balls allow.
+    ``value``: epsilon and a relative tolerance to a ball that contains the function's value; ``delta``: above 0;
+    ``top``: epsilon at which the value is 0; ``finest``: the tolerance to ask for where delta is inside the rough
+    ball; the two ends are brought no closer than this; ``start``: first epsilon to evaluate; ``both``: whether the
+    first end must be as close as the second. Returns the value is above delta at the first, and at most delta at the
+    second; both are 0 where it is at most delta at 0. Within a relative 2**-34 of each other, or the finest
+    tolerance, where the balls allow.
     """
     goal, resolution = ball(delta), max(RESOLUTION, finest)
     target, last = depth(goal), [0.0, top]
@@ -185,20 +158,10 @@ def guided(
 ) -> float | None:
     """One end of `certified_crossing`, in few evaluations because a float estimate of the function is known.
 
-    Parameters
-    ----------
-    value, delta, top, finest
-        As for `certified_crossing`.
-    estimate : callable
-        Epsilon to about the logarithm of the value, in floats; it reduces the number of evaluations, nothing rests on
-        it.
-    side : float
-        -1 for the first end, where the value is above delta; 1 for the second, where it is at most delta.
-
-    Returns
-    -------
-    float or None
-        None where the estimate does not lead there.
+    ``value``, ``delta``, ``top``, ``finest``: as for `certified_crossing`; ``estimate``: epsilon to about the
+    logarithm of the value, in floats; it reduces the number of evaluations, nothing rests on it; ``side``: -1 for the
+    first end, where the value is above delta; 1 for the second, where it is at most delta. Returns None where the
+    estimate does not lead there.
     """
     return _guided(_End(value, ball(delta), finest, estimate, side), top)
 

@@ -30,19 +30,8 @@ _WORTHWHILE = 0.7
 def chosen_nodes(pairs: Pairs, h: float, saddle: float, allowed: float) -> tuple[list[int], float]:
     """Nodes to evaluate, and an upper bound of the sum over all others, of both signs.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Of the tilted law.
-    h, saddle : float
-        Step, and real part of every node.
-    allowed : float
-        A bound of this size is small enough.
-
-    Returns
-    -------
-    tuple of list of int, float
-        Indices of nodes, from 1 up, and the bound.
+    ``pairs``: of the tilted law; ``h``, ``saddle``: step, and real part of every node; ``allowed``: a bound of this
+    size is small enough. Returns indices of nodes, from 1 up, and the bound.
     """
     window, least = 0, np.inf
     for wider in _WINDOWS:

@@ -54,18 +54,10 @@ bounds at n = 200 to 1e6 come out the same."""
 
 @dataclass(frozen=True)
 class Pairs:
-    """The reference value paired with each of the others.
+    """The reference value paired with each of the others."""
 
-    Parameters
-    ----------
-    kappas : ndarray
-        :math:`n \\pi_r \\pi_b`, a little too small.
-    gaps : ndarray
-        :math:`\\Delta_b`, positive.
-    """
-
-    kappas: NDArray[np.float64]
-    gaps: NDArray[np.float64]
+    kappas: NDArray[np.float64]  # :math:`n \\pi_r \\pi_b`, a little too small
+    gaps: NDArray[np.float64]  # :math:`\\Delta_b`, positive
 
     @classmethod
     def of(cls, values: NDArray[np.float64], tilted: NDArray[np.float64], n: int) -> Pairs:
@@ -82,16 +74,9 @@ class Pairs:
     ) -> NDArray[np.float64]:
         """Lower bound, in nats, of minus the logarithm of the transform's modulus within a width of these points.
 
-        Parameters
-        ----------
-        t : ndarray
-            Points, above 0: multiples of ``2*pi`` over a gap, or of a float.
-        enough : float
-            A bound of at least this many nats is not improved.
-        width : float or ndarray
-            In the unit of `t`; one for all points, or one for each.
-        chosen : int or None
-            Index of the gap whose multiples the points are; that gap contributes nothing there.
+        ``t``: points, above 0: multiples of ``2*pi`` over a gap, or of a float; ``enough``: a bound of at least this
+        many nats is not improved; ``width``: in the unit of `t`; one for all points, or one for each; ``chosen``:
+        index of the gap whose multiples the points are; that gap contributes nothing there.
         """
         found, left, width = np.zeros(len(t)), np.arange(len(t)), np.broadcast_to(width, len(t))
         for b in np.argsort(-self.kappas):
@@ -113,24 +98,12 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class TailBound:
-    """Upper bound of the nodes that are left out from some node on.
+    """Upper bound of the nodes that are left out from some node on."""
 
-    Parameters
-    ----------
-    value : float
-        The bound.
-    crude : float
-        The part of it that is due to the cells that were not bounded one by one.
-    chosen : int
-        Index of the gap that made the cells.
-    cells : int
-        Number of cells that were bounded one by one.
-    """
-
-    value: float
-    crude: float
-    chosen: int
-    cells: int
+    value: float  # the bound
+    crude: float  # the part of it that is due to the cells that were not bounded one by one
+    chosen: int  # index of the gap that made the cells
+    cells: int  # number of cells that were bounded one by one
 
     @property
     def promise(self) -> float:
@@ -141,21 +114,8 @@ class TailBound:
 def glance(pairs: Pairs, h: float, first: int, allowed: float) -> TailBound:
     r"""Upper bound of :math:`2h \sum_{k \ge first} |\varphi(kh)|^n / (\sigma^2 + k^2 h^2)` from few cells.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Of the tilted law.
-    h : float
-        Step.
-    first : int
-        First node that is left out.
-    allowed : float
-        A bound at most this large is not improved.
-
-    Returns
-    -------
-    TailBound
-        The most promising one, unless one is small enough.
+    ``pairs``: of the tilted law; ``h``: step; ``first``: first node that is left out; ``allowed``: a bound at most
+    this large is not improved. Returns the most promising one, unless one is small enough.
     """
     return min(_tries(pairs, h, first, allowed), key=lambda found: found.promise)
 

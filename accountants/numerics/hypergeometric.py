@@ -21,22 +21,9 @@ def hypergeometric_pmf(population: int, marked: int, draws: int, k: int) -> flin
 
     .. math:: \binom{K}{k} \binom{N-K}{n-k} \Big/ \binom{N}{n}
 
-    Parameters
-    ----------
-    population, marked, draws : int
-        N, K and n, with ``0 <= marked <= population`` and ``0 <= draws <= population``.
-    k : int
-        Any integer.
-
-    Returns
-    -------
-    flint.arb
-        At the current precision; exactly 0 or 1 where k is impossible or certain.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
+    ``population``, ``marked``, ``draws``: N, K and n, with ``0 <= marked <= population`` and
+    ``0 <= draws <= population``; ``k``: any integer. Returns at the current precision; exactly 0 or 1 where k is
+    impossible or certain. Raises ValueError where a parameter lies outside its domain.
     """
     _require_urn(population, marked, draws)
     least, most = max(0, draws + marked - population), min(draws, marked)
@@ -100,17 +87,8 @@ def _urn_factor(marked: int, draws: int, left: int, k: int) -> flint.arb:
     A term in units of 2**-b, rounded down, is too small by fewer units than its number, as no ratio is above 1. Ratios
     fall, so the remainder after some terms is at most geometric.
 
-    Parameters
-    ----------
-    marked, draws, left : int
-        K, n and N - K - n.
-    k : int
-        Above the mean n K / N, and possible.
-
-    Returns
-    -------
-    flint.arb
-        At the current precision.
+    ``marked``, ``draws``, ``left``: K, n and N - K - n; ``k``: above the mean n K / N, and possible. Returns at the
+    current precision.
     """
     bits = working_bits() + _SPARE
     term = total = 1 << bits

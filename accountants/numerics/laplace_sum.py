@@ -41,18 +41,9 @@ _EDGES = np.linspace(0.05, 0.95, 19)
 def upper_tail(noises: Noises, reach: Fraction) -> flint.arb:
     """P[W > reach] of the sum of all noises.
 
-    Parameters
-    ----------
-    noises : tuple of (int, Fraction)
-        At least one; numbers at least 1, scales above 0.
-    reach : Fraction
-        Any number; the law is symmetric.
-
-    Returns
-    -------
-    flint.arb
-        Relative width about 1e-13, more for one or two noises. At the current precision, which must exceed the bits of the
-        numbers of noises by 64.
+    ``noises``: at least one; numbers at least 1, scales above 0; ``reach``: any number; the law is symmetric. Returns
+    relative width about 1e-13, more for one or two noises. At the current precision, which must exceed the bits of
+    the numbers of noises by 64.
     """
     if reach == 0:
         return flint.arb(1) / 2

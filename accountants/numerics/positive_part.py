@@ -47,22 +47,11 @@ n = 200 to 1e6 take the same time."""
 def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb:
     """Enclose the expectation of the positive part of a sum of `n` independent copies.
 
-    Parameters
-    ----------
-    atoms : sequence of (arb, arb)
-        Values and their probabilities, which sum to 1.
-    n : int
-        Number of copies, at least 1.
-    tolerance : float
-        Relative width to aim at. The enclosure is wider where the sum has few terms that differ from their most likely
-        value: about 1e-3 for ten of them, 1e-6 for a thousand; and it begins at 0 where the expectation is below every
-        float.
-
-    Returns
-    -------
-    flint.arb
-        Exactly 0 where no value is positive. At the current precision, which must exceed ``n.bit_length()`` by what the
-        tolerance asks for.
+    ``atoms``: values and their probabilities, which sum to 1; ``n``: number of copies, at least 1; ``tolerance``:
+    relative width to aim at. The enclosure is wider where the sum has few terms that differ from their most likely
+    value: about 1e-3 for ten of them, 1e-6 for a thousand; and it begins at 0 where the expectation is below every
+    float. Returns exactly 0 where no value is positive. At the current precision, which must exceed
+    ``n.bit_length()`` by what the tolerance asks for.
     """
     atoms = [(value, p) for value, p in atoms if not p == 0]
     if all(value <= 0 for value, _ in atoms):
@@ -102,24 +91,12 @@ def _enumerated(atoms: Sequence[PointMass], n: int) -> flint.arb:
 
 @dataclass(frozen=True)
 class Contour:
-    """The integral for a sum with both signs.
+    """The integral for a sum with both signs."""
 
-    Parameters
-    ----------
-    atoms : tuple of (arb, arb)
-        Values in `unit`, and their probabilities.
-    n : int
-        Number of copies.
-    unit : flint.arb
-        The largest of the values' moduli.
-    saddle : float
-        Where the contour crosses the real line, per unit.
-    """
-
-    atoms: tuple[PointMass, ...]
-    n: int
-    unit: flint.arb
-    saddle: float
+    atoms: tuple[PointMass, ...]  # values in `unit`, and their probabilities
+    n: int  # number of copies
+    unit: flint.arb  # the largest of the values' moduli
+    saddle: float  # where the contour crosses the real line, per unit
 
     @classmethod
     def of(cls, atoms: Sequence[PointMass], n: int) -> Self:

@@ -42,23 +42,10 @@ def narrow(
 ) -> Enclosure:
     """Enclosure of a value at a precision at which it is narrow.
 
-    Parameters
-    ----------
-    value : callable
-        No argument to a ball at the current precision, or None where this precision does not suffice.
-    source, rigour : str, Rigour
-        Of the result.
-    bits, most : int
-        Precision of the first attempt, and of the last one.
-    floats : int
-        Steps between floats that the two ends may be apart.
-    width : float
-        Relative width that is enough.
-
-    Returns
-    -------
-    Enclosure
-        As narrow as requested, or as the last attempt made it; the whole real line where no attempt gave a ball.
+    ``value``: no argument to a ball at the current precision, or None where this precision does not suffice;
+    ``source``, ``rigour``: of the result; ``bits``, ``most``: precision of the first attempt, and of the last one;
+    ``floats``: steps between floats that the two ends may be apart; ``width``: relative width that is enough. Returns
+    as narrow as requested, or as the last attempt made it; the whole real line where no attempt gave a ball.
     """
     result = Enclosure(-math.inf, math.inf, rigour, source)
     for precision in precisions(bits, most):

@@ -34,19 +34,8 @@ _HARDLY = flint.arb(2) ** -50
 def rarely(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | None:
     """Enclose the expectation of the positive part of a sum of `n` independent copies, where nearly all have one value.
 
-    Parameters
-    ----------
-    atoms : sequence of (arb, arb)
-        Values and their probabilities, which sum to 1 and may lie below every float.
-    n : int
-        Number of copies, at least 1.
-    tolerance : float
-        Relative width to aim at.
-
-    Returns
-    -------
-    flint.arb or None
-        None where so few sums do not suffice.
+    ``atoms``: values and their probabilities, which sum to 1 and may lie below every float; ``n``: number of copies,
+    at least 1; ``tolerance``: relative width to aim at. Returns None where so few sums do not suffice.
     """
     (usual, _), *others = sorted(atoms, key=lambda atom: -float(atom[1]))
     zero = flint.arb(0)

@@ -34,19 +34,11 @@ _DISTANT = 0.3
 
 @dataclass(frozen=True)
 class Tilt:
-    """A discrete law under an exponential tilt, n copies of which are summed.
+    """A discrete law under an exponential tilt, n copies of which are summed."""
 
-    Parameters
-    ----------
-    values, logs : ndarray
-        Values and log-probabilities; the probabilities sum to 1.
-    n : int
-        Number of copies.
-    """
-
-    values: NDArray[np.float64]
+    values: NDArray[np.float64]  # values and log-probabilities; the probabilities sum to 1
     logs: NDArray[np.float64]
-    n: int
+    n: int  # number of copies
 
     def cumulants(self, s: NDArray[np.float64]) -> NDArray[np.float64]:
         """K at each of several points."""

@@ -31,21 +31,9 @@ def crossing(
 
     Brent's method on the logarithm of the cost, then steps both ways until the two floats bracket the crossing.
 
-    Parameters
-    ----------
-    cost : callable
-        Decreasing function of a positive float; it exceeds the goal near 0, and is at most the goal far out.
-    goal : number
-        The value at the crossing.
-    start, factor : float
-        First float to evaluate, and the factor above 1 of the first step from there.
-    width : float
-        Relative.
-
-    Returns
-    -------
-    tuple of float
-        Farther apart than `width` only where the cost is flat.
+    ``cost``: decreasing function of a positive float; it exceeds the goal near 0, and is at most the goal far out;
+    ``goal``: the value at the crossing; ``start``, ``factor``: first float to evaluate, and the factor above 1 of the
+    first step from there; ``width``: relative. Returns farther apart than `width` only where the cost is flat.
     """
     from scipy.optimize import brentq  # here: it takes a while to import
 
@@ -113,15 +101,9 @@ def halved(holds: Callable[[int], bool], low: int, high: int) -> int:
 def last_before(holds: Callable[[float], bool], end: float, nearest: float, width: float) -> float:
     """A point below `end` at which a predicate holds, about the last one; 0 where none is found.
 
-    Parameters
-    ----------
-    holds : callable
-        It fails next to the end. Far below the end it may fail again, so the search steps away from the end, and then
-        halves.
-    end : float
-        Above 0.
-    nearest, width : float
-        Distance of the first step from the end, and of the last two points from each other; relative.
+    ``holds``: it fails next to the end. Far below the end it may fail again, so the search steps away from the end,
+    and then halves; ``end``: above 0; ``nearest``, ``width``: distance of the first step from the end, and of the
+    last two points from each other; relative.
     """
     gap = end * nearest
     while gap < end and not holds(end - gap):

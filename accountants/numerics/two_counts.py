@@ -38,25 +38,13 @@ _PRECISION = 128
 
 @dataclass(frozen=True, slots=True)
 class TwoCounts:
-    r"""The expectation of :math:`(\alpha A - \beta B - \theta)_+`.
+    r"""The expectation of :math:`(\alpha A - \beta B - \theta)_+`."""
 
-    Parameters
-    ----------
-    trials : int
-        m, at least 1.
-    p, q : Fraction
-        In (0, 1).
-    disjoint : bool
-        Whether a trial that counts for A cannot count for B, so that B has ``m - A`` trials.
-    alpha, beta, theta : flint.arb
-        The first two above 0, the third at least 0.
-    """
-
-    trials: int
-    p: Probability
+    trials: int  # m, at least 1
+    p: Probability  # in (0, 1)
     q: Probability
-    disjoint: bool
-    alpha: flint.arb
+    disjoint: bool  # whether a trial that counts for A cannot count for B, so that B has ``m - A`` trials
+    alpha: flint.arb  # the first two above 0, the third at least 0
     beta: flint.arb
     theta: flint.arb
 

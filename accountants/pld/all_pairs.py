@@ -43,12 +43,7 @@ _APART = 1e-4
 def profile_of(laws: Sequence[Sequence[Fraction]], source: str) -> PrivacyProfile:
     """Profile of laws on the same views, any two of which are neighbours. Rigour EXACT.
 
-    Parameters
-    ----------
-    laws : sequence of sequences of Fraction
-        At least two.
-    source : str
-        What they are.
+    ``laws``: at least two; ``source``: what they are.
     """
     coded = CodedLaws.of(laws)
     few = coded.few_kinds(_MOST_LISTED // len(laws[0]))
@@ -69,18 +64,10 @@ def _float_log(ratio: Fraction) -> float:
 
 @dataclass(frozen=True)
 class AllPairs(PrivacyProfile):
-    """Profile of laws whose pairs are too many to list; EXACT.
+    """Profile of laws whose pairs are too many to list; EXACT."""
 
-    Parameters
-    ----------
-    laws : tuple of tuple of Fraction
-        On the same views.
-    source : str
-        What they are.
-    """
-
-    laws: tuple[tuple[Fraction, ...], ...] = field(repr=False)
-    source: str
+    laws: tuple[tuple[Fraction, ...], ...] = field(repr=False)  # on the same views
+    source: str  # what they are
 
     @cached
     def floats(self) -> NDArray[np.float64]:

@@ -21,18 +21,10 @@ from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The privacy loss ``log(ratio) + nats``, exactly.
+    """The privacy loss ``log(ratio) + nats``, exactly."""
 
-    Parameters
-    ----------
-    ratio : Fraction
-        Likelihood ratio, above 0.
-    nats : Fraction
-        Any. Either the ratio is 1 or this is 0.
-    """
-
-    ratio: Fraction = Fraction(1)
-    nats: Fraction = Fraction(0)
+    ratio: Fraction = Fraction(1)  # likelihood ratio, above 0
+    nats: Fraction = Fraction(0)  # any. Either the ratio is 1 or this is 0
 
     def ball(self) -> flint.arb:
         """Its ball at the current precision, narrow relative to the loss even where that is next to 0."""
@@ -101,17 +93,10 @@ class GuaranteePLD(PrivacyLossDistribution):
     With probability delta the map reveals its input, else it is randomized response with
     :math:`p = e^\varepsilon/(1+e^\varepsilon)`. Every :math:`(\varepsilon, \delta)`-private map is a post-processing of
     it, so it dominates all of them. Tight: the map is one of them. Source: Kairouz, Oh, Viswanath 2015.
-
-    Parameters
-    ----------
-    epsilon : Fraction
-        In nats, above 0.
-    infinite : Fraction
-        delta.
     """
 
-    epsilon: Fraction
-    infinite: Fraction
+    epsilon: Fraction  # in nats, above 0
+    infinite: Fraction  # delta
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -130,21 +115,12 @@ class GuaranteePLD(PrivacyLossDistribution):
 
 @dataclass(frozen=True, eq=False)
 class BallPLD(PrivacyLossDistribution):
-    """Losses and masses as balls, at the precision at which they were made.
+    """Losses and masses as balls, at the precision at which they were made."""
 
-    Parameters
-    ----------
-    points : tuple of (flint.arb, flint.arb)
-        Finite losses, decreasing, and their probabilities: balls that may contain 0.
-    infinite : flint.arb
-        Infinite-loss mass.
-    listed : flint.arb or Fraction
-        Probability of all these.
-    """
-
+    # finite losses, decreasing, and their probabilities: balls that may contain 0
     points: tuple[tuple[flint.arb, flint.arb], ...]
-    infinite: flint.arb
-    listed: Probability = Fraction(1)
+    infinite: flint.arb  # infinite-loss mass
+    listed: Probability = Fraction(1)  # probability of all these
 
     def loss_balls(self) -> tuple[flint.arb, ...]:
         """Finite losses."""

@@ -45,19 +45,12 @@ Line: TypeAlias = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class ExactPLD(PrivacyLossDistribution):
-    """Losses that are logarithms of rationals, with rational masses.
+    """Losses that are logarithms of rationals, with rational masses."""
 
-    Parameters
-    ----------
-    atoms : tuple of (Fraction, Fraction)
-        (likelihood ratio, P-mass) by decreasing ratio, masses above 0. Views of ratio 1 may be missing: they do not
-        change the divergence of one run; see `complete`.
-    infinite : Fraction
-        Infinite-loss mass.
-    """
-
+    # (likelihood ratio, P-mass) by decreasing ratio, masses above 0. Views of ratio 1 may be missing: they do not
+    # change the divergence of one run; see `complete`
     atoms: tuple[tuple[Fraction, Fraction], ...]
-    infinite: Fraction = Fraction(0)
+    infinite: Fraction = Fraction(0)  # infinite-loss mass
 
     @classmethod
     def of(cls, atoms: Iterable[Atom]) -> Self:
@@ -174,15 +167,7 @@ def dominating_pair(pairs: Sequence[ExactPLD]) -> ExactPLD:
     with rational coefficients, one for each event {likelihood ratio >= r} of each pair. Tight: no pair with smaller
     divergence dominates all of them. Source: Zhu, Dong, Wang 2022, Proposition 8.
 
-    Parameters
-    ----------
-    pairs : sequence of ExactPLD
-        At least one.
-
-    Returns
-    -------
-    ExactPLD
-        Equal to its reversed pair.
+    ``pairs``: at least one. Returns equal to its reversed pair.
     """
     lines = [(pair.infinite, Fraction(0)) for pair in pairs] + [event for pair in pairs for event in pair.events]
     return symmetric_pair(_largest_lines(lines))
@@ -213,10 +198,7 @@ def _within(p: Fraction, q: Fraction, hull: list[Line]) -> bool:
 def symmetric_pair(lines: Sequence[Line]) -> ExactPLD:
     """The pair, equal to its reversed pair, whose divergence on [1, inf) is the maximum of these lines.
 
-    Parameters
-    ----------
-    lines : sequence of (Fraction, Fraction)
-        By increasing q, each the largest somewhere; the first has q = 0.
+    ``lines``: by increasing q, each the largest somewhere; the first has q = 0.
     """
     there = []
     for (p0, q0), (p1, q1) in pairwise(lines):

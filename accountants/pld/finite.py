@@ -101,22 +101,8 @@ def law_atoms(there: Law, back: Law) -> list[Atom]:
 def channel_profile(m: Mechanism, inputs: Sequence[object] | None = None) -> FiniteProfile:
     """Profile by enumeration of all views on all ordered pairs of inputs: slow; the oracle of all other accountants.
 
-    Parameters
-    ----------
-    m : Mechanism
-        With an enumerable law.
-    inputs : sequence or None
-        All inputs by default.
-
-    Returns
-    -------
-    FiniteProfile
-        EXACT, for replace-one neighbours among `inputs`.
-
-    Raises
-    ------
-    Unsupported
-        Where the law is not enumerable, or fewer than two inputs are given.
+    ``m``: with an enumerable law; ``inputs``: all inputs by default. Returns EXACT, for replace-one neighbours among
+    `inputs`. Raises Unsupported where the law is not enumerable, or fewer than two inputs are given.
     """
     chosen = list(m.inputs if inputs is None else inputs)
     if len(chosen) < 2:

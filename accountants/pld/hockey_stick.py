@@ -43,18 +43,10 @@ same width."""
 
 @dataclass(frozen=True)
 class HockeyStick:
-    r"""Delta of the finite losses; with u = L - epsilon, the sum of :math:`P_\lambda e^{-\lambda u}(1 - e^{-u})_+`.
+    r"""Delta of the finite losses; with u = L - epsilon, the sum of :math:`P_\lambda e^{-\lambda u}(1 - e^{-u})_+`."""
 
-    Parameters
-    ----------
-    law : LatticePLD
-        Tilted.
-    log_total : flint.arb
-        Logarithm of the normalizing constant Z of the tilted masses.
-    """
-
-    law: LatticePLD
-    log_total: flint.arb
+    law: LatticePLD  # tilted
+    log_total: flint.arb  # logarithm of the normalizing constant Z of the tilted masses
 
     def high(self, epsilon: flint.arb) -> flint.arb:
         """Upper bound of delta."""

@@ -25,18 +25,10 @@ _MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 @dataclass(frozen=True, slots=True)
 class CodedLaws:
-    """Laws on the same views, each probability by the number that it has among all that occur.
+    """Laws on the same views, each probability by the number that it has among all that occur."""
 
-    Parameters
-    ----------
-    codes : ndarray, shape (laws, views)
-        Equal where probabilities are equal, and nowhere else.
-    also : ndarray, shape (views,)
-        What distinguishes views beside the two laws of a pair; zeros where nothing does.
-    """
-
-    codes: NDArray[np.int64]
-    also: NDArray[np.int64]
+    codes: NDArray[np.int64]  # equal where probabilities are equal, and nowhere else
+    also: NDArray[np.int64]  # what distinguishes views beside the two laws of a pair; zeros where nothing does
 
     @classmethod
     def of(cls, laws: Sequence[Sequence[Fraction]], also: Sequence[Fraction] | None = None) -> Self:

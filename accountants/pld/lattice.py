@@ -57,33 +57,16 @@ Point: TypeAlias = tuple[flint.arb, flint.arb]
 
 @dataclass(frozen=True)
 class LatticePLD:
-    """Tilted masses at the losses ``(start + i) * step``.
+    """Tilted masses at the losses ``(start + i) * step``."""
 
-    Parameters
-    ----------
-    step : Loss
-        Above 0.
-    tilt : Fraction
-        Lambda, at least 0.
-    start : int
-        Index of the first mass.
-    masses : flint.fmpz_poly
-        In units of ``2**-BITS``.
-    error : int
-        Each mass is at most this much too small.
-    outside : int
-        Upper bound of the mass that is not on the lattice; its losses are unknown.
-    variance : flint.arb
-        Sum, over all discretizations of a loss, of a bound on the variance of ``e**-(change of the loss)``; 0 where
-        every loss is a lattice point.
-    """
-
-    step: Loss
-    tilt: Fraction
-    start: int
-    masses: flint.fmpz_poly
-    error: int
-    outside: int
+    step: Loss  # above 0
+    tilt: Fraction  # lambda, at least 0
+    start: int  # index of the first mass
+    masses: flint.fmpz_poly  # in units of ``2**-BITS``
+    error: int  # each mass is at most this much too small
+    outside: int  # upper bound of the mass that is not on the lattice; its losses are unknown
+    # sum, over all discretizations of a loss, of a bound on the variance of ``e**-(change of the loss)``; 0 where every
+    # loss is a lattice point
     variance: flint.arb
 
     def __mul__(self, other: LatticePLD) -> LatticePLD:
@@ -189,21 +172,8 @@ def _light(masses: Sequence[flint.fmpz], error: int) -> tuple[int, int]:
 def place(points: Sequence[Point], step: Loss, tilt: Fraction, outside: flint.arb) -> LatticePLD:
     """The law of finitely many losses, by connect-the-dots discretization.
 
-    Parameters
-    ----------
-    points : sequence of Point
-        Losses and tilted masses, in any order.
-    step : Loss
-        Above 0.
-    tilt : Fraction
-        At least 0.
-    outside : flint.arb
-        Upper bound of the tilted mass of losses that are not listed.
-
-    Returns
-    -------
-    LatticePLD
-        It dominates the given law.
+    ``points``: losses and tilted masses, in any order; ``step``: above 0; ``tilt``: at least 0; ``outside``: upper
+    bound of the tilted mass of losses that are not listed. Returns it dominates the given law.
     """
     with working_precision(BITS + 40):
         width, rate = step.ball(), ball(tilt)

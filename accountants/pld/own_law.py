@@ -24,24 +24,10 @@ Table: TypeAlias = dict[Any, dict[Any, Fraction]]
 def profile(m: Mechanism, neighbours: Neighbours) -> FiniteProfile:
     """Profile by enumeration of all views on all neighbouring inputs.
 
-    Parameters
-    ----------
-    m : Mechanism
-        With a finite law of its own.
-    neighbours : Neighbours
-        Replace-one, add-remove, or pairs.
-
-    Returns
-    -------
-    FiniteProfile
-        In nats. EXACT for the inputs that the mechanism lists.
-
-    Raises
-    ------
-    Unsupported
-        Where the law is not finite or too long, for another relation, or where there are no two inputs.
-    ImplementationError
-        Where the law raises, or its probabilities are none.
+    ``m``: with a finite law of its own; ``neighbours``: replace-one, add-remove, or pairs. Returns in nats. EXACT for
+    the inputs that the mechanism lists. Raises Unsupported where the law is not finite or too long, for another
+    relation, or where there are no two inputs; ImplementationError where the law raises, or its probabilities are
+    none.
     """
     inputs = list(_few(m, m.inputs))
     pairs = list(_pairs(m, inputs, neighbours))
@@ -79,10 +65,7 @@ def _pairs(m: Mechanism, inputs: list[Any], neighbours: Neighbours) -> Iterator[
 def table(m: Mechanism, inputs: Sequence[Any]) -> Table:
     """The laws of these inputs on all views that any of them has.
 
-    Raises
-    ------
-    Unsupported, ImplementationError
-        As `profile`.
+    Raises Unsupported, ImplementationError as `profile`.
     """
     found = {x: _law(m, x) for x in inputs}
     try:

@@ -28,18 +28,10 @@ runs is known to 3e-5 instead of 2e-5, because the lattice is wider."""
 
 @dataclass(frozen=True)
 class Tilted:
-    r"""Finite losses under the tilt :math:`e^{\lambda L}`, at the precision of the first use.
+    r"""Finite losses under the tilt :math:`e^{\lambda L}`, at the precision of the first use."""
 
-    Parameters
-    ----------
-    law : PrivacyLossDistribution
-        With at least one loss that is not 0.
-    tilt : Fraction
-        Lambda, at least 0.
-    """
-
-    law: PrivacyLossDistribution
-    tilt: Fraction
+    law: PrivacyLossDistribution  # with at least one loss that is not 0
+    tilt: Fraction  # lambda, at least 0
 
     @cached
     def losses(self) -> tuple[flint.arb, ...]:

@@ -22,17 +22,10 @@ def limit_of_delta(groups: Groups, source: str) -> Enclosure:
 @dataclass(frozen=True)
 class OnlyInfinite(PrivacyProfile):
     """A composition of pairs of which nothing but infinite losses is listed for one: delta is the same at every epsilon.
-
-    Parameters
-    ----------
-    groups : tuple of (PrivacyLossDistribution, int)
-        Laws of the loss, with the number of runs of each.
-    source : str
-        What is composed.
     """
 
-    groups: Groups
-    source: str
+    groups: Groups  # laws of the loss, with the number of runs of each
+    source: str  # what is composed
 
     def delta(self, epsilon: Number) -> Enclosure:
         """The infinite-loss mass."""
@@ -70,17 +63,10 @@ class SummedLosses(PrivacyProfile):
 
 @dataclass(frozen=True)
 class WithLosses(SummedLosses):
-    """A profile that one accountant knows best, and of whose losses another one knows more.
+    """A profile that one accountant knows best, and of whose losses another one knows more."""
 
-    Parameters
-    ----------
-    profile : PrivacyProfile
-        Asked for delta and epsilon of one run.
-    losses : SummedLosses
-        Asked for the losses that compositions sum; of the same pairs of inputs, or an enclosure of `profile`.
-    """
-
-    profile: PrivacyProfile
+    profile: PrivacyProfile  # asked for delta and epsilon of one run
+    # asked for the losses that compositions sum; of the same pairs of inputs, or an enclosure of `profile`
     losses: SummedLosses
 
     def delta(self, epsilon: Number) -> Enclosure:
@@ -104,15 +90,9 @@ class WithLosses(SummedLosses):
 
 @dataclass(frozen=True)
 class Bracket(PrivacyProfile):
-    """Enclosure of a profile by two others, a lower and an upper bound; where these agree, it is their value.
+    """Enclosure of a profile by two others, a lower and an upper bound; where these agree, it is their value."""
 
-    Parameters
-    ----------
-    low, high : PrivacyProfile
-        Profile of pairs of inputs that occur, and of pairs that dominate.
-    """
-
-    low: PrivacyProfile
+    low: PrivacyProfile  # profile of pairs of inputs that occur, and of pairs that dominate
     high: PrivacyProfile
 
     def delta(self, epsilon: Number) -> Enclosure:
@@ -130,15 +110,9 @@ class Bracket(PrivacyProfile):
 
 @dataclass(frozen=True)
 class LargestProfile(PrivacyProfile):
-    """The largest of the profiles of several pairs of inputs, each of which occurs.
+    """The largest of the profiles of several pairs of inputs, each of which occurs."""
 
-    Parameters
-    ----------
-    profiles : tuple of PrivacyProfile
-        At least one.
-    """
-
-    profiles: tuple[PrivacyProfile, ...]
+    profiles: tuple[PrivacyProfile, ...]  # at least one
 
     def delta(self, epsilon: Number) -> Enclosure:
         """The largest delta."""
@@ -159,15 +133,9 @@ class LargestProfile(PrivacyProfile):
 
 @dataclass(frozen=True)
 class SmallestBound(PrivacyProfile):
-    """The smallest of several upper bounds of one profile; from below it is 0.
+    """The smallest of several upper bounds of one profile; from below it is 0."""
 
-    Parameters
-    ----------
-    bounds : tuple of PrivacyProfile
-        At least one, each INTERVAL or better.
-    """
-
-    bounds: tuple[PrivacyProfile, ...]
+    bounds: tuple[PrivacyProfile, ...]  # at least one, each INTERVAL or better
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0 to the smallest upper end."""
@@ -186,17 +154,10 @@ class SmallestBound(PrivacyProfile):
 @dataclass(frozen=True)
 class UpperEnd(PrivacyProfile):
     """The upper end of a profile alone, where it is cheaper than both; from below it is 0. Curves that dominate are made of it.
-
-    Parameters
-    ----------
-    deltas : callable
-        Epsilon to an upper bound of delta.
-    epsilons : callable
-        Delta to an upper bound of epsilon.
     """
 
-    deltas: Callable[[Number], float]
-    epsilons: Callable[[Number], float]
+    deltas: Callable[[Number], float]  # epsilon to an upper bound of delta
+    epsilons: Callable[[Number], float]  # delta to an upper bound of epsilon
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0."""
@@ -210,14 +171,9 @@ class UpperEnd(PrivacyProfile):
 @dataclass(frozen=True)
 class PostProcessedProfile(PrivacyProfile):
     """Profile of a post-processed plan: at most the inner plan's, as post-processing never increases delta; at least 0.
-
-    Parameters
-    ----------
-    inner : PrivacyProfile
-        Of the plan whose output is post-processed.
     """
 
-    inner: PrivacyProfile
+    inner: PrivacyProfile  # of the plan whose output is post-processed
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0 to the upper end of the inner plan's delta."""
@@ -234,18 +190,10 @@ class PostProcessedProfile(PrivacyProfile):
 
 @dataclass(frozen=True)
 class AsAlone(PrivacyProfile):
-    """Profile of a plan that costs what a part of it does.
+    """Profile of a plan that costs what a part of it does."""
 
-    Parameters
-    ----------
-    inner : PrivacyProfile
-        Of that part.
-    why : str
-        Why the rest changes nothing.
-    """
-
-    inner: PrivacyProfile
-    why: str
+    inner: PrivacyProfile  # of that part
+    why: str  # why the rest changes nothing
 
     def delta(self, epsilon: Number) -> Enclosure:
         """The part's."""
@@ -269,21 +217,12 @@ class AsAlone(PrivacyProfile):
 
 @dataclass(frozen=True)
 class ConstantDelta(PrivacyProfile):
-    """A delta that is the same at every epsilon: the infinite-loss mass is the total variation.
+    """A delta that is the same at every epsilon: the infinite-loss mass is the total variation."""
 
-    Parameters
-    ----------
-    chance : Fraction
-        Probability of the views that only one of the two inputs shows; all other views cost nothing in this direction.
-    source : str
-        What is computed.
-    found : Witness or None
-        The pair and the views.
-    """
-
+    # probability of the views that only one of the two inputs shows; all other views cost nothing in this direction
     chance: Fraction
-    source: str
-    found: Witness | None = None
+    source: str  # what is computed
+    found: Witness | None = None  # the pair and the views
 
     def delta(self, epsilon: Number) -> Enclosure:
         """EXACT."""

@@ -26,15 +26,9 @@ compositions have the same width."""
 
 @dataclass(frozen=True)
 class Moments:
-    """Cumulants of the total loss of independent runs under a tilt.
+    """Cumulants of the total loss of independent runs under a tilt."""
 
-    Parameters
-    ----------
-    groups : tuple of (PrivacyLossDistribution, int)
-        Laws of the loss, with the number of runs of each.
-    """
-
-    groups: Groups
+    groups: Groups  # laws of the loss, with the number of runs of each
 
     @cached
     def _arrays(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64], int]]:

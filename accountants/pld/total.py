@@ -40,17 +40,10 @@ _KEPT = 4
 
 @dataclass(frozen=True)
 class TotalLoss:
-    """The sum of independent losses.
+    """The sum of independent losses."""
 
-    Parameters
-    ----------
-    groups : tuple of (PrivacyLossDistribution, int)
-        Different laws, with the number of runs of each.
-    points : int or None
-        Points of the lattice of a discretized total; `LATTICE_POINTS` and `POWER_POINTS` by default.
-    """
-
-    groups: Groups
+    groups: Groups  # different laws, with the number of runs of each
+    # points of the lattice of a discretized total; `LATTICE_POINTS` and `POWER_POINTS` by default
     points: int | None = None
 
     @cached

@@ -119,18 +119,10 @@ def _most(values: Iterable[flint.arb]) -> flint.arb:
 
 @dataclass
 class TradeOff:
-    """The best tests between neighbours; what was asked of the profile for one rate serves the others too.
+    """The best tests between neighbours; what was asked of the profile for one rate serves the others too."""
 
-    Parameters
-    ----------
-    profile : PrivacyProfile
-        Of a symmetric relation, as all are.
-    deltas : dict
-        Delta at every epsilon that was asked about.
-    """
-
-    profile: PrivacyProfile
-    deltas: dict[float, Enclosure] = field(default_factory=dict)
+    profile: PrivacyProfile  # of a symmetric relation, as all are
+    deltas: dict[float, Enclosure] = field(default_factory=dict)  # delta at every epsilon that was asked about
 
     def at(self, rate: Fraction) -> Enclosure:
         """Largest true-positive rate, over pairs of neighbours and tests between them, at a false-positive rate.
@@ -139,15 +131,7 @@ class TradeOff:
         one likes; the other tangents enclose where, and the straight lines from there to the tests that never and that always
         fire are tests. Both ends are certified; they meet where the profile is smooth, and where it is a pure epsilon's.
 
-        Parameters
-        ----------
-        rate : Fraction
-            In (0, 1).
-
-        Raises
-        ------
-        ValueError
-            Where the rate lies outside.
+        ``rate``: in (0, 1). Raises ValueError where the rate lies outside.
         """
         if not 0 < rate < 1:
             raise ValueError(f"true_positive_rate needs 0 < rate < 1, got {rate}")

@@ -34,18 +34,10 @@ Row: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Chords:
-    """A profile that lies above another one, by its slopes: the masses of a pair with finitely many losses.
+    """A profile that lies above another one, by its slopes: the masses of a pair with finitely many losses."""
 
-    Parameters
-    ----------
-    atoms : tuple of (int, float)
-        Losses in steps of the grid, and their masses.
-    infinite : float
-        Infinite-loss mass.
-    """
-
-    atoms: tuple[tuple[int, float], ...]
-    infinite: float
+    atoms: tuple[tuple[int, float], ...]  # losses in steps of the grid, and their masses
+    infinite: float  # infinite-loss mass
 
     @classmethod
     def above(cls, points: Sequence[tuple[int, float]], total: float, step: Fraction) -> Chords:

@@ -29,15 +29,7 @@ _LEAST = 4
 def discovery_rate(users: int, holders: int, batch: int, threshold: int, levels: int) -> Enclosure:
     """The probability that the value is found, where no other shares a prefix of it.
 
-    Parameters
-    ----------
-    users, holders, batch, threshold, levels : int
-        n, W, m, theta and L.
-
-    Returns
-    -------
-    Enclosure
-        EXACT.
+    ``users``, ``holders``, ``batch``, ``threshold``, ``levels``: n, W, m, theta and L. Returns EXACT.
     """
 
     def value() -> flint.arb:
@@ -49,12 +41,7 @@ def discovery_rate(users: int, holders: int, batch: int, threshold: int, levels:
 def least_holders(users: int, batch: int, threshold: int, levels: int, rate: Number) -> int | None:
     """The fewest holders with a certified discovery rate of at least `rate`; None where all users are too few.
 
-    Parameters
-    ----------
-    users, batch, threshold, levels : int
-        n, m, theta and L.
-    rate : number
-        In (0, 1].
+    ``users``, ``batch``, ``threshold``, ``levels``: n, m, theta and L; ``rate``: in (0, 1].
     """
     if not 0 < (wanted := exact(rate, "rate")) <= 1:
         raise ValueError(f"least_holders needs 0 < rate <= 1, got rate={brief(rate)}")
@@ -67,13 +54,7 @@ def least_holders(users: int, batch: int, threshold: int, levels: int, rate: Num
 
 
 def least_threshold(delta: Number) -> int:
-    """The least theta, from 4 up, at which Theorem 1's delta is at most a given one.
-
-    Parameters
-    ----------
-    delta : number
-        Above 0.
-    """
+    """The least theta, from 4 up, at which Theorem 1's delta is at most a given one. ``delta``: above 0."""
     if (most := exact(delta, "delta")) <= 0:
         raise ValueError(f"least_threshold needs delta > 0, got delta={brief(delta)}")
     return next(theta for theta in count(_LEAST) if triehh_delta(theta) <= most)

@@ -66,18 +66,10 @@ _BEYOND, _INFINITE = 700.0, 1e4
 
 @dataclass(frozen=True)
 class TwoWords:
-    """What rounds show where some others hold the user's word and the rest another.
+    """What rounds show where some others hold the user's word and the rest another."""
 
-    Parameters
-    ----------
-    votes : NoisyVotes
-        A round.
-    holders : int
-        W, below the number of users.
-    """
-
-    votes: NoisyVotes
-    holders: int
+    votes: NoisyVotes  # a round
+    holders: int  # W, below the number of users
 
     def rounds(self, levels: int) -> Pair:
         """Probabilities of the views of all rounds; more than one are rounded to some likelihood ratios."""
@@ -199,19 +191,11 @@ class _Round:
 
 @dataclass(frozen=True)
 class Events:
-    """Likelihood-ratio events: the first views in the order of falling ratio.
+    """Likelihood-ratio events: the first views in the order of falling ratio."""
 
-    Parameters
-    ----------
-    p, q : ndarray
-        Probabilities of the first views, for each number of them, up to `_ROUNDOFF`.
-    missing : float
-        Upper bound of the probability of what is left out.
-    """
-
-    p: Floats
+    p: Floats  # probabilities of the first views, for each number of them, up to `_ROUNDOFF`
     q: Floats
-    missing: float
+    missing: float  # upper bound of the probability of what is left out
 
     @classmethod
     def of(cls, first: Floats, second: Floats, missing: float) -> Events:
@@ -232,18 +216,10 @@ class Events:
 
 @dataclass(frozen=True)
 class SharedWord(PrivacyProfile):
-    """What all rounds show of a user whose word some others hold: of those tried, the largest event's own enclosure.
+    """What all rounds show of a user whose word some others hold: of those tried, the largest event's own enclosure."""
 
-    Parameters
-    ----------
-    votes : NoisyVotes
-        A round; `holders` of it are some.
-    levels : int
-        L, at least 1.
-    """
-
-    votes: NoisyVotes
-    levels: int
+    votes: NoisyVotes  # a round; `holders` of it are some
+    levels: int  # L, at least 1
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Of the event chosen for this epsilon; 0 where none has any."""

@@ -33,30 +33,14 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 @dataclass(frozen=True, slots=True)
 class NoisyVotes:
-    """A round of noisy votes.
+    """A round of noisy votes."""
 
-    Parameters
-    ----------
-    users : int
-        n: of the smaller data set for add-remove neighbours, of both for replace-one.
-    batch : int
-        m, from 1 to n.
-    alpha : Fraction
-        In (0, 1).
-    bound : int
-        k, at least 1: the largest noise.
-    least : int
-        The least noisy number that is released, above k.
-    neighbours : Neighbours
-        Add-remove or replace-one.
-    """
-
-    users: int
-    batch: int
-    alpha: Fraction
-    bound: int
-    least: int
-    neighbours: Neighbours
+    users: int  # n: of the smaller data set for add-remove neighbours, of both for replace-one
+    batch: int  # m, from 1 to n
+    alpha: Fraction  # in (0, 1)
+    bound: int  # k, at least 1: the largest noise
+    least: int  # the least noisy number that is released, above k
+    neighbours: Neighbours  # add-remove or replace-one
 
     @property
     def rate(self) -> Fraction:

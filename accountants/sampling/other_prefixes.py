@@ -64,17 +64,7 @@ def mean_verge(sampling: FixedBatch, threshold: int) -> flint.arb:
 
     h is largest at :math:`w = \lfloor (\theta-1) n / (m-1) \rfloor + 1`. Nearly tight, for prefixes of that size.
 
-    Parameters
-    ----------
-    sampling : FixedBatch
-        n and m.
-    threshold : int
-        Theta, with ``1 <= theta <= m``.
-
-    Returns
-    -------
-    flint.arb
-        At most 1.
+    ``sampling``: n and m; ``threshold``: theta, with ``1 <= theta <= m``. Returns at most 1.
     """
     n, m = sampling.users, sampling.batch
     size = n if m == 1 else min(n, (threshold - 1) * n // (m - 1) + 1)
@@ -87,17 +77,7 @@ def verge_leak(sampling: FixedBatch, threshold: int, kappa: flint.arb) -> flint.
     Uses :math:`(1 - \kappa\rho)_+ \le e^{-\lambda\rho}` for :math:`\lambda \le \kappa`, and
     :math:`\frac{\kappa}{\lambda} e^{\lambda/\kappa - 1} e^{-\lambda\rho}` beyond.
 
-    Parameters
-    ----------
-    sampling, threshold : FixedBatch, int
-        As for `mean_verge`.
-    kappa : flint.arb
-        At least 1.
-
-    Returns
-    -------
-    flint.arb
-        At most 1; valid, not tight.
+    ``sampling``, ``threshold``: as for `mean_verge`; ``kappa``: at least 1. Returns at most 1; valid, not tight.
     """
     mean = mean_verge(sampling, threshold)
     if threshold < 2 or sampling.batch < 2:
@@ -149,19 +129,12 @@ class Sum:
     r"""The sum of weights of the prefixes with exactly k of d votes drawn from n users, over all data sets.
 
     A prefix of w users weighs :math:`a (w - k) + b`, and all together at most 1.
-
-    Parameters
-    ----------
-    users, draws, votes : int
-        n, d and k, with ``0 < d < n``.
-    slope, level : Fraction
-        a and b.
     """
 
-    users: int
+    users: int  # n, d and k, with ``0 < d < n``
     draws: int
     votes: int
-    slope: Fraction
+    slope: Fraction  # a and b
     level: Fraction
 
 

@@ -29,21 +29,11 @@ _LONERS = (1, 2, 4)
 
 @dataclass(frozen=True, slots=True)
 class OtherPrefixes:
-    """A data set without the new user, and the event of one round.
+    """A data set without the new user, and the event of one round."""
 
-    Parameters
-    ----------
-    holders : int
-        Users who hold the new user's prefix.
-    prefixes : int
-        Number g of other prefixes, which all other users hold in equal parts.
-    loners : int
-        Users with a value of their own.
-    """
-
-    holders: int
-    prefixes: int
-    loners: int
+    holders: int  # users who hold the new user's prefix
+    prefixes: int  # number g of other prefixes, which all other users hold in equal parts
+    loners: int  # users with a value of their own
 
     def sizes(self, users: int) -> tuple[tuple[int, int], ...]:
         """Pairs of a size and the number of other prefixes of that size, in a data set of this many users."""
@@ -66,19 +56,8 @@ def other_prefixes_excess(
     and likewise with the new user in the sample: one vote less is needed to release p, and m - 1 others are drawn. For
     replace-one neighbours the user holds one of the other prefixes instead.
 
-    Parameters
-    ----------
-    sampling, threshold, c : FixedBatch, int, flint.arb
-        Threshold at least 2.
-    data : OtherPrefixes
-        With at most n users.
-    neighbours : Neighbours
-        Add-remove or replace-one.
-
-    Returns
-    -------
-    flint.arb
-        Exact but for the ball around c.
+    ``sampling``, ``threshold``, ``c``: threshold at least 2; ``data``: with at most n users; ``neighbours``:
+    add-remove or replace-one. Returns exact but for the ball around c.
     """
     there, before = _silent(sampling, threshold, data, neighbours)
     more, fewer = sampling.gain(data.holders, threshold, neighbours)

@@ -31,14 +31,7 @@ _ENOUGH = 2.0**-46
 def prefix_inverse(sampling: Sampling, threshold: int, delta: Number, neighbours: Neighbours) -> float:
     """Float estimate of the epsilon at which D is delta; meaningless where no finite epsilon above 0 is.
 
-    Parameters
-    ----------
-    sampling, threshold : Sampling, int
-        The mechanism.
-    delta : number
-        The goal.
-    neighbours : Neighbours
-        Add-remove or replace-one.
+    ``sampling``, ``threshold``: the mechanism; ``delta``: the goal; ``neighbours``: add-remove or replace-one.
     """
     rate, goal = float(sampling.rate), float(delta)
     if not goal > 0:
@@ -54,16 +47,8 @@ def growth_at(
 ) -> float:
     """Float estimate of the c - 1 at which a decreasing convex cost falls to the goal.
 
-    Parameters
-    ----------
-    cost : callable
-        c - 1 to the cost and minus its slope.
-    goal : float
-        Above 0.
-    rate : float
-        q.
-    start : float
-        Where to begin, above 0.
+    ``cost``: c - 1 to the cost and minus its slope; ``goal``: above 0; ``rate``: q; ``start``: where to begin, above
+    0.
     """
     low, high, growth = 0.0, math.inf, start
     for _ in range(_STEPS):

@@ -38,36 +38,17 @@ _NEGLIGIBLE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class RemovalBound:
-    """P <= exp(epsilon) P' + delta for all data sets, P' with the user: (epsilon, delta)-DP in the remove direction.
+    """P <= exp(epsilon) P' + delta for all data sets, P' with the user: (epsilon, delta)-DP in the remove direction."""
 
-    Parameters
-    ----------
-    epsilon : flint.arb
-        r, above 0.
-    delta : float
-        b.
-    """
-
-    epsilon: flint.arb
-    delta: float
+    epsilon: flint.arb  # r, above 0
+    delta: float  # b
 
 
 def removal_bound(sampling: Sampling, threshold: int, rounds: int, words: int, goal: float) -> RemovalBound:
     """The smallest r found for which b is negligible beside the goal.
 
-    Parameters
-    ----------
-    sampling, threshold, rounds : Sampling, int, int
-        The mechanism.
-    words : int
-        Different words that a user may hold.
-    goal : float
-        A delta; it guides the choice of a only.
-
-    Returns
-    -------
-    RemovalBound
-        At the current precision.
+    ``sampling``, ``threshold``, ``rounds``: the mechanism; ``words``: different words that a user may hold; ``goal``:
+    a delta; it guides the choice of a only. Returns at the current precision.
     """
     once = -ball(1 - sampling.rate).log()
     if words > 1 or rounds == 1:

@@ -59,20 +59,10 @@ def rounds_low(
 ) -> tuple[flint.arb, tuple[int, ...]]:
     r"""The largest :math:`\prod_{i \le l} g'(w_i) - c \prod_{i \le l} g(w_i)` found among nested data sets, and its w.
 
-    Parameters
-    ----------
-    sampling, threshold, rounds : Sampling, int, int
-        The mechanism.
-    c : flint.arb
-        e**epsilon.
-    neighbours : Neighbours
-        Add-remove or replace-one.
-
-    Returns
-    -------
-    tuple of (flint.arb, tuple of int)
-        A lower bound of delta, attained on the event that the new user's prefix of length l is released; and how many others
-        share each of the user's prefixes up to that one. All other users hold values of their own.
+    ``sampling``, ``threshold``, ``rounds``: the mechanism; ``c``: e**epsilon; ``neighbours``: add-remove or
+    replace-one. Returns a lower bound of delta, attained on the event that the new user's prefix of length l is
+    released; and how many others share each of the user's prefixes up to that one. All other users hold values of
+    their own.
     """
     reached, before, holders = rounds_event(sampling, threshold, rounds, c, neighbours)
     return reached - c * before, holders
@@ -100,20 +90,11 @@ def rounds_event(
 @dataclass(frozen=True, slots=True)
 class Curve:
     """Upper bounds of delta(epsilon) on a grid of epsilons; their chord between two, as delta is convex in e**epsilon.
-
-    Parameters
-    ----------
-    grid : Grid
-        The epsilons.
-    values : numpy.ndarray
-        Upper bounds there, up to the errors below.
-    relative, absolute : float
-        Errors of the values.
     """
 
-    grid: Grid
-    values: Row
-    relative: float
+    grid: Grid  # the epsilons
+    values: Row  # upper bounds there, up to the errors below
+    relative: float  # errors of the values
     absolute: float
 
     def at(self, epsilon: Fraction) -> float:
@@ -134,21 +115,9 @@ class Curve:
 def rounds_high(sampling: Sampling, threshold: int, rounds: int, epsilon: Fraction, words: int, low: float) -> Curve:
     """Upper bounds of delta when a user is added, over all data sets; tightest at one epsilon.
 
-    Parameters
-    ----------
-    sampling, threshold, rounds : Sampling, int, int
-        The mechanism; at least two rounds.
-    epsilon : Fraction
-        At least 0.
-    words : int
-        Different words that a user may hold, who votes for a random one in every round.
-    low : float
-        Estimate of delta; it guides choices only.
-
-    Returns
-    -------
-    Curve
-        At most 1.
+    ``sampling``, ``threshold``, ``rounds``: the mechanism; at least two rounds; ``epsilon``: at least 0; ``words``:
+    different words that a user may hold, who votes for a random one in every round; ``low``: estimate of delta; it
+    guides choices only. Returns at most 1.
     """
     with working_precision(PRECISION):
         silence = -ball(1 - sampling.rate).log()
@@ -185,22 +154,12 @@ def rounds_high(sampling: Sampling, threshold: int, rounds: int, epsilon: Fracti
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What other prefixes reveal in one round: X takes two values, with mean 1 under P.
+    """What other prefixes reveal in one round: X takes two values, with mean 1 under P."""
 
-    Parameters
-    ----------
-    least, most : flint.arb
-        The likelihood ratios.
-    chance : flint.arb
-        P[X = most].
-    infinite : float
-        Upper bound of the infinite-loss mass.
-    """
-
-    least: flint.arb
+    least: flint.arb  # the likelihood ratios
     most: flint.arb
-    chance: flint.arb
-    infinite: float
+    chance: flint.arb  # P[X = most]
+    infinite: float  # upper bound of the infinite-loss mass
 
     @property
     def variation(self) -> flint.arb:

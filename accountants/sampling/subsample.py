@@ -36,22 +36,10 @@ _PRECISION = 192
 def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyProfile:
     """Profile of a plan on some of the users.
 
-    Parameters
-    ----------
-    plan : Subsample
-        Of a shuffled plan of `batch` users, or where `batch` is 1, of any plan with replace-one neighbours.
-    neighbours : Neighbours or None
-        Replace-one.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. For one user drawn, as rigorous as the plan's own; else INTERVAL with lower end 0: no data set is evaluated.
-
-    Raises
-    ------
-    Unsupported
-        For another relation, and for reports that are not shuffled: a user who sends one was drawn.
+    ``plan``: of a shuffled plan of `batch` users, or where `batch` is 1, of any plan with replace-one neighbours;
+    ``neighbours``: replace-one. Returns in nats. For one user drawn, as rigorous as the plan's own; else INTERVAL
+    with lower end 0: no data set is evaluated. Raises Unsupported for another relation, and for reports that are not
+    shuffled: a user who sends one was drawn.
     """
     if neighbours not in (None, REPLACE_ONE):
         raise Unsupported(plan, f"only replace-one neighbours keep the number of users, not {neighbours}")
@@ -70,17 +58,10 @@ class NamedSample(PrivacyProfile):
 
     :math:`\delta_{sub}(\varepsilon) = q\, \delta(\varepsilon)`, tight: with probability 1 - q the views do not depend on user 1's
     value, with probability q they show user 1's report, and which of the two it was.
-
-    Parameters
-    ----------
-    inner : PrivacyProfile
-        Of the plan on the users who are drawn, replace-one.
-    rate : Fraction
-        q, in (0, 1).
     """
 
-    inner: PrivacyProfile
-    rate: Fraction
+    inner: PrivacyProfile  # of the plan on the users who are drawn, replace-one
+    rate: Fraction  # q, in (0, 1)
 
     def delta(self, epsilon: Number) -> Enclosure:
         """q times the inner delta."""
@@ -102,21 +83,11 @@ class NamedSample(PrivacyProfile):
 
 @dataclass(frozen=True)
 class SubsampledProfile(PrivacyProfile):
-    """What is known of a subsampled plan.
+    """What is known of a subsampled plan."""
 
-    Parameters
-    ----------
-    inner : PrivacyProfile
-        Of the plan on the users who are drawn, replace-one.
-    rate : Fraction
-        q, in (0, 1).
-    tight : bool
-        Whether the bound is attained.
-    """
-
-    inner: PrivacyProfile
-    rate: Fraction
-    tight: bool
+    inner: PrivacyProfile  # of the plan on the users who are drawn, replace-one
+    rate: Fraction  # q, in (0, 1)
+    tight: bool  # whether the bound is attained
 
     def delta(self, epsilon: Number) -> Enclosure:
         """q times the inner delta at the larger epsilon."""

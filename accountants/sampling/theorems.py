@@ -36,24 +36,8 @@ def triehh_theorem_1(users: int, batch: int, threshold: int, levels: int) -> tup
     for some parameters that meet its hypotheses, such as n = 10000, m = 100, theta = 20, L = 1. Source: TrieHH, Theorem 1;
     the hypotheses are read from its proof.
 
-    Parameters
-    ----------
-    users, batch : int
-        n and m.
-    threshold : int
-        Theta.
-    levels : int
-        L, at least 1.
-
-    Returns
-    -------
-    tuple of Enclosure
-        epsilon and delta: the formulas' values.
-
-    Raises
-    ------
-    ValueError
-        Where a hypothesis fails; it names the hypothesis.
+    ``users``, ``batch``: n and m; ``threshold``: theta; ``levels``: L, at least 1. Returns epsilon and delta: the
+    formulas' values. Raises ValueError where a hypothesis fails; it names the hypothesis.
     """
     if levels < 1:
         raise ValueError(f"{_THEOREM} needs at least one level, got {levels}")
@@ -88,22 +72,8 @@ def triehh_delta(threshold: int) -> Fraction:
 def triehh_corollary_1(users: int, levels: int) -> tuple[int, Enclosure, Enclosure]:
     r"""TrieHH Corollary 1: with :math:`\theta = \log_{10} n + 6` and m = sqrt(n), epsilon as in Theorem 1, delta = 1/(300 n).
 
-    Parameters
-    ----------
-    users : int
-        n, at least 10000; where its logarithm is no integer, theta is rounded up, and m down.
-    levels : int
-        L.
-
-    Returns
-    -------
-    tuple of (int, Enclosure, Enclosure)
-        theta, epsilon, delta: the claim's values.
-
-    Raises
-    ------
-    ValueError
-        Where n is smaller.
+    ``users``: n, at least 10000; where its logarithm is no integer, theta is rounded up, and m down; ``levels``: L.
+    Returns theta, epsilon, delta: the claim's values. Raises ValueError where n is smaller.
     """
     require(_COROLLARY, [large_enough(users)], f"n={users}")
     threshold = corollary_1_thresholds(users)[0]
@@ -139,17 +109,8 @@ def triehh_corollary_2(users: int, threshold: int, levels: int, epsilon: Number)
 
     Theorem 1's epsilon is at most the budget then; its hypotheses remain to be checked, see `triehh_theorem_1`.
 
-    Parameters
-    ----------
-    users, threshold, levels : int
-        n, theta, L.
-    epsilon : number
-        The budget, above 0.
-
-    Returns
-    -------
-    int
-        In users; `largest_batch` finds what the truth allows.
+    ``users``, ``threshold``, ``levels``: n, theta, L; ``epsilon``: the budget, above 0. Returns in users;
+    `largest_batch` finds what the truth allows.
     """
     require_epsilon(epsilon)
     if not epsilon > 0:
@@ -172,24 +133,8 @@ def sample_and_threshold(coin: Number, epsilon: Number, threshold: int) -> Enclo
     :math:`P[\mathrm{Bin}(W, s) \ge \max(\tau, tW)]` for some W, which Chernoff bounds by
     :math:`\exp(-\max(\tau, tW)\,\mathrm{kl}(t \| s)/t)`, as kl(a||s)/a grows with a. One user less costs ln(1/(1-s)) at most.
 
-    Parameters
-    ----------
-    coin : number
-        s, in (0, 1).
-    epsilon : number
-        In nats; ``e**epsilon >= 1/(1 - s)``.
-    threshold : int
-        tau, at least 1.
-
-    Returns
-    -------
-    Enclosure
-        Of the formula's value.
-
-    Raises
-    ------
-    ValueError
-        Where a hypothesis fails; it names the hypothesis.
+    ``coin``: s, in (0, 1); ``epsilon``: in nats; ``e**epsilon >= 1/(1 - s)``; ``threshold``: tau, at least 1. Returns
+    of the formula's value. Raises ValueError where a hypothesis fails; it names the hypothesis.
     """
     require_epsilon(epsilon)
     s = Fraction(coin)
@@ -215,22 +160,8 @@ def without_replacement(epsilon: Number, delta: Number, rate: Fraction) -> tuple
     for one user replaced, in the map's guarantee and in the result. Tight for m = 1, see `subsample`, whose profile is this
     at every point. Source: Balle, Barthe, Gaboardi 2018, theorem 9.
 
-    Parameters
-    ----------
-    epsilon, delta : number
-        Of the map; a finite epsilon >= 0 in nats, 0 <= delta < 1.
-    rate : Fraction
-        q, in (0, 1].
-
-    Returns
-    -------
-    tuple of Enclosure
-        epsilon' and delta': the formulas' values.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
+    ``epsilon``, ``delta``: of the map; a finite epsilon >= 0 in nats, 0 <= delta < 1; ``rate``: q, in (0, 1]. Returns
+    epsilon' and delta': the formulas' values. Raises ValueError where a parameter lies outside its domain.
     """
     if not (0 <= epsilon < math.inf and 0 <= delta < 1 and 0 < rate <= 1):
         found = f"epsilon={epsilon}, delta={delta}, q={rate}"

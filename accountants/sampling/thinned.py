@@ -45,17 +45,8 @@ def thinned_release(users: int, holders: int, batch: int, threshold: int, share:
 
     .. math:: P[\mathrm{Bin}(\mathrm{Hyp}(n, W, m), s) \ge \theta]
 
-    Parameters
-    ----------
-    users, holders, batch, threshold : int
-        n, W, m and theta.
-    share : number
-        s, in (0, 1]: of the votes that arrive, or of a holder's words that have this prefix.
-
-    Returns
-    -------
-    Enclosure
-        EXACT.
+    ``users``, ``holders``, ``batch``, ``threshold``: n, W, m and theta; ``share``: s, in (0, 1]: of the votes that
+    arrive, or of a holder's words that have this prefix. Returns EXACT.
     """
     arrives = _required(share)
 
@@ -71,20 +62,12 @@ def thinned_release(users: int, holders: int, batch: int, threshold: int, share:
 
 @dataclass(frozen=True, slots=True)
 class ThinnedRound:
-    """One round in which votes get lost, for one user more or less.
+    """One round in which votes get lost, for one user more or less."""
 
-    Parameters
-    ----------
-    users, batch, threshold : int
-        n of the smaller data set, m and theta.
-    share : Fraction
-        s, in (0, 1]: votes that arrive.
-    """
-
-    users: int
+    users: int  # n of the smaller data set, m and theta
     batch: int
     threshold: int
-    share: Fraction
+    share: Fraction  # s, in (0, 1]: votes that arrive
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", _required(self.share))

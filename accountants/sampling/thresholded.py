@@ -55,19 +55,8 @@ class Sampling(ABC):
     def gain(self, holders: int, votes: int, neighbours: Neighbours = ADD_REMOVE) -> tuple[flint.arb, flint.arb]:
         """g' - g and g, where g' and g are P[at least `votes` votes] with the user in question and without.
 
-        Parameters
-        ----------
-        holders : int
-            Others who hold the prefix.
-        votes : int
-            At least 1.
-        neighbours : Neighbours
-            Add-remove: without, the user is absent. Replace-one: without, the user holds a value of their own.
-
-        Returns
-        -------
-        tuple of flint.arb
-            At the current precision.
+        ``holders``: others who hold the prefix; ``votes``: at least 1; ``neighbours``: add-remove: without, the user
+        is absent. Replace-one: without, the user holds a value of their own. Returns at the current precision.
         """
         return self._replaced(holders, votes) if neighbours == REPLACE_ONE else self._added(holders, votes)
 
@@ -91,18 +80,10 @@ class Sampling(ABC):
 
 @dataclass(frozen=True, slots=True)
 class FixedBatch(Sampling):
-    """`batch` of the users, without replacement; with the user in question, of one user more.
+    """`batch` of the users, without replacement; with the user in question, of one user more."""
 
-    Parameters
-    ----------
-    users : int
-        n, at least 1.
-    batch : int
-        m, with ``1 <= m <= n``.
-    """
-
-    users: int
-    batch: int
+    users: int  # n, at least 1
+    batch: int  # m, with ``1 <= m <= n``
 
     def __post_init__(self) -> None:
         if not 1 <= self.batch <= self.users:
@@ -140,18 +121,10 @@ class FixedBatch(Sampling):
 
 @dataclass(frozen=True, slots=True)
 class PoissonBatch(Sampling):
-    """Every user is sampled independently, with the same probability.
+    """Every user is sampled independently, with the same probability."""
 
-    Parameters
-    ----------
-    users : int
-        n, at least 1.
-    coin : Fraction
-        In (0, 1).
-    """
-
-    users: int
-    coin: Fraction
+    users: int  # n, at least 1
+    coin: Fraction  # in (0, 1)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "coin", Fraction(self.coin))
@@ -186,21 +159,8 @@ def _ceilings(value: flint.arb | Fraction) -> tuple[int, int]:
 def worst_holders(sampling: Sampling, threshold: int, c: flint.arb | Fraction, least: int = 0) -> tuple[int, int]:
     """Between which two w the largest ``g'(w) - c g(w)`` with ``w >= least`` lies; they differ only where balls cannot decide.
 
-    Parameters
-    ----------
-    sampling : Sampling
-        Who votes.
-    threshold : int
-        Votes needed, at least 1.
-    c : flint.arb or Fraction
-        e**epsilon, positive.
-    least : int
-        The adversary's smallest w.
-
-    Returns
-    -------
-    tuple of int
-        Within ``0..users``.
+    ``sampling``: who votes; ``threshold``: votes needed, at least 1; ``c``: e**epsilon, positive; ``least``: the
+    adversary's smallest w. Returns within ``0..users``.
     """
     q, n = sampling.rate, sampling.users
     slope = c - 1 + q if isinstance(c, Fraction) else c - ball(1 - q)
@@ -219,15 +179,8 @@ def single_prefix(sampling: Sampling, threshold: int, c: flint.arb | Fraction, l
 
     Tight: attained by any data set in which w users hold the prefix, on the event that it is released.
 
-    Parameters
-    ----------
-    sampling, threshold, c, least : Sampling, int, flint.arb or Fraction, int
-        As for `worst_holders`.
-
-    Returns
-    -------
-    tuple of (flint.arb, int)
-        At the current precision; negative where every w costs nothing.
+    ``sampling``, ``threshold``, ``c``, ``least``: as for `worst_holders`. Returns at the current precision; negative
+    where every w costs nothing.
     """
     low, high = worst_holders(sampling, threshold, c, least)
     if high - low > _UNDECIDED:  # next to c = 1 - q
@@ -243,15 +196,8 @@ def removed_prefix(sampling: Sampling, threshold: int, c: flint.arb) -> flint.ar
 
     It is :math:`1 - c + c \max_w (g'(w) - g(w)/c)`, so the worst w is that of 1/c; where :math:`c \ge 1/(1 - q)` it is 0.
 
-    Parameters
-    ----------
-    sampling, threshold, c : Sampling, int, flint.arb
-        As for `worst_holders`.
-
-    Returns
-    -------
-    flint.arb
-        At the current precision; not a number where balls cannot decide which w is worst.
+    ``sampling``, ``threshold``, ``c``: as for `worst_holders`. Returns at the current precision; not a number where
+    balls cannot decide which w is worst.
     """
     low, high = worst_holders(sampling, threshold, 1 / c)
     if c * ball(1 - sampling.rate) >= 1:
@@ -279,15 +225,7 @@ def revealed(sampling: Sampling, threshold: int, c: flint.arb, least: int) -> fl
     at w (condition on whether one holder is sampled), so the maximum over all w does not grow with t: at
     :math:`w^\star` it is `single_prefix`. Where :math:`w_0 > w^\star`, the worst w is :math:`w_0`, at its own best t.
 
-    Parameters
-    ----------
-    sampling, threshold, c, least : Sampling, int, flint.arb, int
-        ``c >= 1``, ``least <= users``.
-
-    Returns
-    -------
-    flint.arb
-        Not negative.
+    ``sampling``, ``threshold``, ``c``, ``least``: ``c >= 1``, ``least <= users``. Returns not negative.
     """
     low, high = worst_holders(sampling, threshold, c)
     if high >= least:

@@ -66,24 +66,13 @@ _ONE_ROUND, _SEVERAL_ROUNDS = 2.0**-34, 2.0**-16
 
 @dataclass(frozen=True, slots=True)
 class WorstCase:
-    """A data set of which one user more, or one user less, has the largest delta that is known: the lower bound's.
+    """A data set of which one user more, or one user less, has the largest delta that is known: the lower bound's."""
 
-    Parameters
-    ----------
-    holders : tuple of int
-        For each length, up to that of the event, how many others share the user's prefix of that length; they never grow.
-    others : OtherPrefixes or None
-        How all other users' prefixes are shared; None where they hold values of their own.
-    event : str
-        The releases that reveal the user.
-    removed : bool
-        Whether the event is more probable without the user than with.
-    """
-
+    # for each length, up to that of the event, how many others share the user's prefix of that length; they never grow
     holders: tuple[int, ...]
-    others: OtherPrefixes | None
-    event: str
-    removed: bool = False
+    others: OtherPrefixes | None  # how all other users' prefixes are shared; None where they hold values of their own
+    event: str  # the releases that reveal the user
+    removed: bool = False  # whether the event is more probable without the user than with
 
 
 @dataclass(frozen=True)
@@ -92,31 +81,18 @@ class ThresholdProfile(PrivacyProfile):
 
     With Poisson sampling and one round, the votes of the released prefixes may be shown too: the profile is the same.
 
-    Parameters
-    ----------
-    sampling : Sampling
-        Who votes, drawn afresh in every round. Its `users` are those of the smaller data set for add-remove neighbours, of both
-        for replace-one.
-    threshold : int
-        Votes needed, at least 1.
-    rounds : int
-        L, the length of the longest value, at least 1.
-    neighbours : Neighbours
-        Add-remove or replace-one.
-    words : int
-        Different words that a user may hold, who votes for a random one (TrieHH's Algorithm 3). One round costs the same;
-        over several rounds the upper end grows with more than one word, because another may be the rare one in every round.
-
-    Raises
-    ------
-    Unsupported
-        For other relations.
+    Raises Unsupported for other relations.
     """
 
+    # who votes, drawn afresh in every round. Its `users` are those of the smaller data set for add-remove neighbours,
+    # of both for replace-one
     sampling: Sampling
-    threshold: int
-    rounds: int = 1
-    neighbours: Neighbours = ADD_REMOVE
+    threshold: int  # votes needed, at least 1
+    rounds: int = 1  # L, the length of the longest value, at least 1
+    neighbours: Neighbours = ADD_REMOVE  # add-remove or replace-one
+    # different words that a user may hold, who votes for a random one (TrieHH's Algorithm 3). One round costs the same;
+    # over several rounds the upper end grows with more than one word, because another may be the rare one in every
+    # round
     words: int = 1
 
     def __post_init__(self) -> None:
@@ -379,17 +355,8 @@ def largest_batch(users: int, threshold: int, levels: int, epsilon: Number, delt
     Certified at the batch returned, by the upper bound of `ThresholdProfile`; a batch larger by one was refused. As privacy
     is not monotone in the batch, one that is larger than a refused one may be missed.
 
-    Parameters
-    ----------
-    users, threshold, levels : int
-        n of the smaller data set, theta and the number L of rounds.
-    epsilon, delta : number
-        The target.
-
-    Returns
-    -------
-    int
-        In users. Where it is below the threshold, nothing is ever released.
+    ``users``, ``threshold``, ``levels``: n of the smaller data set, theta and the number L of rounds; ``epsilon``,
+    ``delta``: the target. Returns in users. Where it is below the threshold, nothing is ever released.
     """
     require_epsilon(epsilon)
     require_delta(delta)

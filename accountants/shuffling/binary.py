@@ -36,42 +36,20 @@ _NEAR_THE_END = 256
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """The largest divergence over all data sets.
+    """The largest divergence over all data sets."""
 
-    Parameters
-    ----------
-    low : flint.arb
-        The divergence at `t`: attained.
-    high : flint.arb
-        Upper bound over all t; the same as `low` up to the tolerance where the search has ended.
-    t : int
-        How many others hold what user 1 holds in the first neighbour.
-    """
-
-    low: flint.arb
-    high: flint.arb
-    t: int
+    low: flint.arb  # the divergence at `t`: attained
+    high: flint.arb  # upper bound over all t; the same as `low` up to the tolerance where the search has ended
+    t: int  # how many others hold what user 1 holds in the first neighbour
 
 
 def worst(p: Fraction, exp_epsilon: flint.arb, users: int, tolerance: float) -> Worst:
     """Search the data sets of shuffled binary randomized response.
 
-    Parameters
-    ----------
-    p : Fraction
-        Probability of the truth, 1/2 < p < 1.
-    exp_epsilon : flint.arb
-        ``e**epsilon``, at least 1 and below p/(1 - p).
-    users : int
-        n, at least 2.
-    tolerance : float
-        Relative width to aim at; from 1e-4 on, the search is short.
-
-    Returns
-    -------
-    Worst
-        Low and high agree within the tolerance or 4e-10, unless the evaluations run out before: none of the parameters
-        tried has shown that (epsilon0 from 1 to 12, n from 1e4 to 1e12).
+    ``p``: probability of the truth, 1/2 < p < 1; ``exp_epsilon``: ``e**epsilon``, at least 1 and below p/(1 - p);
+    ``users``: n, at least 2; ``tolerance``: relative width to aim at; from 1e-4 on, the search is short. Returns low
+    and high agree within the tolerance or 4e-10, unless the evaluations run out before: none of the parameters tried
+    has shown that (epsilon0 from 1 to 12, n from 1e4 to 1e12).
     """
     others = users - 1
     search = _Search(TiltedResponse(p, exp_epsilon), others, tolerance)

@@ -42,18 +42,10 @@ _PIECES = 16
 
 @dataclass(frozen=True)
 class TiltedResponse:
-    """The mechanism, tilted for one epsilon; at the precision at which it was made.
+    """The mechanism, tilted for one epsilon; at the precision at which it was made."""
 
-    Parameters
-    ----------
-    p : Fraction
-        Probability of the truth, 1/2 < p < 1.
-    exp_epsilon : flint.arb
-        ``e**epsilon``, at least 1 and below p/(1 - p).
-    """
-
-    p: Fraction
-    exp_epsilon: flint.arb
+    p: Fraction  # probability of the truth, 1/2 < p < 1
+    exp_epsilon: flint.arb  # ``e**epsilon``, at least 1 and below p/(1 - p)
 
     @cached
     def weights(self) -> tuple[flint.arb, flint.arb]:
@@ -138,30 +130,15 @@ class TiltedResponse:
 
 @dataclass(frozen=True)
 class Comb:
-    """U for the t of a range.
+    """U for the t of a range."""
 
-    Parameters
-    ----------
-    c : flint.arb
-        Logarithm of the tilt.
-    parts : int
-        M, odd, so that no y is pi.
-    terms : tuple of (arb, acb)
-        y > 0, and :math:`\\chi_t(y)\\, i \\sin(y/2) / \\sinh((c + i y)/2)`, for all t of the range.
-    left_out : flint.arb
-        Bound of the terms that are not listed, over M.
-    error : flint.arb
-        Ball around 0: what U of an integer m may be off.
-    aliased : flint.arb
-        What is to be added to the divergence, over v.
-    """
-
-    c: flint.arb
-    parts: int
+    c: flint.arb  # logarithm of the tilt
+    parts: int  # M, odd, so that no y is pi
+    # y > 0, and :math:`\\chi_t(y)\\, i \\sin(y/2) / \\sinh((c + i y)/2)`, for all t of the range
     terms: tuple[tuple[flint.arb, flint.acb], ...]
-    left_out: flint.arb
-    error: flint.arb
-    aliased: flint.arb
+    left_out: flint.arb  # bound of the terms that are not listed, over M
+    error: flint.arb  # ball around 0: what U of an integer m may be off
+    aliased: flint.arb  # what is to be added to the divergence, over v
 
     @classmethod
     def of(cls, tilt: TiltedResponse, first: int, last: int, others: int) -> Self | None:

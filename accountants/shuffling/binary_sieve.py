@@ -30,21 +30,8 @@ _WORK = 1 << 20
 def survivors(tilt: TiltedResponse, ts: range, others: int, most: flint.arb) -> NDArray[np.int64] | None:
     """The t of a range at which D_t may exceed a number, the largest bound first.
 
-    Parameters
-    ----------
-    tilt : TiltedResponse
-        The mechanism.
-    ts : range
-        Consecutive numbers of users, at most 2**20 of them.
-    others : int
-        N.
-    most : flint.arb
-        The number, above 0.
-
-    Returns
-    -------
-    ndarray or None
-        None where the range is too wide for bounds of its t.
+    ``tilt``: the mechanism; ``ts``: consecutive numbers of users, at most 2**20 of them; ``others``: N; ``most``: the
+    number, above 0. Returns None where the range is too wide for bounds of its t.
     """
     comb = Comb.of(tilt, ts[0], ts[-1], others)
     if comb is None:

@@ -40,15 +40,9 @@ PRECISION = 160
 
 @dataclass(frozen=True, slots=True)
 class Blanket:
-    """User 1's message among the other users' messages, which are known in part: their blanket.
+    """User 1's message among the other users' messages, which are known in part: their blanket."""
 
-    Parameters
-    ----------
-    cells : tuple of Cell
-        Kinds of messages; both laws sum to 1, and b to at most 1.
-    """
-
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell, ...]  # kinds of messages; both laws sum to 1, and b to at most 1
 
     @classmethod
     def of(cls, cells: Iterable[tuple[Fraction, Fraction, Fraction]]) -> Blanket:
@@ -69,19 +63,8 @@ class Blanket:
     def delta(self, exp_epsilon: flint.arb, users: int, tolerance: float) -> flint.arb:
         """The hockey-stick divergence of user 1's message among those of ``users - 1`` others.
 
-        Parameters
-        ----------
-        exp_epsilon : flint.arb
-            ``e**epsilon``, at least 1.
-        users : int
-            n.
-        tolerance : float
-            Relative width to aim at.
-
-        Returns
-        -------
-        flint.arb
-            Certified. At the current precision, which should be `precision(users)`.
+        ``exp_epsilon``: ``e**epsilon``, at least 1; ``users``: n; ``tolerance``: relative width to aim at. Returns
+        certified. At the current precision, which should be `precision(users)`.
         """
         seen = flint.arb(0)
         hidden: list[tuple[flint.arb, flint.arb]] = []

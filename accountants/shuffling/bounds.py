@@ -42,21 +42,11 @@ _FINE = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Attained:
-    """A lower bound, and what attains it.
+    """A lower bound, and what attains it."""
 
-    Parameters
-    ----------
-    value : flint.arb
-        A divergence that the data sets attain.
-    pair : pair of DataSet or None
-        The two neighbours, where any are known.
-    event : str
-        The views that tell them apart.
-    """
-
-    value: flint.arb
-    pair: tuple[DataSet, DataSet] | None = None
-    event: str = ""
+    value: flint.arb  # a divergence that the data sets attain
+    pair: tuple[DataSet, DataSet] | None = None  # the two neighbours, where any are known
+    event: str = ""  # the views that tell them apart
 
 
 class Bound(Protocol):
@@ -95,18 +85,10 @@ class Bound(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CloneBound:
-    """Any epsilon0-LDP plan.
+    """Any epsilon0-LDP plan."""
 
-    Parameters
-    ----------
-    clones : Clones
-        The dominating pair.
-    users : int
-        n, at least 2.
-    """
-
-    clones: Clones
-    users: int
+    clones: Clones  # the dominating pair
+    users: int  # n, at least 2
     finest: float = 0.0
 
     @property
@@ -140,43 +122,22 @@ class CloneBound:
 
 @dataclass(frozen=True, slots=True)
 class OthersAlike:
-    """An explicit data set: user 1 holds `pair[0]` or `pair[1]`, and every other user holds `other`.
+    """An explicit data set: user 1 holds `pair[0]` or `pair[1]`, and every other user holds `other`."""
 
-    Parameters
-    ----------
-    blanket : Blanket
-        Laws of user 1's two values, and the law of the other users' value in place of the blanket.
-    pair : tuple
-        User 1's two values.
-    other : value
-        The other users'.
-    """
-
-    blanket: Blanket
-    pair: tuple[Any, Any]
-    other: Any
+    blanket: Blanket  # laws of user 1's two values, and the law of the other users' value in place of the blanket
+    pair: tuple[Any, Any]  # user 1's two values
+    other: Any  # the other users'
 
 
 @dataclass(frozen=True, slots=True)
 class BlanketBound:
-    """A mechanism whose laws are known.
+    """A mechanism whose laws are known."""
 
-    Parameters
-    ----------
-    blankets : tuple of Blanket
-        The upper bound is the largest of them: one for every pair of inputs, up to symmetry.
-    data_sets : tuple of OthersAlike
-        Any of them is a lower bound.
-    users : int
-        n, at least 2.
-    few : FewUsers or None
-        More data sets, where the users are few enough.
-    """
-
+    # the upper bound is the largest of them: one for every pair of inputs, up to symmetry
     blankets: tuple[Blanket, ...]
-    data_sets: tuple[OthersAlike, ...]
-    users: int
-    few: FewUsers | None = None
+    data_sets: tuple[OthersAlike, ...]  # any of them is a lower bound
+    users: int  # n, at least 2
+    few: FewUsers | None = None  # more data sets, where the users are few enough
     finest: float = _FINE
 
     @property
@@ -255,24 +216,12 @@ class BlanketBound:
 
 @dataclass(frozen=True, slots=True)
 class BinaryBound:
-    """Binary randomized response: the worst data set itself.
+    """Binary randomized response: the worst data set itself."""
 
-    Parameters
-    ----------
-    p : Fraction
-        Probability of the truth, 1/2 < p < 1.
-    users : int
-        n, at least 2.
-    values : tuple
-        Two values, one a side; all others have the law of one of them.
-    first_view : str
-        The view that the first value makes the likelier one.
-    """
-
-    p: Fraction
-    users: int
-    values: tuple[Any, Any] = (0, 1)
-    first_view: str = "0"
+    p: Fraction  # probability of the truth, 1/2 < p < 1
+    users: int  # n, at least 2
+    values: tuple[Any, Any] = (0, 1)  # two values, one a side; all others have the law of one of them
+    first_view: str = "0"  # the view that the first value makes the likelier one
     finest: float = 0.0
 
     @property

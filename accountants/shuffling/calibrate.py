@@ -29,23 +29,9 @@ _LEAST_EPSILON = 1e-6
 def largest_local_epsilon(users: int, epsilon: Number, delta: Number) -> float:
     """A local epsilon, as large as the clones allow, at which any randomizer shuffled is (epsilon, delta)-private.
 
-    Parameters
-    ----------
-    users : int
-        n, at least 1.
-    epsilon, delta : number
-        The goal, at least 0, in nats; and in [0, 1).
-
-    Returns
-    -------
-    float
-        In nats, at least `epsilon`, which needs no shuffling. Certified: the upper bound at it is at most delta; some
-        larger one, within a relative 1e-10, is not shown to do.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
+    ``users``: n, at least 1; ``epsilon``, ``delta``: the goal, at least 0, in nats; and in [0, 1). Returns in nats,
+    at least `epsilon`, which needs no shuffling. Certified: the upper bound at it is at most delta; some larger one,
+    within a relative 1e-10, is not shown to do. Raises ValueError where a parameter lies outside its domain.
     """
     _require_users(users)
     goal, target = _goal(epsilon, delta)
@@ -66,24 +52,10 @@ def largest_local_epsilon(users: int, epsilon: Number, delta: Number) -> float:
 def users_needed(local_epsilon: Number, epsilon: Number, delta: Number) -> int:
     """A number of users, as small as the clones allow, for which any randomizer shuffled is (epsilon, delta)-private.
 
-    Parameters
-    ----------
-    local_epsilon : number
-        What every report satisfies, above 0, in nats.
-    epsilon, delta : number
-        The goal, at least 0, in nats; and in [0, 1).
-
-    Returns
-    -------
-    int
-        Certified: the upper bound with this number of users is at most delta; with one user less it is not shown to be.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-    Unsupported
-        Where no number of users is enough, or more than 2**50.
+    ``local_epsilon``: what every report satisfies, above 0, in nats; ``epsilon``, ``delta``: the goal, at least 0, in
+    nats; and in [0, 1). Returns certified: the upper bound with this number of users is at most delta; with one user
+    less it is not shown to be. Raises ValueError where a parameter lies outside its domain; Unsupported where no
+    number of users is enough, or more than 2**50.
     """
     goal, target = _goal(epsilon, delta)
     clones = Clones(Fraction(local_epsilon))
@@ -116,25 +88,11 @@ def enough_noise(
 ) -> Fraction:
     """About the least noise at which a shuffled plan is certified to be (epsilon, delta)-private.
 
-    Parameters
-    ----------
-    plan : callable
-        The noise, a number between 0 and `most`, to what is deployed.
-    epsilon, delta : number
-        The goal, at least 0, in nats; and in (0, 1).
-    guess, most : float
-        Where to look first, and where the noise hides everything.
-
-    Returns
-    -------
-    Fraction
-        A float. Certified: the upper bound at it is at most delta. One smaller by a relative 1e-6 was not shown to do; that no
-        smaller one does is not claimed where privacy is not monotone in the noise.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain, or no noise below `most` keeps the goal.
+    ``plan``: the noise, a number between 0 and `most`, to what is deployed; ``epsilon``, ``delta``: the goal, at
+    least 0, in nats; and in (0, 1); ``guess``, ``most``: where to look first, and where the noise hides everything.
+    Returns a float. Certified: the upper bound at it is at most delta. One smaller by a relative 1e-6 was not shown
+    to do; that no smaller one does is not claimed where privacy is not monotone in the noise. Raises ValueError where
+    a parameter lies outside its domain, or no noise below `most` keeps the goal.
     """
     return Fraction(_crossed(plan, lambda delta_of: delta_of.high, (epsilon, delta), guess, most)[1])
 

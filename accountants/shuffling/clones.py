@@ -38,15 +38,9 @@ _EXACT = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Clones:
-    """The dominating pair.
+    """The dominating pair."""
 
-    Parameters
-    ----------
-    epsilon0 : Fraction
-        What every report satisfies, above 0, in nats.
-    """
-
-    epsilon0: Fraction
+    epsilon0: Fraction  # what every report satisfies, above 0, in nats
 
     def delta(self, epsilon: Number, users: int, tolerance: float = TOLERANCE) -> flint.arb:
         """Divergence of the pair; exactly 0 from epsilon0 on."""
@@ -68,21 +62,11 @@ def among(epsilon0: flint.arb, clone: flint.arb) -> Blanket:
 
 @dataclass(frozen=True)
 class CloneProfile(PrivacyProfile):
-    """The dominating pair's own profile, from both sides: how exact the computation is, not how good the theorem.
+    """The dominating pair's own profile, from both sides: how exact the computation is, not how good the theorem."""
 
-    Parameters
-    ----------
-    epsilon0 : Fraction
-        Local epsilon, above 0, in nats.
-    users : int
-        n, at least 1.
-    tolerance : float
-        Relative width of delta to aim at.
-    """
-
-    epsilon0: Fraction
-    users: int
-    tolerance: float = TOLERANCE
+    epsilon0: Fraction  # local epsilon, above 0, in nats
+    users: int  # n, at least 1
+    tolerance: float = TOLERANCE  # relative width of delta to aim at
 
     def __post_init__(self) -> None:
         if not (self.epsilon0 > 0 and self.users >= 1):

@@ -33,18 +33,10 @@ Counts: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Laws of one report of a few values.
+    """Laws of one report of a few values."""
 
-    Parameters
-    ----------
-    values : tuple
-        User 1's two values, and others that the other users may hold too.
-    laws : tuple of tuple of Fraction
-        For each value, the probability of each kind of report.
-    """
-
-    values: tuple[Any, ...]
-    laws: tuple[tuple[Fraction, ...], ...]
+    values: tuple[Any, ...]  # user 1's two values, and others that the other users may hold too
+    laws: tuple[tuple[Fraction, ...], ...]  # for each value, the probability of each kind of report
 
     @classmethod
     def of(cls, values: Sequence[Any], columns: Iterable[Sequence[Fraction]]) -> Self:
@@ -64,20 +56,11 @@ class Reports:
 
 @dataclass(frozen=True)
 class FewUsers:
-    """All data sets of the others on the values of any of several `Reports`.
+    """All data sets of the others on the values of any of several `Reports`."""
 
-    Parameters
-    ----------
-    reports : tuple of Reports
-        One for every choice of user 1's two values and the others', up to symmetry.
-    users : int
-        n, at least 2.
-    complete : bool
-        Whether these are all data sets that there are, up to symmetry: then the largest divergence is delta itself.
-    """
-
-    reports: tuple[Reports, ...]
-    users: int
+    reports: tuple[Reports, ...]  # one for every choice of user 1's two values and the others', up to symmetry
+    users: int  # n, at least 2
+    # whether these are all data sets that there are, up to symmetry: then the largest divergence is delta itself
     complete: bool = False
 
     @classmethod

@@ -27,19 +27,12 @@ from ldpaudit.enclosure import Enclosure, Rigour
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """Estimated counts of all values.
+    """Estimated counts of all values."""
 
-    Parameters
-    ----------
-    users, values : int
-        n and k, at least 1.
-    on, off : Fraction
-        Probabilities with which a report counts for a value that its user holds, and for one that the user does not;
-        ``0 < off < on < 1``.
-    """
-
-    users: int
+    users: int  # n and k, at least 1
     values: int
+    # probabilities with which a report counts for a value that its user holds, and for one that the user does not; ``0
+    # < off < on < 1``
     on: Fraction
     off: Fraction
 
@@ -74,10 +67,7 @@ class Frequencies:
 
         By exponential moments, as `_by_moments`.
 
-        Raises
-        ------
-        ValueError
-            Where beta lies outside (0, 1).
+        Raises ValueError where beta lies outside (0, 1).
         """
         if not 0 < beta < 1:
             raise ValueError(f"an error needs 0 < beta < 1, got beta={beta}")

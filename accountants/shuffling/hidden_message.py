@@ -51,27 +51,13 @@ class Seen(Enum):
 
 @dataclass(frozen=True)
 class HiddenTuple(SearchedProfile):
-    """One message among M random ones.
+    """One message among M random ones."""
 
-    Parameters
-    ----------
-    messages : int
-        M, at least 0.
-    hit : Fraction
-        p, in (0, 1).
-    seen : Seen
-        What of them is seen.
-    source : str
-        Of the enclosures.
-    level : Rigour
-        Of the enclosures that are narrow enough.
-    """
-
-    messages: int
-    hit: Fraction
-    seen: Seen
-    source: str
-    level: Rigour = Rigour.EXACT
+    messages: int  # M, at least 0
+    hit: Fraction  # p, in (0, 1)
+    seen: Seen  # what of them is seen
+    source: str  # of the enclosures
+    level: Rigour = Rigour.EXACT  # of the enclosures that are narrow enough
 
     def value(self, epsilon: Fraction) -> flint.arb:
         """Two routes: an integral whose cost is free of M, and a sum that is narrower where it has few terms."""
@@ -174,20 +160,11 @@ class Chain(SearchedProfile):
               = \frac{e^\varepsilon - 1}{e^{\varepsilon/k} - 1}\, \delta_1(\varepsilon/k)
 
     Not tight. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, end of the proof of Lemma 4.4.
-
-    Parameters
-    ----------
-    single : HiddenTuple
-        One message, where all the others are known.
-    k : int
-        How many, at least 1.
-    source : str
-        Of the enclosures.
     """
 
-    single: HiddenTuple
-    k: int
-    source: str
+    single: HiddenTuple  # one message, where all the others are known
+    k: int  # how many, at least 1
+    source: str  # of the enclosures
     level: Rigour = Rigour.INTERVAL
 
     def value(self, epsilon: Fraction) -> flint.arb:

@@ -63,26 +63,13 @@ def profile(
 ) -> PrivacyProfile:
     """Profile of a shuffled plan.
 
-    Parameters
-    ----------
-    plan : Shuffle
-        Of a mechanism, a guarantee without delta, or a repetition, composition or post-processing of such.
-    neighbours : Neighbours or None
-        Replace-one: one user's input is replaced, the number of users is known. Add-remove, where an absent user sends
-        nothing: delta is 1 at every epsilon, and no bound.
-    known : callable or None
-        Makes the bound that the plan's mechanism has, or None where it has none: then the clones serve.
-
-    Returns
-    -------
-    PrivacyProfile
-        In nats. EXACT for binary randomized response where its two ends are within 1e-9; else INTERVAL. With one user,
-        the unshuffled plan's; and so where reports name their users.
-
-    Raises
-    ------
-    Unsupported
-        For another relation, for a plan whose epsilon at delta = 0 is infinite, and for other plans.
+    ``plan``: of a mechanism, a guarantee without delta, or a repetition, composition or post-processing of such;
+    ``neighbours``: replace-one: one user's input is replaced, the number of users is known. Add-remove, where an
+    absent user sends nothing: delta is 1 at every epsilon, and no bound; ``known``: makes the bound that the plan's
+    mechanism has, or None where it has none: then the clones serve. Returns in nats. EXACT for binary randomized
+    response where its two ends are within 1e-9; else INTERVAL. With one user, the unshuffled plan's; and so where
+    reports name their users. Raises Unsupported for another relation, for a plan whose epsilon at delta = 0 is
+    infinite, and for other plans.
     """
     if not isinstance(plan.plan, Run | Guarantee | Repeat | Compose | PostProcess):
         raise Unsupported(plan.plan, "a shuffled plan needs to be one user's, run once")
@@ -121,17 +108,10 @@ def _is_silent_when_absent(plan: Plan) -> bool:
 @dataclass(frozen=True)
 class OneDataSet(OnePairProfile):
     """A lower bound that two data sets attain at every epsilon, which look the same with user 1's two values exchanged.
-
-    Parameters
-    ----------
-    value : Value
-        A ball around its delta, in either direction.
-    local : PrivacyProfile
-        Of the unshuffled plan.
     """
 
-    value: Value
-    local: PrivacyProfile
+    value: Value  # a ball around its delta, in either direction
+    local: PrivacyProfile  # of the unshuffled plan
 
     def delta(self, epsilon: Number) -> Enclosure:
         """To a relative 1e-5 or so."""
@@ -147,23 +127,12 @@ class OneDataSet(OnePairProfile):
 
 @dataclass(frozen=True)
 class ShuffleProfile(SummedLosses):
-    """What is known of a shuffled plan.
+    """What is known of a shuffled plan."""
 
-    Parameters
-    ----------
-    plan : Shuffle
-        The plan, of two users at least.
-    local : PrivacyProfile
-        Of the unshuffled plan, finite at delta = 0.
-    bound : Bound
-        The theorems.
-    tolerance : float
-        Relative width of delta at which the arithmetic aims; that between the theorems is not in its hands.
-    """
-
-    plan: Shuffle
-    local: PrivacyProfile
-    bound: Bound
+    plan: Shuffle  # the plan, of two users at least
+    local: PrivacyProfile  # of the unshuffled plan, finite at delta = 0
+    bound: Bound  # the theorems
+    # relative width of delta at which the arithmetic aims; that between the theorems is not in its hands
     tolerance: float = TOLERANCE
 
     def delta(self, epsilon: Number) -> Enclosure:

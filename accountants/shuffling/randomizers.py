@@ -48,24 +48,13 @@ _MOST_LISTED = 8
 
 @dataclass(frozen=True, slots=True)
 class MatchedLaws:
-    """Laws ``base(y) * ratio[how y matches x]``, alike for every pair of inputs.
+    """Laws ``base(y) * ratio[how y matches x]``, alike for every pair of inputs."""
 
-    Parameters
-    ----------
-    inputs : tuple
-        x1, x2 and, where the law of three matches is known and there are three inputs, a third value.
-    patterns : mapping of Pattern to Fraction
-        Law under base of how y matches those inputs.
-    ratio : mapping of int to Fraction
-        By match.
-    complete : bool
-        Whether there are no more inputs.
-    """
-
+    # x1, x2 and, where the law of three matches is known and there are three inputs, a third value
     inputs: tuple[Any, ...]
-    patterns: Mapping[Pattern, Fraction]
-    ratio: Mapping[int, Fraction]
-    complete: bool
+    patterns: Mapping[Pattern, Fraction]  # law under base of how y matches those inputs
+    ratio: Mapping[int, Fraction]  # by match
+    complete: bool  # whether there are no more inputs
 
     @classmethod
     def of(cls, inputs: Sequence[Any], patterns: Mapping[Pattern, Fraction], ratio: Mapping[int, Fraction]) -> MatchedLaws:
@@ -109,12 +98,7 @@ def independent(bit: Sequence[Fraction], size: int) -> dict[Pattern, Fraction]:
 def of_mechanism(m: Mechanism, users: int) -> Bound | None:
     """What the finite law of a mechanism allows; None where it cannot be tabulated.
 
-    Parameters
-    ----------
-    m : Mechanism
-        Any; replace-one neighbours.
-    users : int
-        n, at least 2.
+    ``m``: any; replace-one neighbours; ``users``: n, at least 2.
     """
     if not _names_all_inputs(m) or not 1 < _length(m.inputs) <= _MOST_CELLS:
         return None
@@ -141,12 +125,8 @@ def of_law(laws: Laws, users: int) -> Bound | None:
     Two laws that are each other's mirror image are binary randomized response. Else every pair of inputs has its blanket,
     and its data sets on which all others hold one value.
 
-    Parameters
-    ----------
-    laws : mapping
-        The law of every input, or of inputs of whose laws every other input's is one, or a mixture.
-    users : int
-        n, at least 2.
+    ``laws``: the law of every input, or of inputs of whose laws every other input's is one, or a mixture; ``users``:
+    n, at least 2.
     """
     laws = _different(laws)
     if (binary := _binary(laws, users)) is not None:

@@ -36,20 +36,8 @@ _ACCURATE = 80
 def two_answers(high: Answer, low: Answer, silence: Probability, users: int, tolerance: float) -> flint.arb:
     """The divergence of `blanket` for a gain above 0 and one below.
 
-    Parameters
-    ----------
-    high, low : (arb, arb)
-        Gain and density of either answer.
-    silence : Fraction or arb
-        Probability that another user does not answer; exactly 0 where they all do.
-    users : int
-        n, at least 2.
-    tolerance : float
-        Relative width to aim at.
-
-    Returns
-    -------
-    flint.arb
+    ``high``, ``low``: gain and density of either answer; ``silence``: probability that another user does not answer;
+    exactly 0 where they all do; ``users``: n, at least 2; ``tolerance``: relative width to aim at.
     """
     walk = _Walk(high, low)
     if silence == 0:

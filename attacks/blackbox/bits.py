@@ -56,12 +56,8 @@ class Bit:
 def with_bits(groups: Sequence[Group | None], fitting: Sequence[Group | None]) -> Iterator[Feature]:
     """Features of one skeleton.
 
-    Parameters
-    ----------
-    groups : sequence of Group or None
-        Each input's reports, all of which are counted.
-    fitting : sequence of Group or None
-        Those by which bits and places are chosen.
+    ``groups``: each input's reports, all of which are counted; ``fitting``: those by which bits and places are
+    chosen.
     """
     width = next(group.width for group in groups if group is not None)
     shown = [group for group in fitting if group is not None]
@@ -81,12 +77,7 @@ def with_bits(groups: Sequence[Group | None], fitting: Sequence[Group | None]) -
 def leading_bits(groups: Sequence[Group], wanted: NDArray[np.bool_]) -> list[Bit]:
     """The bits in which inputs differ most, where luck would make fewer than one of all bits differ as much.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-        Each input's reports.
-    wanted : ndarray of bool
-        For each number of a report, whether its bits are looked at.
+    ``groups``: each input's reports; ``wanted``: for each number of a report, whether its bits are looked at.
     """
     found = [*_of_numbers(groups, wanted)]
     if wanted.any() or len(wanted) >= FEW:

@@ -37,10 +37,7 @@ def canonical(report: Any) -> Any:
 
     A list is a list: its order says something, even where its parts are different, as those of a permutation are.
 
-    Parameters
-    ----------
-    report : object
-        Numbers, strings, bytes, None and containers of these; anything else is left as it is.
+    ``report``: numbers, strings, bytes, None and containers of these; anything else is left as it is.
     """
     return _walked(report, tuple, lambda array: array)
 

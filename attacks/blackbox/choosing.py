@@ -51,28 +51,14 @@ Maker: TypeAlias = Callable[[FeatureCounts, int, int], Iterator[Score]]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A score, and its values, or those of scores of the same kind, on reports that it was not fitted to.
+    """A score, and its values, or those of scores of the same kind, on reports that it was not fitted to."""
 
-    Parameters
-    ----------
-    pair : tuple of int
-        Positions of the two inputs.
-    score : Score, NumberScore or ClassifierScore
-        What the engine would be given.
-    first, second : ndarray
-        Values on either input. A score with few parameters may have seen the reports.
-    like : callable or None
-        Makes the same kind of score of other counts.
-    refitted : bool
-        Whether the score itself is fitted to all reports; then its likes are judged.
-    """
-
-    pair: tuple[int, int]
-    score: AnyScore
-    first: Floats
+    pair: tuple[int, int]  # positions of the two inputs
+    score: AnyScore  # what the engine would be given
+    first: Floats  # values on either input. A score with few parameters may have seen the reports
     second: Floats
-    like: Maker | None = None
-    refitted: bool = False
+    like: Maker | None = None  # makes the same kind of score of other counts
+    refitted: bool = False  # whether the score itself is fitted to all reports; then its likes are judged
 
     def merit(self, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule]:
         """What its best rule promises, to compare by, and the rule; see `most_promising`."""
@@ -127,18 +113,9 @@ def learn(
 ) -> Chosen:
     """Choose the pair, the score and the rule.
 
-    Parameters
-    ----------
-    reports : Reports
-        On all inputs; the bound sees none of them.
-    prospect : Prospect
-        What the bound will be.
-    seed : int or None
-        Of a classifier; None to train none.
-    last : bool
-        Whether no more reports can be had.
-    mode : Mode
-        When the counts are looked at.
+    ``reports``: on all inputs; the bound sees none of them; ``prospect``: what the bound will be; ``seed``: of a
+    classifier; None to train none; ``last``: whether no more reports can be had; ``mode``: when the counts are looked
+    at.
     """
     fitting, judging = reports.halves()
     whole = FeatureCounts.of(reports.drawn, fitting.drawn)

@@ -43,21 +43,9 @@ class ClassifierScore:
 def learned(parts: Sequence[Encoded], skeleton: Skeleton, a: int, b: int, seed: int) -> ClassifierScore | None:
     """Train on the reports of one skeleton; None where there are too few, or where they hold no numbers.
 
-    Parameters
-    ----------
-    parts : sequence of Encoded
-        Each input's reports, none of which the bound sees.
-    skeleton : Skeleton
-        Of the reports that are used.
-    a, b : int
-        Positions of the two inputs.
-    seed : int
-        Of the classifier.
-
-    Raises
-    ------
-    Unsupported
-        Where scikit-learn is not installed.
+    ``parts``: each input's reports, none of which the bound sees; ``skeleton``: of the reports that are used; ``a``,
+    ``b``: positions of the two inputs; ``seed``: of the classifier. Raises Unsupported where scikit-learn is not
+    installed.
     """
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier

@@ -33,16 +33,9 @@ def shared_ratios(firsts: Sequence[Floats], seconds: Sequence[Floats]) -> list[F
     posterior log-odds of the next view in it: where most cells are noise, a cell is shrunk to 0 unless noise would hardly
     produce its counts, and then it is hardly shrunk at all.
 
-    Parameters
-    ----------
-    firsts, seconds : sequence of ndarray
-        For each of several partitions: how often each of two inputs showed each cell.
-
-    Returns
-    -------
-    list of ndarray
-        In nats. Source: Robbins 1956 and Kiefer, Wolfowitz 1956 for the law; Schwarz 1978 for its size; Dempster, Laird,
-        Rubin 1977 for its weights.
+    ``firsts``, ``seconds``: for each of several partitions: how often each of two inputs showed each cell. Returns in
+    nats. Source: Robbins 1956 and Kiefer, Wolfowitz 1956 for the law; Schwarz 1978 for its size; Dempster, Laird,
+    Rubin 1977 for its weights.
     """
     sizes = [len(first) for first in firsts]
     totals = [np.log(max(f.sum(), 1.0)) - np.log(max(s.sum(), 1.0)) for f, s in zip(firsts, seconds, strict=True)]

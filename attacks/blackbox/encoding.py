@@ -35,18 +35,11 @@ Part: TypeAlias = Sequence[Any] | NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The reports of one skeleton.
+    """The reports of one skeleton."""
 
-    Parameters
-    ----------
-    rows : ndarray of int
-        Their places among all reports.
-    blocks : tuple of ndarray
-        Their numbers, as they were returned: tables with a row for each report. A number is made of them only when it is
-        asked for, so that a long report costs what is looked at.
-    """
-
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int64]  # their places among all reports
+    # their numbers, as they were returned: tables with a row for each report. A number is made of them only when it is
+    # asked for, so that a long report costs what is looked at
     blocks: tuple[NDArray[Any], ...]
 
     @property
@@ -189,20 +182,9 @@ def together(groups: Sequence[Group]) -> Group:
 def encode(reports: Any, size: int, x: Any) -> Encoded:
     """Group reports by skeleton.
 
-    Parameters
-    ----------
-    reports : ndarray or sequence
-        The first axis counts reports.
-    size : int
-        How many there must be.
-    x : object
-        The input that they are on, for the error message.
-
-    Raises
-    ------
-    ImplementationError
-        Where there are more or fewer, or one is made of something else than numbers, strings, bytes, None, tuples,
-        lists, sets, dicts and arrays.
+    ``reports``: the first axis counts reports; ``size``: how many there must be; ``x``: the input that they are on,
+    for the error message. Raises ImplementationError where there are more or fewer, or one is made of something else
+    than numbers, strings, bytes, None, tuples, lists, sets, dicts and arrays.
     """
     many = isinstance(reports, Sequence) and not isinstance(reports, str | bytes)
     if not (reports.ndim if isinstance(reports, np.ndarray) else many):
@@ -236,19 +218,9 @@ def require_alike(encoded: Encoded, before: Iterable[Skeleton], x: Any) -> Encod
     An array has one type and one shape for all its reports. Where these depend on what the reports are, each report says
     something about all others of its call, and what one of them shows would be counted for all.
 
-    Parameters
-    ----------
-    encoded : Encoded
-        From an array, or not.
-    before : iterable of Skeleton
-        Of another call on the same input.
-    x : object
-        The input, for the error message.
-
-    Raises
-    ------
-    ImplementationError
-        Where one call returned an array, and the other none, or one of another type or shape.
+    ``encoded``: from an array, or not; ``before``: of another call on the same input; ``x``: the input, for the error
+    message. Raises ImplementationError where one call returned an array, and the other none, or one of another type
+    or shape.
     """
     shown = {*encoded, *before}
     if encoded and len(shown) > 1 and any(skeleton[:1] == (ARRAY,) for skeleton in shown):

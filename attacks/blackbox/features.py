@@ -31,29 +31,15 @@ Read = Callable[[Group], NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A number that each report of one skeleton has, and a partition of its values into cells.
+    """A number that each report of one skeleton has, and a partition of its values into cells."""
 
-    Parameters
-    ----------
-    family : str
-        ``whole``, ``leaf``, ``grid``, ``difference``, ``bag`` or ``sum``; and what `bits` and `public_coins` add.
-    name : str
-        In words.
-    read : callable
-        The number of each report.
-    cells : ndarray
-        The values, in order, or the lower ends of the bins but the first.
-    binned : bool
-        Which of the two.
-    counts : ndarray
-        How often each input showed each cell; shape ``(inputs, len(cells) + 1)``, the last for other values.
-    """
-
+    # ``whole``, ``leaf``, ``grid``, ``difference``, ``bag`` or ``sum``; and what `bits` and `public_coins` add
     family: str
-    name: str
-    read: Read
-    cells: NDArray[Any]
-    binned: bool
+    name: str  # in words
+    read: Read  # the number of each report
+    cells: NDArray[Any]  # the values, in order, or the lower ends of the bins but the first
+    binned: bool  # which of the two
+    # how often each input showed each cell; shape ``(inputs, len(cells) + 1)``, the last for other values
     counts: NDArray[np.float64]
 
     def places(self, group: Group) -> NDArray[np.int64]:

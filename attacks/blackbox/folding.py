@@ -27,17 +27,10 @@ FOLDED = "in short"
 @dataclass(frozen=True, slots=True)
 class Kept:
     """Which reports are kept as they are: short ones, and those in a form that was seen before, if they are not too long.
-
-    Parameters
-    ----------
-    known : frozenset of Skeleton
-        The forms.
-    most : int
-        Numbers of a report, at most.
     """
 
-    known: frozenset[Skeleton]
-    most: int
+    known: frozenset[Skeleton]  # the forms
+    most: int  # numbers of a report, at most
 
     def keeps(self, skeleton: Skeleton, group: Group) -> bool:
         """Whether reports of this skeleton are."""

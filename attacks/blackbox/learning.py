@@ -22,30 +22,14 @@ Draw = Callable[[Sequence[int], int], list[Encoded]]
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """A score that is learned from fresh reports.
+    """A score that is learned from fresh reports."""
 
-    Parameters
-    ----------
-    draw : callable
-        Makes fresh reports.
-    inputs : int
-        How many inputs there are; each has been asked for one report already.
-    budget : int
-        Reports on all inputs together.
-    experiment : Experiment
-        What the score is for.
-    classifier : bool
-        Whether a classifier is trained too.
-    tell : callable
-        Called with the views drawn so far whenever something was learned from them.
-    """
-
-    draw: Draw
-    inputs: int
-    budget: int
-    experiment: Experiment
-    classifier: bool
-    tell: Callable[[int], None]
+    draw: Draw  # makes fresh reports
+    inputs: int  # how many inputs there are; each has been asked for one report already
+    budget: int  # reports on all inputs together
+    experiment: Experiment  # what the score is for
+    classifier: bool  # whether a classifier is trained too
+    tell: Callable[[int], None]  # called with the views drawn so far whenever something was learned from them
 
     def run(self) -> tuple[Chosen, int]:
         """What was chosen, and how many views that took."""

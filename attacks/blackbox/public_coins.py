@@ -97,17 +97,8 @@ def parity_ratio(first: Floats, second: Floats, sides: int) -> Floats:
     fair, as a noisy coefficient of a Hadamard transform does. The bias is the likeliest one. The set is not chosen: the
     law is the mean over all sets, weighted by their likelihood.
 
-    Parameters
-    ----------
-    first, second : ndarray
-        How often each input showed each pattern; shape ``(sides * 2**bits + 1,)``, the last for what is none.
-    sides : int
-        Of the coin; 1 where there is none.
-
-    Returns
-    -------
-    ndarray
-        In nats; 0 for what is no pattern.
+    ``first``, ``second``: how often each input showed each pattern; shape ``(sides * 2**bits + 1,)``, the last for
+    what is none; ``sides``: of the coin; 1 where there is none. Returns in nats; 0 for what is no pattern.
     """
     tables = [counts[:-1].reshape(sides, -1) for counts in (first, second)]
     both = np.concatenate(tables)

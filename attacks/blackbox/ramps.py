@@ -28,17 +28,9 @@ def ramp_ratio(first: Floats, second: Floats, cells: NDArray[Any]) -> Floats:
     weight. The mean over all pairs is flat where the sample cannot show where the slope begins, and a few lucky views make
     no peak.
 
-    Parameters
-    ----------
-    first, second : ndarray
-        How often each input showed each bin; shape ``(len(cells) + 1,)``.
-    cells : ndarray
-        The lower ends of the bins but the first, rising.
-
-    Returns
-    -------
-    ndarray
-        In nats; all 0 where there are fewer than two ends. Source: Hoeting, Madigan, Raftery, Volinsky 1999 for the mean.
+    ``first``, ``second``: how often each input showed each bin; shape ``(len(cells) + 1,)``; ``cells``: the lower
+    ends of the bins but the first, rising. Returns in nats; all 0 where there are fewer than two ends. Source:
+    Hoeting, Madigan, Raftery, Volinsky 1999 for the mean.
     """
     slopes = _slopes(cells.astype(np.float64)) if np.abs(cells).max(initial=0.0) < LARGEST else np.empty((0, 0))
     if not len(slopes):

@@ -51,14 +51,8 @@ def spend(score: AnyScore, rules: Sequence[ThresholdRule], mode: Mode) -> Rarer:
 def better(first: Floats, second: Floats, least: float, prospect: Prospect) -> list[tuple[float, ThresholdRule]]:
     """What the rarer events of a score promise, and their rules; those that promise most first.
 
-    Parameters
-    ----------
-    first, second : ndarray
-        Scores of learned reports on either input, which the score was not fitted to.
-    least : float
-        What the chosen rule promises: what promises less is not looked for.
-    prospect : Prospect
-        Of the bound.
+    ``first``, ``second``: scores of learned reports on either input, which the score was not fitted to; ``least``:
+    what the chosen rule promises: what promises less is not looked for; ``prospect``: of the bound.
     """
     found = [(promised(rule, first, second, prospect), rule) for rule in _nested(first, second)]
     return sorted((each for each in found if each[0] > least), key=lambda each: -each[0])[:MOST]

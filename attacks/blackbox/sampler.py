@@ -22,24 +22,12 @@ PIECE = 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """``(x, size, rng) -> encoded reports``.
+    """``(x, size, rng) -> encoded reports``."""
 
-    Parameters
-    ----------
-    function : callable
-        ``x -> report``, or ``(x, size, rng) -> reports``.
-    vectorized : bool
-        Which of the two.
-    kept : Kept or None
-        Which reports are kept as they are; the others are folded. None for all.
-    width : int
-        Numbers of a report, about: it sets how many are drawn one by one before they are encoded.
-    """
-
-    function: Callable[..., Any]
-    vectorized: bool
-    kept: Kept | None = None
-    width: int = 1
+    function: Callable[..., Any]  # ``x -> report``, or ``(x, size, rng) -> reports``
+    vectorized: bool  # which of the two
+    kept: Kept | None = None  # which reports are kept as they are; the others are folded. None for all
+    width: int = 1  # numbers of a report, about: it sets how many are drawn one by one before they are encoded
 
     @classmethod
     def of(cls, function: Callable[..., Any], reading: Reading) -> Sampler:

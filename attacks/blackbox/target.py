@@ -56,32 +56,13 @@ def target(
 ) -> BlackBox:
     """Learn what tells two inputs of a function apart.
 
-    Parameters
-    ----------
-    function : callable
-        ``x -> report``, or ``(x, size, rng) -> reports``.
-    inputs : sequence
-        At least two.
-    experiment : Experiment
-        Its trials include those that are learned from. A score that promises to refute the claim of a sequential
-        experiment is learned no better.
-    reading : Reading
-        How the reports are read, and whether a classifier helps.
-    progress : callable or None
-        Called with the reports drawn so far, and 0, whenever something was learned from them.
-    learning : float
-        Share of the trials that is learned from; as much again where the score still learns.
-
-    Returns
-    -------
-    BlackBox
-
-    Raises
-    ------
-    ImplementationError
-        Where the function raises, returns None, hangs, or returns what cannot be compared.
-    ValueError
-        Where there are fewer than two inputs, or too few trials to learn from.
+    ``function``: ``x -> report``, or ``(x, size, rng) -> reports``; ``inputs``: at least two; ``experiment``: its
+    trials include those that are learned from. A score that promises to refute the claim of a sequential experiment
+    is learned no better; ``reading``: how the reports are read, and whether a classifier helps; ``progress``: called
+    with the reports drawn so far, and 0, whenever something was learned from them; ``learning``: share of the trials
+    that is learned from; as much again where the score still learns. Raises ImplementationError where the function
+    raises, returns None, hangs, or returns what cannot be compared; ValueError where there are fewer than two inputs,
+    or too few trials to learn from.
     """
     given = [] if inputs is None else list(inputs)
     if len(given) < 2:
@@ -110,10 +91,7 @@ def target(
 def _budget(inputs: int, width: int, trials: int, learning: float) -> int:
     """Reports that may be learned from, on all inputs together; the fewest that suffice where reports are very long.
 
-    Raises
-    ------
-    ValueError
-        Where there are too few trials.
+    Raises ValueError where there are too few trials.
     """
     if trials < (needed := least_trials(inputs, learning)):
         raise ValueError(f"an audit of a callable on {inputs} inputs needs trials >= {needed}, got {trials}")

@@ -19,10 +19,7 @@ from ldpaudit.adapters.callables import call, positional
 def together(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of two users' values, of the same form: their reports by consecutive calls, and how these compare.
 
-    Parameters
-    ----------
-    function : callable
-        ``x -> report``, or ``(x, size, rng) -> reports``.
+    ``function``: ``x -> report``, or ``(x, size, rng) -> reports``.
     """
     return partial(_one if positional(function) < 3 else _many, function)
 

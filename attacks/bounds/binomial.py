@@ -33,18 +33,10 @@ tenths are left, which at level 0.05 costs 0.05 standard errors."""
 
 @dataclass(frozen=True, slots=True)
 class BinomialTest:
-    """The exact test at delta = 0 on a fixed number of views.
+    """The exact test at delta = 0 on a fixed number of views."""
 
-    Parameters
-    ----------
-    inputs : int
-        How many inputs the game draws from.
-    alpha : float
-        Failure probability.
-    """
-
-    inputs: int
-    alpha: float
+    inputs: int  # how many inputs the game draws from
+    alpha: float  # failure probability
 
     def epsilon_lower(self, counts: Counts) -> float:
         """See `LevelTest`."""
@@ -88,24 +80,11 @@ def epsilon_lower(
     rules: all but :math:`\mathrm{Binomial}(n, \delta)` of the right guesses obey the pure law, and these are subtracted up
     to a quantile of a tenth of the level.
 
-    Parameters
-    ----------
-    right, wrong : array_like
-        Guesses; they broadcast. Expected counts need not be integers.
-    trials : array_like of int
-        Views looked at, abstentions included.
-    delta : array_like
-        The delta of the claim times the share of the inputs that are ever guessed.
-    alpha : float
-        Failure probability.
-    inputs : int
-        How many inputs the game draws from.
-
-    Returns
-    -------
-    ndarray
-        0 where the guesses are no better than chance. Source: Kairouz, Oh, Viswanath 2015 for the decomposition;
-        Clopper, Pearson 1934 for the inversion.
+    ``right``, ``wrong``: guesses; they broadcast. Expected counts need not be integers; ``trials``: views looked at,
+    abstentions included; ``delta``: the delta of the claim times the share of the inputs that are ever guessed;
+    ``alpha``: failure probability; ``inputs``: how many inputs the game draws from. Returns 0 where the guesses are
+    no better than chance. Source: Kairouz, Oh, Viswanath 2015 for the decomposition; Clopper, Pearson 1934 for the
+    inversion.
     """
     right, wrong, delta = np.broadcast_arrays(right, wrong, delta)
     spent = np.where(delta == 0, 0, SPENT_ON_DELTA * alpha)

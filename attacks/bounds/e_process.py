@@ -45,23 +45,12 @@ _PRECISION = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class EProcess:
-    """The test; see `ldpaudit.attacks.bounds.counts.LevelTest`.
+    """The test; see `ldpaudit.attacks.bounds.counts.LevelTest`."""
 
-    Parameters
-    ----------
-    inputs : int
-        How many inputs the game draws from.
-    share : float
-        The delta times the share of the inputs that are guessed.
-    alpha : float
-        Failure probability.
-    bets : tuple of float
-        Fixed before the counted views: at delta = 0 the epsilons, at delta > 0 the stakes that are bet on most.
-    """
-
-    inputs: int
-    share: float
-    alpha: float
+    inputs: int  # how many inputs the game draws from
+    share: float  # the delta times the share of the inputs that are guessed
+    alpha: float  # failure probability
+    # fixed before the counted views: at delta = 0 the epsilons, at delta > 0 the stakes that are bet on most
     bets: tuple[float, ...] = ()
 
     def log_value(

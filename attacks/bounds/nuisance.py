@@ -51,21 +51,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class NuisanceTest:
-    """The test; see `ldpaudit.attacks.bounds.counts.LevelTest`.
+    """The test; see `ldpaudit.attacks.bounds.counts.LevelTest`."""
 
-    Parameters
-    ----------
-    inputs : int
-        How many inputs the game draws from.
-    share : float
-        The delta times the share of the inputs that are ever guessed, above 0.
-    alpha : float
-        Failure probability.
-    """
-
-    inputs: int
-    share: float
-    alpha: float
+    inputs: int  # how many inputs the game draws from
+    share: float  # the delta times the share of the inputs that are ever guessed, above 0
+    alpha: float  # failure probability
 
     def refutes(self, counts: Counts, epsilon: float) -> bool:
         """See `LevelTest`."""

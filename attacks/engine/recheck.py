@@ -27,19 +27,9 @@ LOOKS = {
 def differences(evidence: Evidence | None, source: Planned, asked: Experiment) -> list[str]:
     """What is not as this audit would have said it, in sentences.
 
-    Parameters
-    ----------
-    evidence : Evidence or None
-        The inputs of its pair may be text.
-    source : Planned
-        What was sampled.
-    asked : Experiment
-        A claim, the budget, the confidence and the mode.
-
-    Raises
-    ------
-    Unsupported
-        Where no attack on the plan is known, so that there can be no evidence.
+    ``evidence``: the inputs of its pair may be text; ``source``: what was sampled; ``asked``: a claim, the budget,
+    the confidence and the mode. Raises Unsupported where no attack on the plan is known, so that there can be no
+    evidence.
     """
     played = games(source)
     if evidence is None:

@@ -68,14 +68,7 @@ def as_planned(source: Planned) -> Ask:
 def fingerprint(code: Callable[..., Any], ask: Ask, size: int) -> str | None:
     """Digest of the views that a generator of one seed gives, the same in each run of the program; None where they differ.
 
-    Parameters
-    ----------
-    code : callable
-        ``(x, size, rng) -> views``.
-    ask : callable
-        From `on_inputs` or `as_planned`.
-    size : int
-        Views, about.
+    ``code``: ``(x, size, rng) -> views``; ``ask``: from `on_inputs` or `as_planned`; ``size``: views, about.
     """
 
     def seen() -> str:
@@ -96,26 +89,9 @@ def fingerprint(code: Callable[..., Any], ask: Ask, size: int) -> str | None:
 def require(code: Any, ask: Ask, trials: int, execution: Execution) -> str:
     """Digest of what the audited code draws from one seed, where another process, or another run, is to draw it too.
 
-    Parameters
-    ----------
-    code : Mechanism, callable or object
-        What is sampled.
-    ask : callable
-        From `on_inputs` or `as_planned`.
-    trials : int
-        Budget of views.
-    execution : Execution
-        Who samples, and where the state is kept.
-
-    Returns
-    -------
-    str
-        Empty where this process alone draws it, or where it is a mechanism of ours.
-
-    Raises
-    ------
-    TypeError
-        Where it draws from a source of its own.
+    ``code``: what is sampled; ``ask``: from `on_inputs` or `as_planned`; ``trials``: budget of views; ``execution``:
+    who samples, and where the state is kept. Returns empty where this process alone draws it, or where it is a
+    mechanism of ours. Raises TypeError where it draws from a source of its own.
     """
     apart = not in_one_process(execution.executor)
     if isinstance(code, Plan | Mechanism) or not (apart or execution.checkpoint is not None):

@@ -24,29 +24,11 @@ def run(
 ) -> Evidence:
     """Evidence at the stated confidence.
 
-    Parameters
-    ----------
-    source : Source or Target
-        What is distinguished.
-    experiment : Experiment
-        The claim, the budget, the confidence, the seed and the mode.
-    execution : Execution
-        Who samples, where the state is kept, and who is told.
-    code : str
-        What tells the audited code from another of the same name: the checkpoint is for it alone.
-    share : float
-        Of the failure probability, what may be spent here.
-
-    Returns
-    -------
-    Evidence
-
-    Raises
-    ------
-    ValueError
-        Where the checkpoint is another audit's, or says what no audit writes.
-    TypeError
-        Where a process pool is to do what does not pickle.
+    ``source``: what is distinguished; ``experiment``: the claim, the budget, the confidence, the seed and the mode;
+    ``execution``: who samples, where the state is kept, and who is told; ``code``: what tells the audited code from
+    another of the same name: the checkpoint is for it alone; ``share``: of the failure probability, what may be spent
+    here. Raises ValueError where the checkpoint is another audit's, or says what no audit writes; TypeError where a
+    process pool is to do what does not pickle.
     """
     source = Given(source) if isinstance(source, Target) else source
     job, path = Job(source, experiment, execution, share), execution.checkpoint

@@ -44,39 +44,19 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All that an audit needs to go on once its rule is chosen.
+    """All that an audit needs to go on once its rule is chosen."""
 
-    Parameters
-    ----------
-    game : int
-        Position of the game that is played among those of the source.
-    rule : ThresholdRule or SubsetRule
-        Which views are guessed on.
-    directions : int
-        How many of the inputs the test allows a delta for.
-    tuning : tuple of float
-        What a sequential test bets on.
-    drawn, units : int
-        Views drawn so far, and units counted so far.
-    counts : Counts
-        Right and wrong guesses so far.
-    since : Counts
-        Those of them that were counted before the rule was chosen for the last time.
-    narrower : tuple of Counts
-        Those of each narrower rule of the game.
-    looks : tuple of (int, Counts)
-        Views drawn and counts at some looks of a sequential audit, for whoever asks how the bound came about.
-    """
-
-    game: int
-    rule: Any
-    directions: int
-    tuning: tuple[float, ...]
-    drawn: int
+    game: int  # position of the game that is played among those of the source
+    rule: Any  # which views are guessed on
+    directions: int  # how many of the inputs the test allows a delta for
+    tuning: tuple[float, ...]  # what a sequential test bets on
+    drawn: int  # views drawn so far, and units counted so far
     units: int
-    counts: Counts = field(default_factory=Counts)
+    counts: Counts = field(default_factory=Counts)  # right and wrong guesses so far
+    # those of them that were counted before the rule was chosen for the last time
     since: Counts = field(default_factory=Counts)
-    narrower: tuple[Counts, ...] = ()
+    narrower: tuple[Counts, ...] = ()  # those of each narrower rule of the game
+    # views drawn and counts at some looks of a sequential audit, for whoever asks how the bound came about
     looks: tuple[tuple[int, Counts], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -86,13 +66,7 @@ class State:
 
     @classmethod
     def from_json(cls, data: Any) -> State:
-        """Read back.
-
-        Raises
-        ------
-        ValueError
-            In one line, where it is not what `to_json` makes.
-        """
+        """Read back. Raises ValueError in one line, where it is not what `to_json` makes."""
         try:
             read = _State.model_validate(data)
         except ValidationError as error:
@@ -146,18 +120,10 @@ class _State(_Strict):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A file that an audit writes after each unit, and from which the same audit goes on.
+    """A file that an audit writes after each unit, and from which the same audit goes on."""
 
-    Parameters
-    ----------
-    path : Path
-        Where.
-    audit : str
-        All that the samples and the bound depend on: the file of another audit is refused.
-    """
-
-    path: Path
-    audit: str
+    path: Path  # where
+    audit: str  # all that the samples and the bound depend on: the file of another audit is refused
 
     @property
     def _file(self) -> Saved:

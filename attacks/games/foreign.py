@@ -29,24 +29,14 @@ _NUMBERS = {"bool": "booleans", "int": "whole numbers", "float": "floats"}
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """Code, and the mechanism that it is said to be.
+    """Code, and the mechanism that it is said to be."""
 
-    Parameters
-    ----------
-    m : Mechanism
-        What is declared.
-    code : Mechanism or callable
-        What is sampled.
-    inputs : sequence
-        Those that are played. A view that the law has on another of them than its own is read: it is evidence.
-    odd : list of ImplementationError
-        The first view of which each number may be one of a view, but not all of them together, or not on this input. Scores read
-        such views: they are evidence, and where it refutes nothing, an error.
-    """
-
-    m: Mechanism
-    code: Mechanism | Callable[..., Any]
+    m: Mechanism  # what is declared
+    code: Mechanism | Callable[..., Any]  # what is sampled
+    # those that are played. A view that the law has on another of them than its own is read: it is evidence
     inputs: Sequence[Any]
+    # the first view of which each number may be one of a view, but not all of them together, or not on this input.
+    # Scores read such views: they are evidence, and where it refutes nothing, an error
     odd: list[ImplementationError] = field(init=False, repr=False, default_factory=list)
     _laws: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
     _own: Any = field(init=False, repr=False)
@@ -75,10 +65,8 @@ class Foreign:
     def held(self, views: Any, size: int, x: Any) -> Views:
         """These views of one input, all of them possible under the declared law.
 
-        Raises
-        ------
-        ImplementationError
-            Where there are not as many, or one is of another type, or of another length, or not a view of the law.
+        Raises ImplementationError where there are not as many, or one is of another type, or of another length, or
+        not a view of the law.
         """
         form = np.asarray(self._own) if is_of_numbers(self._own) else None
         if form is None:

@@ -43,43 +43,24 @@ class Narrower:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Two inputs to tell apart, and a source of scores of their views.
+    """Two inputs to tell apart, and a source of scores of their views."""
 
-    Parameters
-    ----------
-    pair : tuple
-        The inputs.
-    event : str
-        What is looked for, in words.
-    draw : callable
-        Scores of fresh views.
-    view_bytes : int
-        Memory of one view; it sets how many are drawn at a time.
-    calibrated : bool
-        Whether scores are log-likelihood ratios under the declared law; then a few views choose the rule.
-    undeclared : bool
-        Whether nothing declared says which input a score speaks for: foreign code is looked at by its numbers, too.
-    chosen : ThresholdRule or None
-        The rule, where it was chosen already, on views that the engine never draws.
-    narrower : tuple of Narrower
-        Rules that guess on rarer views, and what the last look may spend on each: chosen, as `chosen` is, beforehand.
-    mixed : callable or None
-        Draws one view after the other, in place of `draw`. A view may show a counter or the time; then a coin must have
-        chosen its side, or many views of one side in a row could be told by their place.
-    odd : tuple of lists
-        See `Foreign`: what its code has shown by now.
-    """
-
-    pair: tuple[Any, Any]
-    event: str
-    draw: Draw
-    view_bytes: int = 8
+    pair: tuple[Any, Any]  # the inputs
+    event: str  # what is looked for, in words
+    draw: Draw  # scores of fresh views
+    view_bytes: int = 8  # memory of one view; it sets how many are drawn at a time
+    # whether scores are log-likelihood ratios under the declared law; then a few views choose the rule
     calibrated: bool = False
+    # whether nothing declared says which input a score speaks for: foreign code is looked at by its numbers, too
     undeclared: bool = False
+    # the rule, where it was chosen already, on views that the engine never draws
     chosen: two_inputs.ThresholdRule | None = None
+    # draws one view after the other, in place of `draw`. A view may show a counter or the time; then a coin must have
+    # chosen its side, or many views of one side in a row could be told by their place
     mixed: Mixed | None = None
+    # rules that guess on rarer views, and what the last look may spend on each: chosen, as `chosen` is, beforehand
     narrower: tuple[Narrower, ...] = ()
-    odd: tuple[list[ImplementationError], ...] = ()
+    odd: tuple[list[ImplementationError], ...] = ()  # see `Foreign`: what its code has shown by now
 
 
 class Game(Protocol):
@@ -269,10 +250,7 @@ class KInputs:
 def guesses_of(many: Many, views: Any, size: int, x: Any) -> NDArray[np.int64]:
     """Guesses at views; foreign code may have returned what is no view of the mechanism.
 
-    Raises
-    ------
-    ImplementationError
-        Where they are not views of the mechanism.
+    Raises ImplementationError where they are not views of the mechanism.
     """
     try:
         guesses = np.asarray(many.guess(views))

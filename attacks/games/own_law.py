@@ -28,10 +28,7 @@ Laws: TypeAlias = dict[Any, dict[Hashable, float]]
 def attack(m: Mechanism, neighbours: Neighbours, delta: float = 0.0) -> Attack:
     """The two inputs whose laws differ most at this delta, told apart by the likelihood ratio of a view.
 
-    Raises
-    ------
-    Unsupported
-        Where the law is not finite or too long, or there are no two neighbouring inputs.
+    Raises Unsupported where the law is not finite or too long, or there are no two neighbouring inputs.
     """
     inputs = few_of(m.inputs, math.isqrt(_MOST_RATIOS))
     pairs = _pairs(inputs, neighbours)

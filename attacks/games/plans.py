@@ -37,10 +37,7 @@ def target(
 ) -> Target:
     """The target that a plan makes, of the attacks on its mechanisms; delta only guides the choice of the pair.
 
-    Raises
-    ------
-    Unsupported
-        For a node that cannot be sampled.
+    Raises Unsupported for a node that cannot be sampled.
     """
     plan = as_plan(plan)
     match plan:
@@ -56,10 +53,7 @@ def target(
 def by_its_numbers(m: Mechanism, found: Attack) -> Attack:
     """The same pair, told apart by the numbers of a view: code may betray its input by those that the attack's score passes over.
 
-    Raises
-    ------
-    Unsupported
-        Where its views are not numbers, or too long.
+    Raises Unsupported where its views are not numbers, or too long.
     """
     if m.view_length > LONG or not is_of_numbers(own := [m.sample(x, 1, np.random.default_rng(0)) for x in found.pair]):
         raise Unsupported(m, f"its views are not rows of at most {LONG} numbers")
@@ -96,10 +90,7 @@ def _added_up(plan: Plan, of: Callable[[Mechanism], int]) -> int:
 def views_within(plan: Plan | Mechanism, trials: int) -> int:
     """As many of the views as can be drawn, each run after the other.
 
-    Raises
-    ------
-    Unsupported
-        Where a view takes more runs than can be drawn, or holds more numbers.
+    Raises Unsupported where a view takes more runs than can be drawn, or holds more numbers.
     """
     plan = as_plan(plan)
     if (each := runs(plan)) > RUNS_A_VIEW:
@@ -137,10 +128,7 @@ def played(m: Mechanism, found: Attack, implementation: Implementation) -> Targe
 def scores_of(found: Attack, views: Any, size: int, x: Any) -> NDArray[np.float64]:
     """Scores of views; foreign code may have returned what is no view of the mechanism.
 
-    Raises
-    ------
-    ImplementationError
-        Where they are not views of the mechanism, or where one is of neither input.
+    Raises ImplementationError where they are not views of the mechanism, or where one is of neither input.
     """
     try:
         scores = np.asarray(found.score(views), dtype=np.float64)

@@ -51,10 +51,7 @@ Floats = NDArray[np.float64]
 def views_within(plan: Shuffle, implementation: Implementation, trials: int) -> int:
     """As many of the views as can be drawn where every report is drawn; all of them where only counts are.
 
-    Raises
-    ------
-    Unsupported
-        Where a view has so many reports that fewer than 16 can be drawn.
+    Raises Unsupported where a view has so many reports that fewer than 16 can be drawn.
     """
     if names_users(plan):
         return plans.views_within(plan.plan, trials)
@@ -78,10 +75,7 @@ def games(
 
     Of reports that name their users there is one game, whatever witness is given: others' values change nothing.
 
-    Raises
-    ------
-    Unsupported
-        For another relation than replace-one, and for a plan whose single report has no attack.
+    Raises Unsupported for another relation than replace-one, and for a plan whose single report has no attack.
     """
     if neighbours not in (None, REPLACE_ONE):
         raise Unsupported(plan, f"only replace-one neighbours hide in a known number of users, not {neighbours}")
@@ -166,21 +160,12 @@ def _sum_of_others(local: Target, side: int, sign: float, others: int, rng: np.r
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Reports that are alike: their likelihoods under all values of the two data sets are proportional.
+    """Reports that are alike: their likelihoods under all values of the two data sets are proportional."""
 
-    Parameters
-    ----------
-    laws : mapping
-        For each value, the probability of each kind.
-    kind_of : mapping
-        Report, or the part of it that tells the values apart, to kind, of all that the law has on one of the values.
-    part_of : callable
-        Reports to those parts.
-    """
-
-    laws: Mapping[Any, Floats]
+    laws: Mapping[Any, Floats]  # for each value, the probability of each kind
+    # report, or the part of it that tells the values apart, to kind, of all that the law has on one of the values
     kind_of: Mapping[Any, int]
-    part_of: Callable[[Any], Any]
+    part_of: Callable[[Any], Any]  # reports to those parts
 
     @classmethod
     def of(cls, m: Mechanism, values: list[Any]) -> Kinds:
@@ -206,10 +191,8 @@ class Kinds:
     def count(self, reports: Any, x: Any) -> NDArray[np.int64]:
         """Kinds of reports, one after the other.
 
-        Raises
-        ------
-        ImplementationError
-            Where one of these is a report that the declared mechanism makes of none of the values.
+        Raises ImplementationError where one of these is a report that the declared mechanism makes of none of the
+        values.
         """
         parts = self.part_of(reports)
         if isinstance(parts, np.ndarray) and parts.dtype != object:

@@ -52,27 +52,14 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The games of a plan.
+    """The games of a plan."""
 
-    Parameters
-    ----------
-    plan : Plan or Mechanism
-        What is declared.
-    neighbours : Neighbours or None
-        The relation; by default the mechanism's usual one.
-    implementation : Mechanism or callable or None
-        Code that is sampled in place of the plan's mechanism.
-    delta : float
-        Of the bound; it only guides the choice of the pair.
-    witness : Witness or None
-        Of a shuffled plan: which two data sets are played.
-    """
-
-    plan: Plan | Mechanism
-    neighbours: Neighbours | None = None
+    plan: Plan | Mechanism  # what is declared
+    neighbours: Neighbours | None = None  # the relation; by default the mechanism's usual one
+    # code that is sampled in place of the plan's mechanism
     implementation: Mechanism | Callable[..., Any] | None = None
-    delta: float = 0.0
-    witness: Witness | None = None
+    delta: float = 0.0  # of the bound; it only guides the choice of the pair
+    witness: Witness | None = None  # of a shuffled plan: which two data sets are played
 
     @property
     def description(self) -> str:
@@ -122,10 +109,7 @@ class Planned:
 def require_possible(source: Source, seed: int, elsewhere: bool) -> None:
     """Raise what was odd about views of code that was not refuted; where they were drawn elsewhere, of as many drawn here.
 
-    Raises
-    ------
-    ImplementationError
-        Where a view is not one of the declared law, though each of its numbers may be.
+    Raises ImplementationError where a view is not one of the declared law, though each of its numbers may be.
     """
     played = [game for game in games(source) if isinstance(game, TwoInputs)]
     if elsewhere:

@@ -20,10 +20,8 @@ from ldpaudit.neighbours import Neighbours
 def attack_on(m: Mechanism, neighbours: Neighbours | None = None, delta: float = 0.0) -> Attack:
     """The attack of the mechanism's stem, or of its own law; made for this delta where the best pair depends on it.
 
-    Raises
-    ------
-    Unsupported
-        Where its inputs do not have the relation, or neither a stem nor a finite law says what to look for.
+    Raises Unsupported where its inputs do not have the relation, or neither a stem nor a finite law says what to look
+    for.
     """
     relation = neighbours or m.relations[0]
     if relation not in m.relations:

@@ -69,47 +69,23 @@ NEVER = ThresholdRule(np.inf, -np.inf)
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a rule is chosen for.
+    """What a rule is chosen for."""
 
-    Parameters
-    ----------
-    delta : float
-        Of the bound.
-    alpha : float
-        Failure probability of the bound.
-    horizon : int
-        Fresh views that it will be measured on.
-    claimed : float or None
-        The epsilon to refute.
-    """
-
-    delta: float
-    alpha: float
-    horizon: int
-    claimed: float | None = None
+    delta: float  # of the bound
+    alpha: float  # failure probability of the bound
+    horizon: int  # fresh views that it will be measured on
+    claimed: float | None = None  # the epsilon to refute
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A rule of guessing, what is expected of it per view, and the bound that this promises.
+    """A rule of guessing, what is expected of it per view, and the bound that this promises."""
 
-    Parameters
-    ----------
-    rule : ThresholdRule or SubsetRule
-        Which views are guessed on.
-    promise : float
-        In nats; by the declared law where the views fit it.
-    right, wrong : float
-        Probabilities of a right and a wrong guess; the declared ones where these are believed.
-    believed : bool
-        Whether the views fit the declared law, and that law would refute the claim if there is one.
-    """
-
-    rule: Any
-    promise: float
-    right: float
+    rule: Any  # which views are guessed on
+    promise: float  # in nats; by the declared law where the views fit it
+    right: float  # probabilities of a right and a wrong guess; the declared ones where these are believed
     wrong: float
-    believed: bool
+    believed: bool  # whether the views fit the declared law, and that law would refute the claim if there is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,24 +126,12 @@ def fits(right: NDArray[np.int64], wrong: NDArray[np.int64], expected: Floats) -
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """The bound to expect from fresh views, given what a sample shows of a rule; luck is allowed for.
+    """The bound to expect from fresh views, given what a sample shows of a rule; luck is allowed for."""
 
-    Parameters
-    ----------
-    delta : float
-        The delta that the bound is for.
-    alpha : float
-        Failure probability of the bound.
-    horizon : int
-        Fresh views that it will be measured on.
-    luck : float
-        Failure probability of what is inferred from the sample: it keeps rare events from winning by luck.
-    """
-
-    delta: float
-    alpha: float
-    horizon: int
-    luck: float
+    delta: float  # the delta that the bound is for
+    alpha: float  # failure probability of the bound
+    horizon: int  # fresh views that it will be measured on
+    luck: float  # failure probability of what is inferred from the sample: it keeps rare events from winning by luck
 
     def bound(self, right: NDArray[Any], guesses: NDArray[Any], views: int, share: NDArray[Any]) -> Floats:
         """In nats, elementwise; 0 where nothing is promised."""
@@ -188,18 +152,9 @@ class Prospect:
 def most_promising(first: Floats, second: Floats, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule]:
     """The thresholds that promise the best bound from fresh views; nothing declared is believed.
 
-    Parameters
-    ----------
-    first, second : ndarray
-        Scores of views on the first and on the second input.
-    prospect : Prospect
-        Of the bound.
-
-    Returns
-    -------
-    pair
-        What to compare by, the promised bound and then right guesses less wrong ones; and the rule. Where nothing is
-        promised the rule guesses as often as it can.
+    ``first``, ``second``: scores of views on the first and on the second input; ``prospect``: of the bound. Returns
+    what to compare by, the promised bound and then right guesses less wrong ones; and the rule. Where nothing is
+    promised the rule guesses as often as it can.
     """
     up, low = _tails(first, second), _tails(-second, -first)
     guesses = (up.right + up.wrong)[:, None] + (low.right + low.wrong)[None, :]
@@ -223,20 +178,9 @@ def choose_thresholds(first: Floats, second: Floats, aim: Aim, calibrated: bool 
     each rule is worth, and a few views suffice. If the declared law would not refute the claim, only code that is not as
     declared can: then rules are compared, as where nothing is declared, by their bounds on these views alone.
 
-    Parameters
-    ----------
-    first, second : ndarray
-        Scores of views on the first and on the second input.
-    aim : Aim
-        What the rule is for.
-    calibrated : bool
-        Whether scores are log-likelihood ratios under what is declared.
-    either_way : bool
-        Whether a mirrored rule may be chosen, where no other promises anything.
-
-    Returns
-    -------
-    Choice
+    ``first``, ``second``: scores of views on the first and on the second input; ``aim``: what the rule is for;
+    ``calibrated``: whether scores are log-likelihood ratios under what is declared; ``either_way``: whether a
+    mirrored rule may be chosen, where no other promises anything.
     """
     up, low = _tails(first, second), _tails(-second, -first)
     views = len(first) + len(second)

@@ -30,19 +30,8 @@ def count_losses(
 ) -> NDArray[np.float64]:
     """Log-likelihood ratio of bit 1 to bit 0, for each number of ones among the reports.
 
-    Parameters
-    ----------
-    reports : int
-        How many there are.
-    memoized : pair of Fraction
-        P[memoized 1 | bit 1] and P[memoized 1 | bit 0].
-    shown : pair of Fraction
-        P[report 1 | memoized 1] and P[report 1 | memoized 0].
-
-    Returns
-    -------
-    ndarray, shape (reports + 1,)
-        NaN where neither bit shows that many ones.
+    ``reports``: how many there are; ``memoized``: p[memoized 1 | bit 1] and P[memoized 1 | bit 0]; ``shown``:
+    p[report 1 | memoized 1] and P[report 1 | memoized 0]. Returns NaN where neither bit shows that many ones.
     """
     ones = np.arange(reports + 1)
     on, off = (xlogy(ones, float(s)) + xlogy(reports - ones, float(1 - s)) for s in shown)
@@ -53,13 +42,7 @@ def count_losses(
 
 
 def look_up(losses: NDArray[np.float64], counts: Views) -> NDArray[np.float64]:
-    """Losses of counts.
-
-    Raises
-    ------
-    ValueError
-        Where one is not a count of these reports.
-    """
+    """Losses of counts. Raises ValueError where one is not a count of these reports."""
     counts = np.asarray(counts)
     if counts.size and not (counts.min() >= 0 and counts.max() < len(losses)):
         raise ValueError(f"needs counts from 0 to {len(losses) - 1}, got {counts.min()} to {counts.max()}")

@@ -34,17 +34,11 @@ _WIDTH = 0.02
 
 @dataclass(frozen=True)
 class Atoms:
-    """Sets of views of nearly the same likelihood ratio, each with its two probabilities.
-
-    Parameters
-    ----------
-    first, second : ndarray
-        Probabilities on the first and on the second data set.
-    """
+    """Sets of views of nearly the same likelihood ratio, each with its two probabilities."""
 
     NOTHING: ClassVar[Atoms]
 
-    first: NDArray[np.float64]
+    first: NDArray[np.float64]  # probabilities on the first and on the second data set
     second: NDArray[np.float64]
 
     @classmethod
@@ -78,21 +72,11 @@ Atoms.NOTHING = Atoms(np.ones(1), np.ones(1))
 
 @dataclass(frozen=True)
 class Apart:
-    """The two data sets.
+    """The two data sets."""
 
-    Parameters
-    ----------
-    m : NoisyTrieHeavyHitter
-        What is declared.
-    holders : int
-        Others who hold the user's word.
-    replaced : bool
-        Whether the user holds the other word instead, or is not there.
-    """
-
-    m: NoisyTrieHeavyHitter
-    holders: int
-    replaced: bool
+    m: NoisyTrieHeavyHitter  # what is declared
+    holders: int  # others who hold the user's word
+    replaced: bool  # whether the user holds the other word instead, or is not there
 
     @property
     def atoms(self) -> list[tuple[float, float]]:
@@ -173,10 +157,7 @@ class Apart:
 def require_released(view: Any, prefixes: Collection[str], most: int = 0) -> None:
     """Check that a view is a set of prefixes that somebody holds, each with a number up to `most` where numbers are shown.
 
-    Raises
-    ------
-    ValueError
-        Where it is not.
+    Raises ValueError where it is not.
     """
     parts: list[Any] = [part if most else (part, 1) for part in view] if isinstance(view, frozenset) else [()]
     for part in parts:

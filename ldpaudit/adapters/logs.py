@@ -101,13 +101,7 @@ class Log:
         raise ImplementationError(f"the log holds no reports on it, but on {shown}", x)
 
     def __call__(self, x: Any, size: int, rng: np.random.Generator) -> list[Any]:
-        """Fresh reports.
-
-        Raises
-        ------
-        ImplementationError
-            Where the log holds no more of them, or none.
-        """
+        """Fresh reports. Raises ImplementationError where the log holds no more of them, or none."""
         key = self._held(x)
         with self._one:
             reports, start = self.reports[key], self._next[key]

@@ -81,11 +81,8 @@ class Program:
     def __call__(self, x: Any, size: int, rng: np.random.Generator) -> list[Any]:
         """Reports on input `x`.
 
-        Raises
-        ------
-        ImplementationError
-            Where the program cannot be started, ends early, is silent for too long, or answers with anything but one
-            JSON value a line for each question.
+        Raises ImplementationError where the program cannot be started, ends early, is silent for too long, or answers
+        with anything but one JSON value a line for each question.
         """
         return self.in_order([x], [0] * size)[0]
 

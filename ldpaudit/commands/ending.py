@@ -100,16 +100,7 @@ def supervised(command: Callable[[], int], tell: Callable[[str], None]) -> int:
 
     Audited code can end its process with any exit code, behind Python's back: that would look like a verdict.
 
-    Parameters
-    ----------
-    command : callable
-        Returns its exit code.
-    tell : callable
-        Is told where the process ended before that.
-
-    Returns
-    -------
-    int
+    ``command``: returns its exit code; ``tell``: is told where the process ended before that.
     """
     if not hasattr(os, "fork"):
         return command()

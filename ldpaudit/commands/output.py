@@ -70,10 +70,7 @@ def progress(title: str, total: int | None = None) -> Iterator[Any]:
 
     What audited code prints meanwhile goes there too: standard output is for the results.
 
-    Raises
-    ------
-    ImplementationError
-        Where standard output is closed in the end: what is opened next would get its number.
+    Raises ImplementationError where standard output is closed in the end: what is opened next would get its number.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

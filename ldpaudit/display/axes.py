@@ -39,10 +39,7 @@ class Curve(Protocol):
 def require_matplotlib() -> None:
     """Say so where pictures cannot be drawn, before anything is computed for one.
 
-    Raises
-    ------
-    LdpauditError
-        Where matplotlib is missing.
+    Raises LdpauditError where matplotlib is missing.
     """
     try:
         import_module("matplotlib.figure")
@@ -51,13 +48,7 @@ def require_matplotlib() -> None:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty picture, in inches.
-
-    Raises
-    ------
-    LdpauditError
-        Where matplotlib is missing.
-    """
+    """An empty picture, in inches. Raises LdpauditError where matplotlib is missing."""
     require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -80,18 +71,8 @@ def draw(
 ) -> None:
     """Delta over epsilon: its upper end as a line, the enclosure as a band, and the claim as a mark.
 
-    Parameters
-    ----------
-    curve : Curve
-        Asked at so many values of epsilon.
-    axes : matplotlib axes
-        Drawn on.
-    claim : (epsilon, delta) or None
-        A point to mark.
-    points : int
-        At least 2.
-    advance : callable
-        Called after each point.
+    ``curve``: asked at so many values of epsilon; ``axes``: drawn on; ``claim``: a point to mark; ``points``: at
+    least 2; ``advance``: called after each point.
     """
     smallest = min(SMALLEST, claim[1] / 100) if claim and claim[1] > 0 else SMALLEST
     last = 1.05 * widest(curve, smallest, claim[0] if claim else None)

@@ -53,16 +53,8 @@ def curve(points: Sequence[tuple[float, float, float]], claim: tuple[float, floa
 
     Delta falls as epsilon grows, so an upper end is one further on too, and a lower end before it: the nearest are drawn.
 
-    Parameters
-    ----------
-    points : sequence of (epsilon, low, high)
-        Where delta is certified, in order.
-    claim : (epsilon, delta) or None
-        A point to mark.
-    name : str
-        Of the picture.
-    smallest : float
-        A delta that the picture reaches, where it is above 0.
+    ``points``: where delta is certified, in order; ``claim``: a point to mark; ``name``: of the picture;
+    ``smallest``: a delta that the picture reaches, where it is above 0.
     """
     if not points or max(high for *_, high in points) <= 0:
         return ""
@@ -92,14 +84,8 @@ def curve(points: Sequence[tuple[float, float, float]], claim: tuple[float, floa
 def tightening(looks: Sequence[tuple[int, float]], claimed: float | None, name: str, said: str) -> str:
     """A bound on epsilon over the views drawn, and the claim; nothing where nothing was seen.
 
-    Parameters
-    ----------
-    looks : sequence of (int, float)
-        Views drawn, and the bound then.
-    claimed : float or None
-        The claim.
-    name, said : str
-        Of the picture, and what its caption says besides.
+    ``looks``: views drawn, and the bound then; ``claimed``: the claim; ``name``, ``said``: of the picture, and what
+    its caption says besides.
     """
     if len(looks) < 2 or not any(bound for _, bound in looks):
         return ""

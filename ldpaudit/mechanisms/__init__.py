@@ -114,12 +114,8 @@ def stem(mechanism: Mechanism | type[Mechanism]) -> str:
     A subclass that users write is still its parent's mechanism, where it changes nothing that a view depends on: other
     defaults, constructors, titles and estimates are its own affair.
 
-    Raises
-    ------
-    Unsupported
-        For a mechanism of another package, and for a subclass that changes what its parent does.
-    ValueError
-        Where a subclass's parameters lie outside its parent's domain.
+    Raises Unsupported for a mechanism of another package, and for a subclass that changes what its parent does;
+    ValueError where a subclass's parameters lie outside its parent's domain.
     """
     owner = mechanism if isinstance(mechanism, type) else type(mechanism)
     base = _bundled(owner)

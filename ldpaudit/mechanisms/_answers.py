@@ -40,10 +40,7 @@ class YesOrNo(Mechanism):
     def run(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> NDArray[np.float64]:  # type: ignore[override]
         """The whole system: for each user the questions that get a yes to the estimated number of yeses to each question.
 
-        Raises
-        ------
-        ValueError
-            For what are no answers, and where nobody is there.
+        Raises ValueError for what are no answers, and where nobody is there.
         """
         return self.run_on_counts(counted_answers(self, self.questions, data), rng)
 
@@ -65,13 +62,7 @@ def inputs_of(questions: int) -> tuple[Answers, ...]:
 
 
 def require_answers(owner: object, questions: int, x: Any) -> None:
-    """Check that these are different questions, ascending.
-
-    Raises
-    ------
-    ValueError
-        Where they are not.
-    """
+    """Check that these are different questions, ascending. Raises ValueError where they are not."""
     numbers = isinstance(x, tuple) and all(isinstance(j, int) and 0 <= j < questions for j in x)
     if not (numbers and all(i < j for i, j in pairwise(x))):
         wanted = f"a tuple of questions among {describe(range(questions))}, ascending"
@@ -81,10 +72,7 @@ def require_answers(owner: object, questions: int, x: Any) -> None:
 def counted_answers(owner: object, questions: int, data: Iterable[Collection[int]]) -> dict[Answers, int]:
     """How many users give the same answers; at least one user.
 
-    Raises
-    ------
-    ValueError
-        Where nobody is there, and for what are no answers.
+    Raises ValueError where nobody is there, and for what are no answers.
     """
     found = Counter(tuple(sorted(int(j) for j in each)) for each in data)
     if not found:

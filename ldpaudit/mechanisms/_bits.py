@@ -45,16 +45,8 @@ def reported(
 ) -> NDArray[np.unsignedinteger]:
     """How many of so many independent reports of each kept bit are 1, in the smallest unsigned type.
 
-    Parameters
-    ----------
-    kept : ndarray of bool
-        Memoized bits.
-    reports : int
-        At least 1.
-    on, off : Fraction
-        P[report 1 | kept 1] and P[report 1 | kept 0].
-    rng : numpy.random.Generator
-        Source of all randomness.
+    ``kept``: memoized bits; ``reports``: at least 1; ``on``, ``off``: p[report 1 | kept 1] and P[report 1 | kept 0];
+    ``rng``: source of all randomness.
     """
     if reports == 1:
         return np.where(kept, bernoulli(on, kept.shape, rng), bernoulli(off, kept.shape, rng)).view(np.uint8)

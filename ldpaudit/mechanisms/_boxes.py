@@ -78,17 +78,8 @@ class Boxes(Mechanism):
     def query(self, nodes: NDArray[np.float64], ranges: ArrayLike) -> NDArray[np.float64]:
         """Estimated numbers of users in boxes, in time of the logarithm of the side for each.
 
-        Parameters
-        ----------
-        nodes : ndarray, shape (side**dimensions,)
-            What `run` returned.
-        ranges : array_like of int, shape (number, dimensions, 2)
-            First and last value of each coordinate, both of them in the box; in one dimension ``(number, 2)`` will do.
-
-        Returns
-        -------
-        ndarray, shape (number,)
-            In users.
+        ``nodes``: what `run` returned; ``ranges``: first and last value of each coordinate, both of them in the box;
+        in one dimension ``(number, 2)`` will do. Returns in users.
         """
         return self.grid.totals(nodes, self.grid.boxes(ranges))
 

@@ -63,17 +63,8 @@ def frequent(table: NDArray[np.float64], least: float) -> dict[int, float]:
 def clusters(lists: Lists, explained: set[tuple[int, int]]) -> Iterator[dict[int, int]]:
     """Grown from every listed cell that is not explained by then, the most frequent one first.
 
-    Parameters
-    ----------
-    lists : Lists
-        What is listed.
-    explained : set of (int, int)
-        Coordinates and cells; the caller adds to it.
-
-    Yields
-    ------
-    dict
-        One cell for some of the coordinates.
+    ``lists``: what is listed; ``explained``: coordinates and cells; the caller adds to it. Yields one cell for some
+    of the coordinates.
     """
     every = [(often, m, cell) for m, listed in enumerate(lists.counts) for cell, often in listed.items()]
     for _, m, cell in sorted(every, key=lambda each: (-each[0], *each[1:])):

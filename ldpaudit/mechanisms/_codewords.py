@@ -19,19 +19,8 @@ _STARTS = 400
 def heaviest(rows: tuple[int, ...], bits: int, below: int) -> tuple[int, int, bool]:
     """The vector in ``1..below-1`` whose products with the rows are 1 most often.
 
-    Parameters
-    ----------
-    rows : tuple of int
-        Vectors of `bits` bits.
-    bits : int
-        Length of the vectors.
-    below : int
-        At least 2, at most ``2**bits``.
-
-    Returns
-    -------
-    (vector, weight, exact)
-        `exact` is False where there are too many vectors to try: then it is the heaviest found by local search.
+    ``rows``: vectors of `bits` bits; ``bits``: length of the vectors; ``below``: at least 2, at most ``2**bits``.
+    Returns `exact` is False where there are too many vectors to try: then it is the heaviest found by local search.
     """
     if bits <= ENUMERATED:
         found = weights(np.array(rows, dtype=np.int64), bits)

@@ -91,19 +91,9 @@ def bernstein(variance: Fraction, most: Fraction, nats: flint.arb) -> flint.arb:
     solves :math:`\exp\bigl(-\frac{t^2}{2 (V + M t / 3)}\bigr) = e^{-\Lambda}`. Not tight. Source: Bernstein's inequality;
     Boucheron, Lugosi, Massart 2013, Corollary 2.11.
 
-    Parameters
-    ----------
-    variance : Fraction
-        V, at least the sum of the terms' second moments.
-    most : Fraction
-        M, at least every term, on the side that is bounded; nothing is taken off for its mean.
-    nats : flint.arb
-        Above 0.
-
-    Returns
-    -------
-    flint.arb
-        In units of the sum, at the working precision.
+    ``variance``: V, at least the sum of the terms' second moments; ``most``: M, at least every term, on the side that
+    is bounded; nothing is taken off for its mean; ``nats``: above 0. Returns in units of the sum, at the working
+    precision.
     """
     third = ball(most) * nats / 3
     return third + (third**2 + 2 * ball(variance) * nats).sqrt()
@@ -119,21 +109,9 @@ def deviation(terms: Terms, users: int, values: int, beta: Fraction, held: int =
     :math:`M = c/\rho`, with c = 1/(2p - 1), so that t is the same for all values. Not tight. Proof:
     proofs/tree_histogram.py, the lemma on a user's term.
 
-    Parameters
-    ----------
-    terms : Chance or Support
-        Of the question; users' questions, vectors and coins are taken for independent and uniform ones.
-    users, values : int
-        n and K, at least 1.
-    beta : Fraction
-        In (0, 1).
-    held : int
-        f, at most n; with 0, what is counted of values that nobody holds.
-
-    Returns
-    -------
-    flint.arb
-        In users, at the working precision.
+    ``terms``: of the question; users' questions, vectors and coins are taken for independent and uniform ones;
+    ``users``, ``values``: n and K, at least 1; ``beta``: in (0, 1); ``held``: f, at most n; with 0, what is counted
+    of values that nobody holds. Returns in users, at the working precision.
     """
     variance = held * terms.held + (users - held) * terms.absent
     return bernstein(variance, terms.most + 1, ball(2 * values / beta).log())

@@ -32,22 +32,9 @@ def random_members_of_few(
 
     Where there are 2**rows asked vectors or more, it is that function.
 
-    Parameters
-    ----------
-    asked : ndarray of int
-        Different vectors, none of them 0.
-    elements, numbers : ndarray of int
-        Different vectors, and of how many matrices each is known to be in the kernel.
-    others : int
-        Number of matrices of which nothing is known.
-    rows : int
-        Of each matrix.
-    rng : numpy.random.Generator
-        Source of all randomness.
-
-    Returns
-    -------
-    ndarray of int, shape of `asked`
+    ``asked``: different vectors, none of them 0; ``elements``, ``numbers``: different vectors, and of how many
+    matrices each is known to be in the kernel; ``others``: number of matrices of which nothing is known; ``rows``: of
+    each matrix; ``rng``: source of all randomness.
     """
     if len(asked) >= 1 << rows:
         return random_members_among(asked, elements, numbers, others, rows, rng)

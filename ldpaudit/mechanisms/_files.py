@@ -31,13 +31,7 @@ class File:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """The file of that path.
-
-        Raises
-        ------
-        ValueError
-            Where it cannot be read, or is too large.
-        """
+        """The file of that path. Raises ValueError where it cannot be read, or is too large."""
         try:
             with Path(path).open("rb") as file:
                 return cls(str(path), file.read(LARGEST_FILE + 1))

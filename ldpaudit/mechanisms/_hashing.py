@@ -23,14 +23,8 @@ def hashed(values: ArrayLike, a: ArrayLike, b: ArrayLike, width: int) -> NDArray
     Over a uniform choice of a and b this family is pairwise independent, up to one part in PRIME / width (Carter,
     Wegman 1979); ours are fixed constants.
 
-    Parameters
-    ----------
-    values : array_like of int
-        In ``range(PRIME)``.
-    a, b : array_like of int
-        Of the functions; see `coefficients`.
-    width : int
-        Number of buckets, below PRIME.
+    ``values``: in ``range(PRIME)``; ``a``, ``b``: of the functions; see `coefficients`; ``width``: number of buckets,
+    below PRIME.
     """
     found: NDArray[np.int64] = np.asarray(values, dtype=np.int64) * np.asarray(a, dtype=np.int64)
     found += np.asarray(b, dtype=np.int64)

@@ -117,10 +117,7 @@ def _least_above(value: Fraction, square: int) -> int:
 def histogram(entry: object, rounds: int, domain: int) -> Histogram:
     """What a user holds in an epoch: one word throughout, or pairs of words and counts that sum to `rounds`.
 
-    Raises
-    ------
-    ValueError
-        Where it is neither.
+    Raises ValueError where it is neither.
     """
     if isinstance(entry, int | np.integer):
         pairs: tuple[tuple[int, int], ...] = ((int(entry), rounds),)

@@ -36,17 +36,8 @@ def dimension_law(rows: int, bits: int) -> list[Fraction]:
 def members(matrices: Integers, bits: int) -> Integers:
     """How many of the matrices have each vector in their kernel, shape ``(2**bits,)``; by Gaussian elimination.
 
-    Parameters
-    ----------
-    matrices : ndarray of int, shape (number, rows)
-        Vectors below ``2**bits``.
-    bits : int
-        Length of a vector.
-
-    Returns
-    -------
-    ndarray of int
-        The time is that of the elimination, and one step for each vector of each kernel.
+    ``matrices``: vectors below ``2**bits``; ``bits``: length of a vector. Returns the time is that of the
+    elimination, and one step for each vector of each kernel.
     """
     counts = np.zeros(1 << bits, dtype=np.int64)
     step = max(1, _CHUNK // max(1, matrices.shape[1]))
@@ -109,18 +100,7 @@ def random_members(number: int, rows: int, bits: int, rng: np.random.Generator) 
 
     The kernel's dimension is drawn, and then a uniform subspace of that dimension.
 
-    Parameters
-    ----------
-    number : int
-        Of matrices, at least 0.
-    rows, bits : int
-        Of each.
-    rng : numpy.random.Generator
-        Source of all randomness.
-
-    Returns
-    -------
-    ndarray of int, shape (2**bits,)
+    ``number``: of matrices, at least 0; ``rows``, ``bits``: of each; ``rng``: source of all randomness.
     """
     counts = np.zeros(1 << bits, dtype=np.int64)
     drawn = _dimensions(np.array([number]), rows, bits, rng)
@@ -157,22 +137,9 @@ def random_members_among(
     Only the span of the asked vectors is looked at, on which a uniform matrix is a uniform one, and so is one that has a
     vector outside of it: the joint law is that of `random_members` and `random_members_with` together.
 
-    Parameters
-    ----------
-    asked : ndarray of int
-        Vectors, none of them 0.
-    elements, numbers : ndarray of int
-        Different vectors, and of how many matrices each is known to be in the kernel.
-    others : int
-        Number of matrices of which nothing is known.
-    rows : int
-        Of each matrix.
-    rng : numpy.random.Generator
-        Source of all randomness.
-
-    Returns
-    -------
-    ndarray of int, shape of `asked`
+    ``asked``: vectors, none of them 0; ``elements``, ``numbers``: different vectors, and of how many matrices each is
+    known to be in the kernel; ``others``: number of matrices of which nothing is known; ``rows``: of each matrix;
+    ``rng``: source of all randomness.
     """
     basis: list[int] = []
     for vector in asked.tolist():

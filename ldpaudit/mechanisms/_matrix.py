@@ -42,10 +42,7 @@ _PLAIN = re.compile(r"\d{1,400}(?:/0*[1-9]\d{0,399}|(?:\.\d{1,400})?(?:[eE][+-]?
 def matrix_of(owner: str, given: object) -> Matrix:
     """The matrix that a list of rows is, or a text whose rows end in ``;``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        Where it is none: naming the row.
+    Raises TypeError, ValueError where it is none: naming the row.
     """
     if isinstance(given, str):
         given = _rows_of_text(given.replace(";", "\n"))
@@ -117,10 +114,7 @@ class _Entries:
 def total(where: str, row: Iterable[Fraction]) -> Fraction:
     """The sum, of numbers whose common denominator is no longer than a number may be: so are then the sums of any of them.
 
-    Raises
-    ------
-    ValueError
-        Where it is longer.
+    Raises ValueError where it is longer.
     """
     entries = list(row)
     common = sorted({p.denominator for p in entries})
@@ -134,18 +128,9 @@ def total(where: str, row: Iterable[Fraction]) -> Fraction:
 def read(owner: str, file: File) -> Matrix:
     """The matrix that a CSV, JSON or NPY file holds.
 
-    Parameters
-    ----------
-    owner : str
-        Who needs it, for errors.
-    file : File
-        CSV: a line for each row, entries as exact expressions, no heading. JSON: a list of rows, decimals are exact, expressions
-        in quotes. NPY: two axes, of integers, of text or of floats, which are the dyadic rationals that they are.
-
-    Raises
-    ------
-    ValueError
-        Where the file is no such, or holds no matrix.
+    ``owner``: who needs it, for errors; ``file``: CSV: a line for each row, entries as exact expressions, no heading.
+    JSON: a list of rows, decimals are exact, expressions in quotes. NPY: two axes, of integers, of text or of floats,
+    which are the dyadic rationals that they are. Raises ValueError where the file is no such, or holds no matrix.
     """
     if file.ending not in _KINDS:
         raise ValueError(f"{owner} needs a file {' or '.join(_KINDS)}, got {file.name!r:.200}")

@@ -70,19 +70,8 @@ def odds(epsilon: Number, weight: Fraction | int = 1, scale: Fraction = Fraction
 
     Rounded down because the larger this probability of the truth, the less private the answer.
 
-    Parameters
-    ----------
-    epsilon : number
-        In nats, above 0.
-    weight : Fraction or int
-        Total weight of the lies.
-    scale : Fraction
-        Share of epsilon that this answer may spend.
-
-    Returns
-    -------
-    Fraction
-        In (0, 1).
+    ``epsilon``: in nats, above 0; ``weight``: total weight of the lies; ``scale``: share of epsilon that this answer
+    may spend. Returns in (0, 1).
     """
     target = spendable(epsilon) * scale
     # The complement, e**-target, keeps its own 128 bits, and what a small target adds to the odds keeps as many.

@@ -67,10 +67,7 @@ def total(answers: Iterable[Answer]) -> Answer:
 def inputs_of(system: Mechanism, part: Counts) -> Counts:
     """A part's values as numbers, the least and the largest of which are checked to be inputs of a system.
 
-    Raises
-    ------
-    ValueError
-        Where they are not.
+    Raises ValueError where they are not.
     """
     held = part.numbered()
     for end in (held.values.min(), held.values.max()):

@@ -234,10 +234,7 @@ class Grid:
     def boxes(self, ranges: ArrayLike) -> NDArray[np.int64]:
         """Boxes in an array of shape ``(number, dimensions, 2)``, checked; in one dimension of shape ``(number, 2)`` as well.
 
-        Raises
-        ------
-        ValueError
-            Where an end is no value, or the last value stands before the first.
+        Raises ValueError where an end is no value, or the last value stands before the first.
         """
         table = np.asarray(ranges)
         table = table[:, None, :] if table.ndim == 2 and self.dimensions == 1 else table
@@ -253,10 +250,7 @@ class Grid:
     def values(self, data: ArrayLike) -> NDArray[np.int64]:
         """Users' values by number, from their numbers, or from rows of coordinates.
 
-        Raises
-        ------
-        ValueError
-            Where one is no value, or there is no user.
+        Raises ValueError where one is no value, or there is no user.
         """
         table = np.asarray(data)
         if not len(table):

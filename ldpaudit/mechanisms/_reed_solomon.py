@@ -61,17 +61,7 @@ def symbol(point: int, bits: int) -> tuple[int, ...]:
 def interpolated(points: NDArray[np.int64], symbols: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The values that have these symbols.
 
-    Parameters
-    ----------
-    points : ndarray of int64, shape (values, k)
-        Different ones in a row.
-    symbols : ndarray of int64, shape (values, k)
-        In ``range(256)``.
-
-    Returns
-    -------
-    ndarray of uint64, shape (values,)
-        Of k bytes each, at most 8.
+    ``points``: different ones in a row; ``symbols``: in ``range(256)``. Returns of k bytes each, at most 8.
     """
     powers, _ = _tables()
     size = points.shape[1]

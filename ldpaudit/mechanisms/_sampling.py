@@ -24,18 +24,7 @@ def bernoulli(p: Fraction, shape: int | tuple[int, ...], rng: np.random.Generato
     A uniform number's base-256 digits are compared with those of `p`, and further digits are drawn only where all
     so far were equal: one random byte a coin, and no rounding of `p` to a float.
 
-    Parameters
-    ----------
-    p : Fraction
-        In [0, 1].
-    shape : int or tuple of int
-        Shape of the result.
-    rng : numpy.random.Generator
-        Source of all randomness.
-
-    Returns
-    -------
-    ndarray of bool
+    ``p``: in [0, 1]; ``shape``: shape of the result; ``rng``: source of all randomness.
     """
     count = int(np.prod(shape))
     scaled = 256 * Fraction(p)
@@ -82,10 +71,7 @@ def subset(n: int, k: int, rng: np.random.Generator) -> NDArray[np.int64]:
 def held(owner: object, counts: Mapping[Any, int], k: int) -> NDArray[np.int64]:
     """How many users hold each of ``range(k)``; those who hold None are left out.
 
-    Raises
-    ------
-    Unsupported
-        Where k exceeds 2**26.
+    Raises Unsupported where k exceeds 2**26.
     """
     if k > MOST_COUNTED:
         raise Unsupported(owner, f"the counts of all of {k} values are too many")

@@ -75,10 +75,7 @@ def vote_margin(users: int, epochs: int, delta: Fraction) -> Fraction:
 def dyadic(value: Callable[[], flint.arb]) -> Fraction:
     """The value to 128 significant bits, rounded up.
 
-    Raises
-    ------
-    ValueError
-        Where it is not finite at any precision that is tried: a denominator vanishes.
+    Raises ValueError where it is not finite at any precision that is tried: a denominator vanishes.
     """
     bits = SIGNIFICANT_BITS + _GUARD_BITS
     for _ in range(5):

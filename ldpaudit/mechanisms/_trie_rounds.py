@@ -87,14 +87,9 @@ class TrieRounds(InParts, Mechanism):
     def data(self, holders: Sequence[int], word: str | None, replaced: bool = False) -> Data:
         """A data set in which so many users share the prefixes of 1, 2, ... units of a word of one letter.
 
-        Parameters
-        ----------
-        holders : sequence of int
-            Never growing, and at most `users`; `users` less one where one is replaced.
-        word : str or None
-            What one user more holds; the empty word for nothing that counts, None where he is not there.
-        replaced : bool
-            Whether he is one of the `users`.
+        ``holders``: never growing, and at most `users`; `users` less one where one is replaced; ``word``: what one
+        user more holds; the empty word for nothing that counts, None where he is not there; ``replaced``: whether he
+        is one of the `users`.
         """
         longer = [*holders[1:], 0]
         held = {"a" * i * self.unit: w - v for i, (w, v) in enumerate(zip(holders, longer, strict=True), 1)}
@@ -125,13 +120,7 @@ class TrieRounds(InParts, Mechanism):
         return Law(lambda trie: table.get(trie, Fraction(0)), lambda: table, len(table))
 
     def sample(self, x: Data, size: int, rng: np.random.Generator) -> NDArray[np.object_]:
-        """Views, shape ``(size,)``.
-
-        Raises
-        ------
-        Unsupported
-            For 10**9 - 1 users or more.
-        """
+        """Views, shape ``(size,)``. Raises Unsupported for 10**9 - 1 users or more."""
         self.require_input(x)
         if self.users >= _MOST_SAMPLED:
             raise Unsupported(self, f"its votes are drawn for fewer than {_MOST_SAMPLED} users")
@@ -194,17 +183,8 @@ class TrieRounds(InParts, Mechanism):
     def run(self, data: ArrayLike | Sequence[Sequence[str]], rng: np.random.Generator) -> View:
         """The whole system: users' words to what is released.
 
-        Parameters
-        ----------
-        data : sequence
-            For each user a string, his word, or a sequence of strings, his words as often as he holds them.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        frozenset
-            A view.
+        ``data``: for each user a string, his word, or a sequence of strings, his words as often as he holds them;
+        ``rng``: source of all randomness. Returns a view.
         """
         return self._rounds(self._users(data), Fraction(0), rng)
 
@@ -214,12 +194,7 @@ class TrieRounds(InParts, Mechanism):
         Who is lost must stay secret. Where lost users are replaced until the batch is full, `run` itself is what happens.
         `with_dropouts` in accountants/trie_heavy_hitter.py says what it costs.
 
-        Parameters
-        ----------
-        data, rng
-            As for `run`.
-        rate : number
-            In [0, 1): the probability that a drawn user is lost.
+        ``data``, ``rng``: as for `run`; ``rate``: in [0, 1): the probability that a drawn user is lost.
         """
         if not 0 <= (lost := Fraction(rate)) < 1:
             raise ValueError(f"{type(self).__name__}.run_with_dropouts needs 0 <= rate < 1, got rate={brief(rate)}")

@@ -24,22 +24,12 @@ HEAD = ("system", "rank", "model", "epsilon", "bits a user", "recall", "precisio
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """What was compared, and how all did.
+    """What was compared, and how all did."""
 
-    Parameters
-    ----------
-    contest : Contest
-        What was asked.
-    users, values : int
-        Of the data.
-    rows : tuple of (Contender, Score)
-        In any order.
-    """
-
-    contest: Contest
-    users: int
+    contest: Contest  # what was asked
+    users: int  # of the data
     values: int
-    rows: tuple[tuple[Contender, Score], ...]
+    rows: tuple[tuple[Contender, Score], ...]  # in any order
 
     @property
     def ranked(self) -> list[tuple[Contender, Score]]:
@@ -130,12 +120,8 @@ def as_data(table: Leaderboard, left: Sequence[str]) -> dict[str, Any]:
 def draw(table: Leaderboard, path: Path) -> None:
     """Errors and recall as bars.
 
-    Raises
-    ------
-    LdpauditError
-        Where matplotlib is missing.
-    DeploymentError
-        Where the path has another ending or cannot be written.
+    Raises LdpauditError where matplotlib is missing; DeploymentError where the path has another ending or cannot be
+    written.
     """
     rows = table.ranked[::-1]
     names = [str(contender) + ("" if score.is_calibrated else " (not calibrated)") for contender, score in rows]

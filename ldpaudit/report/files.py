@@ -11,10 +11,7 @@ from ldpaudit.errors import DeploymentError
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write beside the target, then move into place; text as UTF-8.
 
-    Raises
-    ------
-    DeploymentError
-        Where the place cannot be written.
+    Raises DeploymentError where the place cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -119,12 +119,8 @@ def _limit(limit: Limit) -> dict[str, Any]:
 def draw(title: str, s: Setting, found: Regimes, path: Path) -> None:
     """Errors and bits a user over the number of users: dashed in closed form, solid certified, dotted what nothing beats.
 
-    Raises
-    ------
-    LdpauditError
-        Where matplotlib is missing.
-    DeploymentError
-        Where the path has another ending or cannot be written.
+    Raises LdpauditError where matplotlib is missing; DeploymentError where the path has another ending or cannot be
+    written.
     """
     figure = new_figure(path, 13, 5.5)
     errors, bits = figure.subplots(1, 2)

@@ -39,14 +39,8 @@ def chances(text: str) -> str:
 def page(certificate: Certificate, exhibits: Mapping[str, Exhibit] = NOTHING, before: Certificate | None = None) -> str:
     """The page of one deployment.
 
-    Parameters
-    ----------
-    certificate : Certificate
-        What it is about.
-    exhibits : mapping
-        By the claims' ids; left out where there is none.
-    before : Certificate or None
-        The certificate before this one.
+    ``certificate``: what it is about; ``exhibits``: by the claims' ids; left out where there is none; ``before``: the
+    certificate before this one.
     """
     return whole(
         certificate.title,

@@ -15,12 +15,8 @@ from ldpaudit.verdict import Outcome
 def index(certificates: Sequence[Certificate], before: Mapping[str, Certificate] | None = None) -> str:
     """The overall verdict first, then each deployment with its own, worst first.
 
-    Parameters
-    ----------
-    certificates : sequence of Certificate
-        Of one run; at least one.
-    before : mapping or None
-        Certificates before, by id; None where none are compared with.
+    ``certificates``: of one run; at least one; ``before``: certificates before, by id; None where none are compared
+    with.
     """
     worst = min((c.verdict for c in certificates), key=list(Outcome).index)
     claims = [claim for certificate in certificates for claim in certificate.claims]

@@ -25,25 +25,9 @@ def draw(
 ) -> None:
     """Draw delta over epsilon with its enclosure, and the point (epsilon, delta) asked about.
 
-    Parameters
-    ----------
-    profile : PrivacyProfile
-        Asked at 120 values of epsilon.
-    path : Path
-        PNG, SVG or PDF; written whole.
-    title : str
-        Of the picture.
-    mark : pair of float or None
-        A point to mark.
-    advance : callable
-        Called after each point.
-
-    Raises
-    ------
-    LdpauditError
-        Where matplotlib is missing.
-    DeploymentError
-        Where the path has another ending or cannot be written.
+    ``profile``: asked at 120 values of epsilon; ``path``: PNG, SVG or PDF; written whole; ``title``: of the picture;
+    ``mark``: a point to mark; ``advance``: called after each point. Raises LdpauditError where matplotlib is missing;
+    DeploymentError where the path has another ending or cannot be written.
     """
     figure = new_figure(path, 7, 4.2)
     axes = figure.add_subplot()
@@ -55,12 +39,7 @@ def draw(
 def new_figure(path: Path, width: float, height: float) -> Any:
     """An empty picture, in inches, that can be saved there.
 
-    Raises
-    ------
-    LdpauditError
-        Where matplotlib is missing.
-    DeploymentError
-        Where the path has another ending.
+    Raises LdpauditError where matplotlib is missing; DeploymentError where the path has another ending.
     """
     require(path)
     return empty_figure(width, height)
@@ -69,12 +48,7 @@ def new_figure(path: Path, width: float, height: float) -> Any:
 def require(path: Path) -> None:
     """Say so where no picture can be saved there, before anything is computed for it.
 
-    Raises
-    ------
-    LdpauditError
-        Where matplotlib is missing.
-    DeploymentError
-        Where the path has another ending.
+    Raises LdpauditError where matplotlib is missing; DeploymentError where the path has another ending.
     """
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise DeploymentError(f"needs an ending among .png, .svg and .pdf, got {path.suffix!r}", str(path))

@@ -14,43 +14,22 @@ SUMS = "sums of noisy bits, which are securely aggregated"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One printed value, or one printed statement.
+    """One printed value, or one printed statement."""
 
-    Parameters
-    ----------
-    parameters : tuple of (str, int or Fraction or str)
-        What the value is printed for, by name.
-    quantity : str
-        ``epsilon`` or ``delta``; ``statement`` where the printed cell is a formula or words.
-    printed : str
-        As printed, to the digits printed.
-    theorem : str
-        Where the source takes it from.
-    computation : str
-        Name of the certified computation of the same quantity; empty for statements, and where there is none.
-    differs : str
-        Why the certified value is expected to be another, where it is known.
-    model : str
-        What the value is of, where no accountant here is about that: nothing is computed, and nothing is said of it; else empty.
-    """
-
-    parameters: tuple[tuple[str, Parameter], ...]
-    quantity: str
-    printed: str
-    theorem: str
+    parameters: tuple[tuple[str, Parameter], ...]  # what the value is printed for, by name
+    quantity: str  # ``epsilon`` or ``delta``; ``statement`` where the printed cell is a formula or words
+    printed: str  # as printed, to the digits printed
+    theorem: str  # where the source takes it from
+    # name of the certified computation of the same quantity; empty for statements, and where there is none
     computation: str = ""
-    differs: str = ""
+    differs: str = ""  # why the certified value is expected to be another, where it is known
+    # what the value is of, where no accountant here is about that: nothing is computed, and nothing is said of it; else
+    # empty
     model: str = ""
 
     @property
     def value(self) -> Decimal:
-        """The printed number.
-
-        Raises
-        ------
-        ValueError
-            For a statement.
-        """
+        """The printed number. Raises ValueError for a statement."""
         if self.quantity == "statement":
             raise ValueError(f"{self.printed!r} is a statement, not a number")
         return Decimal(self.printed)
@@ -62,19 +41,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A printed table.
+    """A printed table."""
 
-    Parameters
-    ----------
-    name : str
-        As in ``ldpaudit table NAME``.
-    title, source : str
-        What it shows, and where it is printed.
-    rows : tuple of Row
-        In the printed order.
-    """
-
-    name: str
-    title: str
+    name: str  # as in ``ldpaudit table NAME``
+    title: str  # what it shows, and where it is printed
     source: str
-    rows: tuple[Row, ...]
+    rows: tuple[Row, ...]  # in the printed order

@@ -37,21 +37,10 @@ def published(
 ) -> tuple[Published, ...]:
     """The published bounds on a plan's epsilon at delta, beside what is certified of it.
 
-    Parameters
-    ----------
-    subject : Plan or PrivacyProfile
-        What is deployed, or the profile of noise that is no mechanism of ours.
-    delta : Fraction
-        In [0, 1).
-    certified : Enclosure
-        Of epsilon at delta.
-    neighbours : Neighbours or None
-        The relation of `certified`; by default each mechanism's usual one.
-
-    Returns
-    -------
-    tuple of Published
-        The smallest bound first, those whose hypotheses are not met last; empty where none is on record for this plan.
+    ``subject``: what is deployed, or the profile of noise that is no mechanism of ours; ``delta``: in [0, 1);
+    ``certified``: of epsilon at delta; ``neighbours``: the relation of `certified`; by default each mechanism's usual
+    one. Returns the smallest bound first, those whose hypotheses are not met last; empty where none is on record for
+    this plan.
     """
     require_delta(delta)
     sentence = f"epsilon at delta={float(delta):g}"

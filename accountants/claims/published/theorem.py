@@ -13,36 +13,16 @@ from ldpaudit.enclosure import Enclosure, Rigour
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One published bound on the epsilon of a plan.
+    """One published bound on the epsilon of a plan."""
 
-    Parameters
-    ----------
-    name : str
-        Short, with the initials that the field cites.
-    year : int
-        Of publication.
-    source : str
-        The authors and the theorem.
-    printed : Printed or None
-        The bound beside the certified value; None where a hypothesis is not met.
-    unmet : str
-        The hypothesis that is not met, and what was found; else empty.
-    proved : bool
-        False for a conjecture.
-    needs : str
-        All hypotheses of the theorem, met or not.
-    provenance : Provenance
-        How the formula is known.
-    """
-
-    name: str
-    year: int
-    source: str
-    printed: Printed | None
-    unmet: str = ""
-    proved: bool = True
-    needs: str = ""
-    provenance: Provenance = Provenance.MEMORY
+    name: str  # short, with the initials that the field cites
+    year: int  # of publication
+    source: str  # the authors and the theorem
+    printed: Printed | None  # the bound beside the certified value; None where a hypothesis is not met
+    unmet: str = ""  # the hypothesis that is not met, and what was found; else empty
+    proved: bool = True  # False for a conjecture
+    needs: str = ""  # all hypotheses of the theorem, met or not
+    provenance: Provenance = Provenance.MEMORY  # how the formula is known
 
     @property
     def standing(self) -> Standing:
