@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from ldpaudit.reuse import Reuse
 from ldpaudit.verdict import Outcome
 
 _DECIMAL = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?|inf")
@@ -132,6 +131,27 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheUse:
+    """How much of a gate's work was done before.
+
+    Parameters
+    ----------
+    reused, anew : tuple of str
+        Deployment files whose certificates the cache had; the other files, and the targets.
+    remarks : tuple of str
+        What went wrong with single entries, each in a line.
+    """
+
+    reused: tuple[str, ...]
+    anew: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """As "3 of 5 from the cache"."""
+        return f"{len(self.reused)} of {len(self.reused) + len(self.anew)} from the cache"
+
+
+@dataclass(frozen=True, slots=True)
 class Gate:
     """All findings, and how the build ends.
 
@@ -143,7 +163,7 @@ class Gate:
         In the order of the configuration.
     baseline : str or None
         The file with which they were compared.
-    reuse : Reuse or None
+    reuse : CacheUse or None
         How much was done before; None where there was no cache.
     uncompared : str
         What was not compared with a baseline, in a clause; empty where all was.
@@ -151,7 +171,7 @@ class Gate:
 
     findings: tuple[Finding, ...]
     baseline: str | None = None
-    reuse: Reuse | None = None
+    reuse: CacheUse | None = None
     uncompared: str = ""
 
     @property
