@@ -18,7 +18,6 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ldpaudit import verification
-from ldpaudit.apart import Crew, Task
 from ldpaudit.baseline import (
     Baseline,
     claim_regression,
@@ -48,6 +47,7 @@ from ldpaudit.parallel import Asked, ask, here, require_ids, require_no_code
 from ldpaudit.toml import line_of, read_text
 from ldpaudit.verdict import Outcome
 from ldpaudit.version import __version__
+from ldpaudit.worker_processes import Crew, Task
 
 DEPENDENCIES = (*verification.LIBRARIES, "mpmath", "pydantic")
 """Installed packages that a certificate depends on."""

@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 
 from ldpaudit import gate
-from ldpaudit.apart import Crew, Task
 from ldpaudit.cache import Cache
 from ldpaudit.deployment import load
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Run
 from ldpaudit.report.gate import GateFormat
+from ldpaudit.worker_processes import Crew, Task
 from tests.road.test_gate import DEPLOYMENT, target
 
 SECRET = bytes(32)
