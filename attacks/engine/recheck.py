@@ -100,11 +100,11 @@ def _not_of_the_counts(e: Evidence, played: tuple[Game, ...], asked: Experiment)
 
 
 def _of_the_looks(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
-    """What a trajectory says that no audit of this evidence has seen; certificates of before have none."""
-    if (t := e.trajectory) is None:
-        return
-    if asked.mode is not Mode.SEQUENTIAL:
-        yield f"no looks before the last, since its mode is {asked.mode}"
+    """What a trajectory says that no audit of this evidence has seen."""
+    t, sequential = e.trajectory, asked.mode is Mode.SEQUENTIAL
+    if (t is not None) != sequential:
+        yield f"{'the' if sequential else 'no'} looks before the last, since its mode is {asked.mode}"
+    if t is None or not sequential:
         return
     possible = 0 <= t.directions <= e.inputs and may_be_bet(t.tuning, t.directions, e.inputs, asked)
     if t.level != 1 - FINAL or not possible:

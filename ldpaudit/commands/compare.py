@@ -39,10 +39,10 @@ def compare(
     import numpy as np
 
     from ldpaudit import comparison, held
-    from ldpaudit.apart import Crew, Task
     from ldpaudit.errors import LdpauditError
     from ldpaudit.expression import parse
     from ldpaudit.report import comparison as report
+    from ldpaudit.worker_processes import Crew, Task
 
     require_drawable(plot)
     contest = comparison.Contest(parse(epsilon), parse(delta), dictionary, top, seed)

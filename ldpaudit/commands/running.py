@@ -94,7 +94,7 @@ def run(
 def _executor(workers: int, dask: str | None, stack: ExitStack) -> Any:
     """Who answers for the parts; None for this process."""
     from ldpaudit.errors import LdpauditError
-    from ldpaudit.processes import Processes
+    from ldpaudit.worker_processes import Processes
 
     if dask is None:
         return stack.enter_context(Processes(workers)) if workers > 1 else None
