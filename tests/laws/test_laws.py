@@ -181,7 +181,7 @@ def test_a_proof_s_symbols_are_the_code_s_numbers_at_random_rational_points(stem
     drawn, loose = zoo(stem).anywhere, zoo(stem).loose
 
     # Where a proof is loose at some parameters, one at which it is tight has to be met.
-    @settings(max_examples=100 if loose else 25, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=max(100 if loose else 1, settings().max_examples), suppress_health_check=list(HealthCheck))
     @given(strategies.mechanisms(stem) if drawn is None else drawn)
     def holds(m: Mechanism) -> None:
         terms = [t for t in (p.at(m) for p in proved_of(stem) if p.relation == m.relations[0].kind) if t is not None]
@@ -201,7 +201,6 @@ def test_a_proof_s_symbols_are_the_code_s_numbers_at_random_rational_points(stem
 
 @pytest.mark.parametrize("owner", [c for stem in STEMS for c in mechanisms.classes(stem).values()])
 def test_parameters_outside_their_domain_are_an_error_of_the_right_class(owner: type[Mechanism]) -> None:
-    @settings(max_examples=40, deadline=None)
     @given(st.data())
     def holds(data: st.DataObject) -> None:
         make = data.draw(st.sampled_from(list(constructors(owner).values())))
