@@ -50,7 +50,8 @@ def audit(
     found = subject.part(early, execution, 1 - LEVEL, LEARNING)
     if experiment.enough is not None and found.refutes(experiment.enough):
         return found
-    late = replace(experiment, trials=views, mode=Mode.FIXED, seed=_child(experiment.seed))
+    child = int(np.random.SeedSequence(experiment.seed, spawn_key=(CHILD,)).generate_state(1, np.uint64)[0])
+    late = replace(experiment, trials=views, mode=Mode.FIXED, seed=child)
     told = replace(_shifted(execution, found.trials, found.epsilon_lower), checkpoint=None)
     last = subject.part(late, told, LEVEL, LATE_LEARNING)
     drawn = found.trials + last.trials
@@ -82,10 +83,6 @@ def late_views(trials: int, inputs: int) -> int:
     """Views of the last part; 0 where they would be too few to learn from."""
     views = int(trials * VIEWS)
     return views if inputs > 1 and views >= least_trials(inputs, LATE_LEARNING) else 0
-
-
-def _child(seed: int) -> int:
-    return int(np.random.SeedSequence(seed, spawn_key=(CHILD,)).generate_state(1, np.uint64)[0])
 
 
 def _shifted(execution: Execution, views: int, least: float) -> Execution:

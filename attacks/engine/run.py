@@ -55,7 +55,10 @@ def _looks(job: Job, state: State) -> Iterator[_Look]:
     """All that the level is spent on; the rule's own first."""
     event = games(job.source)[state.game].event
     for mode, level, counts in job.looks(state):
-        yield _Look(job.test(state, mode, level), mode, level, counts, state.directions, _words(event, state, counts))
+        # Where it was seen on one input only, that epsilon may be infinite.
+        certain = state.rule.certain and counts.right and not counts.wrong
+        words = seen_once(event, counts.right) if certain else event
+        yield _Look(job.test(state, mode, level), mode, level, counts, state.directions, words)
     for (level, counts), each in zip(job.narrow_looks(state), games(job.source)[state.game].narrower, strict=False):
         narrow = replace(state, directions=each.rule.directions)
         test = job.test(narrow, Mode.FIXED, level)
@@ -102,11 +105,6 @@ def _trajectory(job: Job, state: State) -> Trajectory | None:
     seen = Trajectory(job.ever, state.directions, state.tuning, looks)
     bounds = bounds_of(seen, games(job.source)[state.game].inputs, job.experiment.delta, job.experiment.confidence)
     return replace(seen, looks=tuple(replace(look, epsilon_lower=e) for look, e in zip(looks, bounds, strict=True)))
-
-
-def _words(event: str, state: State, counts: Counts) -> str:
-    """What was looked for; and where it was seen on one input only, that epsilon may be infinite."""
-    return seen_once(event, counts.right) if state.rule.certain and counts.right and not counts.wrong else event
 
 
 def seen_once(event: str, right: int) -> str:

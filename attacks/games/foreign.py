@@ -6,7 +6,7 @@ over may hold anything: the input in the clear, too. So it is an error, whatever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -212,16 +212,12 @@ def _among(views: Any, rows: NDArray[Any], whole: bool) -> NDArray[np.bool_]:
 
 def _in_words(law: Any) -> str:
     """The views of a law, or the ranges of their columns."""
-    return " by ".join(_ranges(law.columns)) if isinstance(law, Rows) else shown(law, 80)
+    if not isinstance(law, Rows):
+        return shown(law, 80)
+    more = [f"{len(law.columns) - 4} more"] if len(law.columns) > 4 else []
+    return " by ".join([*(f"{column[0]} to {column[-1]}" for column in law.columns[:4]), *more])
 
 
 def _in_a_line(views: Any) -> str:
     """The first of them, as Python's own."""
     return shown(views[:3].tolist() if isinstance(views, np.ndarray) else views, 80)
-
-
-def _ranges(columns: Sequence[range]) -> Iterator[str]:
-    for column in columns[:4]:
-        yield f"{column[0]} to {column[-1]}"
-    if len(columns) > 4:
-        yield f"{len(columns) - 4} more"
