@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import Attack
-from ldpaudit.attacks.shared.odds import RARE, logs, shown
+from ldpaudit.attacks.attack import RARE, Attack, logs, shown
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import as_sampler, call, in_order, one_by_one
 from ldpaudit.errors import ImplementationError, Unsupported, shown
-from ldpaudit.mechanism import Mechanism, Rows, Views, is_ours, look_alike
+from ldpaudit.mechanism import Mechanism, Rows, Views, is_ours, look_alike, plain
 
 LISTED, COMPARED = 1 << 20, 64
 """Views of a law that are listed at most, where it does not say their columns; and those that are compared all at once."""
@@ -134,13 +134,6 @@ class Foreign:
         if x not in self._laws:
             self._laws[x] = _views_of(self.m, x)
         return self._laws[x]
-
-
-def plain(view: Any) -> Any:
-    """A view as a law may name it: rows are tuples, numbers are Python's."""
-    if isinstance(view, np.ndarray | np.generic):
-        view = view.tolist()
-    return tuple(map(plain, view)) if isinstance(view, list | tuple) else view
 
 
 def is_of_numbers(views: Any) -> bool:

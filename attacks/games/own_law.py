@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import Attack
-from ldpaudit.attacks.games.foreign import plain
+from ldpaudit.attacks.attack import Attack, logs, shown
 from ldpaudit.attacks.games.k_inputs import few_of
-from ldpaudit.attacks.shared.odds import logs, shown
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanism import Mechanism, Views, plain
 from ldpaudit.neighbours import Neighbours
 
 _MOST_RATIOS = 1 << 20

@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import one_by_one
 from ldpaudit.attacks.games import plans, two_inputs
-from ldpaudit.attacks.games.foreign import Foreign, plain
+from ldpaudit.attacks.games.foreign import Foreign
 from ldpaudit.attacks.games.game import CHUNK_BYTES, Target
 from ldpaudit.attacks.games.plans import Implementation
 from ldpaudit.attacks.games.stems import attack_on, part_on
 from ldpaudit.errors import ImplementationError, Unsupported, shown
-from ldpaudit.mechanism import ENUMERABLE, Mechanism
+from ldpaudit.mechanism import ENUMERABLE, Mechanism, plain
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Run, Shuffle, names_users
 from ldpaudit.profile import DataSet, Witness

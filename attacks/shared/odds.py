@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.mechanism import Views
 
-RARE = 1e-4
-"""Probability below which an event is too rare to show much in the views that an audit draws."""
 _FLOATS = 2**1000
 """Below it a ratio is a float, which has more digits than the difference of two logarithms."""
 
@@ -40,16 +38,3 @@ def by_support(
         return loss * for_first
 
     return Attack(pair, score, event)
-
-
-def shown(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> float:
-    """About the epsilon that events {likelihood ratio at least some value} show, of two laws on the same views."""
-    order = np.argsort(-logs(p, q), kind="stable")
-    gained, lost = np.cumsum(p[order]) - delta, np.cumsum(q[order])
-    return float(np.log(np.maximum(gained, RARE) / np.maximum(lost, RARE)).max())
-
-
-def logs(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithms of likelihood ratios; NaN where neither law shows the view."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.log(p) - np.log(q))
