@@ -59,15 +59,11 @@ def _out_of_range(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> I
     if not bool(e.guesses) <= e.directions <= e.inputs:
         yield f"directions that are guessed, {e.inputs} at most, got {e.directions}"
     elif asked.mode is Mode.SEQUENTIAL:
-        yield from _not_sequential(e, played, asked)
-
-
-def _not_sequential(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
-    chosen_from = uncounted(asked, played) * len(played)
-    if e.measured + chosen_from > e.trials:
-        yield f"measured <= trials - {chosen_from}, from which the first rule was chosen, got measured={e.measured}"
-    if not may_be_bet(e.tuning, 0 if e.mode is Mode.FIXED else e.directions, e.inputs, asked):
-        yield f"what an audit of this claim bets on, got tuning={e.tuning}"
+        chosen_from = uncounted(asked, played) * len(played)
+        if e.measured + chosen_from > e.trials:
+            yield f"measured <= trials - {chosen_from}, from which the first rule was chosen, got measured={e.measured}"
+        if not may_be_bet(e.tuning, 0 if e.mode is Mode.FIXED else e.directions, e.inputs, asked):
+            yield f"what an audit of this claim bets on, got tuning={e.tuning}"
 
 
 def _of_no_game(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
@@ -95,7 +91,9 @@ def _not_of_the_counts(e: Evidence, played: tuple[Game, ...], asked: Experiment)
     for name, found in (("p_value", p_value_of(e)), ("detectable", detectable_of(e))):
         if found != getattr(e, name):
             yield f"the {name} that its counts give, {found}, not {getattr(e, name)}"
-    if e.trials < asked.trials and not _stopped(e):
+    # Only a refuted claim stops a sequential audit before its budget is spent.
+    sequential = e.mode is Mode.SEQUENTIAL and e.claimed is not None
+    if e.trials < asked.trials and not (sequential and refutes(e, surely_above(e.claimed or 0.0))):
         yield f"all {asked.trials} trials, since they refute nothing, got {e.trials}"
 
 
@@ -142,8 +140,3 @@ def _not_of_their_counts(e: Evidence, played: tuple[Game, ...], asked: Experimen
             yield f"the bound that a look's counts give, epsilon >= {bound}, not {look.epsilon_lower}"
     if any(e.claimed is not None and look.epsilon_lower > surely_above(e.claimed) for look in e.trajectory.looks[:-1]):
         yield "no look that refutes the claim before the last one, which ends an audit"
-
-
-def _stopped(e: Evidence) -> bool:
-    """Whether a sequential audit stopped here, before its budget was spent: only a refuted claim stops it."""
-    return e.mode is Mode.SEQUENTIAL and e.claimed is not None and refutes(e, surely_above(e.claimed))

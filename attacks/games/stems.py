@@ -26,20 +26,14 @@ def attack_on(m: Mechanism, neighbours: Neighbours | None = None, delta: float =
     relation = neighbours or m.relations[0]
     if relation not in m.relations:
         raise Unsupported(m, f"its inputs have the relations {', '.join(map(str, m.relations))}, not {relation}")
-    make = _attacker(m)
-    found: Attack = make(m, relation, delta) if "delta" in signature(make).parameters else make(m, relation)
-    return found
+    make: Callable[..., Attack] = _module(m).attack
+    return make(m, relation, delta) if "delta" in signature(make).parameters else make(m, relation)
 
 
 def part_on(m: Mechanism, values: Sequence[Any]) -> Part:
     """What a report tells of a few values: the mechanism's stem says it in ``part(m, values)``, or it is the whole report."""
     found: Part = getattr(_module(m), "part", Part.whole)(m, values)
     return found
-
-
-def _attacker(m: Mechanism) -> Callable[..., Attack]:
-    made: Callable[..., Attack] = _module(m).attack
-    return made
 
 
 def _module(m: Mechanism) -> ModuleType:
