@@ -185,9 +185,10 @@ def _lay_out(folder: Path, gate: bytes, baseline: bytes) -> None:
         (folder / "out" / name).write_bytes(content)
 
 
+CLAIM = {"verdict": "PROVED", "high": "1.0", "delta": 0.0, "unit": "report", "neighbours": "replace-one"}
 BASELINE = {
     "schema": "ldpaudit.baseline/1",
-    "claims": {"small/report": {"verdict": "PROVED", "high": "1.0"}, "gone/report": {"verdict": "UNDECIDED", "high": None}},
+    "claims": {"small/report": CLAIM, "gone/report": {**CLAIM, "verdict": "UNDECIDED", "high": None}},
 }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from ldpaudit.verdict import Outcome
 
@@ -37,16 +37,16 @@ class Row(BaseModel):
 
 
 class ClaimRow(Row):
-    """A claim: its verdict, the upper bound that was certified, and what is claimed of whom; None where a file does not say it."""
+    """A claim: its verdict, the upper bound that was certified, what is claimed of whom, and how code was looked at."""
 
     verdict: Annotated[Outcome, BeforeValidator(_outcome)] = Field(description="What it came out as.")
     high: Annotated[Annotated[float, Field(ge=0)] | None, BeforeValidator(_bound), WithJsonSchema(BOUND)] = Field(
         description="Certified upper bound, as text so that no digit is lost; null where there is none."
     )
-    epsilon: float | None = Field(None, ge=0, description="Claimed.")
-    delta: float | None = Field(None, ge=0, lt=1, description="Claimed.")
-    unit: str | None = Field(None, description="What is protected.")
-    neighbours: str | None = Field(None, description="The relation for which it is.")
+    epsilon: float | None = Field(None, ge=0, description="Claimed; none where it is a question.")
+    delta: float = Field(ge=0, lt=1, description="Claimed.")
+    unit: str = Field(description="What is protected.")
+    neighbours: str = Field(description="The relation for which it is.")
     implementation: str | None = Field(None, description="The code that is audited, if any.")
     trials: int | None = Field(None, ge=1, description="Views of that code.")
     confidence: float | None = Field(None, gt=0, lt=1, description="Of the evidence on that code.")
@@ -56,33 +56,29 @@ class ClaimRow(Row):
         high = None if self.high is None else str(self.high)
         return self.model_dump(exclude_none=True) | {"verdict": str(self.verdict), "high": high}
 
-    @property
-    def old(self) -> bool:
-        """Whether an earlier version wrote it, which did not keep all of this."""
-        return self.unit is None or (self.implementation is not None and self.trials is None)
+    @model_validator(mode="after")
+    def _says_how_code_was_looked_at(self) -> Self:
+        if self.implementation is not None and (self.trials is None or self.confidence is None):
+            raise ValueError("needs trials and confidence beside an implementation")
+        return self
 
 
 class TargetRow(Row):
-    """A callable: whether samples refuted it, what it claimed, and what was audited; None where a file does not say it."""
+    """A callable: whether samples refuted it, what it claimed, what was audited, and how."""
 
     refuted: bool = Field(description="Whether samples refuted the claim.")
     epsilon: float = Field(ge=0, description="Claimed.")
     delta: float = Field(ge=0, lt=1, description="Claimed.")
-    callable: str | None = Field(None, description="The code that is audited.")
-    inputs: list[str] | None = Field(None, description="What it is called with, as Python writes it.")
-    form: str | None = Field(None, description="The form of its reports that is looked at.")
-    neighbours: str | None = Field(None, description="The relation: any two of the inputs.")
-    trials: int | None = Field(None, ge=1, description="Views.")
-    confidence: float | None = Field(None, gt=0, lt=1, description="Of the evidence.")
+    callable: str = Field(description="The code that is audited.")
+    inputs: list[str] = Field(description="What it is called with, as Python writes it.")
+    form: str = Field(description="The form of its reports that is looked at.")
+    neighbours: str = Field(description="The relation: any two of the inputs.")
+    trials: int = Field(ge=1, description="Views.")
+    confidence: float = Field(gt=0, lt=1, description="Of the evidence.")
 
     def kept(self) -> dict[str, Any]:
         """As a baseline keeps it."""
-        return self.model_dump(exclude_none=True)
-
-    @property
-    def old(self) -> bool:
-        """Whether an earlier version wrote it, which did not keep all of this."""
-        return self.callable is None
+        return self.model_dump()
 
 
 @dataclass(frozen=True, slots=True)
