@@ -95,8 +95,8 @@ def not_on_record(failed: Iterable[str], recorded: Iterable[str]) -> list[str]:
 
 def accuracy(stem: str, setting: Any) -> tuple[Accuracy, ...]:
     """The printed errors that a simulation can be held against, at a setting; none where their conditions are not met."""
-    of: Callable[[Any], tuple[Accuracy, ...]] = getattr(_claims(stem), "accuracy", lambda _: ())
-    return of(setting)
+    of: Callable[[Any], Iterable[Accuracy]] = getattr(_claims(stem), "accuracy", lambda _: ())
+    return tuple(of(setting))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,10 @@ from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.tables import Row, Table
 
-
-def _threshold_epsilon(users: int, batch: int, threshold: int, levels: int, delta: Fraction) -> Enclosure:
-    return ThresholdProfile(FixedBatch(users, batch), threshold, levels).epsilon(delta)
-
-
 COMPUTATIONS: dict[str, Callable[..., Enclosure]] = {
-    "threshold-epsilon": _threshold_epsilon,
+    "threshold-epsilon": lambda users, batch, threshold, levels, delta: ThresholdProfile(
+        FixedBatch(users, batch), threshold, levels
+    ).epsilon(delta),
 }
 """By the names that rows use."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance
+from ldpaudit.accountants.claims.sentence import Failure, Printed, derived
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.claim import Claim, Hypothesis
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
@@ -83,8 +83,8 @@ def printed(m: Thresh) -> tuple[Printed, ...]:
         sentence, reading = "one user's transcript is epsilon-LDP", f"the proportion before the first estimate is {words}"
         found = account(one).epsilon(0)
         # The text has the formulas of the noise levels in pieces.
-        rows.append(Printed("JRUW18 Theorem 4.1", sentence, float(m.epsilon), found, claims(one)[0].hypotheses, reading=reading,
-                            provenance=Provenance.DERIVED, failure=_CAPPED))  # fmt: skip
+        hypotheses = claims(one)[0].hypotheses
+        rows.append(derived("JRUW18 Theorem 4.1", sentence, float(m.epsilon), found, hypotheses, reading=reading, failure=_CAPPED))
     return tuple(rows)
 
 
