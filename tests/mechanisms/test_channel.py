@@ -27,6 +27,7 @@ from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.randomizers import of_law
 from ldpaudit.certificate import Certificate
 from ldpaudit.certify import verify
+from ldpaudit.deployment import load
 from ldpaudit.derivation import derive
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.expression import parse
@@ -392,7 +393,7 @@ def test_a_deployment_reads_no_file_outside_its_folder(deployed: Path, name: str
     (deployed.parent / "link").symlink_to(deployed.parent.parent)
     deployed.write_text(DEPLOYED.replace("matrices/m.csv", name))
     with pytest.raises(DeploymentError, match=r"own\.toml:4: mechanism\.file: needs a file in the deployment's folder"):
-        ldp.load(deployed)
+        load(deployed)
 
 
 @pytest.mark.slow
