@@ -1,4 +1,4 @@
-"""Theorems about THRESH, HEAVYTHRESH and their repaired forms: the counters of votes and estimates that end them."""
+"""What the theorems about THRESH, HEAVYTHRESH and their repaired forms share: the counters of votes and estimates that end them."""
 
 from __future__ import annotations
 
