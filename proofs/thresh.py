@@ -13,8 +13,7 @@ epsilon/4 + a and epsilon/4 + b, and THRESH is (3/4 epsilon + 2a + b)-LDP. This 
 from __future__ import annotations
 
 from ldpaudit.proofs._kernel import Theorem
-
-RELATION = "user-level"
+from ldpaudit.proofs._voting import RELATION, counters
 
 
 def prove() -> tuple[Theorem, ...]:
@@ -71,24 +70,7 @@ def _transcript() -> Theorem:
 
 def _overshoot(transcript: Theorem) -> Theorem:
     t = Theorem(mechanism="Thresh", sentence="THRESH with positive noise levels", relation=RELATION)
-    t.assume("log(p/(1-p)) <= a and log(q/(1-q)) <= b: coins are rounded toward 1/2")
-    t.assume("two streams differ in at most twice as many votes as either may cast, by the theorem before")
-    quarter, a, b = t.positive("quarter", "noise_a", "noise_b")
-    left_a, left_b = t.nonnegative("left_a", "left_b")
-    names = ("epsilon", "a", "b", "votes", "estimates")
-    epsilon, a_field, b_field, votes_field, estimates_field = map(t.parameter, names)
-    votes, estimates = (quarter + a - left_a) / a, (quarter + b - left_b) / b
-    t.parametrize(
-        dict(zip(names, (4 * quarter, a, b, votes, estimates), strict=True)),
-        {
-            quarter: epsilon / 4,
-            a: a_field,
-            b: b_field,
-            left_a: epsilon / 4 + a_field - votes_field * a_field,
-            left_b: epsilon / 4 + b_field - estimates_field * b_field,
-        },
-    )
-    t.at_most(votes * a, quarter + a, "a counter below epsilon/4 grows by a once more")
-    t.at_most(estimates * b, quarter + b, "a counter below epsilon/4 grows by b once more")
+    _, a, b, votes, estimates = counters(t, "may cast", 1, {})
+    epsilon, a_field, b_field = map(t.parameter, ("epsilon", "a", "b"))
     t.sums(epsilon * 3 / 4 + 2 * a_field + b_field, transcript, [(2 * votes, a), (estimates, b)])
     return t

@@ -7,17 +7,14 @@ estimates, which both send in the same epochs, epsilon/4.
 
 from __future__ import annotations
 
-from sympy import Expr
-
 from ldpaudit.proofs._kernel import Theorem
-
-RELATION = "user-level"
+from ldpaudit.proofs._voting import RELATION, repaired
 
 
 def prove() -> tuple[Theorem, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
     transcript = _transcript()
-    return transcript, _within_epsilon(transcript)
+    return transcript, repaired("ThreshRepaired", "the repaired THRESH", "casts", transcript)
 
 
 def _transcript() -> Theorem:
@@ -27,7 +24,7 @@ def _transcript() -> Theorem:
     vote_excess, estimate_excess, differing, sent = t.nonnegative("vote_excess", "estimate_excess", "differing", "sent")
     names = ("vote_coin", "estimate_coin", "differing_votes", "estimates")
     p_field, q_field, votes, estimates = map(t.parameter, names)
-    p, q = (_coin(1 + excess) for excess in (vote_excess, estimate_excess))
+    p, q = ((1 + excess) / (2 + excess) for excess in (vote_excess, estimate_excess))
     t.parametrize(
         dict(zip(names, (p, q, differing, sent), strict=True)),
         {
@@ -52,34 +49,4 @@ def _transcript() -> Theorem:
         times=estimates,
         at={mean: 1, other: 0},
     )
-    return t
-
-
-def _coin(ratio: Expr) -> Expr:
-    return ratio / (1 + ratio)
-
-
-def _within_epsilon(transcript: Theorem) -> Theorem:
-    t = Theorem(mechanism="ThreshRepaired", sentence="the repaired THRESH", relation=RELATION)
-    t.assume("log(p/(1-p)) <= a and log(q/(1-q)) <= b: coins are rounded toward 1/2")
-    t.assume("two streams differ in at most twice as many votes as either casts, by the theorem before")
-    quarter, a, b = t.positive("quarter", "noise_a", "noise_b")
-    left_a, left_b = t.nonnegative("left_a", "left_b")
-    names = ("epsilon", "a", "b", "votes", "estimates")
-    epsilon, a_field, b_field, votes_field, estimates_field = map(t.parameter, names)
-    votes, estimates = (quarter - left_a) / a, (quarter - left_b) / b
-    t.parametrize(
-        dict(zip(names, (4 * quarter, a, b, votes, estimates), strict=True)),
-        {
-            quarter: epsilon / 4,
-            a: a_field,
-            b: b_field,
-            left_a: epsilon / 4 - votes_field * a_field,
-            left_b: epsilon / 4 - estimates_field * b_field,
-        },
-    )
-    t.at_most(votes * a, quarter, "the counter of votes stays within epsilon/4")
-    t.at_most(estimates * b, quarter, "the counter of estimates stays within epsilon/4")
-    t.sums(epsilon * 3 / 4, transcript, [(2 * votes, a), (estimates, b)])
-    t.at_most(3 * quarter, 4 * quarter, "so the claim holds")
     return t
