@@ -24,8 +24,9 @@ from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms import _shared_buckets
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.proofs.glps_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
-from tests.helpers import proofs_of
+from tests.helpers import proved
 
 F = Fraction
 USUAL = F(1), F(1, 10**6)
@@ -370,7 +371,7 @@ def test_the_audit_reaches_epsilon_at_a_delta(relation: Neighbours) -> None:
 
 
 def test_the_proofs_bound_both_relations_by_all_measurements_that_a_value_touches() -> None:
-    replaced, present, *lemmas = proofs_of("glps_heavy_hitter")
+    replaced, present, *lemmas = proved(prove)
     m = GlpsHeavyHitter(64, 2, 3, 4, F(7, 3))
     assert replaced.at(m) == [(F(42), F(3, 7), True)]
     assert present.at(m) == [(F(21), F(3, 7), True)]

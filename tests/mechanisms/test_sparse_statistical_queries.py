@@ -17,7 +17,8 @@ from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.attacks.sparse_statistical_queries import attack
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries, apart
-from tests.helpers import proofs_of
+from ldpaudit.proofs.sparse_statistical_queries import prove
+from tests.helpers import proved
 from tests.mechanisms.test_shuffled_hadamard import same_law
 from tests.oracles.hadamard import Oracle
 
@@ -146,7 +147,7 @@ def test_what_does_not_fit_is_an_error_of_one_line(make: Any, says: str) -> None
 
 
 def test_the_proofs_check_and_claim_no_epsilon_at_delta_0() -> None:
-    proofs, m = proofs_of("sparse_statistical_queries"), SparseStatisticalQueries(2, 4, 1, 1, 1, 1)
+    proofs, m = proved(prove), SparseStatisticalQueries(2, 4, 1, 1, 1, 1)
     assert all(p.steps and p.at(m) is None for p in proofs)
 
 
@@ -162,7 +163,7 @@ def test_the_failure_of_an_answer_is_hoeffding_s_bound_and_bernstein_s(users: in
 
 
 def test_the_sampling_and_the_oracle_may_each_take_up_all_of_half_the_tolerance() -> None:
-    _, error = proofs_of("sparse_statistical_queries")
+    _, error = proved(prove)
     (step,) = (each for each in error.steps if ": at most half of the tolerance each" in each)
     left, right = (sympy.sympify(side) for side in step.split(":", 1)[0].split(" <= "))
     tolerance, less, lower = sympy.symbols("tolerance less lower")
