@@ -6,9 +6,9 @@ import io
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +63,9 @@ def _runs(pid: int) -> bool:
 
 
 @cache
-def proofs_of(stem: str) -> tuple[Any, ...]:
-    """The proofs of a stem; to check them is to run them, and once is enough."""
-    proofs: tuple[Any, ...] = import_module(f"ldpaudit.proofs.{stem}").prove()
-    return proofs
+def proved(prove: Callable[[], Any]) -> tuple[Any, ...]:
+    """The proofs that a proof file's ``prove`` returns; to check them is to run them, and once is enough."""
+    return tuple(prove())
 
 
 def make_keys(folder: Path) -> None:

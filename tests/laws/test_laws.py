@@ -6,6 +6,7 @@ import inspect
 from collections import Counter
 from fractions import Fraction
 from functools import cache
+from importlib import import_module
 from itertools import combinations, permutations
 from math import inf
 from typing import Any
@@ -24,7 +25,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import ENUMERABLE, Mechanism
 from ldpaudit.profile import Number
 from ldpaudit.registry import constructors
-from tests.helpers import ROOT, proofs_of
+from tests.helpers import ROOT, proved
 from tests.zoo import AT_ONE, SMALL, STEMS, delta_of, zoo
 
 SAMPLE = 20_000
@@ -153,6 +154,10 @@ def test_an_estimate_is_unbiased(m: Mechanism) -> None:
     error = estimates.mean(axis=0) - truth
     spread = estimates.std(axis=0, ddof=1) / np.sqrt(len(estimates))
     assert np.all(np.abs(error) <= 6 * spread + 1e-9)
+
+
+def proofs_of(stem: str) -> tuple[Any, ...]:
+    return proved(import_module(f"ldpaudit.proofs.{stem}").prove)
 
 
 @pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)

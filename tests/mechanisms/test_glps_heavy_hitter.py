@@ -26,6 +26,7 @@ from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.proofs.glps_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
+from tests.helpers import proved
 
 F = Fraction
 USUAL = F(1), F(1, 10**6)
@@ -370,7 +371,7 @@ def test_the_audit_reaches_epsilon_at_a_delta(relation: Neighbours) -> None:
 
 
 def test_the_proofs_bound_both_relations_by_all_measurements_that_a_value_touches() -> None:
-    replaced, present, *lemmas = prove()
+    replaced, present, *lemmas = proved(prove)
     m = GlpsHeavyHitter(64, 2, 3, 4, F(7, 3))
     assert replaced.at(m) == [(F(42), F(3, 7), True)]
     assert present.at(m) == [(F(21), F(3, 7), True)]

@@ -26,6 +26,7 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Run
 from ldpaudit.proofs.jl_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
+from tests.helpers import proved
 
 MILLIONTH = Fraction(1, 10**6)
 B1 = noise_for(1, MILLIONTH)
@@ -245,7 +246,7 @@ def test_the_printed_noise_is_more_than_one_projection_needs() -> None:
 def test_the_judge_bounds_one_projection_and_refutes_the_sensitivity_of_an_absent_user() -> None:
     m = JLHeavyHitter.for_epsilon(1, domain=1 << 20, rows=4)
     claim = Claim("pure", Run(m), Fraction(1), Fraction(0), REPLACE_ONE, "report", "test", ())
-    proofs = [proof for proof in prove() if proof.mechanism == "JLHeavyHitter"]
+    proofs = [proof for proof in proved(prove) if proof.mechanism == "JLHeavyHitter"]
     assert judge(claim, [account(m).epsilon(0)], [], []).outcome is Outcome.BOUNDED
     assert len(proofs) == 2
     half = replace(m, scale=m.scale / 2)

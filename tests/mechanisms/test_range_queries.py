@@ -29,6 +29,7 @@ from ldpaudit.mechanisms._ranges import Grid, column, numbered, printed_number, 
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.profile import Number
 from ldpaudit.proofs.range_queries import prove
+from tests.helpers import proved
 from tests.mechanisms.test_shuffled_hadamard import same_law
 from tests.oracles.hadamard import Oracle
 
@@ -429,7 +430,7 @@ def test_a_run_that_would_list_too_much_is_refused() -> None:
 
 
 def test_the_proofs_check_and_claim_no_epsilon_at_delta_0() -> None:
-    assert all(p.steps and p.at(RangeQueries(2, 4, 1, 1)) is None for p in prove())
+    assert all(p.steps and p.at(RangeQueries(2, 4, 1, 1)) is None for p in proved(prove))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from ldpaudit.mechanisms._few_kernels import random_members_of_few
 from ldpaudit.mechanisms._kernels import members, random_members_among
 from ldpaudit.mechanisms.shuffled_heavy_hitters import Ask, ShuffledHeavyHitters
 from ldpaudit.proofs.shuffled_heavy_hitters import prove
+from tests.helpers import proved
 from tests.mechanisms.test_shuffled_hadamard import same_law
 from tests.oracles.hadamard import Oracle
 
@@ -258,4 +259,4 @@ def test_what_does_not_fit_is_an_error_of_one_line(make: Any, says: str) -> None
 
 
 def test_the_proofs_check_and_claim_no_epsilon_at_delta_0() -> None:
-    assert all(p.steps and p.at(ShuffledHeavyHitters(2, 4, 1, 1, 1)) is None for p in prove())
+    assert all(p.steps and p.at(ShuffledHeavyHitters(2, 4, 1, 1, 1)) is None for p in proved(prove))
