@@ -65,6 +65,12 @@ def _ball_float(ball: arb, up: bool) -> float:
     return _dyadic_float(int(mantissa), int(exponent), up)
 
 
+def dyadic(end: arb) -> Fraction:
+    """The lower or the upper end of a ball, exactly."""
+    mantissa, exponent = end.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
 def _fraction_float(value: Fraction, up: bool) -> float:
     # 64 bits below the leading one decide every rounding except ties, which the sticky bit decides.
     shift = max(0, 128 - value.numerator.bit_length() + value.denominator.bit_length())

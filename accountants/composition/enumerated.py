@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.cached import cached
+from ldpaudit.accountants.numerics.certified_search import log_of
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import step_down, step_up
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
@@ -107,7 +108,7 @@ class FewLosses(PrivacyProfile):
     def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Losses, decreasing; P and the logarithm of Q of the events {loss >= each of them}, in floats."""
         with working_precision(64):
-            points = sorted(((float(loss), _log(mass)) for loss, mass in self._points()), reverse=True)
+            points = sorted(((float(loss), log_of(mass)) for loss, mass in self._points()), reverse=True)
             infinite = float(infinite_mass(self.groups))
         losses, logs = (np.array(column) for column in zip(*points, strict=True))
         # Q itself may be below every float: a few runs of a large epsilon suffice.
@@ -117,8 +118,3 @@ class FewLosses(PrivacyProfile):
         _, p, log_q = self._floats
         some = p > delta
         return float(max(0.0, (np.log(p[some] - delta) - log_q[some]).max())) if some.any() else 0.0
-
-
-def _log(mass: flint.arb) -> float:
-    """Float logarithm of a mass; -inf where it may be 0."""
-    return float(mass.log()) if mass > 0 else -math.inf

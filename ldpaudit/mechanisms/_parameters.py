@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import flint
 
+from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
 from ldpaudit.number import brief, exact, whole
 from ldpaudit.profile import Number
@@ -78,9 +79,7 @@ def odds(epsilon: Number, weight: Fraction | int = 1, scale: Fraction = Fraction
     bits = SIGNIFICANT_BITS + _GUARD_BITS + int(target * 3 / 2) + _leading_zeros(target)
     with working_precision(bits + _GUARD_BITS):
         lie = ball(exact(weight, "the weight of lies")) * (-ball(target)).exp()
-        p = 1 / (1 + lie)
-        mantissa, exponent = p.lower().man_exp()
-        return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+        return dyadic((1 / (1 + lie)).lower())
 
 
 def _leading_zeros(value: Fraction) -> int:

@@ -22,6 +22,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms._kernels import members, random_members, random_members_with
@@ -313,5 +314,4 @@ def printed_rho(epsilon: Number, delta: Number, k: int) -> int:
         raise ValueError(f"ShuffledHadamard needs 0 < delta < 1 and k >= 1, got delta={delta}, k={k}")
     with working_precision(256):
         log = 1 + ball(k / (promise * failure)).log()
-        mantissa, exponent = (36 * k * k * log / ball(promise * promise)).upper().man_exp()
-    return max(1, math.ceil(int(mantissa) * Fraction(2) ** int(exponent)))
+        return max(1, math.ceil(dyadic((36 * k * k * log / ball(promise * promise)).upper())))

@@ -15,6 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanisms._noisy_votes import Noise
 from ldpaudit.mechanisms._parameters import ball, exact, integer, positive, probability, spendable
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
@@ -304,6 +305,4 @@ class NoisyTrieHeavyHitter(TrieRounds):
 def _ratio(epsilon: Fraction, rate: Fraction) -> Fraction:
     """``(1 + (e**epsilon - 1) / rate) ** (-1/2)``, rounded up to a dyadic rational."""
     with working_precision(SIGNIFICANT_BITS):
-        alpha = 1 / (1 + ball(epsilon).expm1() / ball(rate)).sqrt()
-        mantissa, power = alpha.upper().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(power)
+        return dyadic((1 / (1 + ball(epsilon).expm1() / ball(rate)).sqrt()).upper())

@@ -279,7 +279,7 @@ ANYTHING = {
 def modules() -> dict[str, Path]:
     """All files of the program by the names under which they are imported."""
     found = [file for folder in ("ldpaudit", *OUTER) for file in files(folder)]
-    return {module_of(f): f for f in found if not (ROOT / "ldpaudit" in f.parents and set(OUTER) & set(f.parts))}
+    return {module_of(f): f for f in found if not (ROOT / "ldpaudit" in f.parents and set(OUTER) & set(f.relative_to(ROOT).parts))}
 
 
 def arrows(known: dict[str, Path]) -> dict[str, set[str]]:

@@ -44,7 +44,7 @@ def python(*arguments: str, cwd: Path, **environment: str) -> str:
 
 
 def packages_on_disk() -> set[str]:
-    inits = [p for p in (ROOT / "ldpaudit").rglob("__init__.py") if not any(o in p.parts for o in OUTER)]
+    inits = [p for p in (ROOT / "ldpaudit").rglob("__init__.py") if not any(o in p.relative_to(ROOT).parts for o in OUTER)]
     inner = {".".join(p.parent.relative_to(ROOT).parts) for p in inits}
     outer = {
         ".".join(("ldpaudit", *p.parent.relative_to(ROOT).parts))
