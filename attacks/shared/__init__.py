@@ -1,2 +1,2 @@
-"""Scores that several stems share: `memoized_bits` (RAPPOR, one bit, sketches), `public_sign` (hashtogram, sign oracle),
-`counters` (count-min, range queries over it), `noisy_votes` (TrieHH), `odds` (a ratio of probabilities as a loss)."""
+"""Scores that several stems share: `memoized_bits` (RAPPOR, one bit, sketches), `counters` (count-min, range
+queries over it), `noisy_votes` (TrieHH), `odds` (a ratio of probabilities as a loss)."""
