@@ -115,9 +115,10 @@ def audit(
         if reading != AS_RETURNED:
             raise ValueError(f"reading is for a callable, and the score of a mechanism is known; got {reading}")
         target, neighbours = _of_one_user(target, neighbours)
-        if (stranger := _stranger(target)) is not None and witness is None:
-            several = _inputs_of(stranger, inputs, neighbours)
-            return _of_callable(implementation or stranger.sample, several, asked, reading, execution)
+        m = target.mechanism if isinstance(target, Run) else target
+        if isinstance(m, Mechanism) and is_stranger(m) and witness is None:  # run once, and nothing is known but its samples
+            several = _inputs_of(m, inputs, neighbours)
+            return _of_callable(implementation or m.sample, several, asked, reading, execution)
         if inputs:
             raise ValueError(f"an audit of a mechanism or plan knows its inputs and needs none, got {list(inputs)!r:.60}")
         asked = _drawable(target, witness, implementation, asked)
@@ -189,18 +190,10 @@ def recheck(
     return engine.differences(evidence, Planned(target, relation, implementation, delta, witness), asked)
 
 
-def _of_one_user(
-    target: Plan | Mechanism, neighbours: Neighbours | None
-) -> tuple[Plan | Mechanism, Neighbours | None]:
+def _of_one_user(target: Plan | Mechanism, neighbours: Neighbours | None) -> tuple[Plan | Mechanism, Neighbours | None]:
     """What is sampled: for a group of users a plan of as many runs, else the target itself; and the one relation of its parts."""
     is_group = neighbours is not None and neighbours.kind == "group"
     return of_one_user(as_plan(target), neighbours) if is_group or isinstance(target, Plan) else (target, neighbours)
-
-
-def _stranger(target: Plan | Mechanism) -> Mechanism | None:
-    """A mechanism that is run once, of which nothing is known but its samples."""
-    m = target.mechanism if isinstance(target, Run) else target
-    return m if isinstance(m, Mechanism) and is_stranger(m) else None
 
 
 def _inputs_of(m: Mechanism, inputs: Sequence[Any] | None, neighbours: Neighbours | None) -> list[Any]:
@@ -224,9 +217,7 @@ def _of_callable(
     return found if reproducible.takes_rng(function) else replace(found, seed=None)
 
 
-def _drawable(
-    target: Plan | Mechanism, witness: Any, implementation: Any, asked: Experiment
-) -> Experiment:
+def _drawable(target: Plan | Mechanism, witness: Any, implementation: Any, asked: Experiment) -> Experiment:
     """With as many views as can be drawn: each is as many reports as there are users of a shuffled plan, and runs of one."""
     if witness is not None and not (isinstance(witness, Witness) and witness.plan == target):
         raise ValueError(f"an audit needs a witness of {target!s:.60}, got {witness!s:.60}")

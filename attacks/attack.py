@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Mechanism, Views
 
+RARE = 1e-4
+"""Probability below which an event is too rare to show much in the views that an audit draws."""
+
 
 @dataclass(frozen=True, slots=True)
 class Many:
@@ -65,3 +68,16 @@ class Part:
     def whole(cls, m: Mechanism, values: Sequence[Any]) -> Part:
         """The report itself."""
         return cls(m, {x: x for x in values}, lambda views: views)
+
+
+def shown(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> float:
+    """About the epsilon that events {likelihood ratio at least some value} show, of two laws on the same views."""
+    order = np.argsort(-logs(p, q), kind="stable")
+    gained, lost = np.cumsum(p[order]) - delta, np.cumsum(q[order])
+    return float(np.log(np.maximum(gained, RARE) / np.maximum(lost, RARE)).max())
+
+
+def logs(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithms of likelihood ratios; NaN where neither law shows the view."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(p) - np.log(q))

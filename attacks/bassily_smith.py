@@ -19,31 +19,24 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 def attack(m: RowSign, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Two inputs whose columns differ in many rows; a view speaks for the one whose sign it is, where the two differ."""
     if neighbours == ADD_REMOVE:
-        return Attack((m.inputs[0], None), _present(m), "{s is the sign of the row}")
+        true, false = loss_of(2 * m.p), loss_of(2 * (1 - m.p))
+
+        def present(views: Views) -> NDArray[np.float64]:
+            return np.where(_leaning(m, views, m.inputs[0], None) > 0, true, false)
+
+        return Attack((m.inputs[0], None), present, "{s is the sign of the row}")
     first, second = m.public.apart() if isinstance(m, ProjectedBassilySmith) else m.inputs
     loss = loss_of(m.p / (1 - m.p))
 
-    def score(views: Views) -> NDArray[np.float64]:
-        return loss * _leaning(m, views, first, second)
-
-    return Attack((first, second), score, "{s is the sign of the first input, and not of the second, in the row}")
+    event = "{s is the sign of the first input, and not of the second, in the row}"
+    return Attack((first, second), lambda views: loss * _leaning(m, views, first, second), event)
 
 
 def _leaning(m: RowSign, views: Views, first: Any, second: Any) -> NDArray[np.float64]:
     """1 where the sign is the first input's alone, -1 where it is the second's alone."""
     rows, signs = np.asarray(views, dtype=np.int64).T
     apart = m.entries(first, rows).astype(np.float64) - m.entries(second, rows).astype(np.float64)
-    leaning: NDArray[np.float64] = signs * apart / 2
-    return leaning
-
-
-def _present(m: RowSign) -> Any:
-    true, false = loss_of(2 * m.p), loss_of(2 * (1 - m.p))
-
-    def score(views: Views) -> NDArray[np.float64]:
-        return np.where(_leaning(m, views, m.inputs[0], None) > 0, true, false)
-
-    return score
+    return np.asarray(signs * apart / 2, dtype=np.float64)
 
 
 def right_guess(p: Fraction, domain: int) -> Fraction:
@@ -61,5 +54,4 @@ def guess(m: ProjectedBassilySmith, views: Views, rng: np.random.Generator) -> N
     """The best guess at the word of one user from each view; see `right_guess`."""
     rows, signs = np.asarray(views, dtype=np.int64).T
     fits = m.public.signs(rows[:, None], np.arange(m.domain)) == signs[:, None]
-    found: NDArray[np.int64] = np.argmax(fits + rng.random(fits.shape), axis=1)
-    return found
+    return np.asarray(np.argmax(fits + rng.random(fits.shape), axis=1), dtype=np.int64)

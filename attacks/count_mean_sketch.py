@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared.memoized_bits import log_ratio
+from ldpaudit.attacks.shared.odds import by_support
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -14,29 +17,17 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 def attack(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Two values that rarely collide, told apart by their buckets under the hash function that the view names."""
-    return _hadamard(m) if isinstance(m, HadamardCountMeanSketch) else _coordinates(m)
+    loss = log_ratio(m.p, 1 - m.p)
+    if isinstance(m, HadamardCountMeanSketch):
 
+        def agrees(views: Views, x: Any) -> NDArray[np.bool_]:
+            j, coefficient, sign = np.asarray(views).T
+            return np.asarray(m.negative(x, j, coefficient) == (sign < 0))
 
-def _coordinates(m: CountMeanSketch) -> Attack:
-    loss, pair = 2 * log_ratio(m.p, 1 - m.p), m.apart.pair
+        return by_support(m.apart.pair, loss, agrees, "{a coefficient that differs is that of x}")
 
-    def score(views: Views) -> NDArray[np.float64]:
+    def is_set(views: Views, x: Any) -> NDArray[np.bool_]:
         views = np.asarray(views)
-        j, rows = views[:, 0], np.arange(len(views))
-        first, second = (views[rows, 1 + m.bucket(x, j)] > 0 for x in pair)
-        for_first: NDArray[np.float64] = first.astype(np.float64) - second
-        return loss * for_first
+        return np.asarray(views[np.arange(len(views)), 1 + m.bucket(x, views[:, 0])] > 0)
 
-    return Attack(pair, score, "{coordinate h(x) = 1, coordinate h(x') = -1}")
-
-
-def _hadamard(m: HadamardCountMeanSketch) -> Attack:
-    loss, pair = log_ratio(m.p, 1 - m.p), m.apart.pair
-
-    def score(views: Views) -> NDArray[np.float64]:
-        j, coefficient, sign = np.asarray(views).T
-        first, second = (m.negative(x, j, coefficient) for x in pair)
-        for_first: NDArray[np.float64] = sign * (second.astype(np.float64) - first)
-        return loss * for_first
-
-    return Attack(pair, score, "{a coefficient that differs is that of x}")
+    return by_support(m.apart.pair, 2 * loss, is_set, "{coordinate h(x) = 1, coordinate h(x') = -1}")

@@ -41,7 +41,8 @@ def one_of_many(m: GenProt, neighbours: Neighbours = REPLACE_ONE) -> Attack:
 def one_bit(m: GenProtBit, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """The two inputs that a draw and its answer tell apart best."""
     pair = _apart(m, lambda p, q: max(np.log(p / q).max(), np.log((1 - p) / (1 - q)).max()))
-    return Attack(pair, _score(m, pair, _answered), "the answer to a draw that one input accepts more")
+    answered = _score(m, pair, lambda said, bit: np.where(bit == 1, said[:, 0], 1 - said[:, 0]))
+    return Attack(pair, answered, "the answer to a draw that one input accepts more")
 
 
 def _apart(m: GenProt | GenProtBit, loss: Callable[[Answers, Answers], float]) -> tuple[Any, Any]:
@@ -59,14 +60,11 @@ def _answers(m: GenProt | GenProtBit) -> dict[Any, Answers]:
 
 def _beside_equals(p: Answers, q: Answers, slots: int) -> float:
     """The largest loss of a position whose own draw is one and whose others are all another one."""
-    there, back = (own[:, None] * _shared(own, slots) + (1 - own[:, None]) * (1 - own) ** (slots - 1) / slots for own in (p, q))
-    return float(np.log(there / back).max())
-
-
-def _shared(p: Answers, slots: int) -> Answers:
-    """Expectation of 1/(1 + S), S of ``slots - 1`` draws accepted with probability p."""
-    shared: Answers = (1 - (1 - p) ** slots) / (slots * p)
-    return shared
+    chances = []
+    for own in (p, q):
+        shared = (1 - (1 - own) ** slots) / (slots * own)  # E[1/(1 + S)], S of the other draws accepted
+        chances.append(own[:, None] * shared + (1 - own[:, None]) * (1 - own) ** (slots - 1) / slots)
+    return float(np.log(chances[0] / chances[1]).max())
 
 
 def _score(m: GenProt | GenProtBit, pair: tuple[Any, Any], chance: Chance) -> Callable[[Views], NDArray[np.float64]]:
@@ -81,10 +79,6 @@ def _score(m: GenProt | GenProtBit, pair: tuple[Any, Any], chance: Chance) -> Ca
     return score
 
 
-def _answered(said: Answers, bit: NDArray[np.int64]) -> Answers:
-    return np.where(bit == 1, said[:, 0], 1 - said[:, 0])
-
-
 def _chosen(said: Answers, position: NDArray[np.int64]) -> Answers:
     """Probability of each view's position, given its draws: E[1/(1+S)] is the integral of E[z**S], by Gauss and Legendre exact."""
     slots = said.shape[1]
@@ -93,6 +87,4 @@ def _chosen(said: Answers, position: NDArray[np.int64]) -> Answers:
     shared = np.zeros(len(said))
     for node, weight in zip(*np.polynomial.legendre.leggauss(slots // 2 + 1), strict=True):
         shared += weight / 2 * np.prod(1 - others * (1 - node) / 2, axis=1)
-    none: Answers = (1 - own) * np.prod(1 - others, axis=1) / slots
-    found: Answers = own * shared + none
-    return found
+    return np.asarray(own * shared + (1 - own) * np.prod(1 - others, axis=1) / slots)

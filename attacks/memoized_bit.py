@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from itertools import permutations, product
 
 import numpy as np
@@ -19,7 +18,9 @@ FEW = 2
 
 def attack(m: MemoizedBit, neighbours: Neighbours = USER_LEVEL) -> Attack:
     """Of the inputs, those two of which some transcript tells most; the score is the log-likelihood ratio."""
-    logs = {x: np.array([_log(m, x, y) for y in _transcripts(m)]) for x in m.inputs}
+    some = product((0, 1), repeat=m.epochs) if m.epochs <= FEW else ((bit,) * m.epochs for bit in (0, 1))
+    transcripts = np.array(list(some))
+    logs = {x: _log_likelihood(m, x, transcripts) for x in m.inputs}
     first, second = max(permutations(m.inputs, 2), key=lambda pair: float((logs[pair[0]] - logs[pair[1]]).max()))
 
     def score(views: Views) -> NDArray[np.float64]:
@@ -30,21 +31,9 @@ def attack(m: MemoizedBit, neighbours: Neighbours = USER_LEVEL) -> Attack:
     return Attack((first, second), score, "{the transcript that tells most between these streams}")
 
 
-def _transcripts(m: MemoizedBit) -> Iterable[tuple[int, ...]]:
-    return product((0, 1), repeat=m.epochs) if m.epochs <= FEW else ((bit,) * m.epochs for bit in (0, 1))
-
-
-def _log(m: MemoizedBit, x: Stream, view: tuple[int, ...]) -> float:
-    return float(_log_likelihood(m, x, np.array([view]))[0])
-
-
 def _log_likelihood(m: MemoizedBit, x: Stream, views: NDArray[np.uint8]) -> NDArray[np.float64]:
     held = np.array(x)
-    return np.asarray(sum(_of_value(m, value, views[:, held == value]) for value in _values(x)), dtype=np.float64)
-
-
-def _values(x: Stream) -> Iterator[int]:
-    yield from dict.fromkeys(x)
+    return np.asarray(sum(_of_value(m, value, views[:, held == value]) for value in dict.fromkeys(x)), dtype=np.float64)
 
 
 def _of_value(m: MemoizedBit, value: int, reports: NDArray[np.uint8]) -> NDArray[np.float64]:
@@ -54,5 +43,4 @@ def _of_value(m: MemoizedBit, value: int, reports: NDArray[np.uint8]) -> NDArray
     with np.errstate(divide="ignore"):
         right = np.log(kept) + ones * np.log(q) + (times - ones) * np.log1p(-q)
         wrong = np.log1p(-kept) + ones * np.log(p) + (times - ones) * np.log1p(-p)
-    table: NDArray[np.float64] = np.logaddexp(right, wrong)
-    return np.asarray(table[reports.sum(axis=1)], dtype=np.float64)
+    return np.asarray(np.logaddexp(right, wrong)[reports.sum(axis=1)], dtype=np.float64)

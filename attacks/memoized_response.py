@@ -17,15 +17,11 @@ def attack(m: MemoizedResponse | MemoizedDBitFlip, neighbours: Neighbours = USER
     if neighbours != SAME_PATTERN and m.values > 1:
         return Attack((m.ascending, (0,) * m.epochs), lambda views: _repeated(m, views), "{two reports differ}")
     event = "{the reports of every value}"
-    return Attack((m.ascending, m.rolled), lambda views: _told(m, m.reports(views)), event, baits=_baits(m))
-
-
-def _baits(m: MemoizedResponse | MemoizedDBitFlip) -> tuple[Attack, ...]:
-    """Where one value is kept, two streams that show nothing, unless a client goes on to keep a second one."""
-    if m.values > 1 or m.epochs == 1:
-        return ()
+    # Where one value is kept, two streams that show nothing, unless a client goes on to keep a second one.
     second = (0, *(1,) * (m.epochs - 1))
-    return (Attack((second, (0,) * m.epochs), lambda views: _repeated(m, views), "{a second value is kept}"),)
+    bait = Attack((second, (0,) * m.epochs), lambda views: _repeated(m, views), "{a second value is kept}")
+    baits = () if m.values > 1 or m.epochs == 1 else (bait,)
+    return Attack((m.ascending, m.rolled), lambda views: _told(m, m.reports(views)), event, baits=baits)
 
 
 def _told(m: MemoizedResponse | MemoizedDBitFlip, reports: NDArray[np.integer]) -> NDArray[np.float64]:

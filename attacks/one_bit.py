@@ -20,10 +20,8 @@ A correct mechanism draws every bit equally often; code that favours the user's 
 
 def attack(m: OneBitMean | DBitFlip, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """The ends of the interval, by how many reports are 1; or any two buckets, by their bits where these are drawn."""
-    return _histogram_attack(m) if isinstance(m, DBitFlip) else _mean_attack(m)
-
-
-def _mean_attack(m: OneBitMean) -> Attack:
+    if isinstance(m, DBitFlip):
+        return _histogram_attack(m)
     losses = np.round(count_losses(m.reports, (m.high, m.low), (1 - m.gamma, m.gamma)), 9)
     return Attack((1, 0), lambda views: look_up(losses, views), "{how many reports are 1}")
 

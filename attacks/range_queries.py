@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
-from ldpaudit.attacks.shared.counters import total_loss
+from ldpaudit.attacks.shared.counters import by_counts
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._hadamard_views import KINDS, HadamardViews
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
@@ -18,7 +18,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 def attack(m: RangeQueries | HadamardRangeQueries | CountMinRangeQueries, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """The first value, which lies in a node of every width, and one that shares none of them; losses of all oracles add."""
     if isinstance(m, CountMinRangeQueries):
-        return _counters(m)
+        return by_counts(m.inputs, lambda x: [(m.users, own) for own in m.columns(x)], m.gamma)
     known = m.users - 1 if isinstance(m, RangeQueries) or m.others_are_seen else 0
     return Attack(m.inputs, total_loss_of(m, known), "{more messages speak for the nodes of the first value}")
 
@@ -29,8 +29,7 @@ def total_loss_of(m: HadamardViews, known: int) -> Callable[[Views], NDArray[np.
     def score(views: Views) -> NDArray[np.float64]:
         table = np.asarray(views, dtype=np.float64).reshape(len(views), m.oracles, KINDS)
         with np.errstate(invalid="ignore"):
-            found: NDArray[np.float64] = m.compared * _losses(table, known).sum(axis=1)
-        return found  # inf - inf is a view that neither input shows
+            return np.asarray(m.compared * _losses(table, known).sum(axis=1))  # inf - inf is a view that neither input shows
 
     return score
 
@@ -47,10 +46,3 @@ def _losses(table: NDArray[np.float64], known: int) -> NDArray[np.float64]:
         ratio = np.where(first > 0, first / (theirs - known), 0.0) + shared
         # Where user 1's message is nowhere, neither input shows the view.
         return np.asarray(np.log(np.where((first == 0) & (theirs <= known), np.nan, ratio)))
-
-
-def _counters(m: CountMinRangeQueries) -> Attack:
-    """Losses of all counts in which the two values differ."""
-    first, second = ([(m.users, own) for own in m.columns(x)] for x in m.inputs)
-    score, differ = total_loss(first, second, float(m.gamma))
-    return Attack(m.inputs, score, f"{{the {differ} counts that differ are those of the first}}")

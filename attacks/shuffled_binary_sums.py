@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldpaudit.attacks.attack import Attack
-from ldpaudit.attacks.shared.counters import total_loss
+from ldpaudit.attacks.shared.counters import by_counts
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
@@ -11,5 +11,4 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 def attack(m: ShuffledBinarySums, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Values 0 and 1, told apart by their two counts; or value 0 and an absent user, by all counts. The losses add."""
     pair = (0, None if neighbours == ADD_REMOVE else 1)
-    score, differ = total_loss(m.columns(pair[0]), m.columns(pair[1]), float(m.gamma))
-    return Attack(pair, score, f"{{the {differ} counts that differ are those of the first}}")
+    return by_counts(pair, m.columns, m.gamma)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldpaudit.attacks.attack import Attack
-from ldpaudit.attacks.shared.counters import total_loss
+from ldpaudit.attacks.shared.counters import by_counts
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
@@ -12,5 +12,4 @@ def attack(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Two sets of values whose cells differ most, or one set and an absent user; the losses of the counts add."""
     first, second = m.apart.pair
     pair = (first, None if neighbours == ADD_REMOVE else second)
-    score, differ = total_loss(m.columns(pair[0]), m.columns(pair[1]), float(m.gamma))
-    return Attack(pair, score, f"{{the {differ} counts that differ are those of the first}}")
+    return by_counts(pair, m.columns, m.gamma)

@@ -17,9 +17,12 @@ def attack(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     The others hold value 2, whose row is the sum of the rows of 0 and 1. Of the messages that speak for all three values a
     share is theirs; the score counts only the rest.
     """
-    if neighbours == ADD_REMOVE:
-        return Attack((0, None), lambda views: _size_score(m, views), "{all users' messages, or one user's less}")
+    whole, absent = ((m.rho + m.k) * users for users in (m.users, m.users - 1))
     known = m.users - 1
+
+    def size_score(views: Views) -> NDArray[np.float64]:
+        total = np.sum(views, axis=1)
+        return np.where(total == whole, np.inf, np.where(total == absent, -np.inf, 0.0))
 
     def score(views: Views) -> NDArray[np.float64]:
         first, second, third, every, _ = np.asarray(views, dtype=np.float64).T
@@ -28,10 +31,6 @@ def attack(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Attack:
             loss: NDArray[np.float64] = np.log(first + spare * every) - np.log(second + spare * every)
         return loss
 
+    if neighbours == ADD_REMOVE:
+        return Attack((0, None), size_score, "{all users' messages, or one user's less}")
     return Attack((0, 1), score, "{more messages speak for 0 than for 1}")
-
-
-def _size_score(m: ShuffledHadamard, views: Views) -> NDArray[np.float64]:
-    total = np.sum(views, axis=1)
-    whole, absent = ((m.rho + m.k) * users for users in (m.users, m.users - 1))
-    return np.where(total == whole, np.inf, np.where(total == absent, -np.inf, 0.0))

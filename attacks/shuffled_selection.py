@@ -24,12 +24,8 @@ def attack(m: ShuffledSelection, neighbours: Neighbours = REPLACE_ONE) -> Attack
     def score(views: Views) -> NDArray[np.float64]:
         losses = loss(np.asarray(views))
         with np.errstate(invalid="ignore"):
-            return _comparable(losses[:, :half].sum(axis=1) - losses[:, half:].sum(axis=1))
+            # Rounded, so that equal sums in another order stay equal; inf - inf is a view that neither input shows.
+            return np.asarray(np.round(losses[:, :half].sum(axis=1) - losses[:, half:].sum(axis=1), 9))
 
     pair = tuple(range(half)), tuple(range(half, m.questions))
     return Attack(pair, score, "{the counts of the first half of the questions are high, the others low}")
-
-
-def _comparable(losses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rounded, so that equal sums in another order stay equal; inf - inf is a view that neither input shows."""
-    return np.asarray(np.round(losses, 9))

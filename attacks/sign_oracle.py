@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
-from ldpaudit.attacks.shared.odds import loss_of
+from ldpaudit.attacks.shared.odds import by_support, loss_of
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._public_sign import PublicSign
 from ldpaudit.mechanisms._questions import Asked, SplitSigns
@@ -15,12 +15,9 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 
 def attack(m: PublicSign | SplitSigns | HashedTreeHistogram, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """Two values with opposite signs, or with different hashes, in all that the user tells; a view speaks for one of them."""
-    return _attack_on_hash(m) if isinstance(m, HashedTreeHistogram) else _attack_on_signs(m)
-
-
-def _attack_on_signs(m: PublicSign | SplitSigns) -> Attack:
-    """A view's signs speak for the value whose signs they are, by their coins' odds."""
+    """Two values with opposite signs, or with different hashes, in all that the user tells; a sign speaks by its coin's odds."""
+    if isinstance(m, HashedTreeHistogram):
+        return by_support(m.apart, loss_of(m.p / m.oracle.lie), m.supports, "{y = h(prefix of x) != h(prefix of x')}")
     first, second = m.apart
     losses = np.array([loss_of(p / (1 - p)) for p in m.coins])
 
@@ -33,15 +30,3 @@ def _attack_on_signs(m: PublicSign | SplitSigns) -> Attack:
     if not isinstance(m, PublicSign):
         return Attack((first, second), score, "{y and y' are the signs of x}")
     return Attack((first, second), score, f"{{y {'is' if isinstance(m, Asked) else '='} {m.sign}}}")
-
-
-def _attack_on_hash(m: HashedTreeHistogram) -> Attack:
-    """Two values of which every prefix differs; a view speaks for the one whose hash alone it names."""
-    first, second = m.apart
-    loss = loss_of(m.p / m.oracle.lie)
-
-    def score(views: Views) -> NDArray[np.float64]:
-        for_first: NDArray[np.float64] = m.supports(views, first).astype(np.float64) - m.supports(views, second)
-        return loss * for_first
-
-    return Attack((first, second), score, "{y = h(prefix of x) != h(prefix of x')}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +28,8 @@ def attack(m: Thresh, neighbours: Neighbours = USER_LEVEL) -> Attack:
     chances = list(zip(m.chances(first), m.chances(second), strict=True))
     uncounted = list(zip(m.uncounted(first), m.uncounted(second), strict=True))
     extra = [place for place, (p, q) in enumerate(chances) if p == q and len(set(uncounted[place])) == 2][:BAIT]
-    zero = np.array([_loss(1 - p, 1 - q) for p, q in chances])
-    one = np.array([_loss(p, q) for p, q in chances])
+    zero = np.array([math.log((1 - p) / (1 - q)) for p, q in chances])
+    one = np.array([math.log(p / q) for p, q in chances])
     for place in extra:
         p, q = uncounted[place]
         zero[place], one[place] = (-TIE, TIE) if p > q else (TIE, -TIE)
@@ -43,7 +42,3 @@ def attack(m: Thresh, neighbours: Neighbours = USER_LEVEL) -> Attack:
         return np.round(found, 9)
 
     return Attack((first, second), score, "{votes and estimates are those of the first stream}")
-
-
-def _loss(p: Fraction, q: Fraction) -> float:
-    return math.log(p / q)

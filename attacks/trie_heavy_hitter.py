@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared.noisy_votes import Apart, require_released
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Views
+from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._trie import Data, released
 from ldpaudit.mechanisms._trie_rounds import TrieRounds
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
@@ -86,12 +86,16 @@ def as_published(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta:
 
 
 def _told_apart(m: TrieHeavyHitter, pair: tuple[Data, Data]) -> Attack:
-    table, held = _losses(*(m.law(x) for x in pair)), _prefixes(m, pair)
+    (first, second), held = (m.law(x) for x in pair), _prefixes(m, pair)
+    either = dict.fromkeys([*first.views(), *second.views()])
+    table: dict[Any, float] = {view: _log(first.probability(view)) - _log(second.probability(view)) for view in either}
 
     def score(views: Views) -> NDArray[np.float64]:
         for view in {*views} - {*table}:
             require_released(view, held)
-        return np.array([_score(table, view, m.word) for view in views], dtype=np.float64)
+            own = sum(m.word.startswith(prefix) for prefix in view)
+            table[view] = TIE * (own if own else -1)
+        return np.array([table[view] for view in views], dtype=np.float64)
 
     return Attack(pair, score, "{the release of the user's prefixes}")
 
@@ -100,20 +104,6 @@ def _prefixes(m: TrieHeavyHitter, pair: tuple[Data, Data]) -> set[str]:
     """All that may be voted for in either of two data sets."""
     words = {word for x in pair for held, _ in x for word in held}
     return {word[: i * m.unit] for word in words for i in range(1, min(m.levels, len(word) // m.unit) + 1)}
-
-
-def _score(table: dict[frozenset[str], float], view: frozenset[str], word: str) -> float:
-    known = table.get(view)
-    if known is not None:
-        return known
-    own = sum(word.startswith(prefix) for prefix in view)
-    return TIE * (own if own else -1)
-
-
-def _losses(first: Law, second: Law) -> dict[frozenset[str], float]:
-    """Log-likelihood ratio of every view that either law shows."""
-    views = dict.fromkeys([*first.views(), *second.views()])
-    return {view: _log(first.probability(view)) - _log(second.probability(view)) for view in views}
 
 
 def _log(p: Any) -> float:

@@ -202,7 +202,7 @@ def rates(case: Case, m: Mechanism, epsilon: float, event: Any, views: int = 400
     if case.inputs > 2:
         return right / views, wrong / views
     # A score is the log-odds of its guess, which says more than whether the guess was right.
-    scores = np.concatenate(game.draw(views, rng))
+    scores = np.concatenate(game.collect(views, rng))
     guessed = np.abs(scores[(scores >= event.upper) | (scores <= event.lower)])
     return float(special.expit(guessed).sum() / views), float(special.expit(-guessed).sum() / views)
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from ldpaudit import comparison, held
 from ldpaudit.accountants.limits.hsu import frequency_failure, le_cam_failure
-from ldpaudit.apart import Crew, Task
 from ldpaudit.errors import LdpauditError
 from ldpaudit.held import Held
 from ldpaudit.report.claims import TableFormat
 from ldpaudit.report.comparison import Leaderboard, draw, write
+from ldpaudit.worker_processes import Crew, Task
 
 DELTA = Fraction(1, 10**9)
 HEAD = """\

@@ -28,9 +28,9 @@ from ldpaudit.accountants.sampling.discovery import least_threshold
 from ldpaudit.experiment import HERE, Execution
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.partitions import Partition
-from ldpaudit.processes import Processes
 from ldpaudit.runs import run
 from ldpaudit.shards import shards
+from ldpaudit.worker_processes import Processes
 
 USERS, SHARDS, MILLION = 10**8, 64, 10**6
 EPSILON, LEVELS = 1, 10

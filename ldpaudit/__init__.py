@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from ldpaudit.certificate import Certificate as Certificate
     from ldpaudit.certify import certify as certify
     from ldpaudit.claim import Claim as Claim
-    from ldpaudit.deployment import load as load
     from ldpaudit.enclosure import Enclosure as Enclosure
-    from ldpaudit.enclosure import Rigour as Rigour
     from ldpaudit.errors import Unsupported as Unsupported
     from ldpaudit.evidence import Evidence as Evidence
     from ldpaudit.mechanism import Mechanism as Mechanism
@@ -57,8 +55,6 @@ _HOMES = {
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = ["mechanisms", *_HOME]
-_FORMER = {"load": f"{__name__}.deployment", "Rigour": f"{__name__}.enclosure"}
-"""Names that left `__all__` for others, and still work for the scripts that use them."""
 
 
 class _Package(ModuleType):
@@ -74,7 +70,7 @@ sys.modules[__name__].__class__ = _Package
 
 def __getattr__(name: str) -> Any:
     """Import a public name's module when the name is first used: start-up stays light."""
-    if (home := _HOME.get(name) or _FORMER.get(name)) is not None:
+    if (home := _HOME.get(name)) is not None:
         value = getattr(import_module(home), name)
         globals()[name] = value
         return value

@@ -1,4 +1,4 @@
-"""What a gate found before, kept under the key of everything that it depends on, and sealed.
+"""Certificates that a gate made before, each sealed, and kept under the key of everything that it depends on.
 
 A cache that comes with a change is a forged green light, wherever it lies. So each entry carries a seal (HMAC-SHA256) whose
 secret is outside of all repositories, and an entry without it is none. docs/security.md says what this promises.

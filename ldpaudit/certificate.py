@@ -47,12 +47,6 @@ def day(text: str) -> str:
     raise ValueError(f"needs a date such as 2026-01-31, got {text!r:.60}")
 
 
-NUMBERS = ("epsilon_number", "delta_number")
-"""Fields of a claim that say again as a number what another says exactly."""
-LATER = ("witness", *NUMBERS, "risk", "assumptions", "code_differs")
-"""Fields of a claim that are written where they say something."""
-
-
 class ClaimRecord(Record):
     """One claim, what the judge saw of it, and the verdict."""
 
@@ -75,7 +69,7 @@ class ClaimRecord(Record):
     """What attains the enclosure's lower end, where the accountant names it; the evidence is of these data sets."""
     epsilon_number: Real | None = None
     """The float next to `epsilon`, which is exact; None where nothing is claimed."""
-    delta_number: Real | None = None
+    delta_number: Real
     """The float next to `delta`, which is exact."""
     risk: RiskRecord | None = None
     """What the plan's profile means for one user; None where no profile is certified."""
@@ -87,7 +81,8 @@ class ClaimRecord(Record):
     @model_serializer(mode="wrap")
     def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = write(self)
-        absent = {name for name in LATER if (value := getattr(self, name)) is None or value is False or value == ()}
+        absent = {name for name, field in ClaimRecord.model_fields.items()
+                  if not field.is_required() and getattr(self, name) == field.default}  # fmt: skip
         return {name: value for name, value in data.items() if name not in absent}
 
     @property
@@ -168,7 +163,6 @@ class Certificate(Record):
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_said(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Certificates of before keep their digest.
         data: dict[str, Any] = write(self)
         return {name: value for name, value in data.items() if name not in ("date", "issuer", "files") or value}
 

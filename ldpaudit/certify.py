@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import platform
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ldpaudit import verification
 from ldpaudit.accountants import account
@@ -33,7 +34,8 @@ from ldpaudit.version import __version__
 TRIALS = 200_000
 """Default views per claim."""
 CONFIDENCE = 0.999
-"""Default confidence a claim: a certificate has several, and a false refutation is a scandal."""
+"""Default confidence per claim: a certificate has several, and a false refutation is a scandal."""
+_T = TypeVar("_T")
 
 
 def certify(
@@ -71,16 +73,32 @@ def certify(
         Where the audited code raises, hangs or returns what it never may.
     """
     whole = deployment if isinstance(deployment, Deployment) else load(deployment)
-    implementation = _implementation(whole)
     records = []
-    for claim in whole.claims:
+    for case in cases(whole, seed, trials, confidence):
         if progress is not None:
-            progress(claim.id)
-        child = claim_seed(seed, whole.id, claim.id)
-        witness = _witness(claim)
-        evidence = _attempt(partial(_evidence, claim, witness, implementation, child, trials, confidence))
-        records.append(_record(claim, evidence, witness, audited=implementation is not None))
-    return _certificate(whole, tuple(records), seed, trials, confidence)
+            progress(case.claim.id)
+        records.append(case.record(_attempt(case.measured)))
+    return Certificate(
+        id=whole.id,
+        title=whole.title,
+        note=whole.note,
+        sources=whole.sources,
+        deployment=whole.text,
+        versions=versions(),
+        seed=seed,
+        trials=trials,
+        confidence=confidence,
+        claims=tuple(records),
+        files=verification.embedded(whole),
+    )
+
+
+def cases(whole: Deployment, seed: int, trials: int, confidence: float) -> list[Case]:
+    """A deployment's claims, each with the code that it names; that code is imported here."""
+    code = None
+    if whole.implementation is not None:
+        code = import_module("ldpaudit.adapters.callables").resolve(whole.implementation)
+    return [Case(claim, code, claim_seed(seed, whole.id, claim.id), trials, confidence) for claim in whole.claims]
 
 
 def claim_seed(seed: int, deployment: str, claim: str) -> int:
@@ -88,14 +106,7 @@ def claim_seed(seed: int, deployment: str, claim: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}/{deployment}/{claim}".encode()).digest()[:8], "big")
 
 
-def _implementation(deployment: Deployment) -> Callable[..., Any] | None:
-    if deployment.implementation is None:
-        return None
-    found: Callable[..., Any] = import_module("ldpaudit.adapters.callables").resolve(deployment.implementation)
-    return found
-
-
-def _attempt(stage: Callable[[], Any]) -> Any:
+def _attempt(stage: Callable[[], _T]) -> _T | Unsupported:
     """What a stage says, or the `Unsupported` that it raises: a value for the certificate to print."""
     try:
         return stage()
@@ -109,134 +120,108 @@ def _epsilon(plan: Plan, neighbours: Neighbours, delta: Fraction) -> Enclosure:
     return account(plan, neighbours).epsilon(delta)
 
 
-def _witness(claim: Claim) -> Witness | None:
-    """What attains the lower end of epsilon at the claim's delta, where the plan's attack can play it: data sets of users."""
-    if not isinstance(claim.plan, Shuffle):
-        return None
-    try:
-        profile = account(claim.plan, claim.neighbours)
-        low = _epsilon(claim.plan, claim.neighbours, claim.delta).low
-        return profile.witness(low) if 0 < low < float("inf") else None
-    except Unsupported:
-        return None
+@dataclass(frozen=True)
+class Case:
+    """A claim, and everything that its verdict is made of."""
 
+    claim: Claim  # one without epsilon is a question: it is judged as the claim of its own certified answer
+    code: Callable[..., Any] | None  # what is deployed; None where the mechanism's own sampler stands for it
+    seed: int  # of this claim's samples
+    trials: int  # samples, at most
+    confidence: float  # of the evidence
 
-def _evidence(
-    claim: Claim, witness: Witness | None, implementation: Any, seed: int, trials: int, confidence: float
-) -> Evidence:
-    claim = _asked(claim)
-    found: Evidence = audit(
-        claim.plan,
-        epsilon=float(claim.epsilon or 0),
-        # A delta below the claim's would say nothing of it.
-        delta=round_up(claim.delta),
-        neighbours=claim.neighbours,
-        implementation=implementation,
-        witness=witness,
-        trials=trials,
-        confidence=confidence,
-        seed=seed,
-    )
-    return found
+    def certified(self) -> Enclosure:
+        """What the accountants say: epsilon at the claim's delta."""
+        return _epsilon(self.claim.plan, self.claim.neighbours, self.claim.delta)
 
+    def tested(self) -> Claim:
+        """The claim that is tested. Raises Unsupported for a question whose answer is infinite."""
+        if self.claim.epsilon is not None:
+            return self.claim
+        if (answer := self.certified().high) == math.inf:
+            raise Unsupported("the question", "its answer is infinite: no epsilon holds at this delta")
+        return replace(self.claim, epsilon=Fraction(answer))
 
-def _asked(claim: Claim) -> Claim:
-    """The claim that is tested: of a question, that of its answer."""
-    if claim.epsilon is not None:
-        return claim
-    return replace(claim, epsilon=_answer(_epsilon(claim.plan, claim.neighbours, claim.delta)))
+    @cached_property
+    def witness(self) -> Witness | None:
+        """What attains the lower end of epsilon, where the plan's attack can play it: data sets of users."""
+        if not isinstance(self.claim.plan, Shuffle):
+            return None
+        try:
+            low = self.certified().low
+            return account(self.claim.plan, self.claim.neighbours).witness(low) if 0 < low < math.inf else None
+        except Unsupported:
+            return None
 
+    def _game(self) -> dict[str, Any]:
+        claim = self.tested()
+        return {
+            "epsilon": float(claim.epsilon or 0),
+            "delta": round_up(claim.delta),  # a delta below the claim's would say nothing about it
+            "neighbours": claim.neighbours,
+            "implementation": self.code,
+            "witness": self.witness,
+            "trials": self.trials,
+            "confidence": self.confidence,
+        }
 
-def _answer(e: Enclosure) -> Fraction:
-    """The claim that a question stands for: the certified value."""
-    if e.high == float("inf"):
-        raise Unsupported("the question", "its answer is infinite: no epsilon holds at this delta")
-    return Fraction(e.high)
+    def measured(self) -> Evidence:
+        """What samples say."""
+        evidence: Evidence = audit(self.claim.plan, **self._game(), seed=self.seed)
+        return evidence
 
+    def measured_again(self, evidence: Evidence | None) -> list[str]:
+        """What recorded evidence says that its counts do not decide, and that is not so; nothing is sampled."""
+        return recheck(evidence, self.claim.plan, **self._game())
 
-def _record(
-    claim: Claim, evidence: Evidence | Unsupported | None, witness: Witness | None, audited: bool
-) -> ClaimRecord:
-    enclosure = _attempt(partial(_epsilon, claim.plan, claim.neighbours, claim.delta))
-    proof = _attempt(lambda: _derived(claim))
-    risk = _attempt(partial(of_plan, claim.plan, claim.neighbours))
-    limits = [str(x) for x in (enclosure, evidence, proof) if isinstance(x, Unsupported)]
-    enclosures = [enclosure] if isinstance(enclosure, Enclosure) else []
-    seen = [evidence] if isinstance(evidence, Evidence) else []
-    proofs = [proof] if isinstance(proof, Derivation) else []
-    verdict = _verdict(claim, enclosures, seen, proofs, audited)
-    if verdict.code_differs:
-        enclosures, proofs, risk = [], [], None
-    return ClaimRecord(
-        id=claim.id,
-        sentence=str(claim),
-        plan=str(claim.plan),
-        epsilon=None if claim.epsilon is None else str(claim.epsilon),
-        delta=str(claim.delta),
-        neighbours=str(claim.neighbours),
-        unit=claim.unit,
-        source=claim.source,
-        expect=claim.expect,  # type: ignore[arg-type]
-        verdict=verdict.outcome,
-        reason=verdict.reason,
-        enclosure=EnclosureRecord.of(enclosures[0]) if enclosures else None,
-        evidence=EvidenceRecord.of(seen[0]) if seen else None,
-        proofs=tuple(
-            ProofRecord(
-                theorem=p.theorem, epsilon=p.epsilon.high, steps=p.steps, assumes=p.assumes, admissions=p.admissions
-            )
-            for p in proofs
-        ),
-        unsupported=tuple(limits),
-        witness=None if witness is None else WitnessRecord.of(witness),
-        epsilon_number=None if claim.epsilon is None else float(claim.epsilon),
-        delta_number=float(claim.delta),
-        risk=risk.record if isinstance(risk, Risk) else None,
-        assumptions=claim.assumptions if verdict.outcome is Outcome.ASSUMED else () if verdict.code_differs else claim.axioms,
-        code_differs=verdict.code_differs,
-    )
+    def proved(self) -> Derivation:
+        """What the proofs imply; for a group of users, for as many runs."""
+        plan, relation = of_one_user(self.claim.plan, self.claim.neighbours)
+        return derive(plan, (relation or self.claim.neighbours).kind)
 
-
-def _derived(claim: Claim) -> Derivation:
-    """What the proofs imply for a claim; for a group of users, for as many runs."""
-    plan, relation = of_one_user(claim.plan, claim.neighbours)
-    return derive(plan, (relation or claim.neighbours).kind)
-
-
-def _verdict(
-    claim: Claim,
-    enclosures: Sequence[Enclosure],
-    evidence: Sequence[Evidence],
-    proofs: Sequence[Derivation],
-    audited: bool,
-) -> Verdict:
-    """The judge's; a question is judged as the claim of its own certified answer."""
-    if claim.epsilon is None:
-        if not enclosures or enclosures[0].high == float("inf"):
+    def record(self, evidence: Evidence | Unsupported | None) -> ClaimRecord:
+        """Account, prove and judge: what the certificate says about the claim."""
+        claim = self.claim
+        enclosure, proof = _attempt(self.certified), _attempt(self.proved)
+        risk: Risk | Unsupported | None = _attempt(partial(of_plan, claim.plan, claim.neighbours))
+        limits = tuple(str(x) for x in (enclosure, evidence, proof) if isinstance(x, Unsupported))
+        enclosures = [enclosure] if isinstance(enclosure, Enclosure) else []
+        seen = [evidence] if isinstance(evidence, Evidence) else []
+        proofs = [proof] if isinstance(proof, Derivation) else []
+        if claim.epsilon is None and (not enclosures or enclosures[0].high == math.inf):
             known = "no finite epsilon is certified"
-            if enclosures and enclosures[0].low == float("inf"):
+            if enclosures and enclosures[0].low == math.inf:
                 known = f"no finite epsilon holds, by {enclosures[0].source}"
-            return Verdict(Outcome.UNDECIDED, known)
-        claim = replace(claim, epsilon=_answer(enclosures[0]))
-    return judge(claim, enclosures, evidence, proofs, audited=audited)
-
-
-def _certificate(
-    whole: Deployment, records: tuple[ClaimRecord, ...], seed: int, trials: int, confidence: float
-) -> Certificate:
-    return Certificate(
-        id=whole.id,
-        title=whole.title,
-        note=whole.note,
-        sources=whole.sources,
-        deployment=whole.text,
-        versions=versions(),
-        seed=seed,
-        trials=trials,
-        confidence=confidence,
-        claims=records,
-        files=verification.embedded(whole),
-    )
+            verdict = Verdict(Outcome.UNDECIDED, known)
+        else:
+            verdict = judge(self.tested(), enclosures, seen, proofs, audited=self.code is not None)
+        if verdict.code_differs:  # then nothing that was computed is about what is deployed
+            enclosures, proofs, risk = [], [], None
+        steps = [ProofRecord(theorem=p.theorem, epsilon=p.epsilon.high, steps=p.steps, assumes=p.assumes,
+                             admissions=p.admissions) for p in proofs]  # fmt: skip
+        return ClaimRecord(
+            id=claim.id,
+            sentence=str(claim),
+            plan=str(claim.plan),
+            epsilon=None if claim.epsilon is None else str(claim.epsilon),
+            delta=str(claim.delta),
+            neighbours=str(claim.neighbours),
+            unit=claim.unit,
+            source=claim.source,
+            expect=claim.expect,  # type: ignore[arg-type]
+            verdict=verdict.outcome,
+            reason=verdict.reason,
+            enclosure=EnclosureRecord.of(enclosures[0]) if enclosures else None,
+            evidence=EvidenceRecord.of(seen[0]) if seen else None,
+            proofs=tuple(steps),
+            unsupported=limits,
+            witness=None if self.witness is None else WitnessRecord.of(self.witness),
+            epsilon_number=None if claim.epsilon is None else float(claim.epsilon),
+            delta_number=float(claim.delta),
+            risk=risk.record if isinstance(risk, Risk) else None,
+            assumptions=claim.assumptions if verdict.outcome is Outcome.ASSUMED else () if verdict.code_differs else claim.axioms,
+            code_differs=verdict.code_differs,
+        )
 
 
 def versions() -> dict[str, str]:
@@ -270,41 +255,26 @@ def verify(certificate: Certificate) -> list[str]:
     if found := verification.of_the_whole(certificate, whole):
         return found
     claims = zip(whole.claims, certificate.claims, strict=True)
-    return [line for claim, written in claims for line in _verify_claim(certificate, whole, claim, written)]
+    return [line for claim, written in claims for line in _differences(certificate, whole, claim, written)]
 
 
-def _verify_claim(certificate: Certificate, whole: Deployment, claim: Claim, written: ClaimRecord) -> list[str]:
-    evidence, witness = written.evidence.read() if written.evidence else None, _witness(claim)
-    child = claim_seed(certificate.seed, whole.id, claim.id)
-    sayings = [*verification.of_the_seed(written.evidence, child, whole.implementation is not None),
+def _differences(certificate: Certificate, whole: Deployment, claim: Claim, written: ClaimRecord) -> list[str]:
+    """Do it again with the recorded samples, and compare; code is not imported, so each form that it may have is tried."""
+    evidence, seed = written.evidence.read() if written.evidence else None, claim_seed(certificate.seed, whole.id, claim.id)
+    sayings = [*verification.of_the_seed(written.evidence, seed, whole.implementation is not None),
                *verification.of_the_words(written.evidence)]  # fmt: skip
     found = []
     for code in verification.stand_ins(whole, claim):
-        lines = _attempt(partial(_recheck, evidence, claim, witness, code, certificate.trials, certificate.confidence))
-        limit = lines if isinstance(lines, Unsupported) else None
-        if limit is not None:
-            lines = [f"it needs no evidence, since {limit}"] if evidence else []
-        again = _record(claim, limit or evidence, witness, audited=code is not None)
+        case = Case(claim, code, seed, certificate.trials, certificate.confidence)
+        lines = _attempt(partial(case.measured_again, evidence))
+        if isinstance(lines, Unsupported):
+            again = case.record(lines)
+            lines = [f"it needs no evidence, since {lines}"] if evidence else []
+        else:
+            again = case.record(evidence)
         evident = [f"{claim.id}: {line}" for line in (*lines, *sayings)]
         found.append([*evident, *verification.of_a_claim(claim, written, again)])
     return min(found, key=len)
-
-
-def _recheck(
-    evidence: Evidence | None, claim: Claim, witness: Witness | None, code: Any, trials: int, confidence: float
-) -> list[str]:
-    asked = _asked(claim)
-    return recheck(
-        evidence,
-        asked.plan,
-        epsilon=float(asked.epsilon or 0),
-        delta=round_up(asked.delta),
-        neighbours=asked.neighbours,
-        implementation=code,
-        witness=witness,
-        trials=trials,
-        confidence=confidence,
-    )
 
 
 def resample(certificate: Certificate) -> list[str]:
@@ -328,7 +298,7 @@ def resample(certificate: Certificate) -> list[str]:
         Where the code cannot be imported, raises, hangs or returns what it never may.
     """
     whole = verification.deployment_of(certificate)
-    code = _implementation(whole)
+    code = cases(whole, certificate.seed, certificate.trials, certificate.confidence)[0].code
     if code is not None and not import_module("ldpaudit.attacks.engine.reproducible").takes_rng(code):
         raise Unsupported(whole.implementation, "draws from a source of its own, so its samples cannot be drawn again")
     again = certify(whole, seed=certificate.seed, trials=certificate.trials, confidence=certificate.confidence)

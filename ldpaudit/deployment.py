@@ -16,7 +16,7 @@ from ldpaudit import bundled, registry
 from ldpaudit.claim import SLACK, Claim
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.expression import LONGEST, parse
-from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.mechanisms._files import File
 from ldpaudit.mechanisms.memoized_response import over_epochs
 from ldpaudit.names import Id
@@ -166,6 +166,12 @@ class Deployment:
     implementation: str | None  # ``module:callable`` of the code that is sampled in place of the mechanism
     text: str  # the file, whole
     files: tuple[File, ...] = ()  # those that its parameters name, by their names in the deployment file
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether to judge it runs code that does not come with ldpaudit: an implementation, or another package's mechanism."""
+        foreign = isinstance(self.plan, Run) and not is_ours(self.plan.mechanism)
+        return foreign or self.implementation is not None
 
 
 def load(path: str | Path) -> Deployment:

@@ -14,22 +14,10 @@ from typing import Any
 
 from ldpaudit import mechanisms
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.bucket_heavy_hitter import whatever_the_vectors
-from ldpaudit.accountants.claims.shuffled_count_min import sufficient_gamma
-from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
-from ldpaudit.accountants.counting.count_min import worst_replaced
-from ldpaudit.accountants.counting.smoothness import smallest_gamma
 from ldpaudit.accountants.numerics.search import crossing, first
-from ldpaudit.accountants.sampling.trie import largest_batch
-from ldpaudit.accountants.shuffled_binary_sums import likely_gamma
-from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
-from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
-from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle, as_plan, names_users
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.registry import CONSTRUCTOR, ParameterError, build, constructors, find, parameters_of
@@ -51,6 +39,7 @@ _MOST_STEPS = 100
 
 Value = Decimal | int
 """An answer, exactly as it is printed."""
+_account: Callable[[Any], PrivacyProfile] = account
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +257,8 @@ def _left_out(owner: type[Mechanism], parameters: Mapping[str, Any]) -> str | No
 
 def _epsilon(plan: Callable[[Fraction], Plan], goal: Goal, users: int | None, repeat: int | None) -> Answer:
     """The largest epsilon of one report."""
+    from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon
+
     share = max(float(goal.epsilon), _LEAST_EPSILON) / (repeat or 1)
     guess = share if users is None else largest_local_epsilon(users, Fraction(share), goal.delta)
     return largest_epsilon(plan, goal, guess)
@@ -297,6 +288,8 @@ def _users(plan: Plan, goal: Goal, users: int | None, repeat: int | None) -> Ans
         raise ValueError(f"{goal} is out of reach: at delta = 0 no number of users is more private than one")
     if names_users(Shuffle(plan, 1)) and account(plan).epsilon(goal.delta).high > goal.epsilon:
         raise ValueError(f"{goal} is out of reach: reports name their users, and no number of users hides one")
+    from ldpaudit.accountants.shuffling.calibrate import users_needed
+
     guess = users_needed(Fraction(epsilon0.high), goal.epsilon, goal.delta)
     question = _Question(goal, "users", "smallest", lambda n: Shuffle(plan, n) if n > 1 else plan, guess, most=MOST_USERS)
     return question.smallest_integer()
@@ -304,6 +297,8 @@ def _users(plan: Plan, goal: Goal, users: int | None, repeat: int | None) -> Ans
 
 def _batch(made: Callable[[Any], Mechanism], goal: Goal) -> Answer:
     """The largest batch of TrieHH."""
+    from ldpaudit.accountants.sampling.trie import largest_batch
+
     one: Any = made(1)
     found = largest_batch(one.users, one.threshold, one.levels, goal.epsilon, goal.delta)
     question = _Question(goal, "batch", "largest", made, found)
@@ -315,35 +310,41 @@ def _batch(made: Callable[[Any], Mechanism], goal: Goal) -> Answer:
 
 def _rho(made: Callable[[Any], Mechanism], goal: Goal) -> Answer:
     """The smallest number of blanket messages per user of the shuffled Hadamard response, and of what is made of it."""
+    from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
+
     guess = printed_rho(goal.epsilon, goal.delta, getattr(made(1), "k", 1))
     return _Question(goal, "rho", "smallest", made, guess, most=2**40).smallest_integer()
 
 
 def _scale(made: Callable[[Any], Mechanism], goal: Goal) -> Answer:
     """The smallest scale of Laplace noise; of Bucket's, whatever the public vectors."""
-    one = made(1)
-    profile = whatever_the_vectors if isinstance(one, BucketHeavyHitter) else account
+    one, profile = made(1), _account
+    if mechanisms.stem(one) == "bucket_heavy_hitter":
+        from ldpaudit.accountants.claims.bucket_heavy_hitter import whatever_the_vectors
+
+        profile = whatever_the_vectors
     guess = account(one).epsilon(0).high / max(float(goal.epsilon), _LEAST_EPSILON)
     return _Question(goal, "scale", "smallest", made, guess, profile=profile).real()
 
 
 def _gamma(made: Callable[[Any], Mechanism], goal: Goal) -> Answer:
     """The smallest share of noise: of the shuffled count-min sketch, whatever the hash functions; of labelled binary sums."""
-    profile: Callable[[Any], PrivacyProfile]
-    match half := made(Fraction(1, 2)):
-        case ShuffledCountMin():
-            guess, profile = float(sufficient_gamma(half, goal.epsilon, goal.delta)), _of_any_hashes
-        case ShuffledBinarySums():
-            guess, profile = likely_gamma(goal.epsilon, goal.delta, half.users), account
+    half: Any = made(Fraction(1, 2))
+    profile = _account
+    match mechanisms.stem(half):
+        case "shuffled_count_min":
+            from ldpaudit.accountants.claims.shuffled_count_min import sufficient_gamma
+            from ldpaudit.accountants.counting.count_min import worst_replaced
+
+            profile = lambda m: worst_replaced(m.users, m.gamma, m.held, m.rows)  # noqa: E731
+            guess = float(sufficient_gamma(half, goal.epsilon, goal.delta))
+        case "shuffled_binary_sums":
+            from ldpaudit.accountants.shuffled_binary_sums import likely_gamma
+
+            guess = likely_gamma(goal.epsilon, goal.delta, half.users)
         case _:
             raise Unsupported(half, "its gamma is no noise that a goal could ask for")
     return _Question(goal, "gamma", "smallest", made, guess, most=0.5, profile=profile).real()
-
-
-def _of_any_hashes(m: Mechanism) -> PrivacyProfile:
-    """Profile of one set replaced by another, for the worst hash functions."""
-    assert isinstance(m, ShuffledCountMin), "the question varies the gamma of such a mechanism"
-    return worst_replaced(m.users, m.gamma, m.held, m.rows)
 
 
 _ANSWERS = {"batch": _batch, "rho": _rho, "scale": _scale, "gamma": _gamma}
@@ -364,6 +365,9 @@ class _Noise:
 def _binomial_noise(parameters: Mapping[str, Any], goal: Goal) -> Answer:
     if set(parameters) != {"n", "k"}:
         raise ParameterError(f"{NOISE} needs (n, k), got ({', '.join(parameters)})")
+    from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
+    from ldpaudit.accountants.counting.smoothness import smallest_gamma
+
     n, k = (int(Fraction(parameters[key])) for key in ("n", "k"))
     guess = float(smallest_gamma(n, k, goal.epsilon, goal.delta))
 

@@ -15,7 +15,7 @@ from ldpaudit.plan import Plan, Shuffle
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.remembered import remembered
 from ldpaudit.repair import Repair, repair
-from ldpaudit.risk import Risk, of_plan
+from ldpaudit.risk import Risk
 from ldpaudit.verification import deployment_of
 
 POINTS = 41
@@ -59,8 +59,7 @@ def exhibits(certificate: Certificate) -> dict[str, Exhibit]:
 
 def _exhibit(claim: Claim, written: ClaimRecord, instead: Repair | None) -> Exhibit:
     profile = account(claim.plan, claim.neighbours)
-    # Certificates of before do not say it.
-    risk = of_plan(claim.plan, claim.neighbours) if written.risk is None else Risk.of(written.risk)
+    risk = Risk.of(written.risk) if written.risk else None
     return Exhibit(_seen(claim), _curve(profile, claim), risk, instead)
 
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from ldpaudit.reuse import Reuse
 from ldpaudit.verdict import Outcome
 
 _DECIMAL = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?|inf")
@@ -115,6 +114,19 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheUse:
+    """How much of a gate's work was done before."""
+
+    reused: tuple[str, ...]  # deployment files whose certificates the cache had; the other files, and the targets
+    anew: tuple[str, ...]
+    remarks: tuple[str, ...] = ()  # what went wrong with single entries, each in a line
+
+    def __str__(self) -> str:
+        """As "3 of 5 from the cache"."""
+        return f"{len(self.reused)} of {len(self.reused) + len(self.anew)} from the cache"
+
+
+@dataclass(frozen=True, slots=True)
 class Gate:
     """All findings, and how the build ends.
 
@@ -123,7 +135,7 @@ class Gate:
 
     findings: tuple[Finding, ...]  # in the order of the configuration
     baseline: str | None = None  # the file with which they were compared
-    reuse: Reuse | None = None  # how much was done before; None where there was no cache
+    reuse: CacheUse | None = None  # how much was done before; None where there was no cache
     uncompared: str = ""  # what was not compared with a baseline, in a clause; empty where all was
 
     @property

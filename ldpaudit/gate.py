@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import glob
+import hashlib
 import json
+import platform
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache as once
+from importlib import metadata
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from ldpaudit import verification
-from ldpaudit.apart import Crew, Task
 from ldpaudit.baseline import (
     Baseline,
     claim_regression,
@@ -23,28 +28,38 @@ from ldpaudit.baseline import (
     uncompared,
 )
 from ldpaudit.baseline import baseline_of as baseline_of
-from ldpaudit.cache import Cache
+from ldpaudit.cache import Cache, key_of
 from ldpaudit.certificate import Certificate, ClaimRecord, EvidenceRecord
 from ldpaudit.certify import claim_seed
 from ldpaudit.enclosure import show_down
 from ldpaudit.errors import DeploymentError, ImplementationError, LdpauditError, in_a_line
 from ldpaudit.evidence import Evidence, Form
-from ldpaudit.findings import ClaimRow, TargetRow
+from ldpaudit.findings import CacheUse, ClaimRow, TargetRow
 from ldpaudit.findings import Finding as Finding
 from ldpaudit.findings import Gate as Gate
 from ldpaudit.gate_config import CONFIG as CONFIG
 from ldpaudit.gate_config import TABLE, TargetTable
 from ldpaudit.gate_config import Config as Config
 from ldpaudit.gate_config import find_config as find_config
-from ldpaudit.measuring import measure, program_of
-from ldpaudit.mechanism import is_ours
+from ldpaudit.measuring import measure
 from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.parallel import Asked, ask, here, require_ids, require_no_code
-from ldpaudit.plan import Run
-from ldpaudit.reuse import Memory, Reuse, Sought
 from ldpaudit.toml import line_of, read_text
 from ldpaudit.verdict import Outcome
-from ldpaudit.watched import Seen, seen_in, watched
+from ldpaudit.version import __version__
+from ldpaudit.worker_processes import Crew, Task
+
+DEPENDENCIES = (*verification.LIBRARIES, "mpmath", "pydantic")
+"""Installed packages that a certificate depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the cache has of a deployment."""
+
+    key: str = ""  # digest of everything that its certificate depends on; empty where the cache takes no part
+    certificate: Certificate | None = None  # the one from before
+    remark: str = ""  # what went wrong with the entry, in a clause
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +70,7 @@ class _Visit:
     path: Path
     config: Config
     baseline: Baseline
-    memory: Memory
+    cache: Cache | None
     crew: Crew
 
     def was(self, words: str) -> str | None:
@@ -77,8 +92,8 @@ def check(
     What cannot be checked is a finding too.
 
     ``folder``: what the configuration's paths are relative to; ``config``: from `find_config`; ``path``: the
-    configuration's file; ``progress``: called with each id as its turn comes; ``cache``: where answers from before
-    are, and where new ones are kept; None where all is done anew. Raises DeploymentError where the baseline is not
+    configuration's file; ``progress``: called with each id as its turn comes; ``cache``: where certificates of
+    deployments without code are kept; None where all is done anew. Raises DeploymentError where the baseline is not
     what it should be, a pattern matches no file, two deployments have one id, or code is named and the configuration
     says ``no-import``.
     """
@@ -87,65 +102,60 @@ def check(
     if config.no_import:
         _require_no_code(config, path, [each for _, each in asked])
     baseline = read_baseline(folder / config.baseline) if config.baseline else Baseline()
-    memory = Memory(cache, folder)
     # All of it before any code of the user's runs, which could write what is then read.
-    sought = [*(_seek_deployment(memory, each, _shown(file, folder), config) for file, each in asked),
-              *(_seek_target(memory, target, config) for target in config.targets)]  # fmt: skip
+    known = [_known(cache, each, config) for _, each in asked]
     findings: list[Finding] = []
-    known: list[Sought] = []
     with Crew(first=[str(folder.resolve())]) as crew:
-        visit = _Visit(folder, path, config, baseline, memory, crew)
-        for (file, each), before in zip(asked, sought, strict=False):
+        visit = _Visit(folder, path, config, baseline, cache, crew)
+        for place, (file, each) in enumerate(asked):
             if progress is not None:
                 progress(file.name)
-            found, kept = _deployment(visit, file, each, before)
+            found, known[place] = _deployment(visit, file, each, known[place])
             findings += found
-            known.append(kept)
-        for index, (target, before) in enumerate(zip(config.targets, sought[len(asked) :], strict=True)):
+        for index, target in enumerate(config.targets):
             if progress is not None:
                 progress(target.id)
-            finding, kept = _target(visit, target, _target_line(path, index), before)
-            findings.append(finding)
-            known.append(kept)
-    reuse = Reuse(tuple(known)) if cache is not None else None
+            findings.append(_target(visit, target, _target_line(path, index)))
+    names = [_shown(file, folder) for file, _ in asked]
+    use = None if cache is None else _use(names, known, config)
     missing = uncompared(baseline if config.baseline else None)
     missing = missing if path.exists() else " and ".join(filter(None, ["no configuration", missing]))
-    return Gate((*findings, *_gone(findings, visit)), config.baseline, reuse, missing)
+    return Gate((*findings, *_gone(findings, visit)), config.baseline, use, missing)
 
 
-def _seek_deployment(memory: Memory, asked: Asked | LdpauditError, name: str, config: Config) -> Sought:
-    if not isinstance(asked, Asked):
-        return Sought(name)
-    whole = asked.deployment
-    given = {"what": "certificate", "text": whole.text, "files": verification.embedded(whole), **_settings(config)}
-    foreign = isinstance(whole.plan, Run) and not is_ours(whole.plan.mechanism)
-    reason = "it is not kept: its mechanism is another package's" if foreign else ""
-    return memory.seek(name, given, whole.implementation, reason)
-
-
-def _seek_target(memory: Memory, target: TargetTable, config: Config) -> Sought:
-    # As Python writes them: a date of TOML is not the text that looks like it.
-    given = {"what": "evidence", "inputs": repr(target.inputs), "id": target.id, **_settings(config)}
-    given |= {name: str(getattr(target, name)) for name in ("callable", "epsilon", "delta", "form")}
-    if program_of(target.callable) is not None:
-        return memory.seek(target.id, given, None, "it is not kept: a program is run")
-    return memory.seek(target.id, given, target.callable)
-
-
-def _settings(config: Config) -> dict[str, int | float]:
-    return {"seed": config.seed, "trials": config.trials, "confidence": config.confidence}
-
-
-def _done(visit: _Visit, work: Task, sought: Sought) -> tuple[str, Seen | None]:
-    """What a call of the user's code answers, as JSON; and, where it may be kept, what that depends on."""
-    if not sought.key:
-        return str(visit.crew.do(work)), None
-    answer = visit.crew.do(replace(work, function=watched, arguments=(work.function, *work.arguments)))
+def _known(cache: Cache | None, asked: Asked | LdpauditError, config: Config) -> _Known:
+    """What the cache has; of a deployment that runs code of the user's, or another package's, nothing is looked for or kept."""
+    if cache is None or not isinstance(asked, Asked) or asked.deployment.runs_code:
+        return _Known()
+    whole, settings = asked.deployment, (config.seed, config.trials, config.confidence)
+    key = key_of(["certificate", whole.text, verification.embedded(whole), *settings, _program()])
     try:
-        text, seen = answer
-        return str(text), seen_in(seen)
-    except (TypeError, ValueError):
-        raise ImplementationError(f"{work.name}: its process gave an answer that is none") from None
+        text = cache.read(key)
+        return _Known(key, None if text is None else Certificate.from_json(text, "its entry"))
+    except LdpauditError as error:  # an entry that is damaged is made again
+        return _Known(key, None, f"{error}; it was made again")
+
+
+@once
+def _program() -> str:
+    """Digest of what computes certificates: ldpaudit's text, its dependencies as they were installed, and Python."""
+    root = Path(__file__).parent
+    # Path.rglob follows no links, and in a checkout the accountants, attacks and proofs are behind links.
+    names = sorted(glob.glob("**/*.py", root_dir=root, recursive=True))  # noqa: PTH207
+    ours = {name: hashlib.sha256((root / name).read_bytes()).hexdigest() for name in names}
+    # A package that is installed again from a changed checkout often has the version that it had, and not the record.
+    installed = [(each.version, each.read_text("RECORD")) for each in map(metadata.distribution, DEPENDENCIES)]
+    python = [sys.version, str(sys.flags), sys.platform, platform.machine()]
+    return key_of([__version__, ours, installed, python])
+
+
+def _use(deployments: Sequence[str], known: Sequence[_Known], config: Config) -> CacheUse:
+    """How much of the gate's work the cache has spared; targets are code, and run each time."""
+    found = list(zip(deployments, known, strict=True))
+    reused = [name for name, each in found if each.certificate]
+    anew = [name for name, each in found if not each.certificate]
+    remarks = [f"{name}: {each.remark}" for name, each in found if each.remark]
+    return CacheUse(tuple(reused), (*anew, *(target.id for target in config.targets)), tuple(remarks))
 
 
 def _require_no_code(config: Config, path: Path, asked: Sequence[Asked | LdpauditError]) -> None:
@@ -178,9 +188,7 @@ def _shown(file: Path, folder: Path) -> str:
     return str(file.relative_to(folder)) if file.is_relative_to(folder) else str(file)
 
 
-def _deployment(
-    visit: _Visit, file: Path, asked: Asked | LdpauditError, sought: Sought
-) -> tuple[list[Finding], Sought]:
+def _deployment(visit: _Visit, file: Path, asked: Asked | LdpauditError, known: _Known) -> tuple[list[Finding], _Known]:
     folder, config = visit.folder, visit.config
     shown = _shown(file, folder)
     command = (
@@ -188,10 +196,10 @@ def _deployment(
         f" --confidence {config.confidence}"
     )
     try:
-        certificate, sought = _certificate(visit, asked, sought)
+        certificate = known.certificate or _certificate(visit, asked)
     except LdpauditError as error:
         line = error.line if isinstance(error, DeploymentError) else None
-        return [Finding(shown, None, "error", in_a_line(error), _seen(folder, shown), line, command)], sought
+        return [Finding(shown, None, "error", in_a_line(error), _seen(folder, shown), line, command)], known
     implementation = asked.deployment.implementation if isinstance(asked, Asked) else None
     findings = []
     for index, claim in enumerate(certificate.claims):
@@ -203,23 +211,31 @@ def _deployment(
         if found.problem == "regressed":  # only the gate knows what was before
             found = replace(found, reproduce=_compared(folder, config))
         findings.append(found)
-    return findings, sought
+    return findings, known if known.certificate else _kept(visit.cache, known, certificate)
 
 
-def _certificate(visit: _Visit, asked: Asked | LdpauditError, sought: Sought) -> tuple[Certificate, Sought]:
+def _certificate(visit: _Visit, asked: Asked | LdpauditError) -> Certificate:
+    """Made now; by a process of its own where that runs code of the user's."""
     if not isinstance(asked, Asked):
         raise asked
-    if sought.found is not None:
-        return Certificate.from_json(sought.found, asked.name), sought
-    config, seen = visit.config, None
-    if asked.deployment.implementation is None:
-        found = here(asked, config.seed, config.trials, config.confidence)
-    else:
-        text, seen = _done(visit, asked.task(config.seed, config.trials, config.confidence, config.patience), sought)
-        found = Certificate.from_json(text, asked.name)
+    config = visit.config
+    if asked.deployment.implementation is not None:
+        text = visit.crew.do(asked.task(config.seed, config.trials, config.confidence, config.patience))
+        return Certificate.from_json(str(text), asked.name)
+    found = here(asked, config.seed, config.trials, config.confidence)
     if isinstance(found, LdpauditError):
         raise found
-    return found, visit.memory.keep(sought, found.to_json(), seen)
+    return found
+
+
+def _kept(cache: Cache | None, known: _Known, certificate: Certificate) -> _Known:
+    """A certificate that was made now is kept for the next time; that it cannot be is no reason for a build to fail."""
+    try:
+        if cache is not None and known.key:
+            cache.write(known.key, certificate.to_json())
+    except (LdpauditError, OSError) as error:
+        return replace(known, remark=f"it is not kept: {error}")
+    return known
 
 
 def _compared(folder: Path, config: Config) -> str:
@@ -257,31 +273,24 @@ def _there(folder: Path) -> str:
     return "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
 
 
-def _evidence(visit: _Visit, target: TargetTable, seed: int, sought: Sought) -> tuple[Evidence, Sought]:
-    if sought.found is None:
-        claimed = (target.callable, target.inputs, target.epsilon, target.delta)
-        arguments = (*claimed, visit.config.trials, visit.config.confidence, seed, target.form, str(visit.folder.resolve()))
-        text, seen = _done(visit, Task(target.id, measure, arguments, visit.config.patience), sought)
-        evidence = _evidence_in(text, target)
-        return evidence, visit.memory.keep(sought, text, seen)
-    return _evidence_in(sought.found, target), sought
-
-
-def _evidence_in(text: str, target: TargetTable) -> Evidence:
+def _evidence(visit: _Visit, target: TargetTable, seed: int) -> Evidence:
+    claimed = (target.callable, target.inputs, target.epsilon, target.delta)
+    arguments = (*claimed, visit.config.trials, visit.config.confidence, seed, target.form, str(visit.folder.resolve()))
+    text = visit.crew.do(Task(target.id, measure, arguments, visit.config.patience))
     try:
-        return EvidenceRecord.model_validate_json(text).read()
+        return EvidenceRecord.model_validate_json(str(text)).read()
     except ValidationError:
         raise ImplementationError(f"{target.id}: its process gave an answer that is no evidence") from None
 
 
-def _target(visit: _Visit, target: TargetTable, line: int | None, sought: Sought) -> tuple[Finding, Sought]:
+def _target(visit: _Visit, target: TargetTable, line: int | None) -> Finding:
     config, path = visit.config, visit.path
     seed, file = claim_seed(config.seed, "target", target.id), _seen(path.parent, path.name)
     try:
-        evidence, sought = _evidence(visit, target, seed, sought)
+        evidence = _evidence(visit, target, seed)
     except LdpauditError as error:
         again = f"ldpaudit check {shlex.quote(str(path.parent))}"  # `audit` would end as the code does
-        return Finding(target.id, None, "error", f"{target.callable}: {error}", file, line, again), sought
+        return Finding(target.id, None, "error", f"{target.callable}: {error}", file, line, again)
     now = TargetRow(
         refuted=evidence.refutes(target.epsilon), epsilon=float(target.epsilon), delta=float(target.delta),
         callable=target.callable, inputs=[repr(x) for x in target.inputs], form=target.form,
@@ -309,8 +318,7 @@ def _target(visit: _Visit, target: TargetTable, line: int | None, sought: Sought
     if problem == "regressed":
         command = _compared(path.parent, config)
     was = visit.was(target_words(before) if before else "")
-    found = Finding(target.id, outcome, problem, message, file, line, command, None, now, was, target_words(now))
-    return found, sought
+    return Finding(target.id, outcome, problem, message, file, line, command, None, now, was, target_words(now))
 
 
 def _gone(findings: Sequence[Finding], visit: _Visit) -> Iterator[Finding]:

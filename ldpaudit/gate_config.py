@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
-from ldpaudit.apart import PATIENCE
 from ldpaudit.certify import CONFIDENCE, TRIALS
 from ldpaudit.deployment import NUMBER, SCHEMA, exact_number
 from ldpaudit.errors import DeploymentError
 from ldpaudit.names import Id, repeated
 from ldpaudit.refusal import refusal
 from ldpaudit.toml import line_of, parse, read_text
+from ldpaudit.worker_processes import PATIENCE
 
 CONFIG = "ldpaudit.toml"
 TABLE = ("tool", "ldpaudit")

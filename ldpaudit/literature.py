@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit import mechanisms
-from ldpaudit.accountants import claims as room
+from ldpaudit.accountants.claims import STEMS
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
 from ldpaudit.mechanism import Mechanism
@@ -22,7 +20,7 @@ from ldpaudit.registry import construct, find
 _NUMBER = re.compile(r"(?<![A-Za-z\d/.])\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:/\d+)?")
 
 
-PAPERS = ("HKR12", "STEMMER", "GGKPV", "JRUW18", "TRIEHH")
+PAPERS = tuple(STEMS)
 """The sources, as the rows name them."""
 
 
@@ -33,9 +31,7 @@ def stems(paper: str | None = None) -> list[str]:
     """
     if paper is not None and paper not in PAPERS:
         raise ValueError(f"claims needs a paper among {', '.join(PAPERS)}, got {paper!r}")
-    named = {module.name for module in pkgutil.iter_modules(room.__path__)}
-    known = [stem for stem in mechanisms.stems() if stem in named and hasattr(_claims(stem), "printed")]
-    return [stem for stem in known if paper in (None, _claims(stem).PAPER)]
+    return sorted(stem for source, several in STEMS.items() if paper in (None, source) for stem in several)
 
 
 def of_paper(claims: Iterable[Printed], paper: str | None) -> tuple[Printed, ...]:

@@ -138,6 +138,13 @@ def look_alike(a: View, b: View) -> bool:
     return not isinstance(a, float | complex) or repr(a) == repr(b)
 
 
+def plain(view: View) -> View:
+    """A view as a law may name it: rows are tuples, numbers are Python's."""
+    if isinstance(view, np.ndarray | np.generic):
+        view = view.tolist()
+    return tuple(map(plain, view)) if isinstance(view, list | tuple) else view
+
+
 def is_ours(mechanism: Mechanism) -> bool:
     """Whether a mechanism's class comes with ldpaudit: it is frozen, and makes each view anew."""
     return type(mechanism).__module__.startswith("ldpaudit.")

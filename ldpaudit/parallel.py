@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from ldpaudit import bundled
-from ldpaudit.apart import PATIENCE, Crew, Task
 from ldpaudit.certificate import Certificate
 from ldpaudit.certify import certify
 from ldpaudit.deployment import Deployment, among, load, loads
@@ -18,6 +17,7 @@ from ldpaudit.exhibits import Exhibit, exhibits
 from ldpaudit.mechanisms._files import File
 from ldpaudit.names import repeated
 from ldpaudit.toml import line_of
+from ldpaudit.worker_processes import PATIENCE, Crew, Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,10 +59,6 @@ class EnclosureRecord(Record):
         return Enclosure(self.low, self.high, Rigour[self.rigour], self.source)
 
 
-LATER_OF_EVIDENCE = ("distinct", "resolution", "trajectory")
-"""Fields of evidence that certificates of before do not have."""
-
-
 class LookRecord(Record):
     """A `Look`, as written."""
 
@@ -114,17 +110,15 @@ class EvidenceRecord(Record):
     level: Real
     tuning: tuple[Real, ...]
     distinct: Real | None = None
-    resolution: str = ""
+    resolution: str
     """For whoever reads the JSON; `read` makes the sentence again."""
     trajectory: TrajectoryRecord | None = None
     """The bound as it tightened; None in fixed mode."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Certificates that were written before there were these fields keep their digest.
-        absent = [name for name in LATER_OF_EVIDENCE if getattr(self, name) in (None, "")]
         data: dict[str, Any] = write(self)
-        return {name: value for name, value in data.items() if name not in absent}
+        return {name: value for name, value in data.items() if value is not None or name not in ("distinct", "trajectory")}
 
     @classmethod
     def of(cls, e: Evidence) -> Self:

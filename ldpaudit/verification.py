@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.certificate import NUMBERS, Certificate, ClaimRecord, EvidenceRecord
+from ldpaudit.certificate import Certificate, ClaimRecord, EvidenceRecord
 from ldpaudit.claim import Claim
 from ldpaudit.deployment import Deployment, among, load, loads
 from ldpaudit.errors import DeploymentError
 from ldpaudit.experiment import LEAST
 from ldpaudit.mechanisms._files import File
 from ldpaudit.plan import Shuffle
-from ldpaudit.records import LATER_OF_EVIDENCE
 from ldpaudit.strict_json import read_bytes, shown
 from ldpaudit.toml import LARGEST_FILE
 
@@ -83,18 +82,16 @@ def _out_of_range(certificate: Certificate) -> Iterator[str]:
 
 def of_a_claim(claim: Claim, written: ClaimRecord, again: ClaimRecord) -> list[str]:
     """Where a claim's record differs from the one that is made again of the same evidence."""
-    # Certificates of before say their numbers exactly, and not a second time, and nothing of what they mean for a user.
-    left_out = ["evidence", *(field for field in (*NUMBERS, "risk") if getattr(written, field) is None)]
     return [
         f"{claim.id}: {field} is {shown(ours)}, not {shown(theirs)}"
         for field in ClaimRecord.model_fields
-        if field not in left_out and (ours := getattr(again, field)) != (theirs := getattr(written, field))
+        if field != "evidence" and (ours := getattr(again, field)) != (theirs := getattr(written, field))
     ]
 
 
 def of_the_words(written: EvidenceRecord | None) -> list[str]:
-    """The sentence that the evidence says of itself; certificates of before have none."""
-    if written is None or written.resolution in ("", said := written.read().resolution):
+    """The sentence that the evidence says of itself."""
+    if written is None or written.resolution == (said := written.read().resolution):
         return []
     return [f"its evidence says {said!r}, not {shown(written.resolution)!r}"]
 
@@ -135,9 +132,8 @@ def _of_evidence(written: EvidenceRecord | None, drawn: EvidenceRecord | None) -
         if written is not drawn:
             yield "its samples, drawn again, give evidence" if drawn else "its samples, drawn again, give no evidence"
         return
-    absent = [field for field in LATER_OF_EVIDENCE if not getattr(written, field)]  # in certificates of before
     for field in EvidenceRecord.model_fields:
-        if field not in absent and (ours := getattr(drawn, field)) != (theirs := getattr(written, field)):
+        if (ours := getattr(drawn, field)) != (theirs := getattr(written, field)):
             yield f"its samples, drawn again, give {field} {shown(ours)}, not {shown(theirs)}"
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import settings
 
 # A first example may fill a cache, and the machine may be busy: neither is a failure.
-settings.register_profile("search", deadline=None)
+settings.register_profile("search", deadline=None, max_examples=200)
 # The same examples each time: a check that fails now and then is no check. `./run test --slow` searches.
-settings.register_profile("ldpaudit", deadline=None, derandomize=True)
+settings.register_profile("ldpaudit", deadline=None, derandomize=True, max_examples=15)
 settings.load_profile("ldpaudit")
 
 

@@ -7,18 +7,25 @@ import subprocess
 import sys
 import time
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from ldpaudit import commands
+from ldpaudit import commands, derivation
 
 ROOT = Path(__file__).parent.parent
 """The checkout."""
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command line, run in the checkout."""
+def process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line, run in the checkout by a process of its own."""
     command = [sys.executable, "-m", "ldpaudit", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line, run in the checkout by this process."""
+    return within(ROOT, *arguments)
 
 
 def within(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -52,6 +59,12 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+@cache
+def proofs_of(stem: str) -> tuple[Any, ...]:
+    """The proofs of a stem; to check them is to run them, and once is enough."""
+    return derivation.proofs_of(stem)
 
 
 def make_keys(folder: Path) -> None:

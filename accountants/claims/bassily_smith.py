@@ -21,8 +21,6 @@ from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
 from ldpaudit.working_precision import working_precision
 
-PAPER = "JRUW18"
-"""Whose claims these are."""
 BETA = Fraction(1, 20)
 """Failure probability at which errors and sizes are asked for."""
 _ROUNDED = Fraction(1, 10**12)

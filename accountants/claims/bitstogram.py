@@ -18,8 +18,6 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms._deviation import deviation
 from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
 
-PAPER = "STEMMER"
-"""Whose claims these are."""
 _WHERE = "STEMMER, Bitstogram"
 
 

@@ -43,9 +43,6 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Guarantee, Repeat, Run
 from ldpaudit.profile import Number, PrivacyProfile, bracket
 
-PAPER = "HKR12"
-"""Whose claims these are."""
-
 _ABSENT = "histograms of size 1 leave no room for an absent user"
 _ROUNDED = "rows and trials are rounded up and the noise is not; the paper's formula stands for as many coordinates as are sent"
 THEOREM_2_5 = "HKR12 Theorem 2.5"

@@ -24,8 +24,6 @@ from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
 from ldpaudit.number import brief, exact, whole
 from ldpaudit.profile import Number
 
-PAPER = "STEMMER"
-"""Whose claims these are."""
 _WHERE = "STEMMER, GenProt"
 _ANOTHER = "the form with one bit is of another paper, and loses half of the users"
 _NO_BOTTOM = -1

@@ -35,9 +35,6 @@ from ldpaudit.plan import Run
 from ldpaudit.profile import PrivacyProfile, bracket
 from ldpaudit.working_precision import working_precision
 
-PAPER = "HKR12"
-"""Whose claims these are."""
-
 _ABSENT = "histograms of size 1 leave no room for an absent user"
 _NO_CONSTANTS = "the paper prints no constants; here they are 1, and an error of n users or more says nothing"
 _ROUNDED = "rows are rounded up and the noise is not; the paper's formula stands for as many measurements as are sent"

@@ -22,9 +22,6 @@ from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.profile import Number
 from ldpaudit.working_precision import working_precision
 
-PAPER = "STEMMER"
-"""Whose claims these are."""
-
 
 def query_error(m: Hashtogram, users: int, beta: Number) -> Enclosure:
     r"""The error that one query to the hashtogram exceeds with probability at most beta, for every data set.

@@ -28,8 +28,6 @@ from ldpaudit.neighbours import USER_LEVEL
 from ldpaudit.plan import Run
 from ldpaudit.streams import Stream
 
-PAPER = "JRUW18"
-"""Whose claims these are."""
 _LOST = "the formula of the noise level b is lost, and the verdict depends on it; here it is 2 artanh(A / (log(T) s'))"
 _OUR_START = "the pseudocode is restored from THRESH, which prints -1; 0 is ours"
 _SKETCH = "it is a step of a proof sketch; more votes need an unlikely event, so this refutes no theorem"

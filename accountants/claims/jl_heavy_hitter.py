@@ -45,9 +45,6 @@ from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections,
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile, bracket
 
-PAPER = "HKR12"
-"""Whose claims these are."""
-
 ONE = "one noisy projection a user"
 FRESH = "fresh noise for each value, and all noisy projections are sent"
 PRODUCTS = "fresh noise for each value, and only the products are sent"

@@ -24,8 +24,6 @@ from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 
-PAPER = "HKR12"
-"""Whose claims these are."""
 NAIVE = "HKR12, naive histogram"
 """An unnumbered comparison in Section 3.1."""
 

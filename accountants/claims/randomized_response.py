@@ -24,9 +24,6 @@ from ldpaudit.claim import Hypothesis
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Shuffle
 
-PAPER = "GGKPV"
-"""Whose claims these are."""
-
 _WHERE = "GGKPV Theorem 3.4 (16)"
 _CONSTANT = 8
 """How the constant of (16) is read: sqrt(2 * 14 * 2) is 7.5, for a variance of about n gamma and a logarithm of 2 B."""

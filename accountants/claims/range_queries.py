@@ -28,9 +28,6 @@ from ldpaudit.mechanisms._ranges import Grid
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.profile import Number
 
-PAPER = "GGKPV"
-"""Whose claims these are."""
-
 _BOXES = 2_000
 """Boxes of several dimensions whose errors are simulated; in one dimension all ranges are."""
 _SKETCHED = 1 << 12

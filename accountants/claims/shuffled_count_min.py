@@ -36,8 +36,6 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.profile import Number, PrivacyProfile
 
-PAPER = "GGKPV"
-"""Whose claims these are."""
 _SUBTRACTED = Failure(
     "At every gamma above 0: with probability 0.4694 at n = 1000, gamma = 1/50 and one row.",
     "A cell counts every holder, but the last line of Algorithm 2 takes off gamma n, the blanket's mean, which it may not reach.",

@@ -36,9 +36,6 @@ from ldpaudit.plan import Run
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.working_precision import working_precision
 
-PAPER = "GGKPV"
-"""Whose claims these are."""
-
 _CONSTANT = 12
 """How the constant of (67) is read."""
 _MESSAGES, _BITS = 40, 2

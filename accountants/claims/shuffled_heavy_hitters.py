@@ -27,9 +27,6 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shuffled_count_min import printed_gamma
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 
-PAPER = "GGKPV"
-"""Whose claims these are."""
-
 WHERE = "GGKPV Appendix D"
 _ORDER = 4
 """How the constant of O(n/T) is read."""

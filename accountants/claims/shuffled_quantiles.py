@@ -20,9 +20,6 @@ from ldpaudit.mechanisms.range_queries import HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 
-PAPER = "GGKPV"
-"""Whose claims these are."""
-
 _MEDIAN = Fraction(1, 2)
 
 

@@ -33,9 +33,6 @@ from ldpaudit.plan import Guarantee, Repeat
 from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.working_precision import working_precision
 
-PAPER = "STEMMER"
-"""Whose claims these are."""
-
 
 @dataclass(frozen=True)
 class Setting:

@@ -24,9 +24,6 @@ from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 
-PAPER = "GGKPV"
-"""Whose claims these are."""
-
 _WHERE = "GGKPV Corollary B.1"
 _MOST_USERS = 1 << 50
 

@@ -14,8 +14,6 @@ from ldpaudit.accountants.claims.sentence import Failure, Printed
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.plan import Shuffle
 
-PAPER = "GGKPV"
-"""Whose claims these are."""
 _FEWER = Failure(
     "At two of three users, p = 3/4 and epsilon = ln 2: delta is 0.1875 of the two, and 0.140625 of all three.",
     "Lemma 3.10 takes users away, which costs nothing in the local model, but in the shuffled one those who are left hide less.",

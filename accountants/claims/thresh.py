@@ -22,8 +22,6 @@ from ldpaudit.plan import Run
 from ldpaudit.streams import Stream, at_the_bound, drift, sine_wave
 from ldpaudit.working_precision import working_precision
 
-PAPER = "JRUW18"
-"""Whose claims these are."""
 _CAPPED = Failure(
     "By votes alone wherever a > epsilon/2: at n = L = 800, T = 6, l = 190 and delta = 1/20 from epsilon = 0.6761, where "
     "Assumption 4.2 is first met, to 1.3521.",

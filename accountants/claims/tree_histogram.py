@@ -19,8 +19,6 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms._deviation import deviation, largest_deviation
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 
-PAPER = "STEMMER"
-"""Whose claims these are."""
 _WHERE = "STEMMER, TreeHist"
 
 

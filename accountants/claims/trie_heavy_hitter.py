@@ -18,6 +18,7 @@ from typing import Any
 import flint
 import numpy as np
 
+from ldpaudit import tables
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance, rounding
@@ -39,10 +40,6 @@ from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number
-from ldpaudit.tables.triehh_table_1 import TABLE
-
-PAPER = "TRIEHH"
-"""Whose claims these are."""
 
 _ALONE = "the lemma is about a whole trie"
 _WHOLE = "the lemma's formula is illegible; this is read from its proof, which bounds 'a ratio ... for any trie'"
@@ -154,7 +151,7 @@ def _corollary_1(m: TrieHeavyHitter) -> Iterator[Printed]:
 
 def _table_1(m: TrieHeavyHitter) -> Iterator[Printed]:
     printed_for = {"users": m.users, "batch": m.batch, "threshold": m.threshold, "levels": m.levels}
-    for row in TABLE.rows:
+    for row in tables.load("triehh_table_1").rows:
         values = row.values()
         if printed_for.items() <= values.items():
             delta = Fraction(values["delta"])

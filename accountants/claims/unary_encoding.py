@@ -26,9 +26,6 @@ from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Shuffle
 
-PAPER = "GGKPV"
-"""Whose claims these are."""
-
 _WHERE = "GGKPV Theorem 3.4 (15)"
 _CONSTANT = 8
 """How the constant of (15) is read: 2 sqrt(3) is 3.5 for the constant 36 of the flips, and 1 - 2 q is at least 1/2."""

@@ -98,10 +98,12 @@ class Coins(PrivacyProfile):
         if math.isinf(epsilon):
             return limit_of_delta(((self.law, self.times),), self.source)
         exact = Fraction(epsilon)
-        return narrow(lambda: self._with_infinite(self.finite_delta(exact)), self.source).clamp(0.0, 1.0)
 
-    def _with_infinite(self, finite: flint.arb) -> flint.arb:
-        return finite + self.infinite() * (1 - finite)
+        def value() -> flint.arb:
+            finite = self.finite_delta(exact)
+            return finite + self.infinite() * (1 - finite)
+
+        return narrow(value, self.source).clamp(0.0, 1.0)
 
     def finite_delta(self, epsilon: Fraction) -> flint.arb:
         """Delta of the finite losses alone."""
@@ -123,11 +125,8 @@ class Coins(PrivacyProfile):
         sign = self._against_infinite(Fraction(delta))
         if sign < 0:
             return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
-        if sign == 0:
-            return narrow(self.pure, self.source)
-        return narrow(lambda: self._epsilon_ball(Fraction(delta)), self.source).clamp(
-            0.0, narrow(self.pure, self.source).high
-        )
+        pure = narrow(self.pure, self.source)
+        return pure if sign == 0 else narrow(lambda: self._epsilon_ball(Fraction(delta)), self.source).clamp(0.0, pure.high)
 
     def pure(self) -> flint.arb:
         """The largest finite loss."""
@@ -175,7 +174,7 @@ class BinomialCoins(Coins):
                 if self._within(nowhere, delta):
                     return []
                 # Halving the whole range: far from the mode, where it begins, tails take the least time.
-                low = halved(lambda index: not self._exceeds(index, delta), nowhere + 1, self.times + 1) - 1
+                low = halved(lambda index: not self._at_breakpoint(index) > delta, nowhere + 1, self.times + 1) - 1
                 high = first(lambda index: self._within(index, delta), low + 1, low + 1, self.times + 1)
             if high - low <= _CANDIDATES:
                 return [self.event(index) for index in range(low + 1, min(high, self.times) + 1)]
@@ -184,9 +183,6 @@ class BinomialCoins(Coins):
     def _at_breakpoint(self, index: int) -> flint.arb:
         p, q = self.event(index)
         return p - ((2 * index - self.times) * self.law.loss_balls()[0]).exp() * q
-
-    def _exceeds(self, index: int, delta: flint.arb) -> bool:
-        return bool(self._at_breakpoint(index) > delta)
 
     def _within(self, index: int, delta: flint.arb) -> bool:
         return bool(self._at_breakpoint(index) <= delta)

@@ -78,7 +78,8 @@ class LatticeProfile(PrivacyProfile):
         """By a search on one lattice, under a tilt made for this delta; infinite below the infinite-loss mass."""
         if require_delta(delta) == 0:
             return self._pure
-        rest = self._rest(Fraction(delta))
+        with working_precision(_WORK):
+            rest = ball(Fraction(delta)) - infinite_mass(self.groups)  # what is left to finite losses
         if rest < 0:
             return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
         if not rest > 0:  # this precision does not decide whether delta covers the infinite-loss mass
@@ -90,11 +91,6 @@ class LatticeProfile(PrivacyProfile):
         high = min(bracket(lambda e: self._read(tilt, e).high <= delta)[1], self._pure.high)
         low = last_before(lambda e: self._read(tilt, e).low > delta, high, RESOLUTION, RESOLUTION)
         return Enclosure(min(low, high), high, at_zero.rigour, self.source)
-
-    def _rest(self, delta: Fraction) -> flint.arb:
-        """Delta minus the infinite-loss mass: the part of delta that is left to finite losses."""
-        with working_precision(_WORK):
-            return ball(delta) - infinite_mass(self.groups)
 
     def _read(self, tilt: float, epsilon: Number) -> Enclosure:
         with working_precision(_WORK):

@@ -42,17 +42,13 @@ def enumerated(groups: Groups, source: str) -> PrivacyProfile | None:
     count = math.prod(math.comb(times + law.size - 1, times) for law, times in groups)
     bits = sum(times * law.bits for law, times in rational)
     if len(rational) == len(groups) and count <= _FEW_LOSSES and bits <= _FEW_BITS:
-        return _in_rationals(rational, source)
+        masses, kept = {Fraction(1): Fraction(1)}, Fraction(1)
+        for law, times in rational:
+            kept *= (1 - law.infinite) ** times
+            for _ in range(times):
+                masses = _convolved(masses, law)
+        return FiniteProfile((ExactPLD(tuple(sorted(masses.items(), reverse=True)), 1 - kept),), source)
     return FewLosses(groups, source) if count <= _FEW_POINTS else None
-
-
-def _in_rationals(groups: list[tuple[ExactPLD, int]], source: str) -> FiniteProfile:
-    masses, kept = {Fraction(1): Fraction(1)}, Fraction(1)
-    for law, times in groups:
-        kept *= (1 - law.infinite) ** times
-        for _ in range(times):
-            masses = _convolved(masses, law)
-    return FiniteProfile((ExactPLD(tuple(sorted(masses.items(), reverse=True)), 1 - kept),), source)
 
 
 def _convolved(masses: dict[Fraction, Fraction], law: ExactPLD) -> dict[Fraction, Fraction]:
@@ -96,7 +92,7 @@ class FewLosses(PrivacyProfile):
         require_delta(delta)
         if self.delta(math.inf).low > delta:
             return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
-        top = narrow(self._top, self.source).high
+        top = narrow(lambda: sum((n * law.loss_balls()[0] for law, n in self.groups), flint.arb(0)), self.source).high
         if self.delta(0.0).high <= delta:
             return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
         start = min(self._estimate(float(delta)), top)
@@ -106,9 +102,6 @@ class FewLosses(PrivacyProfile):
         # Epsilon is at most the largest loss, unless the infinite-loss mass may exceed delta.
         reached = high < top or self.delta(math.inf).high <= delta
         return Enclosure(low, high if reached else math.inf, Rigour.EXACT, self.source)
-
-    def _top(self) -> flint.arb:
-        return sum((times * law.loss_balls()[0] for law, times in self.groups), flint.arb(0))
 
     @cached
     def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

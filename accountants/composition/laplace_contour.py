@@ -232,13 +232,6 @@ class _Contour:
         z = flint.acb(sigma, t)
         return ((product - without) * flint.acb(0, -ball(self.epsilon) * t).exp() / (z * (z + 1))).real
 
-    def _indices(self, echo: int) -> range:
-        """Nodes of one echo's window, beyond those of the window before."""
-        after = self._ends(echo - 1)[1] if echo else 0
-        first, last = self._ends(echo)
-        # Where windows leave no gaps, no node may fall between the rounded ends of two.
-        return range(after + 1 if self._is_covered else max(after + 1, first), last + 1)
-
     def _ends(self, echo: int) -> tuple[int, int]:
         h, place = self._strip[0], math.pi * echo / float(self._leading[1])
         return math.ceil((place - self._window) / h), math.floor((place + self._window) / h)
@@ -262,7 +255,10 @@ class _Contour:
     def _sum(self, echo: int) -> flint.arb:
         """h times the nodes of one echo and their conjugates."""
         total = flint.arb(0) if echo else self._node(0)
-        for index in self._indices(echo):
+        after = self._ends(echo - 1)[1] if echo else 0
+        first, last = self._ends(echo)
+        # Beyond the window before; where windows leave no gaps, no node may fall between the rounded ends of two.
+        for index in range(after + 1 if self._is_covered else max(after + 1, first), last + 1):
             total += 2 * self._node(index)
         return flint.arb(self._strip[0]) * total
 

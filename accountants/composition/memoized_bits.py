@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
 import flint
 import numpy as np
@@ -80,15 +81,15 @@ def lifetime_epsilon(noise: MemoizedNoise, epochs: int) -> Enclosure:
     """
     if _separate_is_least(noise, epochs):
         source = "one value throughout against values that never repeat: all reports the same"
-        return narrow(lambda: _separate(noise, epochs), source, Rigour.EXACT)
+
+        def separate() -> flint.arb:
+            ones = noise.gain(epochs, 0) - epochs * noise.cost(1, 0)
+            return ones.max(noise.gain(0, epochs) - epochs * noise.cost(0, 1))
+
+        return narrow(separate, source, Rigour.EXACT)
     if epochs > MOST_EPOCHS:
         raise Unsupported(noise, f"the least likely of all streams is searched up to {MOST_EPOCHS} epochs, got {epochs}")
     return _searched(noise, epochs)
-
-
-def _separate(noise: MemoizedNoise, epochs: int) -> flint.arb:
-    ones = noise.gain(epochs, 0) - epochs * noise.cost(1, 0)
-    return ones.max(noise.gain(0, epochs) - epochs * noise.cost(0, 1))
 
 
 def _separate_is_least(noise: MemoizedNoise, epochs: int) -> bool:
@@ -122,15 +123,9 @@ def _searched(noise: MemoizedNoise, epochs: int) -> Enclosure:
         worst = max(range(epochs + 1), key=lambda a: float(highs[a]))
         spread = tuple(_spread(costs, least, worst, epochs - worst))
         low = noise.gain(worst, epochs - worst) - sum((noise.cost(a, b) for a, b in spread), flint.arb(0))
-        high = highs[0]
-        for other in highs[1:]:
-            high = high.max(other)
-        return Enclosure.of(low.union(high), rigour=Rigour.INTERVAL, source=_words(worst, epochs, spread))
-
-
-def _words(ones: int, epochs: int, spread: tuple[tuple[int, int], ...]) -> str:
-    most = max(map(sum, spread))
-    return f"{ones} ones and {epochs - ones} zeros of two values, or of {len(spread)} with at most {most} reports each"
+        values = f"of {len(spread)} with at most {max(map(sum, spread))} reports each"
+        source = f"{worst} ones and {epochs - worst} zeros of two values, or {values}"
+        return Enclosure.of(low.union(reduce(flint.arb.max, highs)), rigour=Rigour.INTERVAL, source=source)
 
 
 def _scale(noise: MemoizedNoise, epochs: int) -> Fraction:

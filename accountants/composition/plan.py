@@ -115,7 +115,8 @@ class ComposedProfile(PrivacyProfile):
     @property
     def upper_source(self) -> str:
         """What is composed."""
-        return _source(sum(part.times for part in self.parts))
+        runs = sum(part.times for part in self.parts)
+        return f"composition of {runs} runs" if runs > 1 else "one run"
 
     def _enclose(self, value: Callable[[PrivacyProfile], Enclosure], most: float) -> Enclosure:
         upper = value(self.upper)
@@ -155,10 +156,6 @@ def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
         if times == 1 and not isinstance(only, Guarantee):
             return account(only, _relation(only, neighbours))
     return ComposedProfile(tuple(_part(leaf, times, neighbours) for leaf, times in leaves.items()))
-
-
-def _source(runs: int) -> str:
-    return f"composition of {runs} runs" if runs > 1 else "one run"
 
 
 def _flat(plan: Plan, times: int) -> Iterator[tuple[Plan, int]]:
@@ -241,9 +238,7 @@ def _choices(parts: tuple[Part, ...]) -> Iterator[Counter[PrivacyLossDistributio
     yield +halves
 
 
-def _chosen(
-    parts: tuple[Part, ...], rank: Callable[[Groups], tuple[float, float]]
-) -> Counter[PrivacyLossDistribution]:
+def _chosen(parts: tuple[Part, ...], rank: Callable[[Groups], tuple[float, float]]) -> Counter[PrivacyLossDistribution]:
     """The same pair in all runs of a part, the one of highest rank."""
     chosen: Counter[PrivacyLossDistribution] = Counter()
     for part in parts:

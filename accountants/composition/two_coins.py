@@ -68,14 +68,11 @@ class TwoCoins(OnePairProfile):
         # Newton's method on a convex function, from the left: every iterate is a lower bound.
         while reached > low * (1 + RESOLUTION):
             if steps == _STEPS:  # a small delta is hundreds of steps away: any event gives a lower bound
-                reached = max(reached, self._reached(self._near(delta, reached), Fraction(delta)))
+                near = crossing(lambda e: self.delta(e).high, delta, reached, _FACTOR, _CLOSE)[0]
+                reached = max(reached, self._reached(near, Fraction(delta)))
             low, reached, steps = reached, self._reached(reached, Fraction(delta)), steps + 1
         high = step_up(lambda e: self.delta(e).high <= delta, low, max(low, RESOLUTION) * RESOLUTION)
         return Enclosure(low, high, Rigour.EXACT, self.source)
-
-    def _near(self, delta: Number, start: float) -> float:
-        """An epsilon close to the one at which delta is reached."""
-        return crossing(lambda e: self.delta(e).high, delta, start, _FACTOR, _CLOSE)[0]
 
     def pure(self) -> flint.arb:
         """The largest loss."""

@@ -42,13 +42,10 @@ def replaced(users: int, gamma: Fraction, shifts: Shifts) -> tuple[TablePair, ..
     """The pair of a replaced input and the reversed pair, or one where they are equal; noise Bin(users, gamma)."""
     pairs = []
     for sign in (1, -1):
-        counters = sorted((sign * shift, times) for shift, times in shifts)
-        pairs.append(tuple((_shifted(users, gamma, shift), times) for shift, times in counters))
+        changed = sorted((sign * shift, times) for shift, times in shifts)
+        counters = ((NoisyCounter(users, gamma if shift > 0 else 1 - gamma, abs(shift)), times) for shift, times in changed)
+        pairs.append(tuple(((counter, False), times) for counter, times in counters))
     return tuple(dict.fromkeys(pairs))
-
-
-def _shifted(users: int, gamma: Fraction, shift: int) -> DirectedCounter:
-    return NoisyCounter(users, gamma if shift > 0 else 1 - gamma, abs(shift)), False
 
 
 def added(users: int, gamma: Fraction, shifts: Shifts, counts: int) -> tuple[TablePair, ...]:
@@ -95,7 +92,8 @@ def largest(users: int, gamma: Fraction, pairs: Iterable[TablePair]) -> PrivacyP
 
 @lru_cache(maxsize=64)
 def _largest(users: int, gamma: Fraction, pairs: tuple[TablePair, ...]) -> PrivacyProfile:
-    source = f"counts with Bin({users}, {float(gamma):.6g}) each: {_words(pairs[0])}"
+    each = (f"{n} shifted by {c.shift}{', of one coin more' if c.less else ''}" for (c, _), n in pairs[0])
+    source = f"counts with Bin({users}, {float(gamma):.6g}) each: {', '.join(each)}"
     if not any(pairs):
         return ShiftProfile(users, gamma, 0)
     if users * gamma.denominator.bit_length() <= _EXACT_BITS:
@@ -115,13 +113,6 @@ def _enumerated(pairs: Sequence[TablePair]) -> Iterator[ExactPLD]:
         if (atoms := few_products(parts, _EXACT_ATOMS, _EXACT_PRODUCTS // len(pairs))) is None:
             return
         yield ExactPLD.of(atoms)
-
-
-def _words(pair: TablePair) -> str:
-    parts = []
-    for (counter, _), times in pair:
-        parts.append(f"{times} shifted by {counter.shift}" + (", of one coin more" if counter.less else ""))
-    return ", ".join(parts)
 
 
 def _atoms(directed: DirectedCounter) -> list[Atom]:

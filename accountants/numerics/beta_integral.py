@@ -75,9 +75,7 @@ def beta_factor(n: int, p: flint.arb, q: flint.arb, k: int, sigma: float) -> fli
     return (near + between(0, far)) * left * k
 
 
-def _exponent(
-    n: int, k: int, left: flint.arb, right: flint.arb, reach: flint.arb
-) -> tuple[list[flint.arb], flint.arb]:
+def _exponent(n: int, k: int, left: flint.arb, right: flint.arb, reach: flint.arb) -> tuple[list[flint.arb], flint.arb]:
     """Taylor coefficients of phi, and a bound of the remainder for ``0 <= u <= reach``."""
     step = left.max(right).upper() * reach
     coefficients, power = [flint.arb(0)], 1

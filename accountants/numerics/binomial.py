@@ -109,18 +109,14 @@ def _binomial_factor(n: int, p: Probability, q: Probability, k: int) -> flint.ar
     """P[X >= k] / P[X = k] for 0 < k <= n, by the series or by the continued fraction, whichever is shorter."""
     sigma = math.sqrt(n * float(p) * float(q)) + 1
     distance = _beyond(n, p, q, k) / sigma
-    levels = _expected_levels(distance)
+    # About the levels needed: the error falls like exp(-2 distance sqrt(2 levels)).
+    levels = (working_bits() * math.log(2) / (2 * max(distance, 1e-9))) ** 2 / 2 + 4
     if levels * _FRACTION_STEP < expected_terms(sigma, distance):
         factor = _fraction_factor(n, p, q, k, levels)
         if factor is not None:
             return factor
     odds = as_ball(p) / as_ball(q)
     return series_factor(lambda j: odds * (n - j) / (j + 1), n - k, k)
-
-
-def _expected_levels(distance: float) -> float:
-    """Float estimate of the number of levels needed: the error falls like ``exp(-2 distance sqrt(2 levels))``."""
-    return (working_bits() * math.log(2) / (2 * max(distance, 1e-9))) ** 2 / 2 + 4
 
 
 def _fraction_factor(n: int, p: Probability, q: Probability, k: int, levels: float) -> flint.arb | None:

@@ -22,6 +22,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
+from ldpaudit.accountants.numerics.rationals import fraction
 
 Tail: TypeAlias = Callable[[int], flint.arb]
 """A count to the probability of a tail that starts there."""
@@ -62,7 +63,12 @@ def masses(n: int, gamma: Fraction, edges: Sequence[int]) -> list[flint.arb]:
 
 def _range(n: int, gamma: Fraction, start: int, end: int, above: Tail, below: Tail) -> flint.arb:
     if end - start <= _SHORT:
-        return _added(n, gamma, start, end)
+        odds = ball(gamma / (1 - gamma))
+        term = total = binomial_pmf(n, gamma, start)
+        for y in range(start, end - 1):
+            term = term * odds * (n - y) / (y + 1)
+            total += term
+        return total
     half = (end - start - 1) // 2
     center = start + half
     if not _is_smooth(n, gamma, center, half):
@@ -79,15 +85,6 @@ def _is_smooth(n: int, gamma: Fraction, center: int, half: int) -> bool:
         return False
     variance = n * float(gamma) * float(1 - gamma)
     return half * (abs(center - n * float(gamma)) + half + 1) < variance / 3
-
-
-def _added(n: int, gamma: Fraction, start: int, end: int) -> flint.arb:
-    odds = ball(gamma / (1 - gamma))
-    term = total = binomial_pmf(n, gamma, start)
-    for y in range(start, end - 1):
-        term = term * odds * (n - y) / (y + 1)
-        total += term
-    return total
 
 
 def _series(n: int, gamma: Fraction, center: int, half: int) -> flint.arb:
@@ -133,13 +130,9 @@ def _exponent(n: int, gamma: Fraction, center: int, half: int) -> tuple[list[fli
 def _power_sums(half: int) -> list[int]:
     """Sums of the powers of -half..half, by Faulhaber's formula; the odd ones are 0."""
     found = []
+    # With the sign of B_1 that makes sums end at the last power.
+    bernoulli = [fraction(flint.fmpq.bernoulli(i)) * (-1 if i == 1 else 1) for i in range(_ORDER + 1)]
     for m in range(_ORDER + 1):
-        terms = (math.comb(m + 1, i) * _bernoulli(i) * half ** (m + 1 - i) for i in range(m + 1))
+        terms = (math.comb(m + 1, i) * bernoulli[i] * half ** (m + 1 - i) for i in range(m + 1))
         found.append(0 if m % 2 else int(2 * sum(terms, Fraction(0)) / (m + 1)) + (m == 0))
     return found
-
-
-def _bernoulli(index: int) -> Fraction:
-    """The Bernoulli number, with the sign of B_1 that makes sums end at the last power."""
-    value = flint.fmpq.bernoulli(index)
-    return abs(Fraction(int(value.p), int(value.q))) if index == 1 else Fraction(int(value.p), int(value.q))

@@ -131,7 +131,11 @@ def expected_largest_binomial(trials: int, p: Fraction, sums: int) -> flint.arb:
     ``trials``: n, at least 1; ``p``: in (0, 1); ``sums``: B, at least 1. Raises Unsupported where more than 2**20
     distances would be summed.
     """
-    steps = list(_distances(trials, p, _reach(trials, p, sums)))
+    variance, nats = float(trials * p * (1 - p)), _NATS + math.log(sums)
+    reach = nats / 3 + math.sqrt(nats * nats / 9 + 2 * variance * nats)
+    if 2 * min(reach, trials) > _MOST_TERMS:
+        raise Unsupported(f"a binomial law of variance {variance:.6g}", f"more than {_MOST_TERMS} deviations are not summed")
+    steps = list(_distances(trials, p, Fraction(math.ceil(reach))))
     end, total = steps[-1][0], flint.arb(0)
     tail = outside(trials, p, end)
     left = (sums * tail).min(flint.arb(1)) * ball(max(trials - end, Fraction(0)))
@@ -140,14 +144,6 @@ def expected_largest_binomial(trials: int, p: Fraction, sums: int) -> flint.arb:
         tail += mass
         total += _any(tail, sums) * ball(distance - nearer[i])
     return total.union(total + left)
-
-
-def _reach(trials: int, p: Fraction, sums: int) -> Fraction:
-    variance, nats = float(trials * p * (1 - p)), _NATS + math.log(sums)
-    reach = nats / 3 + math.sqrt(nats * nats / 9 + 2 * variance * nats)
-    if 2 * min(reach, trials) > _MOST_TERMS:
-        raise Unsupported(f"a binomial law of variance {variance:.6g}", f"more than {_MOST_TERMS} deviations are not summed")
-    return Fraction(math.ceil(reach))
 
 
 def _distances(trials: int, p: Fraction, reach: Fraction) -> Iterator[tuple[Fraction, flint.arb]]:

@@ -96,7 +96,10 @@ class _Contour:
         """The probability."""
         h, sigma = (flint.arb(each) for each in (self._strip[0], self.sigma))
         scale = self._transform(flint.acb(sigma)).real
-        total, index, poles = 1 / sigma, 0, self._poles()
+        # Of each pole of the transform: how often, the square of its scale, and of the scaled distance of the line from it.
+        sides = [(count, ball(scale), 1 + sign * ball(scale) * self.sigma) for count, scale in self.noises for sign in (-1, 1)]
+        poles = [(count, scale * scale, away * away) for count, scale, away in sides]
+        total, index = 1 / sigma, 0
         while True:
             index += 1
             z = flint.acb(sigma, index * h)
@@ -108,11 +111,6 @@ class _Contour:
         error = (rest + self._aliasing()).abs_upper()
         found = self._moment(sigma) * (h * total + between(-error, error)) / (2 * flint.arb.pi())
         return found.max(flint.arb(0)).min(flint.arb(1))
-
-    def _poles(self) -> list[tuple[int, flint.arb, flint.arb]]:
-        """Of each pole of the transform: how often, the square of its scale, and of the scaled distance of the line from it."""
-        sides = [(count, ball(scale), 1 + sign * ball(scale) * self.sigma) for count, scale in self.noises for sign in (-1, 1)]
-        return [(count, scale * scale, away * away) for count, scale, away in sides]
 
     def _aliasing(self) -> flint.arb:
         """Upper bound of what the trapezoidal sum differs from the integral, per `_moment`."""

@@ -53,16 +53,12 @@ def narrow(
             found = value()
             if found is not None:
                 result = Enclosure.of(found, rigour=rigour, source=source)
-                if _above(result.low, floats) >= result.high or result.relative_width <= width:
+                above = result.low
+                for _ in range(floats):
+                    above = math.nextafter(above, math.inf)
+                if above >= result.high or result.relative_width <= width:
                     break
     return result
-
-
-def _above(value: float, floats: int) -> float:
-    """The float this number of steps above a value."""
-    for _ in range(floats):
-        value = math.nextafter(value, math.inf)
-    return value
 
 
 narrow_enough = partial(narrow, bits=72, most=1 << 12, floats=1, width=2.0**-34)

@@ -40,8 +40,11 @@ def rarely(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | 
     (usual, _), *others = sorted(atoms, key=lambda atom: -float(atom[1]))
     zero = flint.arb(0)
     rare = sum((p for _, p in others), zero)
-    if not others or not n * rare < min(MOST_EXPECTED, n / 2) or _too_many(float(n * rare), len(others)):
+    if not others or not n * rare < min(MOST_EXPECTED, n / 2):
         return None
+    expected = float(n * rare)
+    if math.comb(int(expected + 4 * math.sqrt(expected)) + len(others), len(others)) > MOST_SUMS:
+        return None  # the sums that are likely are too many already
     once, gains = n * usual.max(zero), n * sum((p * value.max(zero) for value, p in others), zero)
     goal = flint.arb(tolerance / 4).max(_HARDLY)
     odds, usually = rare / (1 - rare), (1 - rare) ** n
@@ -58,11 +61,6 @@ def rarely(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | 
             return found + between(0, rest.abs_upper())
         chance, ways, m = left * odds / (m + 1), ways * (n - m) / (1 - rare), m + 1
     return None
-
-
-def _too_many(expected: float, kinds: int) -> bool:
-    """Whether the sums that are likely are too many already."""
-    return math.comb(int(expected + 4 * math.sqrt(expected)) + kinds, kinds) > MOST_SUMS
 
 
 def _tail(first: flint.arb, falls: flint.arb) -> flint.arb:

@@ -152,7 +152,11 @@ class _Walk:
         """Go on to the next A."""
         self.a += 1
         if self.disjoint:
-            self._one_trial_less()
+            t, u = self.trials, self.u
+            self.below += self.here * u / t  # q P[B = u - 1] with t - 1 trials
+            self.here *= (t - u) / (t * self.tails)
+            self.value += self.q * (self.beta * self.below + self.over * self.here)
+            self.trials = t - 1
         self.value += self.alpha * (self.below + self.here)
         self.y += self.alpha
         self.over += self.alpha
@@ -163,10 +167,3 @@ class _Walk:
             self.u += 1
             self.over = over
             self.value += over * self.here
-
-    def _one_trial_less(self) -> None:
-        t, u = self.trials, self.u
-        self.below += self.here * u / t  # q P[B = u - 1] with t - 1 trials
-        self.here *= (t - u) / (t * self.tails)
-        self.value += self.q * (self.beta * self.below + self.over * self.here)
-        self.trials = t - 1

@@ -6,7 +6,7 @@ kinds are too many.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self, TypeAlias
@@ -48,8 +48,11 @@ class CodedLaws:
         """The first pair of each kind, in order: two pairs are of one kind where their views can be renamed into each other's."""
         known: dict[bytes, int] = {}
         step = max(1, _CHUNK // self.codes.shape[1])
+        values, others = int(self.codes.max()) + 1, int(self.also.max()) + 1
         for start in range(0, len(pairs), step):
-            for i, key in enumerate(self._sorted(pairs[start : start + step]), start):
+            some = pairs[start : start + step]
+            joint = (self.codes[some[:, 0]] * values + self.codes[some[:, 1]]) * others + self.also
+            for i, key in enumerate(np.sort(joint, axis=1), start):
                 known.setdefault(key.tobytes(), i)
         return pairs[list(known.values())]
 
@@ -63,11 +66,6 @@ class CodedLaws:
         found = self.kinds(self.all_pairs())
         return found if len(found) <= most else None
 
-    def _sorted(self, pairs: Pairs) -> Iterable[NDArray[np.int64]]:
-        """For each pair what its views show, sorted."""
-        values, others = int(self.codes.max()) + 1, int(self.also.max()) + 1
-        joint = (self.codes[pairs[:, 0]] * values + self.codes[pairs[:, 1]]) * others + self.also
-        return np.sort(joint, axis=1)
 
     def _hashes(self, first: int) -> NDArray[np.uint64]:
         """One number for each second law: equal for pairs of one kind."""

@@ -29,7 +29,10 @@ def profile(m: Mechanism, neighbours: Neighbours) -> FiniteProfile:
     relation, or where there are no two inputs; ImplementationError where the law raises, or its probabilities are
     none.
     """
-    inputs = list(_few(m, m.inputs))
+    if len(m.inputs) ** 2 > _MOST_RATIOS:
+        most = int(_MOST_RATIOS**0.5)
+        raise Unsupported(m, f"its law is enumerated on at most {most} inputs, and there are {len(m.inputs)}")
+    inputs = list(m.inputs)
     pairs = list(_pairs(m, inputs, neighbours))
     if not pairs:
         raise Unsupported(m, f"its law is enumerated on at least two inputs, got {len(inputs)}")
@@ -39,12 +42,6 @@ def profile(m: Mechanism, neighbours: Neighbours) -> FiniteProfile:
         raise Unsupported(m, f"its law has {size} views on {len(pairs)} pairs of inputs, and {_MOST_RATIOS} ratios are enumerated")
     found = dict.fromkeys(ExactPLD.of((p, laws[back][y]) for y, p in laws[there].items()) for there, back in pairs)
     return FiniteProfile(tuple(found), f"its own law, enumerated: {size} views on {len(laws)} inputs")
-
-
-def _few(m: Mechanism, inputs: Sequence[Any]) -> Sequence[Any]:
-    if len(inputs) ** 2 > _MOST_RATIOS:
-        raise Unsupported(m, f"its law is enumerated on at most {int(_MOST_RATIOS**0.5)} inputs, and there are {len(inputs)}")
-    return inputs
 
 
 def _pairs(m: Mechanism, inputs: list[Any], neighbours: Neighbours) -> Iterator[tuple[Any, Any]]:

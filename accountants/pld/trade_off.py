@@ -15,9 +15,10 @@ trade-off function, and a profile its convex conjugate; Kairouz, Oh, Viswanath 2
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 
 import flint
 from scipy.optimize import minimize_scalar
@@ -103,20 +104,6 @@ def _at_least(line: Tangent, lines: list[Tangent], a: flint.arb) -> flint.arb:
     return towards_always.min(from_never)
 
 
-def _least(values: Iterable[flint.arb]) -> flint.arb:
-    found = flint.arb(1)
-    for each in values:
-        found = found.min(each)
-    return found
-
-
-def _most(values: Iterable[flint.arb]) -> flint.arb:
-    found = flint.arb(0)
-    for each in values:
-        found = found.max(each)
-    return found
-
-
 @dataclass
 class TradeOff:
     """The best tests between neighbours; what was asked of the profile for one rate serves the others too."""
@@ -139,8 +126,8 @@ class TradeOff:
         rigour = min(Rigour.INTERVAL, *(delta.rigour for delta in self.deltas.values()))
         with working_precision(PRECISION):
             lines, a = self._tangents(), ball(rate)
-            high = _least(line.high + line.slope * a for line in lines)
-            low = _most([a, *(_at_least(line, lines, a) for line in lines)])
+            high = reduce(flint.arb.min, (line.high + line.slope * a for line in lines), flint.arb(1))
+            low = reduce(flint.arb.max, (_at_least(line, lines, a) for line in lines), flint.arb(0).max(a))
             source = "tangents of the trade-off curve, from the profile"
             return Enclosure.of(low, high, rigour=rigour, source=source).clamp(0, 1)
 

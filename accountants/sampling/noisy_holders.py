@@ -80,15 +80,12 @@ class TwoWords:
         for _ in range(min(levels, _ROUNDS)):
             following: dict[Growing, list[Pair]] = defaultdict(list)
             for grow, (first, second) in going.items():
-                for grown, (p, q) in self._by_growth(grow).items():
+                for grown, pair in self._law(grow).by_growth().items():
+                    p, q = self._merged([pair])
                     following[grown].append((np.outer(first, p).ravel(), np.outer(second, q).ravel()))
             ended += following.pop((False, False), [])
             going = {grown: self._merged(pairs) for grown, pairs in following.items()}
         return self._merged([*ended, *going.values()])
-
-    def _by_growth(self, grow: Growing) -> dict[Growing, Pair]:
-        """A round's views, by which prefixes are released in it."""
-        return {grown: self._merged([pair]) for grown, pair in self._law(grow).by_growth().items()}
 
     def _merged(self, pairs: list[Pair]) -> Pair:
         """The views of all these, with those of nearly the same likelihood ratio taken together."""
@@ -243,7 +240,10 @@ class SharedWord(PrivacyProfile):
     def _best(self, value: _Value, of_one: _Value) -> tuple[Events, int]:
         """The event of all rounds with the largest value; data sets are those whose events of one round have the largest."""
         holders = sorted(self._one_round, key=lambda w: max(of_one(e.p, e.q).max() for e in self._one_round[w]))
-        tried = [events for w in holders[-_PROMISING:] for events in self._all_rounds(w)]
+        for w in holders[-_PROMISING:]:
+            if w not in self._known:
+                self._known[w] = _events(TwoWords(self.votes, w), self.levels)
+        tried = [events for w in holders[-_PROMISING:] for events in self._known[w]]
         best = max(tried, key=lambda e: float(value(e.p, e.q).max()))
         return best, int(value(best.p, best.q).argmax())
 
@@ -254,11 +254,6 @@ class SharedWord(PrivacyProfile):
     @cached
     def _known(self) -> dict[int, tuple[Events, Events]]:
         return dict(self._one_round) if self.levels == 1 else {}
-
-    def _all_rounds(self, w: int) -> tuple[Events, Events]:
-        if w not in self._known:
-            self._known[w] = _events(TwoWords(self.votes, w), self.levels)
-        return self._known[w]
 
     def _enclosed(self, value: flint.arb) -> Enclosure:
         source = f"noisy votes of a fixed batch of {self.votes.batch}, {self.levels} round(s), some others with the user's word"

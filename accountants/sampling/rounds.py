@@ -133,7 +133,10 @@ def rounds_high(sampling: Sampling, threshold: int, rounds: int, epsilon: Fracti
         lowest = (-down, round_up(1 - (ball(step) * -down).exp()))
         common = Chords.above([lowest, *_common(sampling, threshold, rare, noise, nodes)], 1.0, step)
         others = Chords.above([lowest, (0, round_up(noise.variation)), (noise.edge(step), 0.0)], 1.0, step)
-        seldom = _seldom(sampling, threshold, rare, nodes, step) if rare > 0 else None
+        seldom = None
+        if rare > 0:  # of the release of a prefix in one round, over all w < rare
+            points = [(i, round_up(_below(sampling, threshold, c, rare - 1))) for i, c in nodes]
+            seldom = Chords.above(points, round_up(sampling.release(rare - 1, threshold)[0]), step)
     # Low enough that no atom leads from an index of interest below the grid, where 1 stands for 1 - c.
     first = -(goal + beyond)
     grid = Grid(step, first, goal + beyond)
@@ -243,14 +246,6 @@ def _common(
             value += noise.chance * (noise.most * at_one + (noise.most - c).max(flint.arb(0)))
         points.append((i, round_up(value)))
     return points
-
-
-def _seldom(
-    sampling: Sampling, threshold: int, rare: int, nodes: list[tuple[int, flint.arb]], step: Fraction
-) -> Chords:
-    """Profile of the release of a prefix in one round, over all ``w < rare``."""
-    points = [(i, round_up(_below(sampling, threshold, c, rare - 1))) for i, c in nodes]
-    return Chords.above(points, round_up(sampling.release(rare - 1, threshold)[0]), step)
 
 
 def _below(sampling: Sampling, threshold: int, c: flint.arb, most: int) -> flint.arb:

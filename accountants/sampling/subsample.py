@@ -92,7 +92,7 @@ class SubsampledProfile(PrivacyProfile):
     def delta(self, epsilon: Number) -> Enclosure:
         """q times the inner delta at the larger epsilon."""
         require_epsilon(epsilon)
-        near, far = self._wider(epsilon)
+        near, far = self._ends(epsilon, 1 / self.rate)
         high, low = self.inner.delta(near), self.inner.delta(far)
         ends = round_down(Fraction(low.low) * self.rate), round_up(Fraction(high.high) * self.rate)
         return self._known(*ends, min(low.rigour, high.rigour), high.source)
@@ -106,19 +106,12 @@ class SubsampledProfile(PrivacyProfile):
         above = round_up(goal)
         high = self.inner.epsilon(round_down(goal))
         low = self.inner.epsilon(above) if above < 1 else replace(high, low=0.0)
-        ends = self._narrower(low.low)[0], self._narrower(high.high)[1]
+        ends = self._ends(low.low, self.rate)[0], self._ends(high.high, self.rate)[1]
         return self._known(*ends, min(low.rigour, high.rigour), high.source)
-
-    def _wider(self, epsilon: Number) -> tuple[float, float]:
-        """Both ends of the plan's epsilon for one of the subsample."""
-        return self._ends(epsilon, 1 / self.rate)
-
-    def _narrower(self, epsilon: float) -> tuple[float, float]:
-        """Both ends of the subsample's epsilon for one of the plan."""
-        return self._ends(epsilon, self.rate)
 
     @staticmethod
     def _ends(epsilon: Number, rate: Fraction) -> tuple[float, float]:
+        """Both ends of the subsample's epsilon for one of the plan; at the inverse rate, of the plan's for one of the subsample."""
         if math.isinf(epsilon):
             return math.inf, math.inf
         with working_precision(_PRECISION):

@@ -85,7 +85,8 @@ class ThinnedRound:
         found = flint.arb(rest)
         for votes, p in arriving:
             if votes >= max(1, self.threshold):
-                found += p * flint.arb(self._of(votes).delta(epsilon).high)
+                arrived = ThresholdProfile(FixedBatch(self.users, votes), self.threshold, 1, ADD_REMOVE)
+                found += p * flint.arb(arrived.delta(epsilon).high)
         return min(1.0, round_up(found))
 
     def one_prefix(self, epsilon: Number) -> Enclosure:
@@ -113,9 +114,6 @@ class ThinnedRound:
         mean = max(1, round(self.batch * self.share))
         likely = worst_holders(FixedBatch(self.users, mean), self.threshold, exp_ball(epsilon))[0]
         return {likely, min(self.users, self.threshold - 1)}
-
-    def _of(self, votes: int) -> ThresholdProfile:
-        return ThresholdProfile(FixedBatch(self.users, votes), self.threshold, 1, ADD_REMOVE)
 
 
 def _arriving(batch: int, share: Fraction) -> tuple[list[tuple[int, flint.arb]], flint.arb]:

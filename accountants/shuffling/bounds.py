@@ -173,7 +173,9 @@ class BlanketBound:
         with working_precision(precision(self.users)):
             e = ball(epsilon).exp()
             if self.few is not None:  # its data sets contain the others
-                return self._few(self.few, e)
+                value, pair, others = self.few.worst(e)
+                event = "the view is more than e**epsilon times as likely under the first data set"
+                return Attained(value, neighbours_of(pair, others), event)
             # Floats tell which data sets may be best; any is a lower bound.
             sets = {each.blanket: each for each in reversed(self.data_sets)}
             about = {blanket: remembered(blanket, self.users)(float(epsilon)) for blanket in sets}
@@ -207,11 +209,6 @@ class BlanketBound:
         x, x2 = found.pair
         event = f"the sum over all views y of (P[y|{x}] - e**epsilon P[y|{x2}]) / P[y|{found.other}] is positive"
         return Attained(value, neighbours_of(found.pair, {found.other: self.users - 1}), event)
-
-    def _few(self, few: FewUsers, e: flint.arb) -> Attained:
-        value, pair, others = few.worst(e)
-        event = "the view is more than e**epsilon times as likely under the first data set"
-        return Attained(value, neighbours_of(pair, others), event)
 
 
 @dataclass(frozen=True, slots=True)

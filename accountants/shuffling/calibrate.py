@@ -33,7 +33,8 @@ def largest_local_epsilon(users: int, epsilon: Number, delta: Number) -> float:
     at least `epsilon`, which needs no shuffling. Certified: the upper bound at it is at most delta; some larger one,
     within a relative 1e-10, is not shown to do. Raises ValueError where a parameter lies outside its domain.
     """
-    _require_users(users)
+    if users < 1:
+        raise ValueError(f"largest_local_epsilon needs users >= 1, got users={users}")
     goal, target = _goal(epsilon, delta)
 
     def look(local: float) -> tuple[bool, float]:
@@ -136,8 +137,3 @@ def likely_hits(epsilon: Number, delta: Number) -> float:
 
 def _goal(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
     return Fraction(require_epsilon(epsilon)), Fraction(require_delta(delta))
-
-
-def _require_users(users: int) -> None:
-    if users < 1:
-        raise ValueError(f"largest_local_epsilon needs users >= 1, got users={users}")

@@ -17,7 +17,7 @@ and all others hold user 1's first value, that view has the local ratio. Which b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -35,9 +35,8 @@ from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, names_users
+from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Run, Shuffle, names_users
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
 from ldpaudit.working_precision import serialized
 
@@ -73,9 +72,13 @@ def profile(
     """
     if not isinstance(plan.plan, Run | Guarantee | Repeat | Compose | PostProcess):
         raise Unsupported(plan.plan, "a shuffled plan needs to be one user's, run once")
-    if (system := next(_systems(plan.plan), None)) is not None:
-        raise Unsupported(plan.plan, f"a shuffled plan needs to be one user's, and this mechanism is {system.model}")
-    if neighbours == ADD_REMOVE and _is_silent_when_absent(plan.plan):
+    leaves = list(plan.plan.leaves())
+    models = [leaf.mechanism.model for leaf in leaves if isinstance(leaf, Run)]
+    if system := next((model for model in models if model not in ("local", "interactive")), None):
+        raise Unsupported(plan.plan, f"a shuffled plan needs to be one user's, and this mechanism is {system}")
+    # An absent user sends nothing; of some mechanisms an absent user's view is another one, which these name.
+    silent = all(isinstance(leaf, Run) and ADD_REMOVE not in leaf.mechanism.relations for leaf in leaves)
+    if neighbours == ADD_REMOVE and silent:
         return revealed("every user sends one view, so that the number of views reveals that a user is absent")
     if neighbours not in (None, REPLACE_ONE):
         raise Unsupported(plan, f"only replace-one neighbours hide in a known number of users, not {neighbours}")
@@ -91,18 +94,6 @@ def profile(
         return PostProcessedProfile(local)
     bound = known() if known is not None else None
     return ShuffleProfile(plan, local, bound or CloneBound(Clones(Fraction(top.high)), plan.users))
-
-
-def _systems(plan: Plan) -> Iterator[Mechanism]:
-    """Mechanisms whose views are of several users' data already."""
-    every = (leaf.mechanism for leaf in plan.leaves() if isinstance(leaf, Run))
-    return (m for m in every if m.model not in ("local", "interactive"))
-
-
-def _is_silent_when_absent(plan: Plan) -> bool:
-    """Whether an absent user sends nothing: of some mechanisms an absent user's view is another one, which these name."""
-    leaves = list(plan.leaves())
-    return all(isinstance(leaf, Run) and ADD_REMOVE not in leaf.mechanism.relations for leaf in leaves)
 
 
 @dataclass(frozen=True)
@@ -141,7 +132,8 @@ class ShuffleProfile(SummedLosses):
         if unshuffled.high == 0 or math.isinf(epsilon):
             return Enclosure(0.0, unshuffled.high, unshuffled.rigour, "shuffling is post-processing")
         exact = Fraction(epsilon)
-        low, high = self._low(exact), self._hidden(unshuffled, exact, self.tolerance)
+        low = self.bound.attained(exact, self.tolerance).value.abs_lower()
+        high = self._hidden(unshuffled, exact, self.tolerance)
         return self._enclosure(round_down(low), round_up(high), unshuffled.high).clamp(0.0, 1.0)
 
     @cached
@@ -169,15 +161,13 @@ class ShuffleProfile(SummedLosses):
         return high.min(flint.arb(unshuffled.high)) if unshuffled.rigour >= Rigour.INTERVAL else high
 
     def _enclosure(self, low: float, high: float, unshuffled: float) -> Enclosure:
-        found = Enclosure(min(low, high), high, Rigour.INTERVAL, self._source(high >= unshuffled))
+        above, below = self.bound.sources
+        if high >= unshuffled:
+            above = "as if it were not shuffled, for no theorem shows less"
+        source = f"{self.plan.users} users; above: {above}; below: {below}"
+        found = Enclosure(min(low, high), high, Rigour.INTERVAL, source)
         exact = isinstance(self.bound, BinaryBound) and found.relative_width <= _EXACT
         return replace(found, rigour=Rigour.EXACT) if exact else found
-
-    def _source(self, unshuffled: bool) -> str:
-        above, below = self.bound.sources
-        if unshuffled:
-            above = "as if it were not shuffled, for no theorem shows less"
-        return f"{self.plan.users} users; above: {above}; below: {below}"
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """At delta = 0 the local epsilon itself; else found by search, each end certified by `delta`."""
@@ -223,9 +213,6 @@ class ShuffleProfile(SummedLosses):
         """What a search needs to know."""
         finest, top = max(self.tolerance, self.bound.finest), self.local.epsilon(0).high
         return lambda e, t: value(Fraction(e), t), goal, top, finest
-
-    def _low(self, epsilon: Fraction) -> flint.arb:
-        return self.bound.attained(epsilon, self.tolerance).value.abs_lower()
 
     def witness(self, epsilon: Number) -> Witness | None:
         """The data sets and the event of the lower end; None where it is 0."""

@@ -68,7 +68,7 @@ class MatchedLaws:
         least = min(self.ratio.values())
         below = {y: min(self.ratio[match] for match in y) if self.complete else least for y in self.patterns}
         alike = tuple(
-            OthersAlike(self._blanket({y: self.ratio[y[i]] for y in self.patterns}), self._pair, other)
+            OthersAlike(self._blanket({y: self.ratio[y[i]] for y in self.patterns}), self.inputs[:2], other)
             for i, other in enumerate(self.inputs)
         )
         columns = [[w * self.ratio[match] for match in y] for y, w in self.patterns.items()]
@@ -80,10 +80,6 @@ class MatchedLaws:
         """Whether the inputs may be exchanged, so that one choice of user 1's two values stands for all."""
         orders = list(permutations(range(len(self.inputs))))
         return all(self.patterns.get(tuple(y[i] for i in order), 0) == w for y, w in self.patterns.items() for order in orders)
-
-    @property
-    def _pair(self) -> tuple[Any, Any]:
-        return self.inputs[0], self.inputs[1]
 
     def _blanket(self, others: Mapping[Pattern, Fraction]) -> Blanket:
         r = self.ratio
@@ -100,7 +96,11 @@ def of_mechanism(m: Mechanism, users: int) -> Bound | None:
 
     ``m``: any; replace-one neighbours; ``users``: n, at least 2.
     """
-    if not _names_all_inputs(m) or not 1 < _length(m.inputs) <= _MOST_CELLS:
+    xs = m.inputs
+    # Where others are taken, a sequence may only name the inputs that are hardest to hide.
+    names_all = isinstance(xs, range) or type(m).require_input is Mechanism.require_input
+    size = xs.stop - xs.start if isinstance(xs, range) else len(xs)  # `len` cannot say all of a range
+    if not names_all or not 1 < size <= _MOST_CELLS:
         return None
     try:
         if m.law(m.inputs[0]).size * len(m.inputs) > _MOST_CELLS:
@@ -108,15 +108,6 @@ def of_mechanism(m: Mechanism, users: int) -> Bound | None:
         return of_law(table(m, m.inputs), users)
     except Unsupported:
         return None
-
-
-def _names_all_inputs(m: Mechanism) -> bool:
-    """Whether no others are taken: else a sequence may only name the inputs that are hardest to hide."""
-    return isinstance(m.inputs, range) or type(m).require_input is Mechanism.require_input
-
-
-def _length(inputs: Sequence[Any]) -> int:
-    return inputs.stop - inputs.start if isinstance(inputs, range) else len(inputs)  # `len` cannot say all of a range
 
 
 def of_law(laws: Laws, users: int) -> Bound | None:

@@ -79,29 +79,21 @@ def leading_bits(groups: Sequence[Group], wanted: NDArray[np.bool_]) -> list[Bit
 
     ``groups``: each input's reports; ``wanted``: for each number of a report, whether its bits are looked at.
     """
-    found = [*_of_numbers(groups, wanted)]
+    starts = _starts(groups)
+    # For each bit of a word, at some places: at how many it was seen to vary, and the most surprising of them.
+    found: list[tuple[int, list[tuple[float, Bit]]]] = []
+    for start, table in _tables(groups):
+        for word, bit, surprises in _bit_surprises(words(table), starts):
+            told = np.where(wanted[start : start + len(surprises)], surprises, 0.0)
+            few = np.argsort(-told, kind="stable")[:BITS].tolist()
+            found.append((int(np.count_nonzero(told)), [(float(told[j]), Bit(start + j, word, bit)) for j in few]))
     if wanted.any() or len(wanted) >= FEW:
-        found += _of_exclusive_or(groups)
+        both = np.concatenate([group.xor() for group in groups])[:, None, None]
+        found += [(1, [(float(told[0]), Bit(None, word, bit))]) for word, bit, told in _bit_surprises(both, starts)]
     tried = sum(bits for bits, _ in found)
     least = float(special.chdtri(max(len(groups) - 1, 1), 1 / max(tried, 2)))
-    best = nlargest(BITS, (each for _, few in found for each in few), key=lambda each: each[0])
+    best = nlargest(BITS, (each for _, leading in found for each in leading), key=lambda each: each[0])
     return [bit for surprise, bit in best if surprise > least]
-
-
-def _of_numbers(groups: Sequence[Group], wanted: NDArray[np.bool_]) -> Iterator[tuple[int, list[tuple[float, Bit]]]]:
-    """For each bit of a word, at some places: at how many it was seen to vary, and the most surprising of them."""
-    for start, table in _tables(groups):
-        for word, bit, surprises in _bit_surprises(words(table), _starts(groups)):
-            told = np.where(wanted[start : start + len(surprises)], surprises, 0.0)
-            best = np.argsort(-told, kind="stable")[:BITS].tolist()
-            yield int(np.count_nonzero(told)), [(float(told[j]), Bit(start + j, word, bit)) for j in best]
-
-
-def _of_exclusive_or(groups: Sequence[Group]) -> Iterator[tuple[int, list[tuple[float, Bit]]]]:
-    """The same of all numbers' exclusive or."""
-    table = np.concatenate([group.xor() for group in groups])[:, None, None]
-    for word, bit, surprises in _bit_surprises(table, _starts(groups)):
-        yield 1, [(float(surprises[0]), Bit(None, word, bit))]
 
 
 def leading_places(groups: Sequence[Group]) -> list[int]:

@@ -126,7 +126,9 @@ def learn(
         tried += [Candidate(pair, score, *reports.scores(pair, score), ramps) for score in ramps(whole, *pair)]
         tried += [Candidate(pair, score, *reports.scores(pair, score)) for score in thresholds(fitted, *pair)]
     if seed is not None:
-        tried += _classified(fitted, fitting, judging, seed)
+        for pair in fitted.pairs()[:PAIRS]:
+            if made := learned(fitting.drawn, next(iter(fitted.shapes)), *pair, seed):  # for the most frequent skeleton
+                tried.append(Candidate(pair, made, *judging.scores(pair, made)))
     prospect = replace(prospect, luck=prospect.luck / max(2 * len(tried), 1))
     judged = [(each, *each.merit(prospect)) for each in tried]
     seen = sorted(judged, key=lambda found: found[1], reverse=True)
@@ -143,13 +145,6 @@ def learn(
         rule = _moved(rule, best, *reports.scores(best.pair, best.score))
     rising = not last and best.like is not None and parts[best.pair].rising(best.score.name, best.like)
     return Chosen(best.pair, best.score, rule, promise, rising, rarer, distinct(reports.drawn))
-
-
-def _classified(fitted: FeatureCounts, fitting: Reports, judging: Reports, seed: int) -> Iterator[Candidate]:
-    """The scores of a classifier for the most frequent skeleton."""
-    for pair in fitted.pairs()[:PAIRS]:
-        if made := learned(fitting.drawn, next(iter(fitted.shapes)), *pair, seed):
-            yield Candidate(pair, made, *judging.scores(pair, made))
 
 
 @dataclass(frozen=True, slots=True)

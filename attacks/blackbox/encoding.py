@@ -242,7 +242,11 @@ def _flatten(value: Any, bones: list[Any], parts: list[Part], x: Any, depth: int
             bones.append(kind)
             parts.append([value])
         case int() | np.integer():
-            _integer(kind, int(value), bones, parts)
+            number = int(value)
+            # A large integer as its words, with the sign among the bones.
+            more = number.bit_length() // _WORD
+            bones.append((kind, more, number < 0) if more else kind)
+            parts.append([(abs(number) >> _WORD * i) & (_LIMIT - 1) for i in range(more + 1)] if more else [number])
         case str():
             bones.append((kind, len(value)))
             parts.append(list(map(ord, value)))
@@ -271,10 +275,3 @@ def _plain(value: Sequence[Any]) -> bool:
     if types == {int}:
         return bool(-_LIMIT < min(value) <= max(value) < _LIMIT)
     return len(types) == 1 and types <= {bool, float}
-
-
-def _integer(kind: str, value: int, bones: list[Any], parts: list[Part]) -> None:
-    """An integer of less than a word as itself; a larger one as its words, with the sign among the bones."""
-    more = value.bit_length() // _WORD
-    bones.append((kind, more, value < 0) if more else kind)
-    parts.append([(abs(value) >> _WORD * i) & (_LIMIT - 1) for i in range(more + 1)] if more else [value])

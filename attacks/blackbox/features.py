@@ -109,7 +109,8 @@ def feature(
 ) -> Feature:
     """Choose the cells of one feature from the pooled reports of all inputs, unless they are known, and count."""
     values = [np.empty(0) if group is None else read(group) for group in groups]
-    cells, binned = (known, False) if known is not None else _cells(family, _pooled(values, groups), most)
+    pooled = np.concatenate([v for v, group in zip(values, groups, strict=True) if group is not None])
+    cells, binned = (known, False) if known is not None else _cells(family, pooled, most)
     counts = [np.bincount(_places(v, cells, binned), minlength=len(cells) + 1)[: len(cells) + 1] for v in values]
     return Feature(family, name, read, cells, binned, np.array(counts, dtype=np.float64))
 
@@ -130,10 +131,6 @@ def frequent(values: Sequence[NDArray[Any]], most: int, least: int) -> NDArray[A
     cells, often = np.unique(np.concatenate(values), return_counts=True)
     first = np.argsort(-often, kind="stable")[:most]
     return np.sort(cells[first[often[first] >= least]])
-
-
-def _pooled(values: Sequence[NDArray[Any]], groups: Sequence[Group | None]) -> NDArray[Any]:
-    return np.concatenate([v for v, group in zip(values, groups, strict=True) if group is not None])
 
 
 def whole(groups: Sequence[Group | None]) -> Feature:

@@ -8,7 +8,7 @@ spend of the level is settled before the first view.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,17 +42,26 @@ def audit(
 
     An audit that has refuted its claim ends before the last views.
     """
-    subject = _Subject(function, inputs, reading, code)
+
+    def part(asked: Experiment, told: Execution, share: float, learning: float) -> Evidence:
+        """Learn from this share of the trials and more, measure on the others, spend this share of the level."""
+        box = target(function, inputs, asked, reading, told.progress, learning)
+        learned = asked.trials - box.remaining
+        found = run(box.target, replace(asked, trials=box.remaining), _shifted(told, learned, 0.0), code, share)
+        trajectory = None if found.trajectory is None else found.trajectory.after(learned)
+        return replace(found, trials=learned + found.trials, distinct=box.distinct, trajectory=trajectory)
+
     views = late_views(experiment.trials, 0 if inputs is None else len(inputs))
     if not views:
-        return subject.part(experiment, execution, 1.0, LEARNING)
+        return part(experiment, execution, 1.0, LEARNING)
     early = replace(experiment, trials=experiment.trials - views)
-    found = subject.part(early, execution, 1 - LEVEL, LEARNING)
+    found = part(early, execution, 1 - LEVEL, LEARNING)
     if experiment.enough is not None and found.refutes(experiment.enough):
         return found
-    late = replace(experiment, trials=views, mode=Mode.FIXED, seed=_child(experiment.seed))
+    child = int(np.random.SeedSequence(experiment.seed, spawn_key=(CHILD,)).generate_state(1, np.uint64)[0])
+    late = replace(experiment, trials=views, mode=Mode.FIXED, seed=child)
     told = replace(_shifted(execution, found.trials, found.epsilon_lower), checkpoint=None)
-    last = subject.part(late, told, LEVEL, LATE_LEARNING)
+    last = part(late, told, LEVEL, LATE_LEARNING)
     drawn = found.trials + last.trials
     if last.epsilon_lower <= found.epsilon_lower:
         return replace(found, trials=drawn)
@@ -60,32 +69,10 @@ def audit(
     return replace(last, trials=drawn, seed=experiment.seed, event=f"{LATE}{last.event}", trajectory=found.trajectory)
 
 
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """A callable, how it is asked and read, and what tells it from another of the same name."""
-
-    function: Callable[..., Any]
-    inputs: Sequence[Any] | None
-    reading: Reading
-    code: str
-
-    def part(self, experiment: Experiment, execution: Execution, share: float, learning: float) -> Evidence:
-        """Learn from this share of the trials and more, measure on the others, spend this share of the level."""
-        box = target(self.function, self.inputs, experiment, self.reading, execution.progress, learning)
-        learned, told = experiment.trials - box.remaining, _shifted(execution, experiment.trials - box.remaining, 0.0)
-        found = run(box.target, replace(experiment, trials=box.remaining), told, self.code, share)
-        trajectory = None if found.trajectory is None else found.trajectory.after(learned)
-        return replace(found, trials=learned + found.trials, distinct=box.distinct, trajectory=trajectory)
-
-
 def late_views(trials: int, inputs: int) -> int:
     """Views of the last part; 0 where they would be too few to learn from."""
     views = int(trials * VIEWS)
     return views if inputs > 1 and views >= least_trials(inputs, LATE_LEARNING) else 0
-
-
-def _child(seed: int) -> int:
-    return int(np.random.SeedSequence(seed, spawn_key=(CHILD,)).generate_state(1, np.uint64)[0])
 
 
 def _shifted(execution: Execution, views: int, least: float) -> Execution:

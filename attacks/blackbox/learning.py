@@ -33,22 +33,23 @@ class Learning:
 
     def run(self) -> tuple[Chosen, int]:
         """What was chosen, and how many views that took."""
-        sizes = self._sizes()
+        enough, sizes = self.experiment.enough, [self.budget // self.inputs]
+        while enough is not None and sizes[0] >= GROWTH * FEW:
+            sizes.insert(0, sizes[0] // GROWTH)
         reports = Reports([{} for _ in range(self.inputs)], 0)
         for size in sizes:
             reports = self._more(reports, range(self.inputs), size - reports.size)
             drawn = self.inputs * (size + 1)
             found = self._learn(reports, drawn, len(sizes))
-            if self._enough(found):
+            if enough is not None and found.promise > enough:
                 return found, drawn
-        return self._again(reports, found, drawn, len(sizes)) if found.rising else (found, drawn)
-
-    def _sizes(self) -> list[int]:
-        """Reports on each input at which something is learned."""
-        sizes = [self.budget // self.inputs]
-        while self.experiment.enough is not None and sizes[0] >= GROWTH * FEW:
-            sizes.insert(0, sizes[0] // GROWTH)
-        return sizes
+        if not found.rising:
+            return found, drawn
+        # From as many reports again, on the two inputs alone.
+        size = self.budget * (AGAIN - 1) // 2
+        drawn += 2 * size
+        both = self._more(reports, found.pair, size)
+        return replace(self._learn(both, drawn, len(sizes), last=True), pair=found.pair), drawn
 
     def _more(self, reports: Reports, places: Sequence[int], size: int) -> Reports:
         """Reports on these inputs alone, and this many fresh ones on each."""
@@ -61,13 +62,3 @@ class Learning:
         e = self.experiment
         prospect = Prospect(e.delta, e.alpha, max(e.trials - drawn, 1), LUCK / CANDIDATES**2 / looks)
         return learn(reports, prospect, e.seed if self.classifier else None, last, e.mode)
-
-    def _enough(self, found: Chosen) -> bool:
-        return self.experiment.enough is not None and found.promise > self.experiment.enough
-
-    def _again(self, reports: Reports, found: Chosen, drawn: int, looks: int) -> tuple[Chosen, int]:
-        """From as many reports again, on the two inputs alone."""
-        size = self.budget * (AGAIN - 1) // 2
-        drawn += 2 * size
-        both = self._more(reports, found.pair, size)
-        return replace(self._learn(both, drawn, looks, last=True), pair=found.pair), drawn

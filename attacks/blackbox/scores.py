@@ -54,21 +54,20 @@ def ratios(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
         ("bag", None, "the likelihood ratios of all values' presence, added"),
         *((family, None, f"the likelihood ratios of {family}, added") for family in book.families("the report's numbers given")),
     ):
-        terms = {s: _terms(book, s, family, most, a, b) for s in book.shapes}
-        if any(terms.values()):
-            yield Score(name, constants, terms)
+        told = {s: [(f, log_ratio(f.counts[a], f.counts[b])) for f in book.ranked(s, family, a, b)[:most]] for s in book.shapes}
+        yield from _scored(name, constants, told)
     for most, name in ((1, "a monotone likelihood ratio"), (2, "monotone likelihood ratios of two numbers, added")):
-        terms = {s: _monotone(book, s, most, a, b) for s in book.shapes}
-        if any(terms.values()):
-            yield Score(name, constants, terms)
+        binned = {s: _binned(book, s, most, a, b) for s in book.shapes}
+        told = {s: [(f, monotone_ratio(f.counts[a], f.counts[b])) for f in found] for s, found in binned.items()}
+        yield from _scored(name, constants, told)
 
 
 def ramps(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
     """Scores that rise from one plateau to another, in one number or in two."""
     for most, name in ((1, "a ramp in one number of the report"), (2, "ramps in two numbers of the report, added")):
-        terms = {s: _ramps(book, s, most, a, b) for s in book.shapes}
-        if any(len(found) == most for found in terms.values()):
-            yield Score(name, _constants(book, a, b), terms)
+        binned = {s: _binned(book, s, most, a, b) for s in book.shapes}
+        told = {s: [(f, ramp_ratio(f.counts[a], f.counts[b], f.cells)) for f in found] for s, found in binned.items()}
+        yield from _scored(name, _constants(book, a, b), told, most)
 
 
 def posteriors(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
@@ -77,9 +76,12 @@ def posteriors(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
         weights = parity_ratio(f.counts[a], f.counts[b], int(f.family.removeprefix("parity ")))
         yield Score(f.name, {}, {s: [(f, weights)]})
     for family in ("whole", "leaf", "bag", *book.families("the report's numbers given")):
-        terms = {s: _shared(book, s, family, a, b) for s in book.shapes}
-        if any(terms.values()):
-            yield Score(f"the likelihood ratios that {_WORDS.get(family, family)} share", _constants(book, a, b), terms)
+        shared: dict[Skeleton, Weighted] = {}
+        for s in book.shapes:
+            found = [f for f in book.features[s] if f.family == family]
+            ratios = shared_ratios([f.counts[a] for f in found], [f.counts[b] for f in found]) if found else []
+            shared[s] = list(zip(found, ratios, strict=True))
+        yield from _scored(f"the likelihood ratios that {_WORDS.get(family, family)} share", _constants(book, a, b), shared)
 
 
 def sightings(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
@@ -88,10 +90,9 @@ def sightings(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
     if any(constants.values()):
         yield Score("rare types and lengths", constants, {})
     for family, name in (("whole", "rare reports"), ("leaf", "rare numbers"), ("bag", "rare values"), ("sum", "rare sums")):
-        found = {s: [f for f in book.features[s] if f.family == family] for s in book.shapes}
-        terms = {s: _some([(f, clear_ratio(f.counts[a], f.counts[b])) for f in made]) for s, made in found.items()}
-        if any(terms.values()):
-            yield Score(name, {}, terms)
+        own = {s: [f for f in book.features[s] if f.family == family] for s in book.shapes}
+        told = {s: [(f, clear_ratio(f.counts[a], f.counts[b])) for f in found] for s, found in own.items()}
+        yield from _scored(name, {}, told)
 
 
 def clear_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -119,30 +120,13 @@ def _constants(book: FeatureCounts, a: int, b: int) -> dict[Skeleton, float]:
     return {skeleton: float(weights[i]) for skeleton, i in book.shapes.items()}
 
 
-def _terms(book: FeatureCounts, skeleton: Skeleton, family: str, most: int | None, a: int, b: int) -> Weighted:
-    """The features of a family that differ most, and the weights of their cells."""
-    found = book.ranked(skeleton, family, a, b)[:most]
-    return _some([(f, log_ratio(f.counts[a], f.counts[b])) for f in found])
-
-
 def _binned(book: FeatureCounts, skeleton: Skeleton, most: int, a: int, b: int) -> list[Feature]:
     """The numbers with bins that differ most."""
     return [f for f in book.ranked(skeleton, "leaf", a, b) if f.binned][:most]
 
 
-def _monotone(book: FeatureCounts, skeleton: Skeleton, most: int, a: int, b: int) -> Weighted:
-    return _some([(f, monotone_ratio(f.counts[a], f.counts[b])) for f in _binned(book, skeleton, most, a, b)])
-
-
-def _ramps(book: FeatureCounts, skeleton: Skeleton, most: int, a: int, b: int) -> Weighted:
-    return _some([(f, ramp_ratio(f.counts[a], f.counts[b], f.cells)) for f in _binned(book, skeleton, most, a, b)])
-
-
-def _shared(book: FeatureCounts, skeleton: Skeleton, family: str, a: int, b: int) -> Weighted:
-    found = [f for f in book.features[skeleton] if f.family == family]
-    weights = shared_ratios([f.counts[a] for f in found], [f.counts[b] for f in found]) if found else []
-    return _some(list(zip(found, weights, strict=True)))
-
-
-def _some(weighed: Weighted) -> Weighted:
-    return [(f, weights) for f, weights in weighed if weights.any()]
+def _scored(name: str, constants: dict[Skeleton, float], told: dict[Skeleton, Weighted], most: int = 1) -> Iterator[Score]:
+    """The score of the features whose weights are not all 0, where this many of one skeleton are left."""
+    terms = {s: [(f, weights) for f, weights in found if weights.any()] for s, found in told.items()}
+    if any(len(found) >= most for found in terms.values()):
+        yield Score(name, constants, terms)

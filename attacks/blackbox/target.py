@@ -74,7 +74,10 @@ def target(
     width = max(sum(group.width for group in one.values()) for one in first)
     kept = Kept(frozenset(skeleton for one in first for skeleton in one), MOST_NUMBERS // (LEAST * len(given)))
     sampler, first = replace(sampler, kept=kept, width=width), [fold(one, kept) for one in first]
-    budget = _budget(len(given), width, experiment.trials, learning)
+    if experiment.trials < (needed := least_trials(len(given), learning)):
+        raise ValueError(f"an audit of a callable on {len(given)} inputs needs trials >= {needed}, got {experiment.trials}")
+    # On all inputs together; the fewest that suffice where reports are very long.
+    budget = int(min(experiment.trials * learning, max(MOST_NUMBERS / max(width, 1), LEAST * len(given))))
 
     def fresh(places: Sequence[int], size: int) -> list[Encoded]:
         made = sampler.each([given[i] for i in places], size, rng)
@@ -88,21 +91,11 @@ def target(
     return BlackBox(_target(sampler, given, first, found, reading, width), experiment.trials - drawn, found.distinct)
 
 
-def _budget(inputs: int, width: int, trials: int, learning: float) -> int:
-    """Reports that may be learned from, on all inputs together; the fewest that suffice where reports are very long.
-
-    Raises ValueError where there are too few trials.
-    """
-    if trials < (needed := least_trials(inputs, learning)):
-        raise ValueError(f"an audit of a callable on {inputs} inputs needs trials >= {needed}, got {trials}")
-    return int(min(trials * learning, max(MOST_NUMBERS / max(width, 1), LEAST * inputs)))
-
-
 def _target(
     sampler: Sampler, given: Sequence[Any], first: Sequence[Encoded], found: Chosen, reading: Reading, width: int
 ) -> Target:
     (a, b), score = found.pair, found.score
-    short = IN_SHORT if _reads_short(score) else ""
+    short = IN_SHORT if any(map(in_short, score.terms if isinstance(score, Score) else [score.skeleton])) else ""
     guesses = _Guesses(sampler, (given[a], given[b]), (tuple(first[a]), tuple(first[b])), score, found.rule, found.rarer)
     return Target(
         pair=(given[a], given[b]),
@@ -114,11 +107,6 @@ def _target(
         mixed=guesses.mixed if sampler.one_by_one else None,
         narrower=tuple(replace(each, rule=GUESSED, event=f"{reading.words}{each.event}{short}") for each in found.rarer.narrower),
     )
-
-
-def _reads_short(score: AnyScore) -> bool:
-    """Whether a score tells folded reports apart."""
-    return any(map(in_short, score.terms if isinstance(score, Score) else [score.skeleton]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,14 +41,9 @@ def p_value_of(evidence: Evidence) -> float | None:
     e = evidence
     if e.claimed is None:
         return None
-    refuted = 1 - e.confidence if e.epsilon_lower > e.claimed else None
-    return p_value(_test_of(e), _counts_of(e), e.claimed, e.level, refuted)
-
-
-def p_value(test: LevelTest, counts: Counts, claimed: float, level: float, alpha: float | None = None) -> float:
-    """Of a look that has this share of the audit's level; at most `alpha`, that of an audit that refutes the claim."""
-    found = min(1.0, test.p_value(counts, claimed) / level)
-    return found if alpha is None else min(found, alpha)  # some are upper bounds, a few percent too large
+    found = min(1.0, _test_of(e).p_value(_counts_of(e), e.claimed) / e.level)
+    # Some are upper bounds, a few percent too large: that of an audit that refutes the claim is at most its alpha.
+    return min(found, 1 - e.confidence) if e.epsilon_lower > e.claimed else found
 
 
 def detectable_of(evidence: Evidence) -> float | None:

@@ -147,9 +147,7 @@ class NuisanceTest:
         first = max(1, math.floor(least - far * math.sqrt(least)))
         return np.concatenate([[0], np.unique(np.linspace(first, last, _BLOCKS).astype(np.int64))])
 
-    def _tail(
-        self, counts: Counts, curve: float, right: Floats, wrong: Floats, start: NDArray[np.int64]
-    ) -> Floats:
+    def _tail(self, counts: Counts, curve: float, right: Floats, wrong: Floats, start: NDArray[np.int64]) -> Floats:
         """Upper bound on P[counts beyond the curve], for views guessed right and wrong with these probabilities."""
         n, z = counts.trials, self._z
         if start[-1] <= EXACT:

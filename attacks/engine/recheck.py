@@ -59,15 +59,11 @@ def _out_of_range(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> I
     if not bool(e.guesses) <= e.directions <= e.inputs:
         yield f"directions that are guessed, {e.inputs} at most, got {e.directions}"
     elif asked.mode is Mode.SEQUENTIAL:
-        yield from _not_sequential(e, played, asked)
-
-
-def _not_sequential(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
-    chosen_from = uncounted(asked, played) * len(played)
-    if e.measured + chosen_from > e.trials:
-        yield f"measured <= trials - {chosen_from}, from which the first rule was chosen, got measured={e.measured}"
-    if not may_be_bet(e.tuning, 0 if e.mode is Mode.FIXED else e.directions, e.inputs, asked):
-        yield f"what an audit of this claim bets on, got tuning={e.tuning}"
+        chosen_from = uncounted(asked, played) * len(played)
+        if e.measured + chosen_from > e.trials:
+            yield f"measured <= trials - {chosen_from}, from which the first rule was chosen, got measured={e.measured}"
+        if not may_be_bet(e.tuning, 0 if e.mode is Mode.FIXED else e.directions, e.inputs, asked):
+            yield f"what an audit of this claim bets on, got tuning={e.tuning}"
 
 
 def _of_no_game(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
@@ -95,16 +91,18 @@ def _not_of_the_counts(e: Evidence, played: tuple[Game, ...], asked: Experiment)
     for name, found in (("p_value", p_value_of(e)), ("detectable", detectable_of(e))):
         if found != getattr(e, name):
             yield f"the {name} that its counts give, {found}, not {getattr(e, name)}"
-    if e.trials < asked.trials and not _stopped(e):
+    # Only a refuted claim stops a sequential audit before its budget is spent.
+    sequential = e.mode is Mode.SEQUENTIAL and e.claimed is not None
+    if e.trials < asked.trials and not (sequential and refutes(e, surely_above(e.claimed or 0.0))):
         yield f"all {asked.trials} trials, since they refute nothing, got {e.trials}"
 
 
 def _of_the_looks(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> Iterator[str]:
-    """What a trajectory says that no audit of this evidence has seen; certificates of before have none."""
-    if (t := e.trajectory) is None:
-        return
-    if asked.mode is not Mode.SEQUENTIAL:
-        yield f"no looks before the last, since its mode is {asked.mode}"
+    """What a trajectory says that no audit of this evidence has seen."""
+    t, sequential = e.trajectory, asked.mode is Mode.SEQUENTIAL
+    if (t is not None) != sequential:
+        yield f"{'the' if sequential else 'no'} looks before the last, since its mode is {asked.mode}"
+    if t is None or not sequential:
         return
     possible = 0 <= t.directions <= e.inputs and may_be_bet(t.tuning, t.directions, e.inputs, asked)
     if t.level != 1 - FINAL or not possible:
@@ -142,8 +140,3 @@ def _not_of_their_counts(e: Evidence, played: tuple[Game, ...], asked: Experimen
             yield f"the bound that a look's counts give, epsilon >= {bound}, not {look.epsilon_lower}"
     if any(e.claimed is not None and look.epsilon_lower > surely_above(e.claimed) for look in e.trajectory.looks[:-1]):
         yield "no look that refutes the claim before the last one, which ends an audit"
-
-
-def _stopped(e: Evidence) -> bool:
-    """Whether a sequential audit stopped here, before its budget was spent: only a refuted claim stops it."""
-    return e.mode is Mode.SEQUENTIAL and e.claimed is not None and refutes(e, surely_above(e.claimed))

@@ -60,7 +60,7 @@ def as_planned(source: Planned) -> Ask:
     """Ask an implementation for a few views as the game of its plan does."""
 
     def ask(recorded: Callable[..., Any], size: int, rng: np.random.Generator) -> None:
-        replace(source, implementation=recorded).games()[0].draw(size, rng)
+        replace(source, implementation=recorded).games()[0].collect(size, rng)
 
     return ask
 

@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.engine.play import Job, first_views, is_kept, last_learning, may_be_bet, unit_sizes
 from ldpaudit.attacks.engine.work import State
-from ldpaudit.attacks.games.game import TwoInputs
+from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.k_inputs import SubsetRule
 from ldpaudit.attacks.games.sources import games
 from ldpaudit.attacks.games.two_inputs import ThresholdRule
@@ -36,7 +36,7 @@ def problem(job: Job, state: State) -> str | None:
 
 def _rule_problem(job: Job, state: State) -> str | None:
     game, rule = games(job.source)[state.game], state.rule
-    if isinstance(game, TwoInputs) is not isinstance(rule, ThresholdRule):
+    if isinstance(game, Target) is not isinstance(rule, ThresholdRule):
         return f"the rule of a game on {game.inputs} inputs, got {rule}"
     if isinstance(rule, SubsetRule) and (list(rule.at) != sorted(set(rule.at)) or not set(rule.at) <= {*range(game.inputs)}):
         return f"a rule on some of {game.inputs} inputs in their order, got {rule!s:.60}"

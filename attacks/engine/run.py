@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ldpaudit.attacks.bounds.counts import Counts, LevelTest
-from ldpaudit.attacks.bounds.level import bounds_of, detectable, p_value
+from ldpaudit.attacks.bounds.level import bounds_of, detectable_of, p_value_of
 from ldpaudit.attacks.engine.play import Job, begin, measure
 from ldpaudit.attacks.engine.resumed import problem
 from ldpaudit.attacks.engine.work import Checkpoint, State
@@ -55,7 +55,10 @@ def _looks(job: Job, state: State) -> Iterator[_Look]:
     """All that the level is spent on; the rule's own first."""
     event = games(job.source)[state.game].event
     for mode, level, counts in job.looks(state):
-        yield _Look(job.test(state, mode, level), mode, level, counts, state.directions, _words(event, state, counts))
+        # Where it was seen on one input only, that epsilon may be infinite.
+        certain = state.rule.certain and counts.right and not counts.wrong
+        words = seen_once(event, counts.right) if certain else event
+        yield _Look(job.test(state, mode, level), mode, level, counts, state.directions, words)
     for (level, counts), each in zip(job.narrow_looks(state), games(job.source)[state.game].narrower, strict=False):
         narrow = replace(state, directions=each.rule.directions)
         test = job.test(narrow, Mode.FIXED, level)
@@ -65,12 +68,8 @@ def _looks(job: Job, state: State) -> Iterator[_Look]:
 def _evidence(job: Job, state: State) -> Evidence:
     looks = [(look.test.epsilon_lower(look.counts), look) for look in _looks(job, state)]
     bound, look = max(looks, key=lambda found: found[0])
-    asked, mode, level, counts, test = job.experiment, look.mode, look.level, look.counts, look.test
-    game, claimed = games(job.source)[state.game], job.experiment.epsilon
-    share = asked.delta * look.directions / game.inputs
-    refuted = asked.alpha if claimed is not None and bound > claimed else None
-    p = None if claimed is None else p_value(test, counts, claimed, level, refuted)
-    return Evidence(
+    asked, mode, counts, game = job.experiment, look.mode, look.counts, games(job.source)[state.game]
+    found = Evidence(
         epsilon_lower=bound,
         delta=asked.delta,
         confidence=asked.confidence,
@@ -82,15 +81,16 @@ def _evidence(job: Job, state: State) -> Evidence:
         event=look.event,
         directions=look.directions,
         seed=asked.seed,
-        claimed=claimed,
-        p_value=p,
-        detectable=None if claimed is None else detectable(test, counts, game.inputs, share, claimed),
+        claimed=asked.epsilon,
+        p_value=None,
+        detectable=None,
         inputs=game.inputs,
         mode=mode,
-        level=level,
+        level=look.level,
         tuning=state.tuning if mode is Mode.SEQUENTIAL else (),
         trajectory=_trajectory(job, state),
     )
+    return replace(found, p_value=p_value_of(found), detectable=detectable_of(found))
 
 
 def _trajectory(job: Job, state: State) -> Trajectory | None:
@@ -102,11 +102,6 @@ def _trajectory(job: Job, state: State) -> Trajectory | None:
     seen = Trajectory(job.ever, state.directions, state.tuning, looks)
     bounds = bounds_of(seen, games(job.source)[state.game].inputs, job.experiment.delta, job.experiment.confidence)
     return replace(seen, looks=tuple(replace(look, epsilon_lower=e) for look, e in zip(looks, bounds, strict=True)))
-
-
-def _words(event: str, state: State, counts: Counts) -> str:
-    """What was looked for; and where it was seen on one input only, that epsilon may be infinite."""
-    return seen_once(event, counts.right) if state.rule.certain and counts.right and not counts.wrong else event
 
 
 def seen_once(event: str, right: int) -> str:

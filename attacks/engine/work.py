@@ -39,7 +39,7 @@ class Unit:
         """Right and wrong guesses by each rule; without any, a sample from which a rule can be chosen."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=self.place))
         played = sources.games(self.source)[self.game]
-        return played.measure(self.rules, self.size, rng) if self.rules else played.draw(self.size, rng)
+        return played.measure(self.rules, self.size, rng) if self.rules else played.collect(self.size, rng)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ over may hold anything: the input in the clear, too. So it is an error, whatever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import as_sampler, call, in_order, one_by_one
 from ldpaudit.errors import ImplementationError, Unsupported, shown
-from ldpaudit.mechanism import Mechanism, Rows, Views, is_ours, look_alike
+from ldpaudit.mechanism import Mechanism, Rows, Views, is_ours, look_alike, plain
 
 LISTED, COMPARED = 1 << 20, 64
 """Views of a law that are listed at most, where it does not say their columns; and those that are compared all at once."""
@@ -136,13 +136,6 @@ class Foreign:
         return self._laws[x]
 
 
-def plain(view: Any) -> Any:
-    """A view as a law may name it: rows are tuples, numbers are Python's."""
-    if isinstance(view, np.ndarray | np.generic):
-        view = view.tolist()
-    return tuple(map(plain, view)) if isinstance(view, list | tuple) else view
-
-
 def is_of_numbers(views: Any) -> bool:
     """Whether views are numbers of one type, or rows of such."""
     try:
@@ -212,16 +205,12 @@ def _among(views: Any, rows: NDArray[Any], whole: bool) -> NDArray[np.bool_]:
 
 def _in_words(law: Any) -> str:
     """The views of a law, or the ranges of their columns."""
-    return " by ".join(_ranges(law.columns)) if isinstance(law, Rows) else shown(law, 80)
+    if not isinstance(law, Rows):
+        return shown(law, 80)
+    more = [f"{len(law.columns) - 4} more"] if len(law.columns) > 4 else []
+    return " by ".join([*(f"{column[0]} to {column[-1]}" for column in law.columns[:4]), *more])
 
 
 def _in_a_line(views: Any) -> str:
     """The first of them, as Python's own."""
     return shown(views[:3].tolist() if isinstance(views, np.ndarray) else views, 80)
-
-
-def _ranges(columns: Sequence[range]) -> Iterator[str]:
-    for column in columns[:4]:
-        yield f"{column[0]} to {column[-1]}"
-    if len(columns) > 4:
-        yield f"{len(columns) - 4} more"

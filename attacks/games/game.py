@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,12 @@ Sample = Any
 """What a game keeps of views until a rule is chosen: a pair of arrays of scores, or a table of guesses."""
 
 
+def chunks(size: int, view_bytes: int) -> Iterator[int]:
+    """Sizes that fit into memory and add up to `size`."""
+    most = max(1, min(CHUNK, CHUNK_BYTES // max(view_bytes, 1)))
+    return (min(most, size - start) for start in range(0, size, most))
+
+
 @dataclass(frozen=True, slots=True)
 class Narrower:
     """A rule that guesses on few views, and the share of the last look's level that is paid for it before the views are seen.
@@ -43,8 +49,9 @@ class Narrower:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Two inputs to tell apart, and a source of scores of their views."""
+    """The game on two inputs: a source of scores of their views, which tell them apart."""
 
+    inputs: ClassVar[int] = 2
     pair: tuple[Any, Any]  # the inputs
     event: str  # what is looked for, in words
     draw: Draw  # scores of fresh views
@@ -62,119 +69,31 @@ class Target:
     narrower: tuple[Narrower, ...] = ()
     odd: tuple[list[ImplementationError], ...] = ()  # see `Foreign`: what its code has shown by now
 
-
-class Game(Protocol):
-    """Draw an input uniformly, look at the view, guess which."""
-
-    @property
-    def inputs(self) -> int:
-        """How many inputs the game draws from."""
-
-    @property
-    def pair(self) -> tuple[Any, Any]:
-        """The two inputs, or the first and the last."""
-
-    @property
-    def event(self) -> str:
-        """What is looked for, in words."""
-
-    @property
-    def calibrated(self) -> bool:
-        """Whether the declared law tells beforehand how good the guesses are."""
-
-    @property
-    def undeclared(self) -> bool:
-        """Whether nothing declared says how to guess."""
-
-    @property
-    def chosen(self) -> Any:
-        """The rule where it is known beforehand, or None."""
-
-    @property
-    def narrower(self) -> tuple[Narrower, ...]:
-        """Rules on which the last look spends a part of its level."""
-
-    def draw(self, size: int, rng: np.random.Generator) -> Sample:
-        """A sample of fresh views, before a rule decides which of them are guessed on."""
-
-    def count(self, rules: Sequence[Any], sample: Sample) -> list[tuple[int, int]]:
-        """Right and wrong guesses of the rule and, after it, of the narrower ones."""
-
-    def measure(self, rules: Sequence[Any], size: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-        """See `count`; on the same views that `draw` would draw."""
-
-    def choose(self, samples: Sequence[Sample], views: int, aim: two_inputs.Aim) -> two_inputs.Choice:
-        """The rule of guessing for further views."""
-
-
-def chunks(size: int, view_bytes: int) -> Iterator[int]:
-    """Sizes that fit into memory and add up to `size`."""
-    most = max(1, min(CHUNK, CHUNK_BYTES // max(view_bytes, 1)))
-    return (min(most, size - start) for start in range(0, size, most))
-
-
-@dataclass(frozen=True, slots=True)
-class TwoInputs:
-    """The game on two inputs, told apart by a score."""
-
-    target: Target
-    inputs: int = 2
-
-    @property
-    def pair(self) -> tuple[Any, Any]:
-        """See `Game`."""
-        return self.target.pair
-
-    @property
-    def event(self) -> str:
-        """See `Game`."""
-        return self.target.event
-
-    @property
-    def calibrated(self) -> bool:
-        """See `Game`."""
-        return self.target.calibrated
-
-    @property
-    def undeclared(self) -> bool:
-        """See `Game`."""
-        return self.target.undeclared
-
-    @property
-    def chosen(self) -> two_inputs.ThresholdRule | None:
-        """See `Game`."""
-        return self.target.chosen
-
-    @property
-    def narrower(self) -> tuple[Narrower, ...]:
-        """See `Game`."""
-        return self.target.narrower
-
     def _parts(self, size: int, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
-        for part in chunks(size, self.target.view_bytes):
-            if self.target.mixed is not None:
-                yield self.target.mixed(rng.integers(0, 2, part))
+        for part in chunks(size, self.view_bytes):
+            if self.mixed is not None:
+                yield self.mixed(rng.integers(0, 2, part))
                 continue
             first = int(rng.binomial(part, 0.5))
-            yield self.target.draw(0, first, rng), self.target.draw(1, part - first, rng)
+            yield self.draw(0, first, rng), self.draw(1, part - first, rng)
 
-    def draw(self, size: int, rng: np.random.Generator) -> Sample:
-        """Scores on the first and on the second input."""
+    def collect(self, size: int, rng: np.random.Generator) -> Sample:
+        """Scores of fresh views on the first and on the second input, before a rule decides which views are guessed on."""
         return _both(list(self._parts(size, rng)))
 
     def count(self, rules: Sequence[two_inputs.ThresholdRule], sample: Sample) -> list[tuple[int, int]]:
-        """See `Game`."""
+        """Right and wrong guesses of the rule and, after it, of the narrower ones."""
         return [rule.count(*_column(sample, place)) for place, rule in enumerate(rules)]
 
     def measure(
         self, rules: Sequence[two_inputs.ThresholdRule], size: int, rng: np.random.Generator
     ) -> list[tuple[int, int]]:
-        """See `Game`."""
+        """See `count`; on the same views that `collect` would draw."""
         counts = [self.count(rules, part) for part in self._parts(size, rng)]
         return [(sum(right for right, _ in each), sum(wrong for _, wrong in each)) for each in zip(*counts, strict=True)]
 
     def choose(self, samples: Sequence[Sample], views: int, aim: two_inputs.Aim) -> two_inputs.Choice:
-        """See `Game`."""
+        """The rule of guessing for further views."""
         first, second = _column(_both(samples), 0)
         if self.chosen is not None:
             right, wrong = (count / max(views, 1) for count in self.chosen.count(first, second))
@@ -195,33 +114,33 @@ def _both(samples: Sequence[Sample]) -> Sample:
 class KInputs:
     """The game on k inputs: a guess names one of them."""
 
+    calibrated: ClassVar[bool] = True
+    undeclared: ClassVar[bool] = False
+    chosen: ClassVar[None] = None
+    narrower: ClassVar[tuple[Narrower, ...]] = ()
     many: Many
     sample: Sampler
     view_bytes: int = 8
-    calibrated: bool = True
-    undeclared: bool = False
-    chosen: None = None
-    narrower: tuple[Narrower, ...] = ()
+    # makes one view after the other, in place of `sample`; see `mixed` of `Target`
     in_order: Callable[[Sequence[Any], Sequence[int]], list[Views]] | None = None
-    """Makes one view after the other, in place of `sample`; see `mixed` of `Target`."""
 
     @property
     def inputs(self) -> int:
-        """See `Game`."""
+        """How many inputs the game draws from."""
         return len(self.many.inputs)
 
     @property
     def pair(self) -> tuple[Any, Any]:
-        """See `Game`."""
+        """The first and the last input."""
         return self.many.inputs[0], self.many.inputs[-1]
 
     @property
     def event(self) -> str:
-        """See `Game`."""
+        """The guess, in words."""
         return self.many.event
 
-    def draw(self, size: int, rng: np.random.Generator) -> Sample:
-        """The table of guesses."""
+    def collect(self, size: int, rng: np.random.Generator) -> Sample:
+        """The table of guesses at fresh views, before a rule decides which of them count."""
         table = np.zeros((self.inputs, 2), dtype=np.int64)
         for part in chunks(size, self.view_bytes):
             order = rng.integers(0, self.inputs, part)
@@ -234,17 +153,21 @@ class KInputs:
         return table
 
     def count(self, rules: Sequence[k_inputs.SubsetRule], sample: Sample) -> list[tuple[int, int]]:
-        """See `Game`."""
+        """See `Target`."""
         return [rule.count(sample) for rule in rules]
 
     def measure(self, rules: Sequence[k_inputs.SubsetRule], size: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-        """See `Game`."""
-        return self.count(rules, self.draw(size, rng))
+        """See `Target`."""
+        return self.count(rules, self.collect(size, rng))
 
     def choose(self, samples: Sequence[Sample], views: int, aim: two_inputs.Aim) -> two_inputs.Choice:
-        """See `Game`."""
+        """See `Target`."""
         table = np.asarray(np.sum([np.zeros((self.inputs, 2), dtype=np.int64), *samples], axis=0, dtype=np.int64))
         return k_inputs.choose_subset(self.many, table, views, aim)
+
+
+Game: TypeAlias = Target | KInputs
+"""Draw an input uniformly, look at the view, guess which."""
 
 
 def guesses_of(many: Many, views: Any, size: int, x: Any) -> NDArray[np.int64]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +13,6 @@ from scipy import special
 
 from ldpaudit.attacks.attack import Many
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
-from ldpaudit.attacks.games.few import few_of
 from ldpaudit.attacks.games.two_inputs import BEYOND, Aim, Choice, fits
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
@@ -74,6 +76,12 @@ def choose_subset(many: Many, table: Table, views: int, aim: Aim) -> Choice:
     best = int(np.argmax(bounds))
     at = tuple(sorted(order[: best + 1].tolist()))
     return Choice(SubsetRule(at), float(bounds[best]), float(rights[best] / seen), float(wrongs[best] / seen), False)
+
+
+def few_of(inputs: Iterable[Any], most: int) -> list[Any]:
+    """All inputs; none where there are more than `most`: a domain may have more than `len` can say."""
+    found = list(islice(inputs, most + 1))
+    return found if len(found) <= most else []
 
 
 def of_law(m: Mechanism) -> Many | None:

@@ -138,12 +138,9 @@ def scores_of(found: Attack, views: Any, size: int, x: Any) -> NDArray[np.float6
         raise ImplementationError(f"needs {size} views of the declared mechanism, got {scores.shape}", x)
     if (unread := np.isnan(scores)).any():
         view = shown(np.asarray(views)[unread][0].tolist(), 80)
-        raise ImplementationError(f"needs views that the declared law has on {_either(found)}, got {view}", x)
+        either = " or ".join(shown(x, 80) for x in found.pair)
+        raise ImplementationError(f"needs views that the declared law has on {either}, got {view}", x)
     return scores
-
-
-def _either(found: Attack) -> str:
-    return " or ".join(shown(x, 80) for x in found.pair)
 
 
 def memory(views: Any) -> int:

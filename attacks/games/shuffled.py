@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import one_by_one
 from ldpaudit.attacks.games import plans, two_inputs
-from ldpaudit.attacks.games.foreign import Foreign, plain
-from ldpaudit.attacks.games.game import CHUNK_BYTES, Target, TwoInputs
+from ldpaudit.attacks.games.foreign import Foreign
+from ldpaudit.attacks.games.game import CHUNK_BYTES, Target
 from ldpaudit.attacks.games.plans import Implementation
 from ldpaudit.attacks.games.stems import attack_on, part_on
 from ldpaudit.errors import ImplementationError, Unsupported, shown
-from ldpaudit.mechanism import ENUMERABLE, Mechanism
+from ldpaudit.mechanism import ENUMERABLE, Mechanism, plain
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Run, Shuffle, names_users
 from ldpaudit.profile import DataSet, Witness
@@ -70,7 +70,7 @@ def views_within(plan: Shuffle, implementation: Implementation, trials: int) -> 
 
 def games(
     plan: Shuffle, neighbours: Neighbours | None, implementation: Implementation, delta: float, witness: Witness | None
-) -> tuple[TwoInputs, ...]:
+) -> tuple[Target, ...]:
     """The witness's two data sets, where it is given and can be played; else data sets on the values of the local attack.
 
     Of reports that name their users there is one game, whatever witness is given: others' values change nothing.
@@ -80,13 +80,17 @@ def games(
     if neighbours not in (None, REPLACE_ONE):
         raise Unsupported(plan, f"only replace-one neighbours hide in a known number of users, not {neighbours}")
     if names_users(plan):
-        return (TwoInputs(_of_the_named(plans.target(plan.plan, neighbours, implementation, delta), plan.users)),)
+        local = plans.target(plan.plan, neighbours, implementation, delta)
+        # User 1's report is the one with user 1's name; all others hold the local attack's second value.
+        first, second = (_data_set(x, local.pair[1], plan.users - 1) for x in local.pair)
+        event = f"{{the report that names user 1, among all}}, looked at for {local.event}"
+        return (replace(local, pair=(first, second), event=event, calibrated=True),)
     m = _tabulated(plan)
     if m is None:
         local = plans.target(plan.plan, neighbours, implementation, delta)
-        return tuple(TwoInputs(_of_scores(local, plan.users, side)) for side in (1, 0))
+        return tuple(_of_scores(local, plan.users, side) for side in (1, 0))
     tried = [witness] if witness is not None else _own(plan, m, delta)
-    return tuple(TwoInputs(_of_counts(m, each, implementation)) for each in tried)
+    return tuple(_of_counts(m, each, implementation) for each in tried)
 
 
 def _tabulated(plan: Shuffle) -> Mechanism | None:
@@ -113,13 +117,6 @@ def _data_set(own: Any, other: Any, others: int) -> DataSet:
     return DataSet.of({own: others + 1} if own == other else {own: 1, other: others})
 
 
-def _of_the_named(local: Target, users: int) -> Target:
-    """User 1's report is the one with user 1's name; all others hold the local attack's second value."""
-    first, second = (_data_set(x, local.pair[1], users - 1) for x in local.pair)
-    event = f"{{the report that names user 1, among all}}, looked at for {local.event}"
-    return replace(local, pair=(first, second), event=event, calibrated=True)
-
-
 def _of_scores(local: Target, users: int, side: int) -> Target:
     """All others hold the local attack's first or second value; reports are known by their local scores."""
     sign = 1.0 if side else -1.0
@@ -131,8 +128,12 @@ def _of_scores(local: Target, users: int, side: int) -> Target:
             return np.round(sign * np.log((np.exp(sign * own) + others) / users), 9)
 
     def draw(user: int, size: int, rng: np.random.Generator) -> Floats:
-        own = local.draw(user, size, rng)
-        return score(own, np.array([_sum_of_others(local, side, sign, users - 1, rng) for _ in range(size)]))
+        own, others, most = local.draw(user, size, rng), np.zeros(size), max(1, CHUNK_BYTES // max(local.view_bytes, 1))
+        with np.errstate(over="ignore"):
+            for view in range(size):
+                for start in range(0, users - 1, most):
+                    others[view] += float(np.exp(sign * local.draw(side, min(most, users - 1 - start), rng)).sum())
+        return score(own, others)
 
     def mixed(sides: NDArray[np.int64]) -> tuple[Floats, Floats]:
         found: tuple[list[Floats], list[Floats]] = ([], [])
@@ -148,14 +149,6 @@ def _of_scores(local: Target, users: int, side: int) -> Target:
     event = f"{EVENT}, each report looked at for {local.event}"
     own_way = None if local.mixed is None else mixed
     return Target((pair[0], pair[1]), event, draw, calibrated=True, mixed=own_way, odd=local.odd)
-
-
-def _sum_of_others(local: Target, side: int, sign: float, others: int, rng: np.random.Generator) -> float:
-    total, most = 0.0, max(1, CHUNK_BYTES // max(local.view_bytes, 1))
-    with np.errstate(over="ignore"):
-        for start in range(0, others, most):
-            total += float(np.exp(sign * local.draw(side, min(most, others - start), rng)).sum())
-    return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +220,11 @@ def _of_counts(m: Mechanism, witness: Witness, implementation: Implementation) -
     exact = len(others) == 1
     # Code may be wrong in another way than the witness's event shows.
     epsilon = witness.epsilon if exact and implementation is None else None
-    chosen = None if epsilon is None else _event(float(epsilon), average, first, second)
+    chosen = None
+    if epsilon is not None:
+        # The mirror image of the witness's event, too, where that has the same probabilities for the data sets exchanged.
+        laws, exchanged = (sorted(zip(average, p, q, strict=True)) for p, q in ((first, second), (second, first)))
+        chosen = two_inputs.ThresholdRule(float(epsilon), -float(epsilon) if laws == exchanged else -np.inf)
     target = Target(witness.pair, witness.event, lambda *_: np.empty(0), calibrated=exact, chosen=chosen)
     if implementation is None:
         return replace(target, draw=lambda side, size, rng: score(_multinomial(kinds, data[side], size, rng)),
@@ -245,13 +242,6 @@ def _of_counts(m: Mechanism, witness: Witness, implementation: Implementation) -
         return score(counts)
 
     return replace(target, draw=draw, view_bytes=bytes_of_view)
-
-
-def _event(epsilon: float, others: Floats, first: Floats, second: Floats) -> two_inputs.ThresholdRule:
-    """The witness's event; and its mirror image, where that has the same probabilities for the data sets exchanged."""
-    laws = sorted(zip(others, first, second, strict=True))
-    mirrored = laws == sorted(zip(others, second, first, strict=True))
-    return two_inputs.ThresholdRule(epsilon, -epsilon if mirrored else -np.inf)
 
 
 def _multinomial(kinds: Kinds, data: Mapping[Any, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ldpaudit.attacks.games import k_inputs, plans, shuffled
 from ldpaudit.attacks.games.foreign import Foreign
-from ldpaudit.attacks.games.game import Game, KInputs, Target, TwoInputs
+from ldpaudit.attacks.games.game import Game, KInputs, Target
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, is_ours
@@ -47,7 +47,7 @@ class Given:
 
     def games(self) -> tuple[Game, ...]:
         """See `Source`."""
-        return (TwoInputs(self.target),)
+        return (self.target,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Planned:
         plan = plan.plan if isinstance(plan, Shuffle) else plan
         if not isinstance(plan, Run):
             target = plans.target(plan, self.neighbours, self.implementation, self.delta)
-            return (TwoInputs(replace(target, calibrated=True)), *self._by_numbers(plan))
+            return (replace(target, calibrated=True), *self._by_numbers(plan))
         m = plan.mechanism
         found = attack_on(m, self.neighbours, self.delta)
         target, *baits = (
@@ -87,9 +87,9 @@ class Planned:
         many = found.many
         if many is None and (self.neighbours or m.relations[0]) == REPLACE_ONE:
             many = k_inputs.of_law(m)
+        played = target, *baits, *self._by_numbers(plan)
         if many is None or len(many.inputs) < 3:
-            return TwoInputs(target), *map(TwoInputs, baits), *self._by_numbers(plan)
-        played = TwoInputs(target), *map(TwoInputs, baits), *self._by_numbers(plan)
+            return played
         if self.implementation is None and is_ours(m):
             return *played, KInputs(many, m.sample, target.view_bytes)
         code = Foreign(m, self.implementation or m, many.inputs)
@@ -103,7 +103,7 @@ class Planned:
             target = plans.target(plan, self.neighbours, self.implementation, self.delta, plans.by_its_numbers)
         except Unsupported:
             return ()
-        return (TwoInputs(replace(target, undeclared=True)),)
+        return (replace(target, undeclared=True),)
 
 
 def require_possible(source: Source, seed: int, elsewhere: bool) -> None:
@@ -111,17 +111,16 @@ def require_possible(source: Source, seed: int, elsewhere: bool) -> None:
 
     Raises ImplementationError where a view is not one of the declared law, though each of its numbers may be.
     """
-    played = [game for game in games(source) if isinstance(game, TwoInputs)]
+    played = [game for game in games(source) if isinstance(game, Target)]
     if elsewhere:
-        played[0].draw(CHECKED, np.random.default_rng([seed, CHECKED]))
-    for error in (error for game in played for odd in game.target.odd for error in odd):
+        played[0].collect(CHECKED, np.random.default_rng([seed, CHECKED]))
+    for error in (error for game in played for odd in game.odd for error in odd):
         raise error
 
 
 @lru_cache(maxsize=8)
 def _kept(source: Any) -> tuple[Game, ...]:
-    found: tuple[Game, ...] = source.games()
-    return found
+    return tuple(source.games())
 
 
 def games(source: Source) -> tuple[Game, ...]:

@@ -27,8 +27,7 @@ def attack_on(m: Mechanism, neighbours: Neighbours | None = None, delta: float =
     if relation not in m.relations:
         raise Unsupported(m, f"its inputs have the relations {', '.join(map(str, m.relations))}, not {relation}")
     make: Callable[..., Attack] = _module(m).attack
-    found: Attack = make(m, relation, delta) if "delta" in signature(make).parameters else make(m, relation)
-    return found
+    return make(m, relation, delta) if "delta" in signature(make).parameters else make(m, relation)
 
 
 def part_on(m: Mechanism, values: Sequence[Any]) -> Part:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from ldpaudit.attacks.attack import Attack
 from ldpaudit.mechanism import Views
 
 _LONG = 1 << 20
@@ -47,10 +49,10 @@ def _long(y: Floats, first: Column, second: Column, gamma: float) -> Floats:
     return found
 
 
-def total_loss(first: Sequence[Column], second: Sequence[Column], gamma: float) -> tuple[Callable[[Views], Floats], int]:
-    """The sum of the losses of all counts of a view, and in how many the two inputs differ."""
-    columns = zip(first, second, strict=True)
-    differ = [(i, counter_loss(there, back, gamma)) for i, (there, back) in enumerate(columns) if there != back]
+def by_counts(pair: tuple[Any, Any], columns: Callable[[Any], Sequence[Column]], gamma: Fraction) -> Attack:
+    """Two inputs told apart by the sum of the losses of all counts of a view; ``columns``: the counts of an input."""
+    both = zip(*map(columns, pair), strict=True)
+    differ = [(i, counter_loss(there, back, float(gamma))) for i, (there, back) in enumerate(both) if there != back]
 
     def score(views: Views) -> Floats:
         counts, found = np.asarray(views), np.zeros(len(views))
@@ -60,4 +62,4 @@ def total_loss(first: Sequence[Column], second: Sequence[Column], gamma: float) 
         # Rounded, so that equal sums in another order stay equal; inf - inf is a view that neither input shows.
         return np.round(found, 9)
 
-    return score, len(differ)
+    return Attack(pair, score, f"{{the {len(differ)} counts that differ are those of the first}}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Self, TypeAlias
@@ -86,23 +86,24 @@ class Apart:
         for _ in range(self.m.levels):
             following: dict[Growing, list[Atoms]] = defaultdict(list)
             for grow, before in going.items():
-                for grown, shown in self._by_growth(*grow).items():
-                    following[grown].append(before.then(shown))
+                there, without = self._laws(*grow)
+                rounds: dict[Growing, list[tuple[float, float]]] = defaultdict(list)
+                for shown in {**there, **without}:
+                    rounds[shown[0] > 0, shown[1] > 0].append((there.get(shown, 0.0), without.get(shown, 0.0)))
+                for grown, pairs in rounds.items():
+                    following[grown].append(before.then(Atoms.of(pairs)))
             ended += following.pop((False, False), [])
             going = {grown: Atoms.together(atoms) for grown, atoms in following.items()}
         return Atoms.together([*ended, *going.values()]).pairs()
 
-    def _by_growth(self, own: bool, other: bool) -> dict[Growing, Atoms]:
-        """What a round shows, by which prefixes grow in it."""
-        there, without = self._laws(own, other)
-        found: dict[Growing, list[tuple[float, float]]] = defaultdict(list)
-        for shown in {**there, **without}:
-            found[shown[0] > 0, shown[1] > 0].append((there.get(shown, 0.0), without.get(shown, 0.0)))
-        return {grown: Atoms.of(pairs) for grown, pairs in found.items()}
-
     def attack(self) -> Attack:
         """The pair, with the log-likelihood ratio of a view."""
-        return Attack(self.m.one_apart(self.holders, self.replaced), self._scores, "{what is released of the user's prefixes}")
+
+        def score(views: Views) -> NDArray[np.float64]:
+            known: dict[Any, float] = {view: self._score(view) for view in set(views)}
+            return np.array([known[view] for view in views], dtype=np.float64)
+
+        return Attack(self.m.one_apart(self.holders, self.replaced), score, "{what is released of the user's prefixes}")
 
     def bait(self) -> Attack:
         """The pair, with the number of the user's prefixes that are released: what code shows that counts or hides wrongly."""
@@ -114,24 +115,16 @@ class Apart:
 
         return Attack(self.m.one_apart(self.holders, self.replaced), score, "{a prefix of the user's is released}")
 
-    def _scores(self, views: Views) -> NDArray[np.float64]:
-        known: dict[Any, float] = {view: self._score(view) for view in set(views)}
-        return np.array([known[view] for view in views], dtype=np.float64)
-
     def _score(self, view: frozenset[tuple[str, int]]) -> float:
         require_released(view, {*self._own, *self._other}, self.m.batch + self.m.bound)
-        total, own, other = 0.0, True, True
-        for shown in self._rounds(view):
+        total, own, other, numbers = 0.0, True, True, dict(view)
+        for prefixes in zip(self._own, self._other, strict=True):
+            shown = numbers.get(prefixes[0], 0), numbers.get(prefixes[1], 0)
             total += self._ratio(own, other, shown)
             own, other = shown[0] > 0, shown[1] > 0
             if math.isinf(total) or not (own or other):
                 return total
         return total
-
-    def _rounds(self, view: frozenset[tuple[str, int]]) -> Iterator[Numbers]:
-        numbers = dict(view)
-        for own, other in zip(self._own, self._other, strict=True):
-            yield numbers.get(own, 0), numbers.get(other, 0)
 
     @property
     def _own(self) -> list[str]:

@@ -25,24 +25,24 @@ _WORDS = {True: "is kept", False: "is not kept", None: "is neither shown nor ref
 def account(
     mechanism: NameArgument,
     parameters: ParametersArgument = None,
-    delta: Annotated[str | None, typer.Option(help="Ask for epsilon at this delta; by default 0.")] = None,
+    delta: Annotated[str | None, typer.Option(help="Compute epsilon at this delta; by default 0.")] = None,
     epsilon: Annotated[
-        str | None, typer.Option(help="Ask for delta at this epsilon instead; with --delta, whether the two are kept.")
+        str | None, typer.Option(help="Compute delta at this epsilon; with --delta, decide whether both hold.")
     ] = None,
     shuffle: Annotated[
         int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are shuffled.")
     ] = None,
     subsample: Annotated[
         int | None,
-        typer.Option(parser=whole, metavar="<int>", help="Number of users from whom who runs it is drawn, without replacement."),
+        typer.Option(parser=whole, metavar="<int>", help="Population size: participants are drawn without replacement."),
     ] = None,
     repeat: Annotated[int | None, typer.Option(parser=whole, metavar="<int>", help="Number of repetitions.")] = None,
     neighbours: Annotated[str | None, typer.Option(help="replace-one, add-remove, or group-of-K: K users replaced.")] = None,
-    compare: Annotated[bool, typer.Option("--compare", help="The field's published bounds beside the certified value.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Print the field's published bounds beside it.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the profile (PNG, SVG or PDF; extra 'plot').")] = None,
     format: FormatOption = Format.text,
 ) -> None:
-    """Certified epsilon or delta of a mechanism, shuffled, subsampled and repeated as asked, in this order."""
+    """Certified epsilon or delta of a mechanism; shuffled, subsampled and repeated, in this order, where asked."""
     import ldpaudit
     from ldpaudit.expression import parse
     from ldpaudit.number import nearest, six_digits, spelled

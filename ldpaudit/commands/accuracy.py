@@ -13,15 +13,15 @@ from ldpaudit.commands.output import note, progress, say, say_json
 def accuracy(
     stem: Annotated[str, typer.Argument(help="A stem, as `ldpaudit mechanisms` lists them.")],
     parameters: ParametersArgument = None,
-    runs: Annotated[int, typer.Option(min=1, help="Simulations of each claim.")] = 100,
-    confidence: Annotated[float, typer.Option(help="Of the interval for the probability of failure.")] = 0.95,
+    runs: Annotated[int, typer.Option(min=1, help="Simulations per claim.")] = 100,
+    confidence: Annotated[float, typer.Option(help="Confidence of the interval for the probability of failure.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
     expect_fails: ExpectFailsOption = None,
     format: FormatOption = Format.text,
 ) -> None:
-    """A mechanism's error, simulated, beside what its paper prints.
+    """Simulate a mechanism's error, and print it beside what its paper claims.
 
-    Where an error FAILS that --expect-fails does not name, it ends with 1.
+    Ends with exit code 1 where an error FAILS that --expect-fails does not name.
     """
     from ldpaudit import literature
     from ldpaudit.report import claims as report

@@ -35,22 +35,22 @@ DROPPED = {"canonical": "types and the order of sets", "unordered": "types and t
 def audit(
     target: Annotated[str, typer.Argument(help=AUDITED)],
     epsilon: Annotated[str, typer.Option(help="The claimed epsilon.")],
-    inputs: Annotated[list[str] | None, typer.Option(help="Two inputs or more, as JSON or plain text.")] = None,
+    inputs: Annotated[list[str] | None, typer.Option(help="Two or more inputs, as JSON or plain text.")] = None,
     delta: Annotated[str, typer.Option(help="The claimed delta.")] = "0",
-    trials: Annotated[int | None, typer.Option(help="Views drawn in all; by default a million.")] = None,
-    budget: Annotated[str | None, typer.Option(help="In place of --trials: a time, such as 60s, 5m or 1h.")] = None,
+    trials: Annotated[int | None, typer.Option(help="Total number of samples; by default a million.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Instead of --trials, a time such as 60s, 5m or 1h.")] = None,
     confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
-    users: Annotated[int, typer.Option(help="2: two users' reports by consecutive calls, one of whom differs.")] = 1,
+    users: Annotated[int, typer.Option(help="With 2, consecutive calls are two users' reports, one of whom differs.")] = 1,
     sets: Annotated[bool, typer.Option("--sets", help=SETS)] = False,
     outputs: Annotated[bool, typer.Option("--outputs", help=OUTPUTS)] = False,
     learned: Annotated[bool, typer.Option("--learned", help="Train a classifier too (extra 'ml').")] = False,
     patience: Annotated[
-        float | None, typer.Option(help="Seconds for an answer of exec:COMMAND, by default 20; the first has 3 times as long.")
+        float | None, typer.Option(help="Seconds to wait for exec:COMMAND, by default 20; 3 times as long at first.")
     ] = None,
     seed: SeedOption = 0,
     format: FormatOption = Format.text,
 ) -> None:
-    """Bound the epsilon of any randomizer from below, on samples of its own output."""
+    """Lower bound on the epsilon of any randomizer, from samples of its own output."""
     import ldpaudit
     from ldpaudit.enclosure import round_up, show_down
     from ldpaudit.evidence import Form

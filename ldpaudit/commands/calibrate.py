@@ -11,13 +11,13 @@ from ldpaudit.commands.output import progress, say, say_json
 
 
 def calibrate(
-    runs: Annotated[int, typer.Option(help="Audits of each mechanism.", min=1)] = 1_000,
-    trials: Annotated[int, typer.Option(help="Views of each audit.", min=16)] = 2_000,
+    runs: Annotated[int, typer.Option(help="Audits per mechanism.", min=1)] = 1_000,
+    trials: Annotated[int, typer.Option(help="Samples per audit.", min=16)] = 2_000,
     confidence: Annotated[float, typer.Option(help="Of each audit.")] = 0.95,
     seed: SeedOption = 0,
     format: FormatOption = Format.text,
 ) -> None:
-    """Measure how often the installed auditor refutes claims that are true and exactly tight."""
+    """Measure how often the installed auditor refutes true claims that are exactly tight."""
     from ldpaudit import calibration
     from ldpaudit.enclosure import show_down, show_up
 

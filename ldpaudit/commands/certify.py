@@ -25,25 +25,25 @@ def certify(
     ],
     output: Annotated[Path | None, typer.Option(help="Folder for the certificates, JSON and HTML.")] = None,
     seed: SeedOption = 0,
-    trials: Annotated[int, typer.Option(help="Views per claim.")] = 200_000,
-    confidence: Annotated[float, typer.Option(help="Of the evidence on each claim.")] = 0.999,
+    trials: Annotated[int, typer.Option(help="Samples per claim.")] = 200_000,
+    confidence: Annotated[float, typer.Option(help="Confidence of the evidence on each claim.")] = 0.999,
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1)] = None,
     sign: Annotated[Path | None, typer.Option(help="Private Ed25519 key in PEM: signs the JSON files, as NAME.json.sig.")] = None,
-    require_decision: Annotated[bool, typer.Option(help="Exit with 3 where a claim is undecided.")] = False,
+    require_decision: Annotated[bool, typer.Option(help="Exit with code 3 if a claim is undecided.")] = False,
     no_import: NoImportOption = False,
     date: Annotated[
-        str | None, typer.Option(help="Of the certificates, such as 2026-01-31; by default that of the files' last commit in git.")
+        str | None, typer.Option(help="Date of the certificates; by default that of the files' last commit in git.")
     ] = None,
     issuer: Annotated[str, typer.Option(help="Who issues the certificates; --sign shows it.")] = "",
     previous: Annotated[
-        Path | None, typer.Option(help="Folder of certificates before: the pages say what changed since.")
+        Path | None, typer.Option(help="Folder of earlier certificates: the pages say what has changed since.")
     ] = None,
-    patience: Annotated[float, typer.Option(help="Seconds that a deployment's own code may take.", min=0)] = 1800,
+    patience: Annotated[float, typer.Option(help="Time limit in seconds for a deployment's own code.", min=0)] = 1800,
     format: FormatOption = Format.text,
 ) -> None:
     """Account, attack, prove and judge every claim of deployment files.
 
-    A deployment with a table `implementation` names code, which is run, in a process of its own.
+    Code that a deployment names in a table `implementation` is run, in a process of its own.
     """
     from ldpaudit import parallel, signature
     from ldpaudit.certificate import Certificate

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 
 def check(
-    folder: Annotated[Path, typer.Argument(help="Where ldpaudit.toml or pyproject.toml stands, or deployment files.")] = Path(),
+    folder: Annotated[Path, typer.Argument(help="Folder with ldpaudit.toml, pyproject.toml or deployment files.")] = Path(),
     baseline: Annotated[str | None, typer.Option(help="Compare with this file instead of the configured one.")] = None,
     update_baseline: Annotated[bool, typer.Option(help="Write the findings as the new baseline.")] = False,
     no_import: NoImportOption = False,
     cache: Annotated[
-        Path | None, typer.Option(help="Folder for answers that are used again; by default .ldpaudit-cache in FOLDER.")
+        Path | None, typer.Option(help="Folder for cached answers; by default .ldpaudit-cache in FOLDER.")
     ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do everything anew, and keep nothing.")] = False,
-    report: Annotated[list[str] | None, typer.Option(help="FORMAT=FILE: written as well; may be given again.")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Compute everything again, and cache nothing.")] = False,
+    report: Annotated[list[str] | None, typer.Option(help="FORMAT=FILE: write the findings there as well; repeatable.")] = None,
     format: Annotated[GateFormat, typer.Option("--format", help="How findings are printed.")] = GateFormat.text,
 ) -> None:
-    """Gate a build: deployments and callables against a policy and a baseline.
+    """Check deployments and callables of a build against a policy and a baseline.
 
-    Targets, and what a table `implementation` names, are imported and run, each in a process of its own.
+    Targets and the code in a table `implementation` are imported and run, each in a process of its own.
     """
     from dataclasses import replace
 

@@ -14,13 +14,13 @@ from ldpaudit.report.claims import TableFormat
 def claims(
     stem: StemArgument = None,
     parameters: ParametersArgument = None,
-    paper: Annotated[str | None, typer.Option(help="Only this source's claims, such as GGKPV.", show_default=False)] = None,
+    paper: Annotated[str | None, typer.Option(help="Only the claims of this source, such as GGKPV.", show_default=False)] = None,
     expect_fails: ExpectFailsOption = None,
     format: Annotated[TableFormat, typer.Option("--format", help="How results are printed.")] = TableFormat.text,
 ) -> None:
-    """What the papers claim of a mechanism, judged; without a stem a table of all, at the examples' parameters.
+    """Judge what the papers claim about a mechanism; without a stem, about all, at the examples' parameters.
 
-    What FAILS at the examples' parameters is on record: docs/literature.md lists it. At others it ends with 1.
+    Failures at the examples' parameters are on record in docs/literature.md; at others they end with exit code 1.
     """
     from ldpaudit import literature
     from ldpaudit.accountants.claims.sentence import Standing

@@ -17,15 +17,15 @@ _PATIENCE = 3600.0
 def compare(
     data: Annotated[
         Path | None,
-        typer.Option(help="Users' values: text, one a line, or CSV or Parquet; by default English words.", show_default=False),
+        typer.Option(help="Users' values: text with one per line, CSV or Parquet; by default English words.", show_default=False),
     ] = None,
-    column: Annotated[str, typer.Option(help="Of the CSV or Parquet file; by default the first.", show_default=False)] = "",
-    epsilon: Annotated[str, typer.Option(help="What every system is certified to cost.")] = "1",
-    delta: Annotated[str, typer.Option(help="At which it is certified.")] = "1e-9",
-    users: Annotated[int, typer.Option(min=2, help="Users who draw a word each, where no data are given.")] = 100_000,
-    dictionary: Annotated[int, typer.Option(min=1, help="Most frequent values that oracles are asked about.")] = 1_000,
-    top: Annotated[int, typer.Option(min=1, help="Most frequent values that ought to be recovered.")] = 100,
-    only: Annotated[list[str] | None, typer.Option("--only", help="A stem; may be repeated.", show_default=False)] = None,
+    column: Annotated[str, typer.Option(help="Column of the CSV or Parquet file; by default the first.", show_default=False)] = "",
+    epsilon: Annotated[str, typer.Option(help="Epsilon that every system is certified to keep.")] = "1",
+    delta: Annotated[str, typer.Option(help="Delta at which that is certified.")] = "1e-9",
+    users: Annotated[int, typer.Option(min=2, help="Number of simulated users, where no data are given.")] = 100_000,
+    dictionary: Annotated[int, typer.Option(min=1, help="Number of most frequent values that oracles are asked about.")] = 1_000,
+    top: Annotated[int, typer.Option(min=1, help="Number of most frequent values that should be recovered.")] = 100,
+    only: Annotated[list[str] | None, typer.Option("--only", help="Only this stem; repeatable.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw errors and recall (PNG, SVG or PDF; extra 'plot').")] = None,
     format: Annotated[TableFormat, typer.Option("--format", help="How results are printed.")] = TableFormat.text,
@@ -39,10 +39,10 @@ def compare(
     import numpy as np
 
     from ldpaudit import comparison, held
-    from ldpaudit.apart import Crew, Task
     from ldpaudit.errors import LdpauditError
     from ldpaudit.expression import parse
     from ldpaudit.report import comparison as report
+    from ldpaudit.worker_processes import Crew, Task
 
     require_drawable(plot)
     contest = comparison.Contest(parse(epsilon), parse(delta), dictionary, top, seed)

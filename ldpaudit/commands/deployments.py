@@ -7,7 +7,7 @@ from ldpaudit.commands.output import say, say_json
 
 
 def deployments(format: FormatOption = Format.text) -> None:
-    """List the bundled deployments, which `ldpaudit certify` takes by their ids."""
+    """List the bundled deployments, by the ids that `ldpaudit certify` takes."""
     from ldpaudit import bundled
     from ldpaudit.deployment import load
 

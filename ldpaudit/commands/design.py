@@ -23,16 +23,16 @@ DESIGNED = (
 
 def design(
     mechanism: Annotated[str, typer.Argument(help=DESIGNED)],
-    epsilon: Annotated[str, typer.Option(help="The epsilon that must be kept.")],
+    epsilon: Annotated[str, typer.Option(help="Epsilon to keep.")],
     parameters: ParametersArgument = None,
-    delta: Annotated[str, typer.Option(help="The delta that must be kept.")] = "0",
+    delta: Annotated[str, typer.Option(help="Delta to keep.")] = "0",
     shuffle: Annotated[
         int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are shuffled.")
     ] = None,
     repeat: Annotated[int | None, typer.Option(parser=whole, metavar="<int>", help="Number of repetitions.")] = None,
     format: FormatOption = Format.text,
 ) -> None:
-    """The parameter that keeps (epsilon, delta): leave it out, and it is the answer.
+    """Find the parameter that keeps (epsilon, delta): the one that is left out.
 
     \b
     Which epsilon may each of a million shuffled reports have?

@@ -17,11 +17,11 @@ NameArgument = Annotated[
 
 def init(
     name: NameArgument = None,
-    output: Annotated[Path | None, typer.Option(help="File to write; by default standard output.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write the file although there is one.")] = False,
-    schema: Annotated[str, typer.Option(help="Path or URL of the JSON Schema, for editors: it is named in the first line.")] = "",
+    output: Annotated[Path | None, typer.Option(help="Output file; by default standard output.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    schema: Annotated[str, typer.Option(help="Path or URL of the JSON Schema, named in the first line for editors.")] = "",
 ) -> None:
-    """Write a commented deployment file of a mechanism, which certifies as it stands."""
+    """Write a commented deployment file for a mechanism; it certifies as it stands."""
     if name is None:
         if output is not None:
             raise ValueError("init needs a STEM where --output is given")

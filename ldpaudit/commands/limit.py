@@ -16,7 +16,7 @@ def limit(
     parameters: ParametersArgument = None,
     format: FormatOption = Format.text,
 ) -> None:
-    """Lower-bound calculators: what error no private protocol can beat."""
+    """Lower bounds on the error of every private protocol."""
     from ldpaudit.accountants.limits import calculators
     from ldpaudit.registry import ParameterError, call
 

@@ -19,7 +19,7 @@ NameArgument = Annotated[
 
 
 def mechanisms(name: NameArgument = None, format: FormatOption = Format.text) -> None:
-    """List what is known, with each one's parameters and package; of one stem, what each means, its unit and its range."""
+    """List the mechanisms with their parameters; of one stem, what each parameter means, its unit and range."""
     if name is not None:
         _explain(_asked(name), format)
         return

@@ -20,7 +20,7 @@ class Format(StrEnum):
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed on standard output.")]
 NoImportOption = Annotated[
-    bool, typer.Option("--no-import", help="Refuse files that name code to be run, before anything is run.")
+    bool, typer.Option("--no-import", help="Refuse files that name code to run, before anything is run.")
 ]
 SeedOption = Annotated[int, typer.Option(help="Seed of all samples.", min=0)]
 
@@ -42,7 +42,7 @@ NameArgument = Annotated[str, typer.Argument(help="STEM or STEM:VARIANT, as `ldp
 ParametersArgument = Annotated[list[str] | None, typer.Argument(help="key=value, values as exact expressions.")]
 ExpectFailsOption = Annotated[
     list[str] | None,
-    typer.Option(help="A place, such as 'HKR12 Lemma 4.5', whose claim is known to fail here; may be given again."),
+    typer.Option(help="A place, such as 'HKR12 Lemma 4.5', whose claim is known to fail here; repeatable."),
 ]
 StemArgument = Annotated[
     str | None, typer.Argument(help="A stem, as `ldpaudit mechanisms` lists them.", show_default=False)

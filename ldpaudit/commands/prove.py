@@ -15,7 +15,7 @@ def prove(
     steps: Annotated[bool, typer.Option(help="Print every step.")] = False,
     format: FormatOption = Format.text,
 ) -> None:
-    """Run the proofs: what is checked, what is assumed, what is admitted."""
+    """Run the proofs, and print what is checked, assumed and admitted."""
     from ldpaudit import mechanisms
     from ldpaudit.derivation import proofs_of
 

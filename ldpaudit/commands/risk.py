@@ -23,15 +23,15 @@ def risk(
     ] = None,
     subsample: Annotated[
         int | None,
-        typer.Option(parser=whole, metavar="<int>", help="Number of users from whom who runs it is drawn, without replacement."),
+        typer.Option(parser=whole, metavar="<int>", help="Population size: participants are drawn without replacement."),
     ] = None,
     repeat: Annotated[
-        int | None, typer.Option(parser=whole, metavar="<int>", help="Number of runs in a lifetime; shown beside a single run.")
+        int | None, typer.Option(parser=whole, metavar="<int>", help="Number of runs in a lifetime, shown beside a single run.")
     ] = None,
     neighbours: Annotated[str | None, typer.Option(help="replace-one, add-remove, or group-of-K: K users replaced.")] = None,
     format: FormatOption = Format.text,
 ) -> None:
-    """The best that an adversary can do: certified chances of a right guess, of being found, and of a sure belief."""
+    """What the best adversary can do: certified probabilities of a right guess, of being found, and of certainty."""
     import ldpaudit
     from ldpaudit.risk import risk as risk_of
 

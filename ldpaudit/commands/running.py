@@ -20,28 +20,28 @@ def run(
     parameters: ParametersArgument = None,
     data: Annotated[
         list[Path] | None,
-        typer.Option(help="Users' values: a folder of text, CSV or Parquet files, or a file; may be given again."),
+        typer.Option(help="Users' values: a text, CSV or Parquet file, or a folder of such; repeatable."),
     ] = None,
     column: Annotated[str, typer.Option(help="Of values, in CSV and Parquet; by default the first.", show_default=False)] = "",
     counts: Annotated[
-        str, typer.Option(help="Column that says how many users hold a value; by default a row is a user.", show_default=False)
+        str, typer.Option(help="Column with the number of users; by default a row is one user.", show_default=False)
     ] = "",
-    end: Annotated[str, typer.Option(help="What every word is ended with, such as '$'.", show_default=False)] = "",
+    end: Annotated[str, typer.Option(help="Symbol that ends every word, such as '$'.", show_default=False)] = "",
     numbered: Annotated[
-        bool, typer.Option("--numbered", help="Words are numbers of their first 7 bytes: for systems on 2**56 values or more.")
+        bool, typer.Option("--numbered", help="Encode words as numbers by their first 7 bytes, for at least 2**56 values.")
     ] = False,
-    workers: Annotated[int, typer.Option(min=1, help="Processes of this machine.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Processes on this machine.")] = 1,
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, in place of --workers (extra 'dist').", show_default=False)
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="File from which the run goes on; as secret as the coins.", show_default=False)
+        Path | None, typer.Option(help="File from which an interrupted run continues; as secret as the coins.", show_default=False)
     ] = None,
-    output: Annotated[Path | None, typer.Option(help="File for what is found, as JSON.", show_default=False)] = None,
+    output: Annotated[Path | None, typer.Option(help="Output file for the result, as JSON.", show_default=False)] = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            help="Simulate: of this seed all coins can be drawn again. By default they are the operating system's, and secret.",
+            help="Simulate with coins that this seed reproduces. By default coins come from the operating system, and are secret.",
             min=0,
             show_default=False,
         ),
@@ -94,7 +94,7 @@ def run(
 def _executor(workers: int, dask: str | None, stack: ExitStack) -> Any:
     """Who answers for the parts; None for this process."""
     from ldpaudit.errors import LdpauditError
-    from ldpaudit.processes import Processes
+    from ldpaudit.worker_processes import Processes
 
     if dask is None:
         return stack.enter_context(Processes(workers)) if workers > 1 else None

@@ -12,7 +12,7 @@ NameArgument = Annotated[str, typer.Argument(help="deployment, gate, baseline or
 
 
 def schema(name: NameArgument = "deployment") -> None:
-    """Print the JSON Schema of a kind of file: editors and other programs check files by it."""
+    """Print the JSON Schema of a kind of file, for editors and other programs."""
     from ldpaudit.schema import schema as made
 
     say_json(made(name))

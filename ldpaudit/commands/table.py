@@ -18,16 +18,16 @@ _FIELD_TITLE = "The field's formulas at three settings each, beside the certifie
 
 
 def table(
-    name: Annotated[str | None, typer.Argument(help="A table; without one, all are listed.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of a table; without one, all are listed.", show_default=False)] = None,
     format: FormatOption = Format.text,
     parameters: ParametersArgument = None,
-    runs: Annotated[int, typer.Option(min=0, help="Simulations of each system of ggkpv-1 and ggkpv-2.")] = 10,
+    runs: Annotated[int, typer.Option(min=0, help="Simulations per system in ggkpv-1 and ggkpv-2.")] = 10,
     seed: SeedOption = 0,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw their regimes over n (PNG, SVG or PDF; extra 'plot').", show_default=False)
+        Path | None, typer.Option(help="Draw the regimes over n (PNG, SVG or PDF; extra 'plot').", show_default=False)
     ] = None,
 ) -> None:
-    """A paper's bound table: each printed value beside the certified one; or, by the name field, the field's formulas.
+    """Print a paper's bound table beside certified values; `field` prints the field's formulas.
 
     \b
     What it costs to count values in four models, and with many messages, in numbers:

@@ -20,15 +20,15 @@ def verify(
     certificates: Annotated[
         list[Path], typer.Argument(metavar="CERTIFICATE...", help="Certificates in JSON, or folders of them.", show_default=False)
     ],
-    deployment: Annotated[Path | None, typer.Option(help="The deployment file that it must be of, to the byte.")] = None,
-    key: Annotated[Path | None, typer.Option(help="Public Ed25519 key in PEM that must have signed it.")] = None,
-    signature: Annotated[Path | None, typer.Option(help="The signature; by default CERTIFICATE.sig.")] = None,
+    deployment: Annotated[Path | None, typer.Option(help="Deployment file of the certificate, byte for byte.")] = None,
+    key: Annotated[Path | None, typer.Option(help="Public Ed25519 key in PEM that must have signed the certificate.")] = None,
+    signature: Annotated[Path | None, typer.Option(help="Signature file; by default CERTIFICATE.sig.")] = None,
     resample: Annotated[
-        bool, typer.Option("--resample", help="Draw its samples again, too: this RUNS THE CODE that it names.")
+        bool, typer.Option("--resample", help="Draw the samples again: this RUNS THE CODE that it names.")
     ] = False,
     format: FormatOption = Format.text,
 ) -> None:
-    """Re-check certificates: without sampling, and without running what it names, unless asked to.
+    """Re-check certificates, without sampling or running the code that they name unless asked to.
 
     docs/security.md says what that promises.
     """

@@ -72,10 +72,8 @@ if TYPE_CHECKING:  # tests/road/test_types.py holds these to the folder
     from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter as TrieHeavyHitter
     from ldpaudit.mechanisms.unary_encoding import UnaryEncoding as UnaryEncoding
 
-_HARMLESS = {"title", "variant", "unbiased", "estimate", "truth", "_abc_impl"}
-"""What a subclass may redefine: words, and what is done with views that have been shown."""
-_ACCESS = {"__getattribute__", "__getattr__"}
-"""Special methods through which an attribute may be anything; others cannot change what a view depends on."""
+_INSTEAD = "Wrap one in a Mechanism with a law(x) of its own, or give the matrix of its law as a `channel`"
+"""What users write in place of a subclass."""
 
 
 def stems() -> tuple[str, ...]:
@@ -119,22 +117,19 @@ def homes(stem: str) -> tuple[str, ...]:
 def stem(mechanism: Mechanism | type[Mechanism]) -> str:
     """The file that a mechanism stands in, and with it its accountant, its attack and its proofs.
 
-    A subclass that users write is still its parent's mechanism, where it changes nothing that a view depends on: other
-    defaults, constructors, titles and estimates are its own affair.
-
-    Raises Unsupported for a mechanism of another package, and for a subclass that changes what its parent does;
-    ValueError where a subclass's parameters lie outside its parent's domain.
+    Raises Unsupported for a mechanism that users write: also for a subclass of one of these, since nothing known of a
+    class need hold of its subclasses.
     """
     owner = mechanism if isinstance(mechanism, type) else type(mechanism)
     base = _bundled(owner)
     if base is None:
         found = f"it is not a mechanism of {__name__}, and states no finite law of its own"
         raise Unsupported(owner.__name__, f"{found}: with a method law(x) it is accounted, proved and attacked by that")
-    if changed := [*_redefined(owner, base), *_replaced(mechanism)]:
-        found = f"it redefines {', '.join(dict.fromkeys(changed))} of {base.__name__}"
-        raise Unsupported(owner.__name__, f"{found}: what is known of that does not hold of it, only what its own law says")
-    if not isinstance(mechanism, type) and owner is not base:
-        base(**{field.name: getattr(mechanism, field.name) for field in dataclasses.fields(base)})
+    if base is not owner:
+        found = f"it is a subclass of {base.__name__}, which is final: nothing that is known of that is known of it"
+        raise Unsupported(owner.__name__, f"{found}. {_INSTEAD}")
+    if changed := _replaced(mechanism):
+        raise Unsupported(owner.__name__, f"its {', '.join(changed)} is not that of its class. {_INSTEAD}")
     return _file(base)
 
 
@@ -164,22 +159,6 @@ def _file(owner: type) -> str:
         return name
     theirs = plugins().values() if issubclass(owner, Mechanism) and owner is not Mechanism else ()
     return next((plugin.name for plugin in theirs if plugin.holds(owner)), "")
-
-
-def _redefined(owner: type, base: type) -> list[str]:
-    """What classes between the two redefine that views may depend on."""
-    fields = {field.name for field in dataclasses.fields(base)}
-    between = owner.__mro__[: owner.__mro__.index(base)]
-    named = [(name, value) for each in between for name, value in vars(each).items()]
-    return [name for name, value in named if _matters(base, name) and not (name in fields and not hasattr(value, "__get__"))]
-
-
-def _matters(base: type, name: str) -> bool:
-    """Whether views may depend on what the class has of this name."""
-    if name.startswith("__"):
-        return name in _ACCESS
-    known = inspect.getattr_static(base, name, None)
-    return known is not None and name not in _HARMLESS and not isinstance(known, classmethod)
 
 
 def _replaced(mechanism: Mechanism | type[Mechanism]) -> list[str]:

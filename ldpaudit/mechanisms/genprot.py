@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Mechanism, Rows, View, Views, describe
+from ldpaudit.mechanism import Law, Mechanism, Rows, View, Views, describe, plain
 from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
 from ldpaudit.mechanisms._randomizers import LeakyResponse, ShiftedBinomial
 from ldpaudit.mechanisms._sampling import bernoulli
@@ -112,8 +112,8 @@ class _Protected(Mechanism):
 
     def _positions(self, views: Views) -> NDArray[np.int64]:
         values, back = np.unique(np.asarray(views), axis=0, return_inverse=True)
-        places = {_key(y): i for i, y in enumerate(self.table.outputs)}
-        return np.array([places[_key(y)] for y in values])[np.ravel(back)]
+        places = {plain(y): i for i, y in enumerate(self.table.outputs)}
+        return np.array([places[plain(y)] for y in values])[np.ravel(back)]
 
     def answers(self, x: Any, drawn: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:
         """Whether the input accepts each of these public draws."""
@@ -134,12 +134,6 @@ class _Protected(Mechanism):
     @abstractmethod
     def reported(self, x: Any) -> dict[View, Fraction]:
         """Exact law of the draw that the server takes for the input's report, over public draws and coins."""
-
-
-def _key(view: Any) -> Hashable:
-    if isinstance(view, np.ndarray | np.generic):
-        view = view.tolist()
-    return tuple(map(_key, view)) if isinstance(view, list | tuple) else view
 
 
 def _at_most_exp(value: Fraction, exponent: Fraction) -> bool:

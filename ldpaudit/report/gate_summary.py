@@ -87,6 +87,6 @@ def _reused(gate: Gate) -> list[str]:
     """What was not done again; nobody who reads "passed" should have to guess when it was found."""
     if gate.reuse is None:
         return []
-    others = [_text(each.name) for each in gate.reuse.sought if each.found is None]
+    others = [_text(name) for name in gate.reuse.anew]
     done = f"; done anew: {', '.join(others[:20])}{', ...' if others[20:] else ''}" if others else ""
     return [f"{gate.reuse}{done}.", "", *(f"- {_text(line)}" for line in gate.reuse.remarks[:20])]

@@ -11,7 +11,7 @@ from functools import lru_cache
 import flint
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import special
@@ -56,7 +56,6 @@ levels = st.sampled_from([0.5, 0.05, 1e-3, 1e-9, 1e-12])
 
 
 @given(counts, levels, st.sampled_from([2, 3, 100]))
-@settings(max_examples=100)
 def test_the_fixed_bound_is_the_exact_inversion_and_errs_to_the_safe_side(c: Counts, alpha: float, inputs: int) -> None:
     bound = BinomialTest(inputs, alpha).epsilon_lower(c)
     if bound > 0:
@@ -118,7 +117,6 @@ def test_the_bound_at_positive_delta_is_the_pure_one_as_delta_vanishes(scale: in
 
 
 @given(st.integers(1, 3_000), st.floats(1e-4, 0.9), st.floats(-8, 8))
-@settings(max_examples=100)
 def test_tails_are_bounded_from_above(n: int, p: float, deviation: float) -> None:
     count = min(n, max(1, round(n * p + deviation * math.sqrt(n * p * (1 - p)))))
     with flint.ctx.workprec(200):
@@ -187,7 +185,6 @@ def test_at_positive_delta_too_whatever_a_wrong_guess_costs(wrong: float) -> Non
 
 
 @given(counts, st.integers(0, 10**6), st.sampled_from([0.0, 1e-3]), st.sampled_from(MODES), st.sampled_from(INPUTS))
-@settings(max_examples=30)
 def test_the_p_value_is_at_most_alpha_where_the_bound_exceeds_epsilon_and_only_there(
     c: Counts, abstained: int, delta: float, mode: Mode, inputs: int
 ) -> None:
@@ -205,7 +202,6 @@ def test_the_p_value_is_at_most_alpha_where_the_bound_exceeds_epsilon_and_only_t
 
 
 @given(counts, st.integers(1, 1000), st.sampled_from([0.0, 1e-3]), st.sampled_from(MODES), st.sampled_from(INPUTS))
-@settings(max_examples=30)
 def test_the_bound_grows_with_right_guesses_and_falls_with_wrong_ones(
     c: Counts, more: int, delta: float, mode: Mode, inputs: int
 ) -> None:
@@ -244,7 +240,6 @@ def test_what_is_detectable_is_detected_with_the_stated_power(inputs: int, seque
 
 
 @given(st.integers(0, 500), st.integers(0, 500), st.floats(1e-3, 0.3), st.sampled_from(INPUTS))
-@settings(max_examples=40)
 def test_the_fast_bound_at_positive_delta_only_compares_but_holds(right: int, wrong: int, delta: float, inputs: int) -> None:
     c = Counts(right, wrong, 1_000)
     fast = float(binomial.epsilon_lower(right, wrong, 1_000, delta, ALPHA, inputs))

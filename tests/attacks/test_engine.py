@@ -153,7 +153,7 @@ def test_the_last_look_sees_only_what_followed_the_last_choice_of_an_event() -> 
 
 def test_the_k_input_game_is_played_where_it_is_the_stronger() -> None:
     many = audit(HUNDRED, epsilon=None, trials=200_000, mode=Mode.FIXED)
-    two = run(replace(Planned(HUNDRED).games()[0].target, calibrated=True), Experiment(200_000))  # type: ignore[attr-defined]
+    two = run(replace(Planned(HUNDRED).games()[0], calibrated=True), Experiment(200_000))  # type: ignore[arg-type]
     assert (many.inputs, many.directions, two.inputs) == (100, 100, 2)
     assert two.epsilon_lower < many.epsilon_lower
     assert audit(BINARY, trials=1_000).inputs == 2

@@ -90,7 +90,7 @@ def test_where_all_others_are_alike_scores_are_the_log_likelihood_ratios_of_mult
     for code in (None, m, lambda x, size, rng: m.sample(x, size, rng)):
         (game,) = shuffled.games(Shuffle(m, users), None, code, 0.0, witness)
         for side in (0, 1):
-            scores = np.round(game.target.draw(side, DRAWS, np.random.default_rng(side)), 7)
+            scores = np.round(game.draw(side, DRAWS, np.random.default_rng(side)), 7)
             found = Counter(scores.tolist())
             assert set(found) <= set(wanted[side])
             assert all(abs(found[score] / DRAWS - share) < OFF for score, share in wanted[side].items())

@@ -15,12 +15,11 @@ from ldpaudit.accountants.claims import heavy_thresh as paper
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.claims.votes_per_change import level, most_votes, votes_of
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
-from ldpaudit.proofs import heavy_thresh as proofs
+from tests.helpers import proofs_of
 
 F = Fraction
 HALF = F(1, 20)
 SMALL, MANY, LARGE, NOISY = paper.examples()
-PROOFS = proofs.prove()
 
 
 def private(m: HeavyThresh) -> list[tuple[Standing, bool | None]]:
@@ -116,7 +115,7 @@ def test_the_proofs_prove_what_the_accountant_finds(seed: int) -> None:
     n = rng.choice([10**3, 10**5])
     for kind in (HeavyThresh, HeavyThreshRepaired):
         m = kind(n, rng.choice([4, 16]), rng.choice([50, 300]), F(rng.randint(10, 80), 20), HALF, n, 8, start=-(seed % 2), rows=300)
-        transcript, overshoot, repaired = (proof.at(m) for proof in PROOFS)
+        transcript, overshoot, repaired = (proof.at(m) for proof in proofs_of("heavy_thresh"))
         assert transcript == [
             (F(m.differing_votes), m.vote_coin / (1 - m.vote_coin), False),
             (F(m.estimates), m.estimate_coin / (1 - m.estimate_coin), False),

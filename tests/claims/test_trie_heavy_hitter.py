@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ldpaudit import tables
 from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.accountants.claims.trie_heavy_hitter import (
     accuracy,
@@ -24,7 +25,6 @@ from ldpaudit.accountants.claims.trie_heavy_hitter import (
 )
 from ldpaudit.mechanisms._trie import Data
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
-from ldpaudit.tables.triehh_table_1 import TABLE
 
 
 def law(m: TrieHeavyHitter, x: Data) -> dict[Any, Fraction]:
@@ -32,7 +32,7 @@ def law(m: TrieHeavyHitter, x: Data) -> dict[Any, Fraction]:
 
 
 def test_table_1_is_theorem_1_to_all_printed_digits_and_loose() -> None:
-    for row in TABLE.rows:
+    for row in tables.load("triehh_table_1").rows:
         values = dict(row.parameters)
         m = TrieHeavyHitter(*(int(values[name]) for name in ("users", "batch", "threshold", "levels")))
         assert float(f"{claimed_epsilon(m).high:.{len(row.printed.split('.')[1])}f}") == float(row.printed)

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from ldpaudit.evidence import UNREADABLE
-from tests.helpers import fails_in_one_line, run
+from tests.helpers import fails_in_one_line, process, run
 
 
 def test_audit_of_float_noise_gives_raw_and_canonical_reports_a_verdict_each() -> None:
@@ -45,7 +45,7 @@ def test_audit_refutes_a_false_claim_and_not_a_true_one() -> None:
 
 def test_what_audited_code_prints_is_not_among_the_results() -> None:
     common = ("--inputs", "0", "1", "--trials", "500", "--epsilon", "3", "--format", "json")
-    done = run("audit", "tests.broken_callables:chatty", *common)
+    done = process("audit", "tests.broken_callables:chatty", *common)
     assert not json.loads(done.stdout)["refuted"]
     assert "debug 1" in done.stderr
 
@@ -60,7 +60,7 @@ def test_an_audit_may_be_given_a_time() -> None:
 def test_an_audit_ends_the_program_that_it_started(tmp_path: Path) -> None:
     child = tmp_path / "child"
     (tmp_path / "stays.sh").write_text(f"sleep 60 & echo $! > {child}; while read -r x; do echo $x; done; wait\n")
-    done = run("audit", f"exec:sh {tmp_path / 'stays.sh'}", "--inputs", "0", "1", "--epsilon", "1", "--trials", "500")
+    done = process("audit", f"exec:sh {tmp_path / 'stays.sh'}", "--inputs", "0", "1", "--epsilon", "1", "--trials", "500")
     assert done.returncode == 1, done.stderr
     state = subprocess.run(["ps", "-o", "stat=", "-p", child.read_text()], capture_output=True, text=True, check=False)
     assert state.stdout.strip()[:1] in ("", "Z")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ldpaudit.source_control import last_commit
-from tests.helpers import ROOT, fails_in_one_line, run, within
+from tests.helpers import ROOT, fails_in_one_line, process, run, within
 
 ENPA = "deployments/enpa-notification.toml"
 QUICK = ("--trials", "2000", "--jobs", "1")
@@ -66,7 +66,7 @@ def test_a_title_beyond_the_letters_of_the_locale_is_escaped_and_the_verdict_is_
 
 
 def test_json_is_all_that_standard_output_gets() -> None:
-    done = run("certify", ENPA, *QUICK, "--format", "json")
+    done = process("certify", ENPA, *QUICK, "--format", "json")
     (certificate,) = json.loads(done.stdout)
     assert certificate["verdict"] == "REFUTED"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import ROOT, run
+from tests.helpers import ROOT, process
 from tests.road.test_programs import SOON, ends_soon
 
 COMMANDS = [
@@ -60,7 +60,7 @@ def test_an_error_that_nobody_reads_is_an_error() -> None:
 def test_results_come_out_as_they_did(tmp_path: Path) -> None:
     with (tmp_path / "out").open("w") as out:
         assert started("mechanisms", out=out.fileno()).communicate()[1] == ""
-    assert (tmp_path / "out").read_text() == run("mechanisms").stdout != ""  # to a file and to a pipe
+    assert (tmp_path / "out").read_text() == process("mechanisms").stdout != ""  # to a file and to a pipe
 
 
 def test_an_audit_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import ldpaudit
 from ldpaudit import commands
 from ldpaudit.commands import spread
-from tests.helpers import ROOT, fails_in_one_line, run
+from tests.helpers import ROOT, fails_in_one_line, process, run
 
 DEEP = "[" * 3000 + "]" * 3000
 ANSWERS_DEEP = f"exec:{sys.executable} -c 'for line in open(0): print(\"[\" * 3000 + \"]\" * 3000, flush=True)'"
@@ -111,7 +111,7 @@ def test_the_page_of_commands_shows_every_one() -> None:
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    assert run("--version").stdout == f"ldpaudit {ldpaudit.__version__}\n"
+    assert process("--version").stdout == f"ldpaudit {ldpaudit.__version__}\n"
 
 
 def test_every_verb_explains_itself_by_the_short_option_too() -> None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpaudit.accountants import account
@@ -47,7 +47,6 @@ def test_with_all_of_delta_kept_the_sums_decide(parts: list[tuple[Fraction, Frac
     assert spent[1] <= most
 
 
-@settings(max_examples=20)
 @given(lengths, slacks, parts)
 def test_what_a_filter_admits_keeps_its_budget(e: Fraction, slack: Fraction, parts: list[tuple[Fraction, Fraction]]) -> None:
     budget = Filter(e, slack)
@@ -110,7 +109,6 @@ def outcomes(seed: int, admits: Callable[[Spent], bool]) -> Iterator[tuple[Spent
             rows.append(((*seen, answer), after, p + mine, q + yours, line))
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.fractions(Fraction(1, 2), 4, max_denominator=20), st.sampled_from([0.3, 0.1, 0.01]))
 def test_nobody_gets_beyond_a_filter_by_choosing_after_seeing(seed: int, epsilon: Fraction, delta: float) -> None:
     budget = Filter(epsilon, Fraction(delta), reserve=Fraction(0))
@@ -120,7 +118,6 @@ def test_nobody_gets_beyond_a_filter_by_choosing_after_seeing(seed: int, epsilon
     assert beyond <= delta + ROUNDING
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.sampled_from([0.5, 0.3, 0.1]))
 def test_an_odometer_is_never_overtaken_but_with_probability_delta(seed: int, delta: float) -> None:
     @cache
@@ -134,7 +131,6 @@ def test_an_odometer_is_never_overtaken_but_with_probability_delta(seed: int, de
     assert sum(math.exp(p) for _, p, _, path in ends if overtaken(path)) <= delta + ROUNDING
 
 
-@settings(max_examples=20)
 @given(st.lists(st.tuples(st.sampled_from([Fraction(1, 10), Fraction(1, 2)]), losses), min_size=1, max_size=6), slacks)
 def test_a_reading_is_at_most_the_sum_and_a_bound_for_what_ran(parts: list[tuple[Fraction, Fraction]], slack: Fraction) -> None:
     meter = Odometer(slack)

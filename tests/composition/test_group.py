@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -161,7 +161,6 @@ def test_a_group_of_one_user_is_that_user(m: Mechanism) -> None:
 
 
 @given(strategies.channels(), st.integers(1, 12))
-@settings(max_examples=25, deadline=None)
 def test_a_larger_group_is_never_harder_to_tell_apart(rows: list[list[Fraction]], users: int) -> None:
     m = Channel(tuple(map(tuple, rows)))
     assert account(m, group(users)).delta(0.5).low <= account(m, group(users + 1)).delta(0.5).high

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -53,7 +53,6 @@ def test_delta_of_two_kinds_of_coordinates_is_the_integral_of_their_generating_f
     assert found.high <= found.low * (1 + 1e-14)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     count=st.integers(0, 9), doubled=st.integers(1, 6), step=st.fractions(F(1, 40), 3, max_denominator=40),
     share=st.fractions(0, 1, max_denominator=50),

@@ -12,7 +12,7 @@ from typing import Any
 import flint
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpaudit.accountants import account
@@ -158,7 +158,6 @@ def test_a_billion_runs_are_exact_down_to_deltas_of_1e_300(delta: float) -> None
     assert coins.delta(epsilon.low).high >= delta * (1 - 1e-9)
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(arities, st.integers(2, 9)), min_size=1, max_size=3), epsilons, deltas)
 def test_the_order_of_parts_and_how_they_are_bracketed_do_not_matter(
     shapes: list[tuple[int, int]], epsilon: float, delta: Number
@@ -181,7 +180,6 @@ def test_more_runs_cost_more_and_at_most_the_sum_of_epsilons(k: int, ratio: int,
     assert more.delta(pure.high).high == 0
 
 
-@settings(max_examples=15, deadline=None)
 @given(arities, st.integers(2, 9), st.integers(1, 60), st.lists(epsilons, min_size=2, max_size=2), deltas)
 def test_a_composed_profile_falls_and_its_inverse_is_one(
     k: int, ratio: int, n: int, two: list[float], delta: Number
@@ -217,7 +215,6 @@ def mpmath_delta(parts: list[tuple[float, float]], epsilon: float) -> mpmath.mpf
     return 1 - kept + kept * finite
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.tuples(lengths, st.sampled_from([0.0, 1e-9, 0.01])), min_size=2, max_size=6),
     st.floats(0, 1),

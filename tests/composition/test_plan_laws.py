@@ -50,7 +50,7 @@ shares = st.floats(0, 1.1)
 deltas = st.one_of(st.floats(1e-12, 0.3), st.floats(-60, -1).map(lambda log: 10.0**log))
 few = st.integers(2, 40)
 many = st.one_of(st.integers(2, 9), st.integers(100, 10**4))
-quick = settings(max_examples=8, deadline=None, derandomize=True)
+quick = settings(max_examples=8)
 
 
 def sound(found: Enclosure, most: float = math.inf) -> Enclosure:
@@ -81,7 +81,7 @@ def epsilon_of(profile: PrivacyProfile, share: float) -> float:
     return profile.epsilon(0).high * share**3
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=12)
 @given(plans(), st.tuples(shares, shares), st.tuples(deltas, deltas))
 def test_delta_falls_with_epsilon_and_epsilon_with_delta(
     plan: Plan, at: tuple[float, float], two: tuple[float, float]
@@ -93,7 +93,6 @@ def test_delta_falls_with_epsilon_and_epsilon_with_delta(
     rises(large, small)
 
 
-@settings(max_examples=24, deadline=None, derandomize=True)
 @given(plans(), deltas)
 def test_an_epsilon_is_enough_and_less_than_its_lower_end_is_not(plan: Plan, delta: float) -> None:
     found = account(plan)
@@ -124,7 +123,7 @@ def test_more_users_hide_better(
     rises(more.epsilon(delta), fewer.epsilon(delta))
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10)
 @given(st.sampled_from(sorted(ROUNDS | CROWDS)), reports, locals_, st.floats(1.001, 2), few, shares, deltas)
 def test_reports_that_tell_more_cost_more(
     how: str, m: str, e: float, factor: float, size: int, share: float, delta: float
@@ -147,7 +146,7 @@ def test_two_halves_composed_are_the_whole(m: str, e: float, one: int, other: in
         assert math.isclose(mine.high, theirs.high, rel_tol=SLACK, abs_tol=1e-300)
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10)
 @given(st.sampled_from(sorted(CROWDS)), reports, locals_, many, shares, deltas)
 def test_a_crowd_is_never_worse_than_none(how: str, m: str, e: float, users: int, share: float, delta: float) -> None:
     report = Repeat(REPORTS[m](e), 2) if how == "shuffled as a pair" else REPORTS[m](e)

@@ -9,7 +9,7 @@ from itertools import product as cartesian
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -120,7 +120,6 @@ def test_a_product_is_what_enumeration_says(
     assert ours.epsilon(delta) == FiniteProfile(truth.pairs, "product").epsilon(delta)
 
 
-@settings(max_examples=40, deadline=None)
 @given(one=parts, other=parts, times=st.integers(1, 3), epsilon=epsilons, delta=deltas)
 def test_a_product_too_large_to_multiply_out_is_composed(
     one: list[tuple[int, int]], other: list[tuple[int, int]], times: int, epsilon: float, delta: Fraction

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpaudit.accountants import account
@@ -20,7 +20,6 @@ slacks = st.sampled_from([Fraction(1, 2), Fraction(1, 100), Fraction(1, 10**6), 
 losses = st.sampled_from([Fraction(0), Fraction(1, 10**9)])
 
 
-@settings(max_examples=30, deadline=None)
 @given(runs, lengths, losses, slacks)
 def test_no_formula_promises_less_than_the_worst_maps_cost(n: int, e: Fraction, d: Fraction, slack: Fraction) -> None:
     worst = account(Repeat(Guarantee(e, d), n))

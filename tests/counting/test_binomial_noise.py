@@ -10,7 +10,7 @@ from itertools import product
 import flint
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpaudit.accountants.counting import count_min
@@ -55,7 +55,6 @@ def worst(n: int, gamma: Fraction, k: int, c: Fraction) -> Fraction:
 
 
 @given(small, epsilons)
-@settings(max_examples=80)
 def test_delta_is_what_enumeration_gives(parameters: tuple[int, Fraction, int], epsilon: float) -> None:
     n, gamma, k = parameters
     found, truth = ShiftProfile(n, gamma, k).delta(epsilon), worst(n, gamma, k, F(math.exp(epsilon)))
@@ -66,7 +65,6 @@ def test_delta_is_what_enumeration_gives(parameters: tuple[int, Fraction, int], 
 
 
 @given(small)
-@settings(max_examples=40)
 def test_at_epsilon_0_and_infinity_delta_is_a_rational_inside(parameters: tuple[int, Fraction, int]) -> None:
     profile = ShiftProfile(*parameters)
     assert worst(*parameters, F(1)) in profile.delta(0)
@@ -75,7 +73,6 @@ def test_at_epsilon_0_and_infinity_delta_is_a_rational_inside(parameters: tuple[
 
 
 @given(small, st.sampled_from([F(1, 2), F(1, 10), F(1, 1000), F(1, 10**9)]))
-@settings(max_examples=60)
 def test_epsilon_inverts_delta(parameters: tuple[int, Fraction, int], delta: Fraction) -> None:
     n, gamma, k = parameters
     found = ShiftProfile(n, gamma, k).epsilon(delta)
@@ -100,7 +97,6 @@ def test_a_tie_with_the_mass_outside_the_support_is_decided() -> None:
 
 
 @given(small, epsilons)
-@settings(max_examples=40)
 def test_a_longer_shift_never_costs_less(parameters: tuple[int, Fraction, int], epsilon: float) -> None:
     n, gamma, k = parameters
     assert ShiftProfile(n, gamma, k).delta(epsilon).low <= ShiftProfile(n, gamma, k + 1).delta(epsilon).high
@@ -222,7 +218,6 @@ def smooth(n: int, gamma: Fraction, k: int, c: Fraction) -> Fraction:
 
 
 @given(small, epsilons)
-@settings(max_examples=80)
 def test_smoothness_is_definition_4_2(parameters: tuple[int, Fraction, int], epsilon: float) -> None:
     n, gamma, k = parameters
     assert smooth(n, gamma, k, F(math.exp(epsilon))) in smooth_delta(n, gamma, k, epsilon)

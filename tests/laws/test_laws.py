@@ -19,13 +19,12 @@ from scipy import stats
 
 from ldpaudit import account, mechanisms, strategies
 from ldpaudit.accountants.pld.finite import FiniteProfile, channel_profile
-from ldpaudit.derivation import proofs_of
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import ENUMERABLE, Mechanism
 from ldpaudit.profile import Number
 from ldpaudit.registry import constructors
-from tests.helpers import ROOT
+from tests.helpers import ROOT, proofs_of
 from tests.zoo import AT_ONE, SMALL, STEMS, delta_of, home_of, zoo
 
 SAMPLE = 20_000
@@ -157,14 +156,9 @@ def test_an_estimate_is_unbiased(m: Mechanism) -> None:
     assert np.all(np.abs(error) <= 6 * spread + 1e-9)
 
 
-@cache
-def proved_of(stem: str) -> tuple[Any, ...]:
-    return proofs_of(stem)
-
-
 @pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)
 def test_a_proof_bounds_no_less_than_the_accountant(m: Mechanism) -> None:
-    proofs = proved_of(mechanisms.stem(m))
+    proofs = proofs_of(mechanisms.stem(m))
     terms = [t for t in (p.at(m) for p in proofs if p.relation == m.relations[0].kind) if t is not None]
     if account(m).epsilon(0).low == inf:
         assert not terms, "a proof of what is false"
@@ -181,10 +175,10 @@ def test_a_proof_s_symbols_are_the_code_s_numbers_at_random_rational_points(stem
     drawn, loose = zoo(stem).anywhere, zoo(stem).loose
 
     # Where a proof is loose at some parameters, one at which it is tight has to be met.
-    @settings(max_examples=100 if loose else 25, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=max(100 if loose else 1, settings().max_examples), suppress_health_check=list(HealthCheck))
     @given(strategies.mechanisms(stem) if drawn is None else drawn)
     def holds(m: Mechanism) -> None:
-        terms = [t for t in (p.at(m) for p in proved_of(stem) if p.relation == m.relations[0].kind) if t is not None]
+        terms = [t for t in (p.at(m) for p in proofs_of(stem) if p.relation == m.relations[0].kind) if t is not None]
         if not terms:
             return
         with flint.ctx.workprec(256):
@@ -201,7 +195,6 @@ def test_a_proof_s_symbols_are_the_code_s_numbers_at_random_rational_points(stem
 
 @pytest.mark.parametrize("owner", [c for stem in STEMS for c in mechanisms.classes(stem).values()])
 def test_parameters_outside_their_domain_are_an_error_of_the_right_class(owner: type[Mechanism]) -> None:
-    @settings(max_examples=40, deadline=None)
     @given(st.data())
     def holds(data: st.DataObject) -> None:
         make = data.draw(st.sampled_from(list(constructors(owner).values())))

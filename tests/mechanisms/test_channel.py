@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ldpaudit as ldp
@@ -81,7 +81,6 @@ TINY = [[tiny, 1 - tiny] for tiny in (Fraction(1, 10**300), Fraction(1, 2), Frac
 """Of no use to floats."""
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.tuples(st.integers(2, 5), st.integers(1, 5)).flatmap(lambda size: strategies.channels(*size, weight=3)),
     st.floats(0, 4),
@@ -155,7 +154,6 @@ def largest(pair: Pair) -> Fraction:
     return found
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.tuples(st.integers(2, 4), st.integers(1, 4)).flatmap(lambda size: strategies.channels(*size, weight=2)))
 def test_two_pairs_are_of_one_kind_where_their_views_can_be_renamed(rows: list[list[Fraction]]) -> None:
     coded = CodedLaws.of(rows)
@@ -166,7 +164,6 @@ def test_two_pairs_are_of_one_kind_where_their_views_can_be_renamed(rows: list[l
     assert (coded.few_kinds(len(few) - 1) is None) == (len(few) > 0)
 
 
-@settings(max_examples=40, deadline=None)
 @given(strategies.channels(3, 4, weight=2).filter(lambda rows: len(set(map(tuple, rows))) == 3))
 @example([[Fraction(n, 8) for n in row] for row in ((3, 1, 2, 2), (1, 3, 2, 2), (2, 2, 1, 3))])
 def test_every_pair_of_inputs_has_its_blanket_among_those_of_the_bound(rows: list[list[Fraction]]) -> None:

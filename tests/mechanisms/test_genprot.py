@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -137,7 +137,6 @@ def test_the_form_with_one_bit_costs_what_is_specified_on_any_base() -> None:
 
 @given(st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20), st.lists(st.tuples(
     st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20), st.integers(1, 3)), min_size=1, max_size=3))  # fmt: skip
-@settings(deadline=None)
 def test_the_probability_of_a_position_by_the_integral_is_that_by_the_count(
     own: Fraction, others: list[tuple[Fraction, int]]
 ) -> None:
@@ -150,7 +149,6 @@ def test_the_probability_of_a_position_by_the_integral_is_that_by_the_count(
 
 
 @given(strategies.channels(inputs=3, views=3), st.integers(2, 4))
-@settings(max_examples=25, deadline=None)
 def test_no_base_costs_more_than_the_box_of_its_probabilities_or_of_its_clip_interval(
     rows: list[list[Fraction]], slots: int
 ) -> None:

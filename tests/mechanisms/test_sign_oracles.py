@@ -18,12 +18,12 @@ from ldpaudit.accountants.claims import hashtogram as hashtogram_claims
 from ldpaudit.accountants.claims import sign_oracle
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.pld.finite import channel_profile
-from ldpaudit.derivation import proofs_of
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms import hashtogram
 from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.sign_oracle import SignOracle
+from tests.helpers import proofs_of
 
 MANY = 1 << 20
 ALMOST_SURE = 1 - Fraction(1, 10**15)

@@ -9,7 +9,7 @@ from math import comb
 import flint
 import mpmath
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ldpaudit.accountants.numerics import binomial as b
@@ -87,7 +87,6 @@ def test_the_trinomial_sweep_gives_the_coefficients_of_the_power(total: int, wei
         assert_encloses(mass, law[total + index])
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(100, 10**6), st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000), st.data())
 def test_the_continued_fraction_agrees_with_the_series(n: int, p: Fraction, data: st.DataObject) -> None:
     mode = int((n + 1) * p)

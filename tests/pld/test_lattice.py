@@ -44,7 +44,6 @@ def rational_pairs(draw: st.DrawFn) -> ExactPLD:
     return ExactPLD.of((Fraction(p, sum(ps)), Fraction(q, sum(qs))) for p, q in zip(ps, qs, strict=True)).complete()
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     groups=st.dictionaries(rational_pairs(), st.integers(1, 4), min_size=1, max_size=3),
     points=st.sampled_from([16, 64, 512]),
@@ -186,7 +185,7 @@ def test_what_is_known_of_the_pairs_that_occur_bounds_their_composition_from_bel
     assert found.high == account(Repeat(rr(4), 2)).delta(0.3).high
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.fractions(Fraction(1, 100), 8, max_denominator=100), st.floats(0, 1.2))
 def test_a_curve_lies_between_its_two_laws(pure: Fraction, share: float) -> None:
     curve, epsilon = OneCoordinate(pure, "one coordinate"), share * float(pure)

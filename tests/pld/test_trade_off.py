@@ -9,7 +9,7 @@ from itertools import permutations
 
 import flint
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ldpaudit as ldp
@@ -51,7 +51,6 @@ def laws(inputs: int, views: int) -> st.SearchStrategy[list[list[Fraction]]]:
     )
 
 
-@settings(max_examples=40, deadline=None)
 @given(p=st.fractions(Fraction(51, 100), Fraction(99, 100), max_denominator=100), k=st.integers(2, 6), rate=RATES)
 @example(p=Fraction(99, 100), k=2, rate=Fraction(1, 1000))
 @example(p=Fraction(99, 100), k=2, rate=Fraction(1, 10))
@@ -67,7 +66,6 @@ def test_the_best_test_of_randomized_response_is_its_closed_form(p: Fraction, k:
         assert true_positive_rate(profile, rate).relative_width < SHARP
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     scale=st.fractions(Fraction(1, 20), 20, max_denominator=100),
     rate=st.fractions(Fraction(1, 10_000), Fraction(4, 10), max_denominator=10_000),
@@ -89,7 +87,6 @@ def test_the_best_test_of_laplace_noise_is_its_closed_form(scale: Fraction, rate
     assert found.relative_width < SHARP
 
 
-@settings(max_examples=60, deadline=None)
 @given(table=laws(2, 4), rate=RATES, prior=st.sampled_from([Fraction(1, 100), Fraction(1, 10), Fraction(1, 2)]))
 def test_no_test_of_two_finite_laws_is_better_and_the_best_is_enclosed(
     table: list[list[Fraction]], rate: Fraction, prior: Fraction
@@ -101,7 +98,6 @@ def test_no_test_of_two_finite_laws_is_better_and_the_best_is_enclosed(
     assert prior * most / (prior * most + 1 - prior) in posterior(profile, prior)
 
 
-@settings(max_examples=40, deadline=None)
 @given(table=laws(4, 3), rate=RATES)
 def test_with_many_pairs_the_best_test_over_all_of_them_is_enclosed(table: list[list[Fraction]], rate: Fraction) -> None:
     truth = max(best_test(a, b, rate) for a, b in permutations(table, 2))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import run
+from tests.helpers import process
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pages are looked at with the extra 'browser'")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pages are looked at with the extra 'browser'")
@@ -21,7 +21,7 @@ WIDTHS = (375, 800, 1400)
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("certificates")
-    done = run("certify", "enpa-notification", "rappor-client", "epochs-budget", "--output", str(folder))
+    done = process("certify", "enpa-notification", "rappor-client", "epochs-budget", "--output", str(folder))
     assert done.returncode == 0, done.stderr
     found = sorted(folder.rglob("*.html"))
     assert len(found) == 4

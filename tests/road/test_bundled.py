@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import ldpaudit
-from ldpaudit import bundled
+from ldpaudit import bundled, certify
+from ldpaudit.deployment import load
 from ldpaudit.errors import DeploymentError
 from ldpaudit.parallel import Asked, ask
 from tests.helpers import ROOT, run
@@ -16,14 +16,14 @@ from tests.helpers import ROOT, run
 
 def test_a_bundled_deployment_reads_by_its_id() -> None:
     for each in bundled.ids():
-        assert ldpaudit.load(each) == ldpaudit.load(ROOT / "deployments" / f"{each}.toml")
+        assert load(each) == load(ROOT / "deployments" / f"{each}.toml")
 
 
 def test_a_file_of_that_name_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "deployments/windows-telemetry.toml").read_text()
     Path("enpa-notification").write_text(text)
-    assert ldpaudit.load("enpa-notification").id == "windows-telemetry"
+    assert load("enpa-notification").id == "windows-telemetry"
     asked = ask(Path("enpa-notification"))
     assert isinstance(asked, Asked)
     assert asked.deployment.id == "windows-telemetry"
@@ -31,9 +31,9 @@ def test_a_file_of_that_name_goes_first(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_name_that_is_like_a_bundled_id_is_answered_with_it() -> None:
     with pytest.raises(DeploymentError, match="did you mean 'rappor-client'"):
-        ldpaudit.load("rapor-client")
+        load("rapor-client")
     with pytest.raises(DeploymentError, match="needs a readable file: No such file"):
-        ldpaudit.load("nothing-of-the-kind.toml")
+        load("nothing-of-the-kind.toml")
 
 
 def test_the_list_names_every_file_with_its_title() -> None:
@@ -45,5 +45,5 @@ def test_the_list_names_every_file_with_its_title() -> None:
 
 def test_certify_takes_a_bundled_id_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    by_id = ldpaudit.certify("enpa-notification", trials=1000)
-    assert by_id == ldpaudit.certify(ROOT / "deployments/enpa-notification.toml", trials=1000)
+    by_id = certify("enpa-notification", trials=1000)
+    assert by_id == certify(ROOT / "deployments/enpa-notification.toml", trials=1000)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ldpaudit.apart import Crew, Task
 from ldpaudit.cache import MOST, Cache, DamagedEntryError, _make, secret_of
 from ldpaudit.commands import check as command
 from ldpaudit.errors import DeploymentError
-from tests.road import apart_calls
+from ldpaudit.worker_processes import Crew, Task
+from tests.road import worker_calls
 
 SECRET = bytes(32)
 
@@ -52,7 +52,7 @@ def test_two_processes_that_write_one_entry_leave_it_whole_at_every_moment(tmp_p
     looking = threading.Thread(target=look)
     looking.start()
     with Crew(2) as crew:
-        done = list(crew.each([Task(text, apart_calls.writes, (cache.folder, SECRET, text * 10_000)) for text in "xy"]))
+        done = list(crew.each([Task(text, worker_calls.writes, (cache.folder, SECRET, text * 10_000)) for text in "xy"]))
     ended.set()
     looking.join()
     assert done == [None, None]

@@ -17,12 +17,12 @@ from ldpaudit.errors import ImplementationError, Stopped, shown
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests import misbehaving_callables as broken
-from tests.helpers import fails_in_one_line, run
+from tests.helpers import fails_in_one_line, process
 
 
 def audited(name: str, *more: str) -> subprocess.CompletedProcess[str]:
     common = ("--inputs", "0", "1", "--epsilon", "3", "--trials", "500")
-    return run("audit", f"tests.misbehaving_callables:{name}", *common, *more)
+    return process("audit", f"tests.misbehaving_callables:{name}", *common, *more)
 
 
 @pytest.mark.parametrize(

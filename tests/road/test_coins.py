@@ -136,12 +136,15 @@ def test_a_signal_in_the_middle_of_a_draw_spoils_no_number(rng: np.random.Genera
         fired.append(1)
         raise KeyboardInterrupt
 
+    def drawn() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.003)
+        rng.standard_normal(10**6)
+
     before = signal.signal(signal.SIGALRM, handler)
     try:
         for _ in range(20):
-            signal.setitimer(signal.ITIMER_REAL, 0.003)
             with pytest.raises(KeyboardInterrupt):
-                rng.standard_normal(10**6)
+                drawn()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -243,7 +243,7 @@ def test_a_target_may_be_a_program_that_is_started_in_the_configurations_folder(
     assert found.problem == problem, found.message
     assert f"ldpaudit audit 'exec:{sys.executable} program.py' --inputs 0 1" in found.reproduce
     assert result.reuse is not None
-    assert result.reuse.remarks == ["code: it is not kept: a program is run"]
+    assert (result.reuse.anew, (tmp_path / ".cache").exists()) == (("code",), False)
     with pytest.raises(DeploymentError, match="needs no code with --no-import, got 'exec:"):
         gate.check(tmp_path, config.model_copy(update={"no_import": True}), path)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ldpaudit.findings import Finding, Gate
+from ldpaudit.findings import CacheUse, Finding, Gate
 from ldpaudit.report.gate import GateFormat
-from ldpaudit.reuse import Reuse, Sought
 from ldpaudit.verdict import Outcome
 
 MOST = 65_536
@@ -16,7 +15,7 @@ def finding(name: str, problem: str | None = None, was: str | None = None, now: 
     return Finding(name, outcome, problem, f"about {name}", "a.toml", 1, reproduce, was=was, now=now)
 
 
-def written(*findings: Finding, baseline: str | None = None, reuse: Reuse | None = None) -> str:
+def written(*findings: Finding, baseline: str | None = None, reuse: CacheUse | None = None) -> str:
     return GateFormat.markdown.write(Gate(findings, baseline, reuse))
 
 
@@ -51,7 +50,7 @@ def test_a_command_that_shows_several_stands_once() -> None:
 
 
 def test_what_was_not_done_again_is_said() -> None:
-    reuse = Reuse((Sought("old", "k", found="text"), Sought("fresh", "k", said="its entry is cut")))
+    reuse = CacheUse(("old",), ("fresh",), ("fresh: its entry is cut",))
     page = written(finding("a"), reuse=reuse)
     assert page.endswith("1 of 2 from the cache; done anew: fresh.\n\n- fresh: its entry is cut\n")
     assert "cache" not in written(finding("a"))
@@ -67,7 +66,7 @@ def test_nobody_is_called_by_what_a_file_says() -> None:
 
 def test_a_summary_of_thousands_of_claims_is_short_enough_for_a_comment_and_says_what_it_leaves_out() -> None:
     many = [finding(f"claim {i}", "refuted" if i % 2 else None, "X" * 50, "Y" * 50, f"command {i}") for i in range(3000)]
-    reuse = Reuse(tuple(Sought(f.id, said="x" * 100) for f in many))
+    reuse = CacheUse((), tuple(f.id for f in many), tuple(f"{f.id}: {'x' * 100}" for f in many))
     page = written(*many, baseline="b.json", reuse=reuse)
     assert len(page) < MOST
     assert page.count(" more are in the build's log.") == 4

@@ -154,13 +154,6 @@ def test_at_most_25_public_names() -> None:
     assert callable(ldpaudit.certify), "a submodule of the same name must not shadow a function"
 
 
-def test_a_name_that_has_left_the_public_list_still_works() -> None:
-    import ldpaudit
-
-    assert ldpaudit.load.__module__ == "ldpaudit.deployment"
-    assert ldpaudit.Rigour.__module__ == "ldpaudit.enclosure"
-
-
 ROOMS = {"numerics": 0, "pld": 1, "composition": 2, "shuffling": 2, "counting": 2, "sampling": 2, "limits": 2, "claims": 3}
 """How high each room of the accountants stands; a file that stands in no room is a stem's, and above them all."""
 STEM = 4

@@ -17,8 +17,7 @@ import pytest
 import ldpaudit as ldp
 from ldpaudit.accountants.limits import calculators
 from ldpaudit.accountants.numerics.binomial import binomial_upper
-from ldpaudit.attacks.games.few import few_of
-from ldpaudit.attacks.games.k_inputs import of_law
+from ldpaudit.attacks.games.k_inputs import few_of, of_law
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.claim import Claim
 from ldpaudit.deployment import loads

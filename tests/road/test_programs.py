@@ -19,7 +19,7 @@ from ldpaudit import audit, strict_json
 from ldpaudit.adapters import callables, talk
 from ldpaudit.adapters.programs import Program
 from ldpaudit.errors import ImplementationError
-from tests.helpers import ROOT, run
+from tests.helpers import ROOT, process
 
 RNG = np.random.default_rng(0)
 SOON = 10.0
@@ -258,9 +258,9 @@ print(kept(1, 2, None))
 def test_the_command_line_has_patience_for_programs_alone(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(f"import sys, time\n{answers('time.sleep(60)')}")
     common = ("--inputs", "0", "1", "--epsilon", "1", "--patience", "0.1")
-    slow = run("audit", f"exec:{sys.executable} {tmp_path / 'slow.py'}", *common)
+    slow = process("audit", f"exec:{sys.executable} {tmp_path / 'slow.py'}", *common)
     assert (slow.returncode, slow.stdout) == (2, "")
     assert "needs an answer within 0.3 s, got none" in slow.stderr
-    other = run("audit", "tests.broken_callables:fair", *common)
+    other = process("audit", "tests.broken_callables:fair", *common)
     assert other.returncode == 2
     assert "needs --patience with exec:COMMAND, got it with tests.broken_callables:fair" in other.stderr

@@ -30,9 +30,9 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.tree_histogram import TreeHistogram
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.partitions import Counts, Partition
-from ldpaudit.processes import Processes
 from ldpaudit.runs import run
 from ldpaudit.shards import shards
+from ldpaudit.worker_processes import Processes
 from tests.deadly import Deadly
 
 LEVEL, RUNS = 1e-9, 500

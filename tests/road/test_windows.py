@@ -30,9 +30,9 @@ ASKED = {
     ("ldpaudit/commands/ending.py", "_end_with"): "is called by supervised alone, where there is os.fork",
     ("ldpaudit/adapters/talk.py", "_streams"): "returns first where os.name is not posix",
     ("ldpaudit/adapters/programs.py", "_signalled"): "returns first where there is no os.killpg",
-    ("ldpaudit/apart.py", "close"): "asks for os.killpg",
-    ("ldpaudit/apart.py", "_read"): "asks for os.killpg",
-    ("ldpaudit/apart.py", "_end_marked"): "ends what /proc shows, which Windows has not",
+    ("ldpaudit/worker_processes.py", "close"): "asks for os.killpg",
+    ("ldpaudit/worker_processes.py", "_read"): "asks for os.killpg",
+    ("ldpaudit/worker_processes.py", "_end_marked"): "ends what /proc shows, which Windows has not",
     ("ldpaudit/working_precision.py", ""): "asks for os.register_at_fork",
     ("ldpaudit/comparison.py", "_megabytes"): "answers that it is unknown where there is no resource",
 }

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpaudit import account
@@ -70,7 +70,6 @@ def test_where_one_user_is_drawn_it_is_the_truth(m: Mechanism, exp_epsilon: Frac
     assert abs(worst(m, 3, 1, exp_epsilon) - F(found.high)) <= 1e-14
 
 
-@settings(max_examples=30)
 @given(st.integers(2, 10**9), st.floats(1e-12, 0.5), st.fractions(F(51, 100), F(99, 100), max_denominator=100))
 def test_epsilon_is_where_delta_is_reached(users: int, delta: float, p: Fraction) -> None:
     profile = account(Subsample(KaryRandomizedResponse(2, p), users, 1))
@@ -80,7 +79,6 @@ def test_epsilon_is_where_delta_is_reached(users: int, delta: float, p: Fraction
     assert found.low == 0 or profile.delta(found.low).high >= delta * (1 - 1e-9)
 
 
-@settings(max_examples=20)
 @given(st.integers(10, 10**6), st.floats(0.0, 2.0))
 def test_drawing_never_costs_and_a_smaller_share_costs_less(users: int, epsilon: float) -> None:
     m = Laplace.for_epsilon(2)

@@ -10,7 +10,7 @@ from typing import Any
 import flint
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpaudit.accountants import account
@@ -282,7 +282,6 @@ def test_matched_laws_hide_no_better_than_listed_ones(m: Mechanism, users: int) 
     assert {each.blanket for each in matched.data_sets} <= {each.blanket for each in listed.data_sets}
 
 
-@settings(max_examples=40, deadline=None)
 @given(epsilon0=st.floats(0.01, 50), users=st.integers(1, 10**12), epsilon=st.floats(0, 55))
 def test_the_clones_are_a_probability_at_every_scale(epsilon0: float, users: int, epsilon: float) -> None:
     found = CloneProfile(F(epsilon0), users).delta(epsilon)
@@ -291,7 +290,6 @@ def test_the_clones_are_a_probability_at_every_scale(epsilon0: float, users: int
     assert (found.high == 0) == (epsilon >= epsilon0)
 
 
-@settings(max_examples=25, deadline=None)
 @given(epsilon0=st.floats(0.1, 10), users=st.integers(2, 10**9), epsilon=st.floats(0, 2), more=st.floats(1.01, 3))
 def test_delta_falls_with_epsilon_and_with_users_and_rises_with_local_epsilon(
     epsilon0: float, users: int, epsilon: float, more: float

@@ -20,7 +20,6 @@ from ldpaudit.accountants.claims.published.counted import binomial_count, count_
 from ldpaudit.accountants.claims.published.sampled import sampled_by_coins, subsampled, trie
 from ldpaudit.accountants.claims.published.shuffled import shuffled
 from ldpaudit.accountants.claims.published.theorem import Published as Published
-from ldpaudit.accountants.claims.published.theorem import Theorem
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.sampling.thresholded import PoissonBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
@@ -48,10 +47,11 @@ def published(
     return tuple(sorted(found, key=lambda p: math.inf if p.printed is None else p.printed.claimed))
 
 
-def _theorems(subject: Plan | PrivacyProfile, delta: Fraction, neighbours: Neighbours | None) -> Iterator[Theorem]:
+def _theorems(subject: Plan | PrivacyProfile, delta: Fraction, neighbours: Neighbours | None) -> Iterator[Published]:
     if isinstance(subject, Plan) and neighbours is not None and neighbours.kind == "group":
         yield from grouped(subject, neighbours.users, delta)
-        yield from _theorems(*_of_one_user(subject, delta, neighbours))
+        runs, relation = of_one_user(subject, neighbours)
+        yield from _theorems(runs, delta, relation)
         return
     match subject:
         case Shuffle() | Subsample() if names_users(subject):
@@ -70,9 +70,3 @@ def _theorems(subject: Plan | PrivacyProfile, delta: Fraction, neighbours: Neigh
             yield from binomial_count(subject, delta)
         case ThresholdProfile(sampling=PoissonBatch()):
             yield from sampled_by_coins(subject, delta)
-
-
-def _of_one_user(plan: Plan, delta: Fraction, neighbours: Neighbours) -> tuple[Plan, Fraction, Neighbours | None]:
-    """The same question of one user's runs."""
-    runs, relation = of_one_user(plan, neighbours)
-    return runs, delta, relation

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.published.theorem import Theorem
+from ldpaudit.accountants.claims.published.theorem import Published
 from ldpaudit.accountants.claims.sentence import Provenance
 from ldpaudit.accountants.composition import divergences, theorems
 from ldpaudit.enclosure import Enclosure
@@ -30,32 +30,23 @@ _SLACK = "delta above the sum of the parts' deltas"
 _PURE = "parts with delta = 0, delta > 0"
 
 
-def composed(plan: Plan, delta: Fraction, neighbours: Neighbours | None) -> Iterator[Theorem]:
+def composed(plan: Plan, delta: Fraction, neighbours: Neighbours | None) -> Iterator[Published]:
     """Theorems of composition, from guarantees of the parts."""
     of = _Composition.of(plan, delta, neighbours)
-    yield Theorem(
-        "DKMMN06 basic composition", 2006, "Dwork, Kenthapadi, McSherry, Mironov, Naor 2006", of.basic,
-        "delta at least the sum of the parts' deltas",
-    )  # fmt: skip
-    yield Theorem(
-        "DRV10 advanced composition", 2010, "Dwork, Rothblum, Vadhan 2010, theorem III.3", of.drv10,
-        f"equal parts, {_SLACK}", Provenance.RESTORED,
-    )  # fmt: skip
-    yield Theorem(
-        "HKR12 composition", 2012, "Hsu, Khanna, Roth 2012, theorem 2.5", of.hkr12,
-        "equal parts with delta = 0 and epsilon' <= 1, a total epsilon below 1, and (not stated) ln(1/delta) >= epsilon/2",
-        Provenance.PRINTED,
-    )  # fmt: skip
-    yield Theorem(
-        "KOV15 closed form", 2015, "Kairouz, Oh, Viswanath 2015, theorems 3.4 and 3.5", of.kov15, _SLACK
-    )
-    yield Theorem("BS16 zCDP", 2016, "Bun, Steinke 2016, propositions 1.3 and 1.4", of.zcdp, _PURE)
-    yield Theorem(
-        "M17 Renyi, with CKS20", 2020, "Mironov 2017; Canonne, Kamath, Steinke 2020, proposition 12", of.renyi, _PURE
-    )
+    yield Published("DKMMN06 basic composition", 2006, "Dwork, Kenthapadi, McSherry, Mironov, Naor 2006", of.basic,
+                    "delta at least the sum of the parts' deltas")  # fmt: skip
+    yield Published("DRV10 advanced composition", 2010, "Dwork, Rothblum, Vadhan 2010, theorem III.3", of.drv10,
+                    f"equal parts, {_SLACK}", Provenance.RESTORED)  # fmt: skip
+    yield Published("HKR12 composition", 2012, "Hsu, Khanna, Roth 2012, theorem 2.5", of.hkr12,
+                    "equal parts with delta = 0 and epsilon' <= 1, a total epsilon below 1, and (not stated) "
+                    "ln(1/delta) >= epsilon/2", Provenance.PRINTED)  # fmt: skip
+    yield Published("KOV15 closed form", 2015, "Kairouz, Oh, Viswanath 2015, theorems 3.4 and 3.5", of.kov15, _SLACK)
+    yield Published("BS16 zCDP", 2016, "Bun, Steinke 2016, propositions 1.3 and 1.4", of.zcdp, _PURE)
+    renyi = "Mironov 2017; Canonne, Kamath, Steinke 2020, proposition 12"
+    yield Published("M17 Renyi, with CKS20", 2020, renyi, of.renyi, _PURE)
 
 
-def grouped(plan: Plan, users: int, delta: Fraction) -> Iterator[Theorem]:
+def grouped(plan: Plan, users: int, delta: Fraction) -> Iterator[Published]:
     """Theorems of group privacy, from the pure epsilon of one user's report; those of composition apply as well."""
 
     def advanced() -> Enclosure:
@@ -64,10 +55,8 @@ def grouped(plan: Plan, users: int, delta: Fraction) -> Iterator[Theorem]:
         epsilon = account(plan, REPLACE_ONE).epsilon(0).high
         return theorems.advanced_grouposition(users, Fraction(epsilon) if math.isfinite(epsilon) else epsilon, delta)
 
-    yield Theorem(
-        "BNS18 advanced grouposition", 2018, "Bun, Nelson, Stemmer 2018", advanced,
-        "independent users, reports with delta = 0, delta > 0",
-    )  # fmt: skip
+    needs = "independent users, reports with delta = 0, delta > 0"
+    yield Published("BNS18 advanced grouposition", 2018, "Bun, Nelson, Stemmer 2018", advanced, needs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +115,7 @@ class _Composition:
     def _slack(self, name: str) -> Fraction:
         lost = _lost(self.parts)
         if not 0 < self.delta - lost < 1:
-            raise ValueError(
-                f"{name} needs delta > {float(lost):g}, the sum of the parts' deltas, got {float(self.delta):g}"
-            )
+            raise ValueError(f"{name} needs delta > {float(lost):g}, the sum of the parts' deltas, got {float(self.delta):g}")
         return self.delta - lost
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from ldpaudit.accountants.claims.published.theorem import Theorem
+from ldpaudit.accountants.claims.published.theorem import Published
 from ldpaudit.accountants.claims.sentence import Provenance
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.cpsgd import Change, cpsgd_as_printed
@@ -16,34 +16,36 @@ from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import bracket
 
 
-def count_min(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Iterator[Theorem]:
-    """Noise of the sketch: GGKPV's lemmas, and cpSGD's theorem for the vector of its counts."""
+def count_min(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Iterator[Published]:
+    """Noise of the sketch: GGKPV's lemmas, and cpSGD's theorem for the vector of its counts.
+
+    Their l1, squared l2 and largest changes are those of one set of values replaced by another.
+    """
+
+    def vector() -> Enclosure:
+        if relation == ADD_REMOVE:
+            raise ValueError("cpSGD Theorem 1 needs the same noise beside both data sets, got a user who takes it along")
+        # In the worst case all values of a user share one cell of every row, and those of the other set another.
+        change = Change(2 * m.rows * m.held, 2 * m.rows * m.held**2, m.held, m.rows * m.buckets)
+        return cpsgd_as_printed(m.users, m.gamma, change, delta)
+
     yield _smooth(m, delta, relation)
-    yield _cpsgd(lambda: _vector(m, delta, relation))
+    yield _cpsgd(vector)
 
 
-def binomial_count(profile: ShiftProfile, delta: Fraction) -> Iterator[Theorem]:
+def binomial_count(profile: ShiftProfile, delta: Fraction) -> Iterator[Published]:
     """cpSGD's theorem for one count."""
     change = Change.of_one_count(profile.sensitivity)
     yield _cpsgd(lambda: cpsgd_as_printed(profile.n, profile.gamma, change, delta))
 
 
-def _cpsgd(epsilon: Callable[[], Enclosure]) -> Theorem:
+def _cpsgd(epsilon: Callable[[], Enclosure]) -> Published:
     source = "Agarwal, Suresh, Yu, Kumar, McMahan 2018, Theorem 1"
     needs = "the same noise beside both data sets, 0 < p <= 1/2, N p (1 - p) >= max(23 ln(10 d/delta), 2 Delta_inf), 0 < delta < 1"
-    return Theorem("cpSGD binomial mechanism", 2018, source, epsilon, needs, Provenance.RESTORED)
+    return Published("cpSGD binomial mechanism", 2018, source, epsilon, needs, Provenance.RESTORED)
 
 
-def _vector(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Enclosure:
-    """Of counts whose l1, squared l2 and largest changes are those of one set of values replaced by another."""
-    if relation == ADD_REMOVE:
-        raise ValueError("cpSGD Theorem 1 needs the same noise beside both data sets, got a user who takes it along")
-    # In the worst case all values of a user share one cell of every row, and those of the other set another.
-    change = Change(2 * m.rows * m.held, 2 * m.rows * m.held**2, m.held, m.rows * m.buckets)
-    return cpsgd_as_printed(m.users, m.gamma, change, delta)
-
-
-def _smooth(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Theorem:
+def _smooth(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Published:
     """GGKPV Lemma 4.12 at the smallest alpha whose delta suffices for Lemma 4.11."""
     sensitivity = m.held * m.rows * (1 if relation == ADD_REMOVE else 2)
 
@@ -64,4 +66,4 @@ def _smooth(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Theor
 
     source = "Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemmas 4.11 and 4.12"
     needs = "gamma <= 1/2, 0 < alpha < 1, k <= alpha gamma n / 2, and an alpha whose delta suffices"
-    return Theorem("GGKPV19 smooth noise", 2019, source, lemmas, needs, Provenance.RESTORED)
+    return Published("GGKPV19 smooth noise", 2019, source, lemmas, needs, Provenance.RESTORED)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.published.theorem import Theorem, inverse
+from ldpaudit.accountants.claims.published.theorem import Published, inverse
 from ldpaudit.accountants.claims.sentence import Provenance
 from ldpaudit.accountants.numerics.search import bisect, crossing
 from ldpaudit.accountants.shuffling import theorems as shuffling
@@ -28,32 +28,16 @@ _BBGN = "Balle, Bell, Gascon, Nissim 2019"
 _STRONGER = "Feldman, McMillan, Talwar 2022, theorem 3.2 (erratum)"
 
 
-def shuffled(inner: Plan, users: int, delta: Fraction, neighbours: Neighbours | None) -> Iterator[Theorem]:
+def shuffled(inner: Plan, users: int, delta: Fraction, neighbours: Neighbours | None) -> Iterator[Published]:
     """Theorems of shuffling, from the epsilon of one report at delta = 0."""
     epsilon0 = account(inner, neighbours).epsilon(0).high
     k = inner.mechanism.k if isinstance(inner, Run) and isinstance(inner.mechanism, KaryRandomizedResponse) else None
-    yield Theorem(
-        "EFMRTT19 closed form", 2019, _EFMRTT, lambda: shuffling.efmrtt19(epsilon0, users, delta),
-        "0 < epsilon0 <= 1/2, n >= 1000, 0 < delta <= 1/100", Provenance.RESTORED,
-    )  # fmt: skip
-    yield Theorem(
-        "FMT21 closed form", 2021, _FMT, lambda: shuffling.fmt21(epsilon0, users, delta),
-        "0 < epsilon0 <= log(n / (16 log(2/delta))), 0 < delta", Provenance.RESTORED,
-    )  # fmt: skip
-    yield Theorem("FMT21 clones, computed", 2021, _FMT, lambda: _clones(epsilon0, users, delta), f"{_ANY}, n >= 2")
-    yield from _blankets(epsilon0, users, delta, k)
-    if k is not None:
-        uniform = Fraction(k * (1 - inner.mechanism.p), k - 1)  # type: ignore[attr-defined]
-        yield Theorem(
-            f"BBGN19 closed form, {k}-ary RR", 2019, f"{_BBGN}, theorem 3.1", lambda: _uniform(k, users, uniform, delta),
-            "k-ary randomized response, 0 < epsilon <= 1, 0 < delta, n >= 2",
-        )  # fmt: skip
-    yield Theorem(
-        "FMT22 stronger clones", 2022, _STRONGER, lambda: _stronger(epsilon0, users, delta), _ANY, proved=k == 2
-    )
+    yield Published("EFMRTT19 closed form", 2019, _EFMRTT, lambda: shuffling.efmrtt19(epsilon0, users, delta),
+                    "0 < epsilon0 <= 1/2, n >= 1000, 0 < delta <= 1/100", Provenance.RESTORED)  # fmt: skip
+    yield Published("FMT21 closed form", 2021, _FMT, lambda: shuffling.fmt21(epsilon0, users, delta),
+                    "0 < epsilon0 <= log(n / (16 log(2/delta))), 0 < delta", Provenance.RESTORED)  # fmt: skip
+    yield Published("FMT21 clones, computed", 2021, _FMT, lambda: _clones(epsilon0, users, delta), f"{_ANY}, n >= 2")
 
-
-def _blankets(epsilon0: float, users: int, delta: Fraction, k: int | None) -> Iterator[Theorem]:
     def at_delta(theorem: Callable[..., Enclosure], k: int | None) -> Callable[[], Enclosure]:
         return lambda: inverse(lambda e: theorem(epsilon0, users, e, k), epsilon0, delta)
 
@@ -62,12 +46,17 @@ def _blankets(epsilon0: float, users: int, delta: Fraction, k: int | None) -> It
         ("Hoeffding", shuffling.bbgn19_hoeffding, "theorem 5.3", Provenance.RESTORED),
         ("Bennett", shuffling.bbgn19_bennett, "theorem 5.4", Provenance.MEMORY),
     ):
-        source = f"{_BBGN}, {number}"
-        yield Theorem(f"BBGN19 {name}, any report", 2019, source, at_delta(theorem, None), _ANY, known)
+        source, any_report = f"{_BBGN}, {number}", at_delta(theorem, None)
+        yield Published(f"BBGN19 {name}, any report", 2019, source, any_report, _ANY, known)
         if k is not None:
             needs = f"k-ary randomized response, {_ANY}"
-            yield Theorem(f"BBGN19 {name}, {k}-ary RR", 2019, source, at_delta(theorem, k), needs, known)
-
+            yield Published(f"BBGN19 {name}, {k}-ary RR", 2019, source, at_delta(theorem, k), needs, known)
+    if k is not None:
+        uniform = Fraction(k * (1 - inner.mechanism.p), k - 1)  # type: ignore[attr-defined]
+        yield Published(f"BBGN19 closed form, {k}-ary RR", 2019, f"{_BBGN}, theorem 3.1",
+                        lambda: _uniform(k, users, uniform, delta),
+                        "k-ary randomized response, 0 < epsilon <= 1, 0 < delta, n >= 2")  # fmt: skip
+    yield Published("FMT22 stronger clones", 2022, _STRONGER, lambda: _stronger(epsilon0, users, delta), _ANY, proved=k == 2)
 
 
 def _clones(epsilon0: float, users: int, delta: Fraction) -> Enclosure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from ldpaudit.accountants.claims.sentence import Printed, Provenance, Standing
@@ -13,16 +13,27 @@ from ldpaudit.enclosure import Enclosure, Rigour
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One published bound on the epsilon of a plan."""
+    """A published bound on the epsilon of a plan; `beside` a certified value, how it stands to that."""
 
     name: str  # short, with the initials that the field cites
     year: int  # of publication
     source: str  # the authors and the theorem
-    printed: Printed | None  # the bound beside the certified value; None where a hypothesis is not met
-    unmet: str = ""  # the hypothesis that is not met, and what was found; else empty
-    proved: bool = True  # False for a conjecture
-    needs: str = ""  # all hypotheses of the theorem, met or not
+    # the theorem's epsilon at the delta asked for: a ValueError "<theorem> needs <hypothesis>, got <values>" where one is not met
+    epsilon: Callable[[], Enclosure] = field(repr=False, compare=False)
+    needs: str  # all hypotheses of the theorem, met or not
     provenance: Provenance = Provenance.MEMORY  # how the formula is known
+    proved: bool = True  # False for a conjecture
+    printed: Printed | None = None  # the bound beside the certified value; None where a hypothesis is not met
+    unmet: str = ""  # the hypothesis that is not met, and what was found; else empty
+
+    def beside(self, certified: Enclosure, sentence: str) -> Published:
+        """The theorem's bound beside what is certified, or which hypothesis is not met."""
+        try:
+            value = self.epsilon()
+        except ValueError as error:
+            _, _, unmet = str(error).partition(" needs ")
+            return replace(self, unmet=unmet or str(error))
+        return replace(self, printed=Printed(self.source, sentence, value.high, certified, provenance=self.provenance))
 
     @property
     def standing(self) -> Standing:
@@ -31,42 +42,7 @@ class Published:
             return Standing.OUTSIDE
         if self.printed.holds is False:
             return Standing.FAILS
-        if not self.proved:
-            return Standing.CONJECTURE
-        return self.printed.standing
-
-
-@dataclass(frozen=True, slots=True)
-class Theorem:
-    """A theorem, and its epsilon at the delta asked for: a ValueError where a hypothesis is not met.
-
-    Parameters
-    ----------
-    name, year, source, proved, needs, provenance
-        As in `Published`.
-    epsilon : callable
-        The theorem's epsilon; its error reads "<theorem> needs <hypothesis>, got <values>".
-    """
-
-    name: str
-    year: int
-    source: str
-    epsilon: Callable[[], Enclosure]
-    needs: str
-    provenance: Provenance = Provenance.MEMORY
-    proved: bool = True
-
-    def beside(self, certified: Enclosure, sentence: str) -> Published:
-        """The theorem's bound beside what is certified, or which hypothesis is not met."""
-        try:
-            value = self.epsilon()
-        except ValueError as error:
-            _, _, unmet = str(error).partition(" needs ")
-            return self._published(None, unmet or str(error))
-        return self._published(Printed(self.source, sentence, value.high, certified, provenance=self.provenance), "")
-
-    def _published(self, printed: Printed | None, unmet: str) -> Published:
-        return Published(self.name, self.year, self.source, printed, unmet, self.proved, self.needs, self.provenance)
+        return self.printed.standing if self.proved else Standing.CONJECTURE
 
 
 def inverse(delta_of: Callable[[float], Enclosure], epsilon0: float, delta: Fraction) -> Enclosure:

@@ -15,8 +15,8 @@ import pytest
 
 import ldpaudit
 from ldpaudit.adapters.callables import resolve
-from ldpaudit.apart import Crew, Task
 from ldpaudit.errors import ImplementationError, LdpauditError
+from ldpaudit.worker_processes import Crew, Task
 from tests.helpers import ROOT, wait_until_gone
 from tests.road.test_gate import CHECK, project
 
@@ -77,7 +77,8 @@ def answers_with(answer: bytes) -> None:
 
 
 def test_an_answer_of_audited_code_is_read_as_data_and_can_do_nothing_to_who_reads_it() -> None:
-    code = "import pickle\nfrom tests.road.test_apart import *\nasked = task(answers_with, pickle.dumps(('returned', Ends())))\n"
+    code = "import pickle\nfrom tests.road.test_worker_processes import *\n"
+    code += "asked = task(answers_with, pickle.dumps(('returned', Ends())))\n"
     code += "with Crew() as crew:\n    print(type(next(iter(crew.each([asked])))).__name__)\n"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout == "ImplementationError\n"
@@ -120,7 +121,7 @@ def test_what_audited_code_started_ends_with_it_in_whatever_session(tmp_path: Pa
 
 PACKAGE = {
     "ldpaudit/__init__.py": "",
-    "ldpaudit/apart.py": "import os\ndef serve(*_):\n    os._exit(0)\n",
+    "ldpaudit/worker_processes.py": "import os\ndef serve(*_):\n    os._exit(0)\n",
     "queue.py": "import time\ntime.sleep(1000)\n",
     "json.py": "import os\nos._exit(0)\n",
 }
@@ -198,7 +199,7 @@ def test_a_users_code_gets_a_process_that_did_nothing_before_and_others_share_on
 
 ORPHANS = """\
 import os, sys, time
-from ldpaudit.apart import Crew, Task
+from ldpaudit.worker_processes import Crew, Task
 with Crew(2) as crew:
     print(*crew.each([Task("pid", os.getpid, ())] * 1), flush=True)
     list(crew.each([Task("sleep", time.sleep, (60,))] * 2))

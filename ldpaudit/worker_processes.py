@@ -1,4 +1,4 @@
-"""Work in processes of their own: code that ends, crashes or hangs takes nothing with it but its own answer."""
+"""Calls in processes of their own: code that ends, crashes or hangs takes nothing with it but its own answer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,6 +33,8 @@ ROUNDS = 50
 """Looks for processes that a worker's code left behind, where each look finds some."""
 START = 300.0
 """Seconds that Python may take to start; nothing of the user's runs before it has."""
+ATTEMPTS = 5
+"""Processes that may die over one call of ours before it is given up: then it is the call that kills them."""
 LARGEST = 1 << 26
 """Bytes that an answer of a process that runs the user's code may have."""
 MARK = "LDPAUDIT_WORKER"
@@ -42,7 +46,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 spec = spec_from_file_location("ldpaudit", {ours!r})
 sys.modules["ldpaudit"] = module_from_spec(spec)
 spec.loader.exec_module(sys.modules["ldpaudit"])
-from ldpaudit.apart import serve
+from ldpaudit.worker_processes import serve
 serve({first!r})
 """
 """Our package is the one that asks, whatever else of its name is on the import path."""
@@ -60,6 +64,8 @@ class Task:
     patience: float | None = None
     # whether the answer is an object of Python's, and not data in JSON: only ever of code that is ours
     pickled: bool = False
+    # how often it is made where the process dies over it: 1, unless the call returns the same whenever it is made
+    attempts: int = 1
 
 
 class Worker:
@@ -106,15 +112,15 @@ class Worker:
         with suppress(OSError):  # of a process that is gone, which is what the answer will be
             pickle.dump((task.function, task.arguments, task.pickled), self._process.stdin)
             self._process.stdin.flush()
-        kind, answer = self._answer(task)
+        kind, answer = self._heard(task)
         if kind == "returned":
             return pickle.loads(base64.b64decode(answer)) if task.pickled else answer
         if kind != "raised":
-            raise ImplementationError(f"{task.name}: {self._end()} before it answered")
+            raise ImplementationError(f"{task.name}: its process {self._end()} before it answered")
         said = str(answer)
         raise LdpauditError(said if said.startswith(task.name) else f"{task.name}: {said}")
 
-    def _answer(self, task: Task) -> tuple[str, Any]:
+    def _heard(self, task: Task) -> tuple[str, Any]:
         patience = float("inf") if task.patience is None else task.patience
         started = time.monotonic()
         while time.monotonic() - started <= (patience if self._ready else START):
@@ -134,13 +140,9 @@ class Worker:
         try:
             code = self._process.wait(timeout=1)
         except subprocess.TimeoutExpired:
-            return "its process broke the pipe"
-        if code >= 0:
-            return f"its process ended with exit code {code}"
-        try:
-            return f"its process was ended by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"its process was ended by signal {-code}"
+            return "broke the pipe"
+        known = {int(each): each.name for each in signal.Signals}
+        return f"ended with exit code {code}" if code >= 0 else f"was ended by {known.get(-code, f'signal {-code}')}"
 
     def close(self) -> None:
         """End the process, and what it started."""
@@ -175,21 +177,30 @@ class Crew:
             self._idle, self._all = [], set()
         for worker in left:
             worker.close()
-        self._threads.shutdown(cancel_futures=True)
+        self.wait(cancel=True)
+
+    def wait(self, cancel: bool = False) -> None:
+        """Wait for the tasks that were submitted, or of these, for those that were begun; there can be no others."""
+        self._threads.shutdown(cancel_futures=cancel)
+
+    def submit(self, task: Task) -> Future[Any]:
+        """What one task will return, or raise."""
+        return self._threads.submit(self.do, task)
 
     def each(self, tasks: Iterable[Task]) -> Iterator[Any]:
         """For each task, in their order, what it returned; or, as a value, the `LdpauditError` that it ended with."""
-        for future in [self._threads.submit(self._attempt, task) for task in tasks]:
-            yield future.result()
-
-    def _attempt(self, task: Task) -> Any:
-        try:
-            return self.do(task)
-        except LdpauditError as error:
-            return error
+        for future in [self.submit(task) for task in tasks]:
+            error = future.exception()
+            yield error if isinstance(error, LdpauditError) else future.result()
 
     def do(self, task: Task) -> Any:
         """What one task returns. Raises LdpauditError see `Worker.do`."""
+        for _ in range(task.attempts - 1):
+            with suppress(ImplementationError):  # the process ended before it answered; what it raised is another error
+                return self._done(task)
+        return self._done(task)
+
+    def _done(self, task: Task) -> Any:
         worker = self._begin(task)
         try:
             answer = worker.do(task)
@@ -216,6 +227,31 @@ class Crew:
         with self._lock:
             self._all.discard(worker)
         worker.close()
+
+
+class Processes(Executor):
+    """At most so many processes, each of which makes one call of ours after the other; a call that one dies over is made again.
+
+    For calls that return the same whenever they are made. What is called and its arguments must pickle.
+
+    ``workers``: at least 1. Raises ValueError for fewer workers.
+    """
+
+    def __init__(self, workers: int) -> None:
+        if workers < 1:
+            raise ValueError(f"an executor needs at least 1 worker, got {workers}")
+        self._crew = Crew(workers)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """A call that some process is to make."""
+        name = str(args[0]) if args else getattr(fn, "__name__", "a call")
+        return self._crew.submit(Task(name, partial(fn, *args, **kwargs), (), pickled=True, attempts=ATTEMPTS))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes; with `wait`, when they have done what was submitted."""
+        if wait:
+            self._crew.wait(cancel_futures)
+        self._crew.__exit__()
 
 
 def _end_marked(mark: str, besides: int = 0) -> None:
@@ -273,10 +309,7 @@ def _made(function: Callable[..., Any], arguments: tuple[Any, ...], pickled: boo
         return json.dumps(("raised", in_a_line(error) if of_the_user(error) else _fault(error)))
 
 
-def _fault(error: BaseException) -> str:
+def _fault(error: Exception) -> str:
     """A fault of ours in a line: what, and the innermost place."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})" if trace is not None else ""
-    return " ".join(f"a fault of ldpaudit's: {type(error).__name__}: {error}{where}".split())
+    *_, place = traceback.extract_tb(error.__traceback__)
+    return " ".join(f"a fault of ldpaudit's: {type(error).__name__}: {error} ({place.filename}:{place.lineno})".split())
