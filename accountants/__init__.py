@@ -10,7 +10,7 @@ from typing import Any
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms import has_own_law, part_of, stem
+from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan, of_one_user
 from ldpaudit.profile import PrivacyProfile
@@ -77,12 +77,15 @@ def _mechanism_profile(mechanism: Mechanism, neighbours: Neighbours | None) -> P
 
 
 def _accountant(mechanism: Mechanism) -> ModuleType:
-    """The accountant of the mechanism's stem; of one that states its own law, or has no accountant, that of laws."""
-    if not has_own_law(mechanism) and (theirs := part_of(stem(mechanism), "accountant")) is not None:
-        return theirs
-    if has_own_law(mechanism) or find_spec(f"{__name__}.{stem(mechanism)}") is None:
-        return import_module(f"{__name__}.pld.own_law")
-    return import_module(f"{__name__}.{stem(mechanism)}")
+    """The accountant of the mechanism's stem, or core; of one that states its own law, or has no accountant, that of laws."""
+    if not has_own_law(mechanism):
+        name = stem(mechanism)
+        if (theirs := part_of(name, "accountant")) is not None:
+            return theirs
+        for home in homes(name):
+            if find_spec(f"{__name__}.{home}") is not None:
+                return import_module(f"{__name__}.{home}")
+    return import_module(f"{__name__}.pld.own_law")
 
 
 def _shuffled(mechanism: Mechanism, users: int) -> Any:

@@ -35,9 +35,11 @@ def profile(m: Thresh, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfile:
 
     Source: the pseudocode of Joseph, Roth, Ullman, Waggoner 2018; their Theorem 4.1 says epsilon. The counters are
     checked before they grow, so each may exceed epsilon / 4 by one noise level, and the votes of both streams count:
-    what holds, for positive noise levels, is :math:`\frac34 \varepsilon + 2a + b`. Proof: proofs/thresh.py.
+    what holds, for positive noise levels, is :math:`\frac34 \varepsilon + 2a + b`. Of `ThreshRepaired`, which rounds V and E
+    down, it is :math:`\frac34 \varepsilon`: two streams spend their votes in different epochs, but their estimates in the same.
+    Proof: proofs/thresh.py.
 
-    ``m``: or `ThreshRepaired`, which rounds V and E down; ``neighbours``: user-level. Returns in nats. EXACT at every
+    ``m``: or `ThreshRepaired`, whose noise levels are above 0; ``neighbours``: user-level. Returns in nats. EXACT at every
     epsilon where votes and estimates find different epochs, else INTERVAL.
     """
     source = m.title + ": {} votes in which two streams differ, and {} estimates"

@@ -1,37 +1,56 @@
-"""The attack on range queries in the shuffled model: the two values whose nodes differ most."""
+"""The attack on range queries in the shuffled model, and on what is read off such elements: quantiles, prefixes, any queries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared.counters import by_counts
-from ldpaudit.mechanism import Views
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms._hadamard_views import KINDS, HadamardViews
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
+from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
+from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 
-def attack(m: RangeQueries | HadamardRangeQueries | CountMinRangeQueries, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """The first value, which lies in a node of every width, and one that shares none of them; losses of all oracles add."""
-    if isinstance(m, CountMinRangeQueries):
-        return by_counts(m.inputs, lambda x: [(m.users, own) for own in m.columns(x)], m.gamma)
-    known = m.users - 1 if isinstance(m, RangeQueries) or m.others_are_seen else 0
-    return Attack(m.inputs, total_loss_of(m, known), "{more messages speak for the nodes of the first value}")
+def attack(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> Attack:
+    """The two inputs whose elements differ most, told apart by the messages that speak for the first one's; all losses add.
+
+    Of range queries the first value, which lies in a node of every width, and one that shares none of them; of quantiles, which
+    are functions of the messages, a number in the first cell and one in the last; of heavy hitters, which are too, the first and
+    the last value, of which no prefix is common; of statistical queries two sets whose elements are independent.
+    """
+    match m:
+        case ShuffledQuantiles():
+            return replace(attack(m.ranges, neighbours), pair=m.inputs)
+        case CountMinRangeQueries():
+            return by_counts(m.inputs, lambda x: [(m.users, own) for own in m.columns(x)], m.gamma)
+        case SparseStatisticalQueries():
+            return _by_messages(m, 0, "first queries")
+        case ShuffledHeavyHitters():
+            return _by_messages(m, m.users - 1, "prefixes of the first value")
+        case RangeQueries() | HadamardRangeQueries():
+            known = m.users - 1 if isinstance(m, RangeQueries) or m.others_are_seen else 0
+            return _by_messages(m, known, "nodes of the first value")
+    raise Unsupported(m, "it has no elements that messages speak for")
 
 
-def total_loss_of(m: HadamardViews, known: int) -> Callable[[Views], NDArray[np.float64]]:
-    """Score of views: the losses of all oracles, where so many others are known to be for the second input's element."""
+def _by_messages(m: HadamardViews, known: int, elements: str) -> Attack:
+    """By the losses of all oracles, where this many others are known to be for the second input's element."""
 
     def score(views: Views) -> NDArray[np.float64]:
         table = np.asarray(views, dtype=np.float64).reshape(len(views), m.oracles, KINDS)
         with np.errstate(invalid="ignore"):
             return np.asarray(m.compared * _losses(table, known).sum(axis=1))  # inf - inf is a view that neither input shows
 
-    return score
+    first, second = m.inputs
+    return Attack((first, second), score, f"{{more messages speak for the {elements}}}")
 
 
 def _losses(table: NDArray[np.float64], known: int) -> NDArray[np.float64]:

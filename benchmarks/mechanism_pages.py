@@ -10,6 +10,7 @@ import inspect
 import math
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from ldpaudit import mechanisms
@@ -70,16 +71,25 @@ def _lines(stem: str) -> Iterator[str]:
         title = plain(owner.title)
         yield from ("", f"## {title[0].upper()}{title[1:]}", "", "```{eval-rst}", *_does(owner).splitlines(), "```", "")
         yield from _at_its_example(stem, name, owner)
-    yield from ("", "## What it costs", "", f"The theorem, as `accountants/{stem}.py` states it.", "")
-    yield from _directive(f"automodule:: ldpaudit.accountants.{stem}", "members:")
+    own, again = _home("accountants", stem)
+    yield from ("", "## What it costs", "", f"The theorem, as `accountants/{own}.py` states it.", "")
+    yield from _directive(f"automodule:: ldpaudit.accountants.{own}", "members:", *again)
     yield from ("", "## What the papers claim of it", "", *_claims(stem))
-    yield from ("", "## What can be seen", "", f"The attack, of `attacks/{stem}.py`.", "")
-    yield from _directive(f"autofunction:: ldpaudit.attacks.{stem}.attack")
-    yield from ("", "## Why", "", f"The proof, of `proofs/{stem}.py`, which `ldpaudit prove {stem}` checks.", "")
-    yield from _directive(f"automodule:: ldpaudit.proofs.{stem}")
+    own, again = _home("attacks", stem)
+    yield from ("", "## What can be seen", "", f"The attack, of `attacks/{own}.py`.", "")
+    yield from _directive(f"autofunction:: ldpaudit.attacks.{own}.attack", *again)
+    own, again = _home("proofs", stem)
+    yield from ("", "## Why", "", f"The proof, of `proofs/{own}.py`, which `ldpaudit prove {stem}` checks.", "")
+    yield from _directive(f"automodule:: ldpaudit.proofs.{own}", *again)
     yield from ("", "## In Python", "")
     for _, owner in _variants(stem):
         yield from _directive(f"autoclass:: {home}.{owner.__name__}", "members:", "exclude-members: title, variant, unbiased")
+
+
+def _home(folder: str, stem: str) -> tuple[str, tuple[str, ...]]:
+    """The stem whose file is this one's, and the option of a directive that shows it on a second page."""
+    own = next(each for each in mechanisms.homes(stem) if find_spec(f"ldpaudit.{folder}.{each}") is not None)
+    return own, () if own == stem else ("no-index:",)
 
 
 def _directive(what: str, *options: str) -> Iterator[str]:

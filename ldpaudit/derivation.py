@@ -20,7 +20,7 @@ from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import LdpauditError, ProofError, Unsupported
 from ldpaudit.mechanism import Mechanism, all_views
-from ldpaudit.mechanisms import has_own_law, part_of, stem
+from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.plan import Compose, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.proofs._exhaustive import Checked, Exhaustive, prove_tables
 from ldpaudit.working_precision import working_precision
@@ -162,14 +162,24 @@ def _table(m: Mechanism, inputs: Sequence[Any]) -> list[list[Fraction]]:
     return [[law.get(y, Fraction(0)) for y in views] for law in laws]
 
 
+def proofs_of(name: str) -> tuple[Any, ...]:
+    """Run the proofs of a stem or plugin; of a stem without a file of proofs, the function of its name in its core's file.
+
+    Raises ProofError naming the step, were one false; Unsupported where there is no file.
+    """
+    if (theirs := part_of(name, "proof")) is not None:
+        return tuple(theirs.prove())
+    home = next((each for each in homes(name) if find_spec(f"ldpaudit.proofs.{each}") is not None), None)
+    if home is None:
+        raise Unsupported(name, f"there is no file proofs/{name}.py")
+    return tuple(getattr(import_module(f"ldpaudit.proofs.{home}"), "prove" if home == name else name)())
+
+
 @cache
 def _checked(name: str) -> tuple[Any, ...]:
     """The proofs of a stem; to check them is to run them, and once per process is enough."""
-    theirs = part_of(name, "proof")
-    if theirs is None and find_spec(f"ldpaudit.proofs.{name}") is None:
-        raise Unsupported(name, f"there is no file proofs/{name}.py")
     try:
-        proofs: tuple[Any, ...] = (theirs or import_module(f"ldpaudit.proofs.{name}")).prove()
+        proofs = proofs_of(name)
         for proof in proofs:
             _ = proof.statement  # a `ProofError` where nothing is concluded
     except ProofError as error:

@@ -167,6 +167,8 @@ class Mechanism(ABC):
         Number of users, at least 1.
     """
 
+    core: ClassVar[str] = ""
+    """Stem of this package whose accountant, attack or proof covers it too, where it has no such file of its own."""
     variant: ClassVar[str] = ""
     """Name within the stem, where a stem holds several mechanisms; the first class of a file has none."""
     title: ClassVar[str]

@@ -13,7 +13,7 @@ from ldpaudit.attacks.attack import Attack, Part
 from ldpaudit.attacks.games import own_law
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms import has_own_law, part_of, stem
+from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.neighbours import Neighbours
 
 
@@ -37,9 +37,12 @@ def part_on(m: Mechanism, values: Sequence[Any]) -> Part:
 
 
 def _module(m: Mechanism) -> ModuleType:
-    """The attack of the mechanism's stem; of one that states its own law, or has no attack, that of laws."""
-    if not has_own_law(m) and (theirs := part_of(stem(m), "attack")) is not None:
-        return theirs
-    if has_own_law(m) or find_spec(f"ldpaudit.attacks.{stem(m)}") is None:
-        return own_law
-    return import_module(f"ldpaudit.attacks.{stem(m)}")
+    """The attack of the mechanism's stem, or core; of one that states its own law, or has no attack, that of laws."""
+    if not has_own_law(m):
+        name = stem(m)
+        if (theirs := part_of(name, "attack")) is not None:
+            return theirs
+        for home in homes(name):
+            if find_spec(f"ldpaudit.attacks.{home}") is not None:
+                return import_module(f"ldpaudit.attacks.{home}")
+    return own_law

@@ -16,16 +16,14 @@ def prove(
     format: FormatOption = Format.text,
 ) -> None:
     """Run the proofs, and print what is checked, assumed and admitted."""
-    from importlib import import_module
-
     from ldpaudit import mechanisms
+    from ldpaudit.derivation import proofs_of
 
     rows = []
     for stem in stems or mechanisms.stems():
-        theirs = mechanisms.part_of(stem, "proof")
-        if theirs is None and stem not in mechanisms.stems():
+        if stem not in mechanisms.stems() and mechanisms.part_of(stem, "proof") is None:
             raise ValueError(f"prove needs stems among {', '.join(mechanisms.stems())}, got {stem!r}")
-        rows += [(stem, proof) for proof in (theirs or import_module(f"ldpaudit.proofs.{stem}")).prove()]
+        rows += [(stem, proof) for proof in proofs_of(stem)]
     if format is Format.json:
         keys = ("statement", "mechanism", "relation", "steps", "assumes", "admissions")
         say_json([{"stem": stem, **{key: getattr(proof, key, "") for key in keys}} for stem, proof in rows])

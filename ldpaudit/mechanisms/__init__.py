@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import pkgutil
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,6 +105,13 @@ def classes(stem: str) -> dict[str, type[Mechanism]]:
     inside = plugins()[stem].holds if stem in plugins() else lambda c: c.__module__ == module.__name__
     own = (c for c in vars(module).values() if inspect.isclass(c) and inside(c))
     return {c.variant: c for c in own if issubclass(c, Mechanism) and not inspect.isabstract(c)}
+
+
+@cache
+def homes(stem: str) -> tuple[str, ...]:
+    """Under which names its accountant, attack and proof are looked for: its own, then the `core` that its classes name."""
+    core = next(iter(classes(stem).values())).core if stem in stems() else ""
+    return (stem, core) if core else (stem,)
 
 
 def stem(mechanism: Mechanism | type[Mechanism]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,13 +18,21 @@ from ldpaudit.mechanisms._sampling import bernoulli
 class PublicSign(Mechanism):
     """User i has a public vector of bits that is not 0; the sign of her value x is ``(-1)**<vector, x>``. A view is ``(i, y)``."""
 
+    core = "sign_oracle"
     names_user = True
+    sign: ClassVar[str] = "the sign of x"
+    """How formulas write it."""
 
     users: int
     domain: int
     p: Fraction
     seed: int
     index: int
+
+    @property
+    def coins(self) -> tuple[Fraction, ...]:
+        """Probability of the true sign."""
+        return (self.p,)
 
     @property
     def inputs(self) -> range:

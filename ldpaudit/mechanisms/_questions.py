@@ -39,6 +39,7 @@ _UNIT = 1 << 32
 class Asked(InParts, Mechanism):
     """Users who are asked public questions; `run` names the values that many hold, with estimated counts."""
 
+    core = "sign_oracle"
     names_values = True
     names_user = True
     unbiased = False
@@ -263,6 +264,11 @@ class SplitSigns(Asked):
         probability(self, "q", low=Fraction(1, 2))
 
     @property
+    def coins(self) -> tuple[Fraction, Fraction]:
+        """Probabilities of the two true signs."""
+        return self.p, self.q
+
+    @property
     def chances(self) -> tuple[Chance, Chance]:
         """Of each question by which values are identified, and of the last one, which everybody answers."""
         return Chance(self.p, Fraction(1, len(self.questions))), Chance(self.q, Fraction(1))
@@ -309,7 +315,7 @@ class SplitSigns(Asked):
     def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Views, shape ``(size, 3)``."""
         truth = self.signs(x, index)
-        coins = np.stack([bernoulli(chance, len(truth), rng) for chance in (self.p, self.q)], axis=-1)
+        coins = np.stack([bernoulli(chance, len(truth), rng) for chance in self.coins], axis=-1)
         told = truth * (2 * coins.astype(np.int64) - 1)
         return np.concatenate([np.asarray(index, dtype=np.int64)[:, None], told], axis=-1)
 
@@ -320,7 +326,7 @@ class SplitSigns(Asked):
         views = [(self.index, *signs) for signs in product((1, -1), repeat=2)]
 
         def probability_of(view: Any) -> Fraction:
-            chances = zip((self.p, self.q), truth, tuple(view)[1:], strict=True)
+            chances = zip(self.coins, truth, tuple(view)[1:], strict=True)
             first, second = (chance if right == told else 1 - chance for chance, right, told in chances)
             return first * second
 

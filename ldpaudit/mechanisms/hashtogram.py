@@ -69,6 +69,7 @@ class Hashtogram(InParts, PublicSign):
     """
 
     title = "hashtogram"
+    sign = "H[h(x), r]"
 
     users: int
     domain: int

@@ -68,6 +68,7 @@ class ShuffledHeavyHitters(InParts, OneElement):
     [123456, 654321]
     """
 
+    core = "range_queries"
     title = "heavy hitters, shuffled, one Hadamard oracle per prefix length"
     model = "shuffled"
     unbiased = False

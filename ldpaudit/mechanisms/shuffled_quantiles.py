@@ -55,6 +55,7 @@ class ShuffledQuantiles(Mechanism):
     True
     """
 
+    core = "range_queries"
     title = "quantiles, shuffled, over range queries"
     model = "shuffled"
     shows_users = True

@@ -64,6 +64,7 @@ class SignOracle(InParts, PublicSign):
     """
 
     title = "sign oracle"
+    sign = "Z[x, i]"
 
     users: int
     domain: int

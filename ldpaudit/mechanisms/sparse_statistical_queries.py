@@ -68,6 +68,7 @@ class SparseStatisticalQueries(HadamardViews):
     True
     """
 
+    core = "range_queries"
     title = "sparse statistical queries, shuffled, one Hadamard oracle"
     model = "shuffled"
 

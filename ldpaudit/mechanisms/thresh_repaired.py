@@ -25,6 +25,7 @@ class ThreshRepaired(Thresh):
         Where a parameter lies outside its domain, or a noise level is not positive.
     """
 
+    core = "thresh"
     title = "THRESH, repaired"
 
     def __post_init__(self) -> None:

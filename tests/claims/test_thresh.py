@@ -19,9 +19,7 @@ from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms._thresh import Levels
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
-from ldpaudit.proofs import thresh as proofs
-from ldpaudit.proofs import thresh_repaired as repaired_proofs
-from tests.helpers import proved
+from tests.helpers import proofs_of
 
 HALF = Fraction(1, 2)
 SETTINGS = [(10_000, 64, 2_000, 10_000, 1), (10**6, 1000, 30_000, 10**5, 7), (500, 5, 10, 90, 3), (10, 3, 100, 10, 1)]
@@ -140,9 +138,9 @@ def test_the_repaired_one_refuses_noise_that_is_not_positive(arguments: tuple[An
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_proofs_prove_what_the_accountant_finds(seed: int) -> None:
-    for kind, module in ((Thresh, proofs), (ThreshRepaired, repaired_proofs)):
+    for kind, stem in ((Thresh, "thresh"), (ThreshRepaired, "thresh_repaired")):
         m = printed(seed, kind)
-        transcript, whole = (proof.at(m) for proof in proved(module.prove))
+        transcript, whole = (proof.at(m) for proof in proofs_of(stem))
         votes, estimates = transcript
         assert votes == (m.differing_votes, m.vote_coin / (1 - m.vote_coin), False)
         assert estimates == (m.estimates, m.estimate_coin / (1 - m.estimate_coin), False)

@@ -6,7 +6,6 @@ import inspect
 from collections import Counter
 from fractions import Fraction
 from functools import cache
-from importlib import import_module
 from itertools import combinations, permutations
 from math import inf
 from typing import Any
@@ -25,8 +24,8 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import ENUMERABLE, Mechanism
 from ldpaudit.profile import Number
 from ldpaudit.registry import constructors
-from tests.helpers import ROOT, proved
-from tests.zoo import AT_ONE, SMALL, STEMS, delta_of, zoo
+from tests.helpers import ROOT, proofs_of
+from tests.zoo import AT_ONE, SMALL, STEMS, delta_of, home_of, zoo
 
 SAMPLE = 20_000
 LEVEL = 1e-9
@@ -44,9 +43,10 @@ FINITE = [m for m in SMALL if enumerable(m)]
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_a_mechanism_is_four_files_with_one_stem_and_stands_in_the_zoo(stem: str) -> None:
+def test_a_mechanism_is_four_files_with_one_stem_or_names_its_core_and_stands_in_the_zoo(stem: str) -> None:
+    assert len({owner.core for owner in mechanisms.classes(stem).values()}) == 1
     for folder in ("accountants", "attacks", "proofs", "tests/zoo"):
-        assert (ROOT / folder / f"{stem}.py").is_file(), f"the mechanism {stem} needs the file {folder}/{stem}.py"
+        assert (ROOT / folder / f"{home_of(folder, stem)}.py").is_file(), f"the mechanism {stem} needs the file {folder}/{stem}.py"
     found = {type(m) for m in zoo(stem).at_one}
     broken = Counter(type(b.declared) for b in zoo(stem).broken)
     for owner in mechanisms.classes(stem).values():
@@ -154,10 +154,6 @@ def test_an_estimate_is_unbiased(m: Mechanism) -> None:
     error = estimates.mean(axis=0) - truth
     spread = estimates.std(axis=0, ddof=1) / np.sqrt(len(estimates))
     assert np.all(np.abs(error) <= 6 * spread + 1e-9)
-
-
-def proofs_of(stem: str) -> tuple[Any, ...]:
-    return proved(import_module(f"ldpaudit.proofs.{stem}").prove)
 
 
 @pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)

@@ -15,7 +15,7 @@ from ldpaudit import account, audit
 from ldpaudit.accountants.claims import shuffled_heavy_hitters as claims
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.counting.hits import ComposedHits
-from ldpaudit.attacks.shuffled_heavy_hitters import attack
+from ldpaudit.attacks.range_queries import attack
 from ldpaudit.design import Goal, design
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._few_kernels import random_members_of_few

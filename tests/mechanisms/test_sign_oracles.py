@@ -23,9 +23,7 @@ from ldpaudit.mechanisms import hashtogram
 from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.sign_oracle import SignOracle
-from ldpaudit.proofs import hashtogram as hashtogram_proof
-from ldpaudit.proofs import sign_oracle as sign_oracle_proof
-from tests.helpers import proved
+from tests.helpers import proofs_of
 
 MANY = 1 << 20
 ALMOST_SURE = 1 - Fraction(1, 10**15)
@@ -260,8 +258,8 @@ def test_the_memory_of_a_run_is_free_of_the_number_of_users() -> None:
 def test_the_proofs_prove_what_the_accountant_finds() -> None:
     p = Fraction(5, 7)
     for proofs, m in (
-        (proved(sign_oracle_proof.prove), SignOracle(9, 5, p)),
-        (proved(hashtogram_proof.prove), Hashtogram(9, 5, 4, 3, p)),
+        (proofs_of("sign_oracle"), SignOracle(9, 5, p)),
+        (proofs_of("hashtogram"), Hashtogram(9, 5, 4, 3, p)),
     ):
         privacy, estimate = proofs
         assert privacy.at(m) == [(Fraction(1), Fraction(5, 2), False)]

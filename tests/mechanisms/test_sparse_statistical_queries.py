@@ -14,7 +14,7 @@ import sympy
 from ldpaudit import account
 from ldpaudit.accountants.claims import sparse_statistical_queries as claims
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.attacks.sparse_statistical_queries import attack
+from ldpaudit.attacks.range_queries import attack
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries, apart
 from ldpaudit.proofs.sparse_statistical_queries import prove

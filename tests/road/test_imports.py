@@ -101,12 +101,12 @@ KERNEL = {
     "_kernel": ("errors", "proofs._algebra", "proofs._laws"),
     "_exhaustive": ("errors",),
 }
-"""The trusted part of the proofs, and what it may import. `_signs` is a proof that several mechanisms share."""
+"""The trusted part of the proofs, and what it may import."""
 
 
 def test_a_proof_imports_the_kernel_only() -> None:
     for file in files("proofs"):
-        allowed = KERNEL.get(file.stem, ("proofs._kernel", "proofs._exhaustive", "proofs._signs"))
+        allowed = KERNEL.get(file.stem, ("proofs._kernel", "proofs._exhaustive"))
         for module in ours(file):
             assert module.startswith(allowed), f"{file.name} imports {module}"
 
@@ -265,7 +265,8 @@ def test_every_folder_of_the_attacks_is_a_room_with_an_order() -> None:
 
 def test_a_stem_of_the_attacks_needs_the_noun_and_what_stems_share_alone() -> None:
     for stem in ldpaudit.mechanisms.stems():
-        seen = {room_of(m, "attacks") for m in ours(ROOT / "attacks" / f"{stem}.py") if m.startswith("attacks.")}
+        file = ROOT / "attacks" / f"{stem}.py"
+        seen = {room_of(m, "attacks") for m in ours(file) if m.startswith("attacks.")} if file.is_file() else set()
         assert seen <= {"attack", "shared", *ldpaudit.mechanisms.stems()}, stem
 
 

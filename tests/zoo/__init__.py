@@ -13,7 +13,8 @@ from hypothesis.strategies import SearchStrategy
 
 from ldpaudit import account
 from ldpaudit.mechanism import Mechanism, Views
-from ldpaudit.mechanisms import stem, stems
+from ldpaudit.mechanisms import homes, stem, stems
+from tests.helpers import ROOT
 
 Sample = Callable[[Any, int, np.random.Generator], Views]
 """Code that is audited: an input, a number of views and a generator to the views."""
@@ -86,8 +87,15 @@ class Zoo:
 
 
 def zoo(name: str) -> Zoo:
-    found: Zoo = import_module(f"tests.zoo.{name}").ZOO
+    """The examples of a stem: of its own file, or of the one of its core under the stem's name."""
+    home = home_of("tests/zoo", name)
+    found: Zoo = getattr(import_module(f"tests.zoo.{home}"), "ZOO" if home == name else name)
     return found
+
+
+def home_of(folder: str, name: str) -> str:
+    """The stem whose file in a folder is a stem's: its own, where there is one, or its core."""
+    return next((each for each in homes(name) if (ROOT / folder / f"{each}.py").is_file()), name)
 
 
 def delta_of(m: Mechanism) -> float:

@@ -1,18 +1,83 @@
+"""Public questions that are answered by a sign, by two, or by a hash: the sign oracle, and the stems that name it their core."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms._parameters import odds
+from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
+from ldpaudit.mechanisms.expander_sketch import ExpanderSketch, SplitExpanderSketch
+from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.sign_oracle import SignOracle
-from tests.zoo import Broken, Mutant, Zoo, tenth
+from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
+from tests.zoo import Broken, Mutant, Sample, Zoo, tenth
 
 MANY = 1 << 20
-ONE = SignOracle.for_epsilon(1.0, MANY, domain=100)
+SIGNS = SignOracle.for_epsilon(1.0, MANY, domain=100)
 QUARTER = SignOracle.for_epsilon(Fraction(1, 4), MANY, domain=1 << 40)
+TABLE = Hashtogram.for_epsilon(1.0, MANY, domain=1 << 40)
+TREE = TreeHistogram.for_epsilon(1.0, MANY, domain=1 << 64)
+SPLIT_TREE = SplitTreeHistogram.for_epsilon(1.0, MANY, domain=1 << 64)
+HASHED_TREE = HashedTreeHistogram.for_epsilon(1.0, MANY, domain=1 << 30)
+SPELLED = Bitstogram.for_epsilon(1.0, MANY, domain=1 << 64)
+SPLIT_SPELLED = SplitBitstogram.for_epsilon(1.0, MANY, domain=1 << 64)
+SKETCHED = ExpanderSketch.for_epsilon(1.0, MANY, domain=1 << 64)
+SPLIT_SKETCHED = SplitExpanderSketch.for_epsilon(1.0, MANY, domain=1 << 64)
+
+
+def the_lie_is_a_fair_sign(m: Any) -> Broken:
+    def sample(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        views: NDArray[np.int64] = m.sample(x, size, rng)
+        lies = rng.random(size) >= float(m.p)
+        views[:, 1] = np.where(lies, 2 * rng.integers(0, 2, size) - 1, m.signs([x], views[:, 0]))
+        return views
+
+    return Broken("the lie is a fair sign", m, sample)
+
+
+def what_is_asked_depends_on_the_value(m: Any) -> Sample:
+    def sample(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        # In place of on a public coin alone: who holds 0 is asked what the coin says, and others what comes later.
+        asked = m.groups(np.arange(MANY >> 8))
+        index = int(np.argmax(asked == (int(asked[0]) + x) % (len(m.questions) + 1)))
+        views: NDArray[np.int64] = replace(m, index=index).sample(x, size, rng)
+        return views
+
+    return sample
+
+
+def mistakes_with_two_signs(m: Any) -> tuple[Broken, Broken]:
+    def without_a_coin(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        views: NDArray[np.int64] = m.sample(x, size, rng)
+        views[:, 2] = m.signs([x], views[:, 0])[:, 1]
+        return views
+
+    return (
+        Broken("the last question is answered without a coin", m, without_a_coin),
+        Broken("each of the two signs spends epsilon", m, replace(m, p=odds(1), q=odds(1)).sample),
+    )
+
+
+def mutants_of_one_sign(m: Any) -> tuple[Mutant, ...]:
+    return (
+        Mutant("the lie is a fair sign", m, replace(m, p=(1 + m.p) / 2)),
+        Mutant("p is rounded up to a tenth", m, replace(m, p=tenth(m.p, up=True))),
+    )
+
+
+def mutants_of_questions(one: Any, split: Any) -> Iterator[Mutant]:
+    yield Mutant("the final estimate spends epsilon again", one, replace(one, p=odds(2)))
+    yield from mutants_of_one_sign(one)
+    yield Mutant("the last question spends epsilon, not its share", split, replace(split, q=odds(1)))
+    yield Mutant("both coins have two bits", split, replace(split, p=Fraction(3, 4), q=Fraction(3, 4)))
 
 
 def one_half_plus_epsilon_is_taken_for_epsilon(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -20,36 +85,139 @@ def one_half_plus_epsilon_is_taken_for_epsilon(x: int, size: int, rng: np.random
     return SignOracle.with_bias(Fraction(1, 4), MANY, QUARTER.domain).sample(x, size, rng)
 
 
-def the_lie_is_a_fair_sign(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    views = ONE.sample(x, size, rng)
-    lies = rng.random(size) >= float(ONE.p)
-    views[:, 1] = np.where(lies, 2 * rng.integers(0, 2, size) - 1, ONE.signs(x, views[:, 0]))
-    return views
-
-
 def bits_in_place_of_signs_are_multiplied(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     # The noise is a factor, and a 0 stays 0.
-    views = ONE.sample(x, size, rng)
-    views[:, 1] = np.where(ONE.signs(x, views[:, 0]) > 0, views[:, 1], -1)
+    views = SIGNS.sample(x, size, rng)
+    views[:, 1] = np.where(SIGNS.signs(x, views[:, 0]) > 0, views[:, 1], -1)
     return views
-
-
-def mutants() -> Iterator[Mutant]:
-    quarter, m = (SignOracle.for_epsilon(value, users=1 << 20, domain=100) for value in (Fraction(1, 4), 1))
-    yield Mutant("1/2 + epsilon/2 for e**epsilon / (1 + e**epsilon)", quarter, replace(quarter, p=Fraction(5, 8)))
-    yield Mutant("the coin has two bits", m, replace(m, p=Fraction(3, 4)))
-    yield Mutant("the lie is a fair sign", m, replace(m, p=(1 + m.p) / 2))
-    yield Mutant("p is rounded up to a tenth", m, replace(m, p=tenth(m.p, up=True)))
 
 
 ZOO = Zoo(
     small=(SignOracle.warm_up(Fraction(1, 4), MANY), SignOracle.for_epsilon(2.5, MANY, domain=7),
            SignOracle(MANY, 12, Fraction(3, 5), seed=4, index=77)),
-    at_one=(ONE,),
+    at_one=(SIGNS,),
     broken=(
         Broken("1/2 + epsilon is taken for epsilon", QUARTER, one_half_plus_epsilon_is_taken_for_epsilon),
-        Broken("the lie is a fair sign", ONE, the_lie_is_a_fair_sign),
-        Broken("bits in place of signs are multiplied", ONE, bits_in_place_of_signs_are_multiplied),
+        the_lie_is_a_fair_sign(SIGNS),
+        Broken("bits in place of signs are multiplied", SIGNS, bits_in_place_of_signs_are_multiplied),
     ),
-    mutants=tuple(mutants()),
-)
+    mutants=(
+        Mutant("1/2 + epsilon/2 for e**epsilon / (1 + e**epsilon)", replace(QUARTER, domain=100),
+               replace(QUARTER, domain=100, p=Fraction(5, 8))),
+        Mutant("the coin has two bits", SIGNS, replace(SIGNS, p=Fraction(3, 4))),
+        *mutants_of_one_sign(SIGNS),
+    ),
+)  # fmt: skip
+
+
+def the_coin_moves_to_another_column(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    # In place of flipping the sign; what is told there is the truth.
+    moved = rng.random(size) >= float(TABLE.p)
+    index = np.where(moved, rng.integers(0, MANY, size), TABLE.index)
+    return np.stack([index, TABLE.signs(x, index)], axis=-1)
+
+
+hashtogram = Zoo(
+    small=(Hashtogram(MANY, 2, 2, 1, Fraction(3, 4)), Hashtogram(MANY, 23, 4, 3, Fraction(2, 3), seed=5, index=9),
+           Hashtogram.for_epsilon(2.5, MANY, domain=16)),
+    at_one=(TABLE,),
+    broken=(
+        Broken("the coin has two bits", TABLE, replace(TABLE, p=Fraction(3, 4)).sample),
+        the_lie_is_a_fair_sign(TABLE),
+        Broken("the coin moves to another column", TABLE, the_coin_moves_to_another_column),
+    ),
+    mutants=(
+        Mutant("the coin has two bits", TABLE, replace(TABLE, p=Fraction(3, 4))),
+        *mutants_of_one_sign(TABLE),
+        Mutant("epsilon is spent on each of two transforms", TABLE, replace(TABLE, p=odds(2))),
+    ),
+)  # fmt: skip
+
+
+def the_lie_may_be_the_truth(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    views = HASHED_TREE.sample(x, size, rng)
+    truth = HASHED_TREE.oracle.hash(views[:, 1], views[:, 2], HASHED_TREE.cells([x], views[:, 0]))
+    views[:, 3] = np.where(rng.random(size) >= float(HASHED_TREE.p), rng.integers(0, HASHED_TREE.g, size), truth)
+    return views
+
+
+def the_function_is_chosen_so_that_it_names_the_value(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    # Of two answers the one that supports the value, as a user who wants to be counted would have it.
+    views, again = HASHED_TREE.sample(x, size, rng), HASHED_TREE.sample(x, size, rng)
+    return np.where(HASHED_TREE.supports(views, x)[:, None], views, again)
+
+
+tree_histogram = Zoo(
+    small=(TreeHistogram(MANY, 2, 1, Fraction(3, 4)), TreeHistogram(MANY, 23, 2, Fraction(2, 3), seed=5, index=9),
+           TreeHistogram.for_epsilon(2.5, MANY, domain=16, width=3, share=Fraction(1, 5)),
+           SplitTreeHistogram(MANY, 2, 1, Fraction(3, 4), Fraction(2, 3)),
+           SplitTreeHistogram(MANY, 23, 2, Fraction(2, 3), Fraction(3, 5), seed=5, index=9),
+           SplitTreeHistogram.for_epsilon(2.5, MANY, domain=16, width=3, share=Fraction(1, 5)),
+           HashedTreeHistogram(MANY, 23, 2, 3, Fraction(1, 2), seed=5, index=9)),
+    at_one=(TREE, SPLIT_TREE, HASHED_TREE),
+    broken=(
+        the_lie_is_a_fair_sign(TREE),
+        Broken("the level depends on the value", TREE, what_is_asked_depends_on_the_value(TREE)),
+        *mistakes_with_two_signs(SPLIT_TREE),
+        Broken("the lie may be the truth", HASHED_TREE, the_lie_may_be_the_truth),
+        Broken("the function is chosen so that it names the value", HASHED_TREE, the_function_is_chosen_so_that_it_names_the_value),
+    ),
+    mutants=(
+        *mutants_of_questions(TREE, SPLIT_TREE),
+        Mutant("four hash values with the probability for two", HASHED_TREE, replace(HASHED_TREE, p=TREE.p)),
+    ),
+)  # fmt: skip
+
+
+def coins(draw: st.DrawFn) -> Iterator[Fraction]:
+    return (draw(st.fractions(Fraction(9, 16), Fraction(15, 16), max_denominator=16)) for _ in range(2))
+
+
+@st.composite
+def spelled(draw: st.DrawFn) -> Mechanism:
+    """Random parameters hardly ever leave a value enough bits for a hash and a symbol."""
+    bits, seed = draw(st.integers(5, 9)), draw(st.integers(0, 9))
+    sizes = MANY, (1 << bits) - draw(st.integers(0, 3)), draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 4])), 1
+    p, q = coins(draw)
+    one = Bitstogram(*sizes, p, seed=seed)
+    return draw(st.sampled_from([one, SplitBitstogram(*sizes, p, q, seed=seed)]))
+
+
+bitstogram = Zoo(
+    small=(Bitstogram(MANY, 2, 1, 1, 1, Fraction(3, 4)), Bitstogram(MANY, 250, 2, 4, 2, Fraction(2, 3), seed=5, index=9),
+           SplitBitstogram(MANY, 2, 1, 1, 1, Fraction(3, 4), Fraction(2, 3)),
+           SplitBitstogram(MANY, 250, 2, 4, 2, Fraction(2, 3), Fraction(3, 5), seed=5, index=9)),
+    at_one=(SPELLED, SPLIT_SPELLED),
+    broken=(
+        the_lie_is_a_fair_sign(SPELLED),
+        Broken("the position depends on the value", SPELLED, what_is_asked_depends_on_the_value(SPELLED)),
+        *mistakes_with_two_signs(SPLIT_SPELLED),
+    ),
+    mutants=tuple(mutants_of_questions(SPELLED, SPLIT_SPELLED)),
+    anywhere=spelled(),
+)  # fmt: skip
+
+
+@st.composite
+def sketched(draw: st.DrawFn) -> Mechanism:
+    """Random parameters hardly ever leave a value enough bits for a symbol and names."""
+    domain, name, seed = draw(st.integers(1 << 22, 1 << 64)), draw(st.integers(0, 4)), draw(st.integers(0, 9))
+    p, q = coins(draw)
+    coordinates = draw(st.integers(9, 20))
+    one = ExpanderSketch(MANY, domain, coordinates, p, name=name, seed=seed)
+    return draw(st.sampled_from([one, SplitExpanderSketch(MANY, domain, coordinates, p, q, name=name, seed=seed)]))
+
+
+expander_sketch = Zoo(
+    small=(ExpanderSketch(MANY, 129, 7, Fraction(3, 4), name=0),
+           ExpanderSketch(MANY, 130, 9, Fraction(2, 3), name=0, seed=5, index=9),
+           SplitExpanderSketch(MANY, 129, 7, Fraction(3, 4), Fraction(2, 3), name=0, seed=5, index=9)),
+    at_one=(SKETCHED, SPLIT_SKETCHED),
+    broken=(
+        the_lie_is_a_fair_sign(SKETCHED),
+        Broken("the coordinate depends on the value", SKETCHED, what_is_asked_depends_on_the_value(SKETCHED)),
+        *mistakes_with_two_signs(SPLIT_SKETCHED),
+    ),
+    mutants=tuple(mutants_of_questions(SKETCHED, SPLIT_SKETCHED)),
+    anywhere=sketched(),
+)  # fmt: skip
