@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ldpaudit.accountants.composition.filters import Filter as Filter
     from ldpaudit.accountants.composition.filters import Odometer as Odometer
     from ldpaudit.attacks import audit as audit
-    from ldpaudit.certificate import Certificate as Certificate
-    from ldpaudit.certify import certify as certify
+    from ldpaudit.certificates.certificate import Certificate as Certificate
+    from ldpaudit.certificates.certify import certify as certify
     from ldpaudit.claim import Claim as Claim
     from ldpaudit.enclosure import Enclosure as Enclosure
     from ldpaudit.errors import Unsupported as Unsupported

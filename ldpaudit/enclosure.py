@@ -8,10 +8,10 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.display import markup
 from ldpaudit.display.digits import show_down as show_down
 from ldpaudit.display.digits import show_up as show_up
-from ldpaudit.working_precision import working_precision
 
 if TYPE_CHECKING:
     from flint import arb

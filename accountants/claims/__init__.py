@@ -2,7 +2,7 @@
 
 A file named like a stem has `printed(setting)`, every statement at some parameters with what is found, `examples()`, the
 settings of docs/literature.md, and where errors can be simulated `accuracy(setting)`; where a paper states its claims in
-other parameters than the mechanism's, a `Setting` holds them. `ldpaudit.literature` finds these files by the stem, and `STEMS`
+other parameters than the mechanism's, a `Setting` holds them. `ldpaudit.studies.literature` finds these files by the stem, and `STEMS`
 says whose claims they judge. The formulas with their hypotheses stand in the theory rooms.
 
 Reading order: `sentence` (a printed bound beside what is found, and the words for how they stand to each other), `accuracy`

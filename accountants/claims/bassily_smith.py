@@ -15,9 +15,9 @@ from ldpaudit.accountants.claims.accuracy import Accuracy, largest_error, zipf_d
 from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
-from ldpaudit.working_precision import working_precision
 
 BETA = Fraction(1, 20)
 """Failure probability at which errors and sizes are asked for."""

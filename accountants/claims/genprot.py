@@ -19,9 +19,9 @@ from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis
+from ldpaudit.core.number import brief, exact, whole
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
-from ldpaudit.number import brief, exact, whole
 from ldpaudit.profile import Number
 
 _WHERE = "STEMMER, GenProt"

@@ -30,12 +30,12 @@ from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Claim
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Run
 from ldpaudit.profile import PrivacyProfile, bracket
-from ldpaudit.working_precision import working_precision
 
 _NO_CONSTANTS = "the paper prints no constants; here they are 1, and an error of n users or more says nothing"
 _ROUNDED = "rows are rounded up and the noise is not; the paper's formula stands for as many measurements as are sent"

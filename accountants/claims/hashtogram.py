@@ -17,10 +17,10 @@ from ldpaudit.accountants.claims.sign_oracle import ABOUT, NO_CONSTANT, averages
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 
 def query_error(m: Hashtogram, users: int, beta: Number) -> Enclosure:

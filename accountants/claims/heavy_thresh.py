@@ -22,11 +22,11 @@ from ldpaudit.accountants.claims.votes_per_change import most_votes
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.core.streams import Stream
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.neighbours import USER_LEVEL
 from ldpaudit.plan import Run
-from ldpaudit.streams import Stream
 
 _LOST = "the formula of the noise level b is lost, and the verdict depends on it; here it is 2 artanh(A / (log(T) s'))"
 _OUR_START = "the pseudocode is restored from THRESH, which prints -1; 0 is ours"

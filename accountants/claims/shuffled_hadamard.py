@@ -30,12 +30,12 @@ from ldpaudit.accountants.numerics.search import first
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
 from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Run
 from ldpaudit.profile import PrivacyProfile
-from ldpaudit.working_precision import working_precision
 
 _CONSTANT = 12
 """How the constant of (67) is read."""

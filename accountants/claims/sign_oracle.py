@@ -23,6 +23,7 @@ from ldpaudit.accountants.composition.theorems import advanced_grouposition
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.precision import at_most, narrow
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms._hadamard import transform
@@ -31,7 +32,6 @@ from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.neighbours import group
 from ldpaudit.plan import Guarantee, Repeat
 from ldpaudit.profile import Number, PrivacyProfile
-from ldpaudit.working_precision import working_precision
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The papers' tables beside certified values: what is printed is data (`ldpaudit.tables`), what is certified is computed here."""
+"""The papers' tables beside certified values: what is printed is data (`ldpaudit.studies.tables`), what is certified is computed here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ldpaudit.accountants.claims.sentence import Printed, rounding
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.tables import Row, Table
+from ldpaudit.studies.tables import Row, Table
 
 COMPUTATIONS: dict[str, Callable[..., Enclosure]] = {
     "threshold-epsilon": lambda users, batch, threshold, levels, delta: ThresholdProfile(

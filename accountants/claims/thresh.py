@@ -14,13 +14,13 @@ from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Failure, Printed, derived
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.core.streams import Stream, at_the_bound, drift, sine_wave
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import USER_LEVEL
 from ldpaudit.plan import Run
-from ldpaudit.streams import Stream, at_the_bound, drift, sine_wave
-from ldpaudit.working_precision import working_precision
 
 _CAPPED = Failure(
     "By votes alone wherever a > epsilon/2: at n = L = 800, T = 6, l = 190 and delta = 1/20 from epsilon = 0.6761, where "

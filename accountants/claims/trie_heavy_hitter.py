@@ -17,7 +17,6 @@ from typing import Any
 
 import flint
 
-from ldpaudit import tables
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance, derived, restored, rounding
@@ -39,6 +38,7 @@ from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number
+from ldpaudit.studies import tables
 
 _ALONE = "the lemma is about a whole trie"
 _WHOLE = "the lemma's formula is illegible; this is read from its proof, which bounds 'a ratio ... for any trie'"

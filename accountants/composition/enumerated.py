@@ -22,9 +22,9 @@ from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.lattice import Point
 from ldpaudit.accountants.pld.points import Tilted, summed
 from ldpaudit.accountants.pld.profiles import limit_of_delta
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _FEW_LOSSES, _FEW_BITS = 1 << 9, 1 << 13
 """Most total losses, and bits of their probabilities, that are enumerated in rationals. With 2**11 losses an epsilon of

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates, LaplaceGroups
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.laplace_sum import upper_tail
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, dyadic, round_down, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _BITS = 192
 _GRID = 1.3

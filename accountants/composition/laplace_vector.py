@@ -48,9 +48,9 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.rationals import log
 from ldpaudit.accountants.numerics.search import step_down, step_up
 from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, dyadic, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
-from ldpaudit.working_precision import working_bits, working_precision
 
 _NEGLIGIBLE = 2.0**-64
 """Relative size of the terms left out, eleven bits below a float; with 2**-56 or 2**-80 a query of 50 or 600

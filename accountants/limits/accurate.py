@@ -40,8 +40,8 @@ from ldpaudit.accountants.limits.local_view import LocalView, exp_local_epsilon
 from ldpaudit.accountants.limits.overlap import largest_shared
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.search import first
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
-from ldpaudit.working_precision import working_precision
 
 MISSED = Fraction(1, 20)
 """Probability, tau, with which the hidden value may fail to stand out; with 1/10 or 1/40 no error of the tests grows."""

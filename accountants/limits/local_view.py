@@ -28,8 +28,8 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.search import halved
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
-from ldpaudit.working_precision import working_precision
 
 Point: TypeAlias = tuple[Fraction, Fraction]
 """A probability p, and a number at or above a*(p)."""

@@ -18,9 +18,9 @@ from typing import TypeAlias
 
 from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.pld.exact import ExactPLD, Line, symmetric_pair
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic, round_up
 from ldpaudit.profile import PrivacyProfile
-from ldpaudit.working_precision import working_precision
 
 POINTS = 256
 """Points at which a curve is evaluated. With 128 an epsilon of 40 Laplace reports is known to 9e-6 instead of 4e-6,

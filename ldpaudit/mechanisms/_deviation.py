@@ -7,9 +7,9 @@ from typing import NamedTuple, TypeAlias
 
 import flint
 
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanisms._parameters import ball
-from ldpaudit.working_precision import working_precision
 
 _BITS = 128
 

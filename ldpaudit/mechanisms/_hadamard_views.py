@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.core.number import brief
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._deviation import bernstein
 from ldpaudit.mechanisms._multinomial import Shares, View, compositions, convolved, multinomial
 from ldpaudit.mechanisms._parameters import ball
-from ldpaudit.number import brief
-from ldpaudit.working_precision import working_precision
 
 _BITS = 128
 """Of precision."""

@@ -18,9 +18,9 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms._projection import Projection
 from ldpaudit.mechanisms._thresh import Levels, by_epoch, dyadic, log2, log_of, thresholds, vote_margin, vote_noise
-from ldpaudit.working_precision import working_precision
 
 Histogram: TypeAlias = tuple[tuple[int, int], ...]
 """Words and how many of an epoch's samples they are, by word; no count is 0."""

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 
-from ldpaudit.expression import parse
+from ldpaudit.core.expression import parse
+from ldpaudit.core.number import MOST_BITS, brief, exact
 from ldpaudit.mechanisms._files import File
-from ldpaudit.number import MOST_BITS, brief, exact
 
 Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]
 """Rows of exact numbers."""

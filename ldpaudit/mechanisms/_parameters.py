@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import flint
 
+from ldpaudit.core.number import brief, exact, whole
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
-from ldpaudit.number import brief, exact, whole
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 __all__ = ["LARGEST_EPSILON", "ball", "exact", "integer", "odds", "positive", "probability", "promise", "spendable"]
 

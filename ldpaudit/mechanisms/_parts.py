@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.core.partitions import Counts
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.partitions import Counts
 
 Question: TypeAlias = Any
 """Plain data: all that a part needs to know of what was found so far."""

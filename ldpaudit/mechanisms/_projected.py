@@ -13,6 +13,8 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.partitions import Counts
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
@@ -22,9 +24,7 @@ from ldpaudit.mechanisms._hadamard import parity, transform
 from ldpaudit.mechanisms._parameters import ball, exact, positive
 from ldpaudit.mechanisms._parts import Centre, InParts, asked_once, inputs_of
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
-from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 DECODED = 28
 """Most bits of a value for which all counts are decoded: the transform holds four times 2 GiB."""

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.number import brief
+from ldpaudit.core.partitions import Counts
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._asks import Answers, Ask, Cells, Counted, Decoding, Question
 from ldpaudit.mechanisms._deviation import Chance, Terms
@@ -26,8 +28,6 @@ from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
 from ldpaudit.mechanisms._parts import Centre, InParts, driven, starts
 from ldpaudit.mechanisms._public_sign import PublicSign
 from ldpaudit.mechanisms._sampling import bernoulli
-from ldpaudit.number import brief
-from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 
 _BLOCK = 1 << 22

@@ -12,9 +12,9 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms._parameters import ball
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
-from ldpaudit.working_precision import working_precision
 
 _GUARD_BITS = 64
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.number import brief
+from ldpaudit.core.partitions import Counts
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, View, Views
 from ldpaudit.mechanisms._parts import Centre, InParts, driven
 from ldpaudit.mechanisms._sampling import bernoulli, subset
 from ldpaudit.mechanisms._trie import Data, Round, Votes, Words, alike
-from ldpaudit.number import brief
-from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 
 _MOST_SAMPLED = 10**9 - 1

@@ -17,6 +17,8 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.partitions import Counts
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms._codewords import heaviest
@@ -26,9 +28,7 @@ from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
 from ldpaudit.mechanisms._parts import Centre, InParts, asked_once, inputs_of
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, laplace_sums
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _CHUNK = 1 << 22
 """Noises that `run` draws at a time."""

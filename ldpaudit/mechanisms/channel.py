@@ -13,12 +13,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.core.number import show
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms import _matrix
 from ldpaudit.mechanisms._files import File
 from ldpaudit.mechanisms._matrix import Given, Matrix
-from ldpaudit.number import show
 
 _DIGITS = 62
 """Bits that are drawn at a time, within the range of a machine integer."""

@@ -12,12 +12,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms._parameters import ball, integer, positive, probability, spendable
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, bernoulli
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _POWER_BITS = 256
 """Significant bits of the powers of alpha in the sampler; `_geometric` says what their rounding costs."""

@@ -16,6 +16,9 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.number import brief
+from ldpaudit.core.partitions import Counts
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms._gf2 import BITS
@@ -25,10 +28,7 @@ from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, laplace_sums
 from ldpaudit.mechanisms._shared_buckets import Apart, furthest
 from ldpaudit.mechanisms._signed_buckets import SignedBuckets
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from ldpaudit.number import brief
-from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _CHUNK = 1 << 22
 """Noises that `run` draws at a time."""

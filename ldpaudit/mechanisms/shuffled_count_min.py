@@ -17,6 +17,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
@@ -25,7 +26,6 @@ from ldpaudit.mechanisms._parameters import ball, exact, integer, positive, prob
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 NOTHING = -1
 """In a table of users' values: a place that holds none."""

@@ -22,6 +22,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms._hadamard import parity
@@ -30,7 +31,6 @@ from ldpaudit.mechanisms._multinomial import Shares, View, compositions, convolv
 from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 LARGEST_DOMAIN = 1 << 40
 _ALL_COUNTS = 1 << 24

@@ -13,6 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.partitions import Counts
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms._gf2 import BITS, nonzero
@@ -20,7 +21,6 @@ from ldpaudit.mechanisms._hadamard import parity, transform
 from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
 from ldpaudit.mechanisms._parts import Centre, InParts, starts
 from ldpaudit.mechanisms._public_sign import PublicSign
-from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 
 _BLOCK = 1 << 20

@@ -15,6 +15,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.core.number import brief
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanisms._noisy_votes import Noise
 from ldpaudit.mechanisms._parameters import ball, exact, integer, positive, probability, spendable
@@ -22,9 +24,7 @@ from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
 from ldpaudit.mechanisms._trie import Data, Round, Votes
 from ldpaudit.mechanisms._trie_rounds import TrieRounds
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from ldpaudit.number import brief
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _LARGEST_NOISE = 1_000
 """The powers of an alpha of 128 bits are rationals of that many times as many bits."""

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Law, Mechanism, Views, counted
 from ldpaudit.mechanisms._bits import product_law
@@ -21,7 +22,6 @@ from ldpaudit.mechanisms._parameters import ball, exact, integer, odds, probabil
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, bernoulli, held
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 
 @dataclass(frozen=True, slots=True)

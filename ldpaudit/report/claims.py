@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from ldpaudit.accountants.claims.sentence import Failure, Printed
-    from ldpaudit.literature import Measured, Row
+    from ldpaudit.studies.literature import Measured, Row
 
 
 def print_claims(command: str, claims: Iterable[Printed], say: Callable[[str], None]) -> None:

@@ -10,12 +10,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldpaudit import account, audit, judge, literature
+from ldpaudit import account, audit, judge
 from ldpaudit.accountants.claims import heavy_thresh as paper
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.claims.votes_per_change import level, most_votes, votes_of
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.proofs import heavy_thresh as heavy_thresh_proof
+from ldpaudit.studies import literature
 from tests.helpers import proved
 
 F = Fraction

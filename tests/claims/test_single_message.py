@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import pytest
 
-from ldpaudit import account, literature
+from ldpaudit import account
 from ldpaudit.accountants.claims import randomized_response, unary_encoding
 from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Shuffle
+from ldpaudit.studies import literature
 from tests.claims.test_literature import claims_of
 
 F = Fraction

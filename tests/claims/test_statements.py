@@ -9,11 +9,11 @@ from importlib import import_module
 import pytest
 
 from benchmarks.literature import without
-from ldpaudit import literature
 from ldpaudit.accountants import claims as room
 from ldpaudit.accountants.claims.statements import STATEMENTS, Statement, gaps, named
 from ldpaudit.accountants.limits import calculators
 from ldpaudit.mechanisms import stems
+from ldpaudit.studies import literature
 from tests.claims.test_literature import rows_of
 
 MADE_UP = (Statement("HKR12 Theorem 1", "it has a row"), Statement("HKR12 Theorem 2", "it has none", "a definition"))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ldpaudit.accountants.limits.local_view import LocalView
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.working_precision import working_precision
 
 F = Fraction
 

@@ -25,12 +25,13 @@ from ldpaudit.accountants.pld.kinds import CodedLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.randomizers import of_law
-from ldpaudit.certificate import Certificate
-from ldpaudit.certify import verify
-from ldpaudit.deployment import load
+from ldpaudit.certificates.certificate import Certificate
+from ldpaudit.certificates.certify import verify
+from ldpaudit.certificates.verification import of_the_source
+from ldpaudit.core.expression import parse
 from ldpaudit.derivation import derive
 from ldpaudit.errors import DeploymentError, Unsupported
-from ldpaudit.expression import parse
+from ldpaudit.files.deployment import load
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms._matrix import _PLAIN, MOST_ENTRIES
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
@@ -40,7 +41,6 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Repeat, Run, Shuffle
-from ldpaudit.verification import of_the_source
 
 BUNDLED: list[Mechanism] = [
     KaryRandomizedResponse(5, Fraction(3, 5)), HadamardResponse(4, Fraction(3, 5)),

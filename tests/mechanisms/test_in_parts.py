@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ldpaudit.core.partitions import Counts, Partition
 from ldpaudit.errors import Unsupported
-from ldpaudit.experiment import Execution
 from ldpaudit.mechanisms._asks import Cells, Children, Tables
 from ldpaudit.mechanisms._parts import driven, total
 from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
@@ -25,8 +25,8 @@ from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections,
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
-from ldpaudit.partitions import Counts, Partition
-from ldpaudit.runs import run
+from ldpaudit.workers.experiment import Execution
+from ldpaudit.workers.runs import run
 
 LEVEL = 1e-9
 """Failure probability of a test of a law."""

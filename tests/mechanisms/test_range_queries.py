@@ -21,7 +21,6 @@ from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.range_queries import any_two_values
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.attacks.range_queries import attack
-from ldpaudit.design import Goal, design
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._kernels import members, random_members_among
@@ -29,6 +28,7 @@ from ldpaudit.mechanisms._ranges import Grid, column, numbered, printed_number, 
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.profile import Number
 from ldpaudit.proofs.range_queries import prove
+from ldpaudit.studies.design import Goal, design
 from tests.helpers import proved
 from tests.mechanisms.test_shuffled_hadamard import same_law
 from tests.oracles.hadamard import Oracle

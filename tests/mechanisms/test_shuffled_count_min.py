@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account, audit, literature
+from ldpaudit import account, audit
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.claims.shuffled_count_min import (
     Setting,
@@ -38,6 +38,7 @@ from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.shuffled_count_min import Held, OneSidedShuffledCountMin, ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.proofs.shuffled_count_min import prove
+from ldpaudit.studies import literature
 from tests.helpers import proved
 
 F = Fraction

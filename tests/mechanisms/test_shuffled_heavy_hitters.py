@@ -16,12 +16,12 @@ from ldpaudit.accountants.claims import shuffled_heavy_hitters as claims
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.counting.hits import ComposedHits
 from ldpaudit.attacks.range_queries import attack
-from ldpaudit.design import Goal, design
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms._few_kernels import random_members_of_few
 from ldpaudit.mechanisms._kernels import members, random_members_among
 from ldpaudit.mechanisms.shuffled_heavy_hitters import Ask, ShuffledHeavyHitters
 from ldpaudit.proofs.shuffled_heavy_hitters import prove
+from ldpaudit.studies.design import Goal, design
 from tests.helpers import proved
 from tests.mechanisms.test_shuffled_hadamard import same_law
 from tests.oracles.hadamard import Oracle

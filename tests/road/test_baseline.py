@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ldpaudit import gate
-from ldpaudit.baseline import read_baseline
 from ldpaudit.errors import DeploymentError
+from ldpaudit.gate import checking
+from ldpaudit.gate.baseline import read_baseline
 from ldpaudit.report.gate import GateFormat
 from tests.helpers import within
 from tests.road.test_gate import DEPLOYMENT, project, run, target
@@ -32,7 +32,7 @@ def safe(x: int) -> int:
 def test_an_upper_bound_that_rose_is_a_regression(tmp_path: Path) -> None:
     config = 'baseline = "baseline.json"'
     before = run(project(tmp_path, true=1, claimed=3))
-    (tmp_path / "baseline.json").write_text(gate.baseline_of(before))
+    (tmp_path / "baseline.json").write_text(checking.baseline_of(before))
     assert run(project(tmp_path, true=1, claimed=3, config=config)).exit_code == 0
     (finding,) = run(project(tmp_path, true=2, claimed=3, config=config)).findings
     assert finding.problem == "regressed"
@@ -132,15 +132,15 @@ CLAIMED = {"own": "1", "claimed": "1", "delta": "1e-6", "unit": "user-day", "nei
 def test_a_weaker_claim_or_one_of_something_else_is_a_regression(tmp_path: Path, change: dict[str, str], says: str) -> None:
     project(tmp_path, config='baseline = "baseline.json"')
     (tmp_path / "ours.toml").write_text(SHUFFLED.format(**CLAIMED))
-    (tmp_path / "baseline.json").write_text(gate.baseline_of(gate.check(tmp_path, unlike_before(tmp_path), tmp_path / gate.CONFIG)))
+    (tmp_path / "baseline.json").write_text(checking.baseline_of(checking.check(tmp_path, unlike_before(tmp_path), tmp_path / checking.CONFIG)))
     (tmp_path / "ours.toml").write_text(SHUFFLED.format(**CLAIMED | change))
     (finding,) = run(tmp_path).findings
     assert finding.problem == ("regressed" if says else None), finding.message
     assert says in finding.message
 
 
-def unlike_before(folder: Path) -> gate.Config:
-    return gate.find_config(folder)[1].model_copy(update={"baseline": None})
+def unlike_before(folder: Path) -> checking.Config:
+    return checking.find_config(folder)[1].model_copy(update={"baseline": None})
 
 
 def test_code_that_is_audited_no_longer_is_a_regression(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_target_that_is_another_or_is_looked_at_less_is_a_regression(
     tmp_path: Path, change: dict[str, object], says: str
 ) -> None:
     (tmp_path / "ldpaudit.toml").write_text(SOUND.format(**AUDITED))
-    (tmp_path / "baseline.json").write_text(gate.baseline_of(run(tmp_path)))
+    (tmp_path / "baseline.json").write_text(checking.baseline_of(run(tmp_path)))
     (tmp_path / "ldpaudit.toml").write_text('baseline = "baseline.json"\n' + SOUND.format(**AUDITED | change))
     (finding,) = run(tmp_path).findings
     assert finding.problem == ("regressed" if says else None), finding.message
@@ -224,7 +224,7 @@ def test_fewer_views_of_a_deployments_code_are_a_regression(tmp_path: Path, chan
     (tmp_path / "ours.toml").write_text(text + '[implementation]\ncallable = "tests.broken_callables:fair"\n')
     config = 'deployments = ["ours.toml"]\ntrials = {trials}\nconfidence = {confidence}\n'
     (tmp_path / "ldpaudit.toml").write_text(config.format(trials=1000, confidence=0.99))
-    (tmp_path / "baseline.json").write_text(gate.baseline_of(run(tmp_path)))
+    (tmp_path / "baseline.json").write_text(checking.baseline_of(run(tmp_path)))
     given = {"trials": 1000, "confidence": 0.99} | change
     (tmp_path / "ldpaudit.toml").write_text('baseline = "baseline.json"\n' + config.format(**given))
     (finding,) = run(tmp_path).findings
@@ -233,7 +233,7 @@ def test_fewer_views_of_a_deployments_code_are_a_regression(tmp_path: Path, chan
 
 
 def test_views_of_a_mechanism_of_ours_are_not_kept(tmp_path: Path) -> None:
-    (row,) = json.loads(gate.baseline_of(run(project(tmp_path))))["claims"].values()
+    (row,) = json.loads(checking.baseline_of(run(project(tmp_path))))["claims"].values()
     assert {"trials", "confidence", "implementation"}.isdisjoint(row)
 
 

@@ -26,7 +26,7 @@ PROBE = (
     "m = ldp.mechanisms.KaryRandomizedResponse.for_epsilon(1.0, k=4)\n"
     "assert ldp.account(m).epsilon(0).high == 1.0\n"
     "assert ldp.audit(m, trials=1000).epsilon_lower > 0\n"
-    "from ldpaudit.deployment import load\n"
+    "from ldpaudit.files.deployment import load\n"
     "assert load('enpa-notification').id == 'enpa-notification'\n"
     "from ldpaudit.proofs.randomized_response import prove\n"
     "assert prove() and not {'accountants', 'attacks', 'proofs'} & set(sys.modules)\n"
