@@ -2,8 +2,9 @@
 
     python -m benchmarks.theorem_noise
 
-Where a paper prints no constant the one of its source or proof stands, as in `ldpaudit.studies.counting_protocols`. Enough is the least
-noise found whose certified delta is at most the promised one; where a bound of it is a chain of replaced elements, less may do.
+Where a paper prints no constant the one of its source or proof stands, as in `ldpaudit.studies.counting_protocols`.
+Enough is the least noise found whose certified delta is at most the promised one; where a bound of it is a chain of
+replaced elements, less may do.
 """
 
 from __future__ import annotations

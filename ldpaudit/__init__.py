@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ldpaudit.version import __version__ as __version__
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from ldpaudit.plan import Subsample as Subsample
     from ldpaudit.profile import PrivacyProfile as PrivacyProfile
     from ldpaudit.profile import Witness as Witness
+    from ldpaudit.studies import literature as literature
     from ldpaudit.verdict import Verdict as Verdict
     from ldpaudit.verdict import judge as judge
 
@@ -45,27 +44,17 @@ _HOMES = {
     "profile": ["PrivacyProfile", "Witness"],
     "evidence": ["Evidence"],
     "verdict": ["Verdict", "judge"],
-    "certificate": ["Certificate"],
+    "certificates.certificate": ["Certificate"],
     "errors": ["Unsupported"],
     "accountants": ["account"],
     "accountants.composition.filters": ["Filter", "Odometer"],
     "attacks": ["audit"],
-    "certify": ["certify"],
+    "certificates.certify": ["certify"],
 }
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = ["mechanisms", *_HOME]
-
-
-class _Package(ModuleType):
-    """Keeps a function from being shadowed by the submodule of the same name when that is imported."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+_MODULES = {"mechanisms": "mechanisms", "literature": "studies.literature"}
 
 
 def __getattr__(name: str) -> Any:
@@ -74,8 +63,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(home), name)
         globals()[name] = value
         return value
-    if name == "mechanisms":
-        return import_module(f"{__name__}.mechanisms")
+    if name in _MODULES:
+        return import_module(f"{__name__}.{_MODULES[name]}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

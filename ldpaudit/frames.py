@@ -93,8 +93,8 @@ def table(values: Risk | Iterable[Printed | Row | Measured | tuple[Contender, Sc
     Parameters
     ----------
     values : Risk, or iterable
-        Of `ldpaudit.certificates.risk.risk`; or of `ldpaudit.studies.literature.claims` or `printed`, `summary` or `measure`; or the rows of a
-        comparison, each a contender and its score.
+        Of `ldpaudit.certificates.risk.risk`; or of `ldpaudit.literature.claims` or `printed`, `summary` or `measure`;
+        or the rows of a comparison, each a contender and its score.
 
     Raises
     ------

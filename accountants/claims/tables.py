@@ -1,4 +1,4 @@
-"""The papers' tables beside certified values: what is printed is data (`ldpaudit.studies.tables`), what is certified is computed here."""
+"""The papers' tables beside certified values: `ldpaudit.studies.tables` holds what is printed, and this file certifies it."""
 
 from __future__ import annotations
 

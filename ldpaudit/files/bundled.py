@@ -7,7 +7,7 @@ from pathlib import Path
 from ldpaudit.core.nearest import or_rather
 from ldpaudit.errors import DeploymentError
 
-FOLDER = Path(__file__).parent / "deployments"
+FOLDER = Path(__file__).parent.parent / "deployments"
 
 
 def ids() -> tuple[str, ...]:

@@ -132,7 +132,8 @@ CLAIMED = {"own": "1", "claimed": "1", "delta": "1e-6", "unit": "user-day", "nei
 def test_a_weaker_claim_or_one_of_something_else_is_a_regression(tmp_path: Path, change: dict[str, str], says: str) -> None:
     project(tmp_path, config='baseline = "baseline.json"')
     (tmp_path / "ours.toml").write_text(SHUFFLED.format(**CLAIMED))
-    (tmp_path / "baseline.json").write_text(checking.baseline_of(checking.check(tmp_path, unlike_before(tmp_path), tmp_path / checking.CONFIG)))
+    checked = checking.check(tmp_path, unlike_before(tmp_path), tmp_path / checking.CONFIG)
+    (tmp_path / "baseline.json").write_text(checking.baseline_of(checked))
     (tmp_path / "ours.toml").write_text(SHUFFLED.format(**CLAIMED | change))
     (finding,) = run(tmp_path).findings
     assert finding.problem == ("regressed" if says else None), finding.message
