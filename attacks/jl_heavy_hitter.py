@@ -14,8 +14,8 @@ from scipy.special import kve
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
-from ldpaudit.mechanisms._projected import Projected
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
+from ldpaudit.mechanisms.shared.projections.random_projection import Projected
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 Score: TypeAlias = Callable[[Views], NDArray[np.float64]]

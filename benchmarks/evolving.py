@@ -30,11 +30,11 @@ from ldpaudit.accountants.composition.users import UserOdometers
 from ldpaudit.accountants.memoized_bit import kept as kept_copy
 from ldpaudit.accountants.memoized_bit import same_pattern
 from ldpaudit.core.streams import Stream, piecewise
-from ldpaudit.mechanisms._evolving import Spending
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit
 from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.voting.voters import Spending
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import SAME_PATTERN

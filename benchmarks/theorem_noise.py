@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.needed_noise import least
 from ldpaudit.accountants import range_queries, shuffled_heavy_hitters
 from ldpaudit.accountants.counting.count_min import worst_replaced
-from ldpaudit.mechanisms._ranges import Grid
+from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.mechanisms.shuffled_count_min import printed_gamma
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters

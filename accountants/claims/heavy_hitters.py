@@ -20,8 +20,8 @@ from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
 from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms._deviation import deviation
-from ldpaudit.mechanisms._questions import Asked, PartitionedSign, SplitSigns
+from ldpaudit.mechanisms.shared.public_questions.deviation import deviation
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.profile import Number
 

@@ -40,8 +40,8 @@ from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms._projected import noise_for, printed_rows
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
+from ldpaudit.mechanisms.shared.projections.random_projection import noise_for, printed_rows
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 

@@ -25,8 +25,8 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms._ranges import Grid
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.profile import Number
 
 _BOXES = 2_000

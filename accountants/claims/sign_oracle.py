@@ -26,8 +26,8 @@ from ldpaudit.accountants.numerics.precision import at_most, narrow
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._hadamard import transform
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import transform
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.neighbours import group
 from ldpaudit.plan import Guarantee, Repeat

@@ -14,7 +14,7 @@ from ldpaudit.certificates.certify import certify
 from ldpaudit.files.deployment import Deployment, among, load, loads
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.certificates.exhibits import Exhibit, exhibits
-from ldpaudit.mechanisms._files import File
+from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.core.names import repeated
 from ldpaudit.files.toml import line_of
 from ldpaudit.workers.worker_processes import PATIENCE, Crew, Task

@@ -19,7 +19,7 @@ from ldpaudit.claim import Claim
 from ldpaudit.files.deployment import Deployment, among, load, loads
 from ldpaudit.errors import DeploymentError
 from ldpaudit.workers.experiment import LEAST
-from ldpaudit.mechanisms._files import File
+from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.plan import Shuffle
 from ldpaudit.core.strict_json import read_bytes, shown
 from ldpaudit.files.toml import LARGEST_FILE

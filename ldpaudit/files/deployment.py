@@ -23,8 +23,8 @@ from ldpaudit.files import bundled
 from ldpaudit.files.toml import line_of, read_text
 from ldpaudit.files.toml import parse as parse_toml
 from ldpaudit.mechanism import Mechanism, is_ours
-from ldpaudit.mechanisms._files import File
 from ldpaudit.mechanisms.memoized_response import over_epochs
+from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle
 

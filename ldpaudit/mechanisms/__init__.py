@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._plugins import part_of as part_of
-from ldpaudit.mechanisms._plugins import plugins
+from ldpaudit.mechanisms.shared.plugins import part_of as part_of
+from ldpaudit.mechanisms.shared.plugins import plugins
 
 if TYPE_CHECKING:  # tests/road/test_types.py holds these to the folder
     from ldpaudit.mechanisms.bassily_smith import BassilySmith as BassilySmith

@@ -22,10 +22,10 @@ from ldpaudit.core.number import brief
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Rows, View, Views, describe, plain
-from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
-from ldpaudit.mechanisms._randomizers import LeakyResponse, ShiftedBinomial
-from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive
 from ldpaudit.profile import Number
 
 _HALF = Fraction(1, 2)

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms._parameters import ball, integer, positive, probability, spendable
-from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, bernoulli
+from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli
+from ldpaudit.mechanisms.shared.parameters import ball, integer, positive, probability, spendable
 from ldpaudit.profile import Number
 
 _POWER_BITS = 256

@@ -21,12 +21,12 @@ from ldpaudit.core.partitions import Counts
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Mechanism, Views
-from ldpaudit.mechanisms._gf2 import BITS
-from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
-from ldpaudit.mechanisms._parts import Centre, InParts, asked_once
-from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, laplace_sums
-from ldpaudit.mechanisms._shared_buckets import Apart, furthest
-from ldpaudit.mechanisms._signed_buckets import SignedBuckets
+from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, laplace_sums
+from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, asked_once
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive
+from ldpaudit.mechanisms.shared.projections.signed_buckets import SignedBuckets
+from ldpaudit.mechanisms.shared.projections.worst_pair import Apart, furthest
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 

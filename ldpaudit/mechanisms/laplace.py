@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.mechanism import Mechanism, Views
-from ldpaudit.mechanisms._parameters import exact, integer, positive
+from ldpaudit.mechanisms.shared.parameters import exact, integer, positive
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ldpaudit.core.number import brief
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms._parameters import exact, integer, odds, positive
-from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, positive
 from ldpaudit.profile import Number
 
 MERSENNE = (1 << 31) - 1

@@ -18,8 +18,8 @@ from ldpaudit.core.number import brief
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Law, Mechanism, Views, counted
-from ldpaudit.mechanisms._parameters import ball, exact, integer, odds, promise
-from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, bernoulli, held
+from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli, held
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, odds, promise
 from ldpaudit.profile import Number
 
 

@@ -25,10 +25,10 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms._hadamard import parity
-from ldpaudit.mechanisms._kernels import members, random_members, random_members_with
-from ldpaudit.mechanisms._multinomial import Shares, View, compositions, convolved, multinomial
-from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
+from ldpaudit.mechanisms.shared.dyadic_ranges.message_counts import Shares, View, compositions, convolved, multinomial
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
+from ldpaudit.mechanisms.shared.linear_codes.kernels import members, random_members, random_members_with
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 

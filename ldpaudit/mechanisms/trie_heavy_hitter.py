@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from ldpaudit.core.number import brief
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
-from ldpaudit.mechanisms._noisy_votes import Noise
-from ldpaudit.mechanisms._parameters import ball, exact, integer, positive, probability, spendable
-from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
-from ldpaudit.mechanisms._trie import Data, Round, Votes
-from ldpaudit.mechanisms._trie_rounds import TrieRounds
+from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive, probability, spendable
+from ldpaudit.mechanisms.shared.trie.noisy_votes import Noise
+from ldpaudit.mechanisms.shared.trie.one_round import Data, Round, Votes
+from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 

@@ -25,7 +25,7 @@ from ldpaudit.core.units import stream
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.checkpoints import Saved
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._parts import Answer, InParts, Question, driven, total
+from ldpaudit.mechanisms.shared.in_parts import Answer, InParts, Question, driven, total
 from ldpaudit.workers.experiment import HERE, Execution
 
 SCHEMA = "ldpaudit.run/1"

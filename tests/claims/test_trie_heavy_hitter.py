@@ -22,7 +22,7 @@ from ldpaudit.accountants.claims.trie_heavy_hitter import (
     printed,
     room,
 )
-from ldpaudit.mechanisms._trie import Data
+from ldpaudit.mechanisms.shared.trie.one_round import Data
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.studies import tables
 

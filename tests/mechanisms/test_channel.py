@@ -33,11 +33,11 @@ from ldpaudit.derivation import derive
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.deployment import load
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._matrix import _PLAIN, MOST_ENTRIES
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.matrices import _PLAIN, MOST_ENTRIES
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Repeat, Run, Shuffle

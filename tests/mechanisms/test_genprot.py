@@ -24,9 +24,9 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.files.deployment import loads
 from ldpaudit.mechanism import Law, Mechanism
-from ldpaudit.mechanisms._randomizers import LeakyResponse, ShiftedBinomial
 from ldpaudit.mechanisms.genprot import GenProt, GenProtBit, chance
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
 from ldpaudit.neighbours import group
 from tests.claims.test_literature import claims_of
 from tests.zoo import zoo

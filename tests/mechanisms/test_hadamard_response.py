@@ -9,8 +9,8 @@ import pytest
 from scipy.linalg import hadamard
 
 from ldpaudit import account
-from ldpaudit.mechanisms._hadamard import parity, transform
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
 from ldpaudit.proofs.hadamard_response import prove
 from tests.helpers import proved
 

@@ -23,9 +23,9 @@ from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Se
 from ldpaudit.attacks.range_queries import attack
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._kernels import members, random_members_among
-from ldpaudit.mechanisms._ranges import Grid, column, numbered, printed_number, row
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid, column, numbered, printed_number, row
+from ldpaudit.mechanisms.shared.linear_codes.kernels import members, random_members_among
 from ldpaudit.profile import Number
 from ldpaudit.proofs.range_queries import prove
 from ldpaudit.studies.design import Goal, design

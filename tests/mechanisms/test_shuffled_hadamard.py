@@ -28,7 +28,7 @@ from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Se
 from ldpaudit.attacks.shuffled_hadamard import attack
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanisms._kernels import dimension_law, members, random_members, random_members_with
+from ldpaudit.mechanisms.shared.linear_codes.kernels import dimension_law, members, random_members, random_members_with
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, Values
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.proofs.shuffled_hadamard import prove

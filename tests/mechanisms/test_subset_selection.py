@@ -12,7 +12,7 @@ from scipy import stats
 
 from ldpaudit import account
 from ldpaudit.accountants.claims import subset_selection as claims
-from ldpaudit.mechanisms._sampling import uniform_subset
+from ldpaudit.mechanisms.shared.coins import uniform_subset
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.proofs.subset_selection import prove
 from tests.helpers import proved

@@ -24,7 +24,7 @@ from ldpaudit.accountants.sampling.thinned import thinned_release
 from ldpaudit.attacks.trie_heavy_hitter import attack
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._trie import Data, Words
+from ldpaudit.mechanisms.shared.trie.one_round import Data, Words
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs._kernel import Theorem

@@ -19,7 +19,7 @@ from scipy import stats
 from benchmarks import samplers
 from ldpaudit import mechanisms
 from ldpaudit.coins import BLOCK, CryptographicGenerator, Secret, Seeded
-from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms.shared.coins import bernoulli
 from tests.helpers import ROOT
 
 LEVEL, DRAWS = 1e-9, 40_000

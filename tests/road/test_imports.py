@@ -306,7 +306,7 @@ def test_a_stem_of_the_attacks_needs_the_noun_and_what_stems_share_alone() -> No
 
 ANYTHING = {
     "ldpaudit": "its public names", "ldpaudit.adapters.callables": "the code of users",
-    "ldpaudit.mechanisms._plugins": "the mechanisms of other packages",
+    "ldpaudit.mechanisms.shared.plugins": "the mechanisms of other packages",
 }  # fmt: skip
 """Modules that import by a string that tells nothing beforehand, and what."""
 

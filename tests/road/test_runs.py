@@ -24,9 +24,9 @@ from benchmarks import cluster, scale
 from ldpaudit.core.partitions import Counts, Partition
 from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._parts import InParts, driven, total
-from ldpaudit.mechanisms._sampling import subset
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.coins import subset
+from ldpaudit.mechanisms.shared.in_parts import InParts, driven, total
 from ldpaudit.mechanisms.tree_histogram import TreeHistogram
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.workers.experiment import Execution
