@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from ldpaudit.certificates.certify import certify as certify
     from ldpaudit.claim import Claim as Claim
     from ldpaudit.enclosure import Enclosure as Enclosure
+    from ldpaudit.enclosure import Rigour as Rigour
     from ldpaudit.errors import Unsupported as Unsupported
     from ldpaudit.evidence import Evidence as Evidence
+    from ldpaudit.files.deployment import load as load
     from ldpaudit.mechanism import Mechanism as Mechanism
     from ldpaudit.neighbours import Neighbours as Neighbours
     from ldpaudit.plan import Compose as Compose
@@ -54,17 +56,19 @@ _HOMES = {
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = ["mechanisms", *_HOME]
-_MODULES = {"mechanisms": "mechanisms", "literature": "studies.literature"}
+_ALSO = {"load": f"{__name__}.files.deployment", "Rigour": f"{__name__}.enclosure"}
+"""Names that scripts use, and that `__all__` has no room for."""
+_MODULES = {"mechanisms": f"{__name__}.mechanisms", "literature": f"{__name__}.studies.literature"}
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name's module when the name is first used: start-up stays light."""
-    if (home := _HOME.get(name)) is not None:
+    if (home := _HOME.get(name) or _ALSO.get(name)) is not None:
         value = getattr(import_module(home), name)
         globals()[name] = value
         return value
     if name in _MODULES:
-        return import_module(f"{__name__}.{_MODULES[name]}")
+        return import_module(_MODULES[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
