@@ -54,7 +54,7 @@ def bits(seed: int, k: int) -> Callable[[int], list[int]]:
     return report
 
 
-@pytest.mark.parametrize(("trials", "share"), [(100_000, 0.9), (1_000_000, 0.95)])
+@pytest.mark.parametrize(("trials", "share"), [(100_000, 0.9), pytest.param(1_000_000, 0.95, marks=pytest.mark.slow)])
 def test_randomized_response_as_a_plain_function_shows_its_epsilon(trials: int, share: float) -> None:
     evidence = audit(coin(1), inputs=[0, 1], trials=trials, confidence=SURE)
     assert share <= evidence.epsilon_lower <= 1
