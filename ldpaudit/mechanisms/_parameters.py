@@ -11,7 +11,9 @@ from ldpaudit.number import brief, exact, whole
 from ldpaudit.profile import Number
 from ldpaudit.working_precision import working_precision
 
-__all__ = ["LARGEST_EPSILON", "ball", "exact", "integer", "odds", "positive", "probability", "promise", "spendable"]
+__all__ = [
+    "LARGEST_EPSILON", "above", "ball", "dyadic", "exact", "integer", "odds", "positive", "probability", "promise", "spendable"
+]
 
 _GUARD_BITS = 64
 LARGEST_INTEGER = 1 << 128
@@ -91,3 +93,16 @@ def _leading_zeros(value: Fraction) -> int:
 def ball(value: Fraction) -> flint.arb:
     """The ball around a rational, at the current precision."""
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
+
+
+def above(value: flint.arb) -> Fraction:
+    """The upper end of a ball."""
+    mantissa, exponent = value.upper().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def dyadic(value: flint.arb) -> Fraction:
+    """A dyadic rational of `SIGNIFICANT_BITS` bits that is not below a positive ball."""
+    end = above(value)
+    unit = Fraction(2) ** (end.numerator.bit_length() - end.denominator.bit_length() - SIGNIFICANT_BITS)
+    return -(-end // unit) * unit

@@ -15,13 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms._codewords import ENUMERATED, weights
 from ldpaudit.mechanisms._gf2 import words
 from ldpaudit.mechanisms._hadamard import parity, transform
-from ldpaudit.mechanisms._parameters import ball, exact, positive
+from ldpaudit.mechanisms._noisy_column import HashedColumn
+from ldpaudit.mechanisms._parameters import above, ball, dyadic, exact, positive
 from ldpaudit.mechanisms._parts import Centre, InParts, asked_once, inputs_of
 from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
+from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 from ldpaudit.working_precision import working_precision
@@ -38,27 +40,15 @@ _TRIED = 8
 """Differences of two values that are weighed where these are too many to weigh all."""
 
 
-class Projected(InParts, Mechanism):
+class Projected(InParts, HashedColumn):
     """Values x as columns of a matrix A of signs ``(-1)**<r_j, x> / sqrt(rows)``, r_j public, uniform vectors of bits.
 
     The matrix is never stored. Its rows are independent and uniform parities, so that two columns have independent,
     fair signs in every row, which is all that the error bounds use; the columns of a row are independent in pairs only.
     """
 
-    domain: int
     rows: int
-    scale: Fraction
     seed: int
-
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
-
-    @property
-    def bits(self) -> int:
-        """Length of a value's vector of bits, and of the public ones."""
-        return (self.domain - 1).bit_length()
 
     @property
     def vectors(self) -> NDArray[np.int64]:
@@ -132,18 +122,12 @@ class Projected(InParts, Mechanism):
         Where there are more than `WEIGHED` rows it is in how many of the first ones.
         """
         difference, weight, known = _apart(self.seed, min(self.rows, WEIGHED), self.bits)
-        second = 0 if difference < self.domain else 1 << (self.bits - 1)
-        return difference ^ second, second, weight, known and self.rows <= WEIGHED
+        return *self.two_values(difference), weight, known and self.rows <= WEIGHED
 
-    @property
-    @abstractmethod
-    def coordinates(self) -> int:
-        """Floats in a view."""
-
-    @property
-    def view_length(self) -> int:
-        """See `Mechanism`."""
-        return self.coordinates
+    def pairs(self, neighbours: Neighbours) -> tuple[tuple[int, int | None], ...]:
+        """The two values of `apart`, or the first one and an absent user."""
+        first, second, *_ = self.apart()
+        return ((first, None if neighbours == ADD_REMOVE else second),)
 
     run_on_counts = Mechanism.run_on_counts
 
@@ -177,10 +161,6 @@ class Projected(InParts, Mechanism):
     def heavy_hitter(self, counts: NDArray[np.float64]) -> int:
         """The value of the largest count; of several the least."""
         return int(np.argmax(counts))
-
-    @abstractmethod
-    def sample(self, x: int | None, size: int, rng: np.random.Generator) -> Views:
-        """Views of one user."""
 
 
 @lru_cache(maxsize=4)
@@ -218,13 +198,6 @@ def pure_scale(epsilon: Number, coordinates: int, rows: int) -> Fraction:
         return dyadic(2 * coordinates / (ball(positive("epsilon", epsilon)) * flint.arb(rows).sqrt()))
 
 
-def dyadic(value: flint.arb) -> Fraction:
-    """A dyadic rational of `SIGNIFICANT_BITS` bits that is not below the value."""
-    above = _upper(value)
-    unit = Fraction(2) ** (above.numerator.bit_length() - above.denominator.bit_length() - SIGNIFICANT_BITS)
-    return -(-above // unit) * unit
-
-
 def printed_rows(domain: int, beta: Number, users: int) -> int:
     r"""Rows as printed, :math:`m = \ln(N + 1) \ln(2/\beta)\, n^4`, rounded up."""
     chance = exact(beta)
@@ -232,14 +205,9 @@ def printed_rows(domain: int, beta: Number, users: int) -> int:
         raise ValueError(f"JL-HH needs 0 < beta < 1, got beta={beta}")
     with working_precision(2 * SIGNIFICANT_BITS):
         rows = flint.arb(domain + 1).log() * ball(2 / chance).log() * users**4
-        return math.ceil(_upper(rows))
+        return math.ceil(above(rows))
 
 
 def sufficient_rows(scale: Fraction, users: int, kappa: Number) -> int:
     r"""Rows with which the sketch's error is about `kappa` times the noise's: :math:`n/(2 b^2 \kappa^2)`, rounded up."""
     return max(1, math.ceil(users / (2 * scale**2 * positive("kappa", kappa) ** 2)))
-
-
-def _upper(value: flint.arb) -> Fraction:
-    mantissa, exponent = value.upper().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
