@@ -14,9 +14,9 @@ from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, of_mechanism
-from ldpaudit.mechanisms._projection import Projection
-from ldpaudit.mechanisms._row_sign import RowSign
 from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
+from ldpaudit.mechanisms.shared.projections.public_columns import Projection
+from ldpaudit.mechanisms.shared.projections.row_sign import RowSign
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.core.number import brief
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.number import brief
 from ldpaudit.profile import PrivacyProfile
 
 

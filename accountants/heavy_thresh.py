@@ -15,9 +15,9 @@ from ldpaudit.accountants.pld.distribution import Groups, Loss, PrivacyLossDistr
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.mechanisms._heavy import Histogram, Shown
-from ldpaudit.mechanisms._projection import Projection
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
+from ldpaudit.mechanisms.shared.projections.public_columns import Projection
+from ldpaudit.mechanisms.shared.voting.heavy_thresh import Histogram, Shown
 from ldpaudit.neighbours import USER_LEVEL, Neighbours
 from ldpaudit.profile import Number, PrivacyProfile, require_delta
 

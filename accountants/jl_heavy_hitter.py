@@ -14,8 +14,8 @@ from ldpaudit.accountants.composition.laplace_vector import coordinates
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._projected import Projected
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
+from ldpaudit.mechanisms.shared.projections.random_projection import Projected
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 

@@ -16,8 +16,8 @@ from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffled_hadamard import hidden_element, known_element, replaced_elements
 from ldpaudit.accountants.shuffling.calibrate import likely_hits
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._hadamard_views import HadamardViews, OneElement
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import HadamardViews, OneElement
 from ldpaudit.mechanisms.shuffled_count_min import Shifts
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon

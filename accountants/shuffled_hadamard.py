@@ -13,7 +13,7 @@ from ldpaudit.accountants.pld.finite import revealed
 from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile, SmallestBound, WithLosses
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms._hadamard_views import HadamardViews
+from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import HadamardViews
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile

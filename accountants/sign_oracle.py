@@ -9,8 +9,8 @@ from ldpaudit.accountants.composition.product import product_profile
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms._public_sign import PublicSign
-from ldpaudit.mechanisms._questions import SplitSigns
+from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
+from ldpaudit.mechanisms.shared.public_questions.questions import SplitSigns
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours

@@ -18,13 +18,13 @@ from ldpaudit.accountants.sampling.other_prefixes_low import OtherPrefixes
 from ldpaudit.accountants.sampling.thinned import ThinnedRound
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
+from ldpaudit.core.number import brief
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._trie import Data
-from ldpaudit.mechanisms._trie_rounds import TrieRounds
+from ldpaudit.mechanisms.shared.trie.one_round import Data
+from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.number import brief
 from ldpaudit.plan import Run
 from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness, require_epsilon
 

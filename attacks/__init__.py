@@ -15,12 +15,12 @@ from typing import Any
 from ldpaudit.adapters.outputs import WEAKER, Outputs
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence, Mode
-from ldpaudit.experiment import AS_RETURNED, HERE, Execution, Experiment, Reading
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import is_stranger
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Plan, Run, Shuffle, as_plan, of_one_user
 from ldpaudit.profile import Witness
+from ldpaudit.workers.experiment import AS_RETURNED, HERE, Execution, Experiment, Reading
 
 TRIALS = 10**6
 """Default budget, in views."""

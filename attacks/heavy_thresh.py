@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared.odds import loss_of
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms._heavy import Histogram, Shown
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
+from ldpaudit.mechanisms.shared.voting.heavy_thresh import Histogram, Shown
 from ldpaudit.neighbours import USER_LEVEL, Neighbours
 
 BAIT = 6

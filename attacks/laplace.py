@@ -14,9 +14,9 @@ from ldpaudit.attacks.attack import Attack
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
-from ldpaudit.mechanisms._noisy_column import NoisyColumn
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.mechanisms.shared.projections.noisy_column import NoisyColumn
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 Score: TypeAlias = Callable[[Views], NDArray[np.float64]]

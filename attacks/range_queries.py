@@ -11,8 +11,8 @@ from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared.counters import by_counts
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
-from ldpaudit.mechanisms._hadamard_views import KINDS, HadamardViews
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import KINDS, HadamardViews
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared.odds import by_support, loss_of
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms._public_sign import PublicSign
-from ldpaudit.mechanisms._questions import Asked, SplitSigns
+from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, SplitSigns
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 

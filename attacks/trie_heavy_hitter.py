@@ -15,8 +15,8 @@ from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared.noisy_votes import Apart, require_released
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms._trie import Data, released
-from ldpaudit.mechanisms._trie_rounds import TrieRounds
+from ldpaudit.mechanisms.shared.trie.one_round import Data, released
+from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 

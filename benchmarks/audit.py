@@ -33,7 +33,6 @@ from ldpaudit.attacks.games.game import Game
 from ldpaudit.attacks.games.sources import Given, Planned
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Form, Mode
-from ldpaudit.experiment import Experiment, Reading
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
@@ -47,6 +46,7 @@ from ldpaudit.mechanisms.rappor import PermanentRappor
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.workers.experiment import Experiment, Reading
 
 RHO, ALPHA = 0.95, 0.05
 EPSILONS = (0.5, 1.0, 2.0, 5.0)

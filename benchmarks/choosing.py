@@ -16,13 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpaudit import comparison, held
 from ldpaudit.accountants.limits.hsu import frequency_failure, le_cam_failure
 from ldpaudit.errors import LdpauditError
-from ldpaudit.held import Held
+from ldpaudit.files import user_data
+from ldpaudit.files.user_data import Held
 from ldpaudit.report.claims import TableFormat
 from ldpaudit.report.comparison import Leaderboard, draw, write
-from ldpaudit.worker_processes import Crew, Task
+from ldpaudit.studies import comparison
+from ldpaudit.workers.worker_processes import Crew, Task
 
 DELTA = Fraction(1, 10**9)
 HEAD = """\
@@ -51,7 +52,7 @@ machine that did other work too: compare orders of magnitude. One run each: two 
 def corpus(users: int, file: Path | None, rng: np.random.Generator) -> Held:
     """The words of a file, or of wordfreq."""
     if file is None:
-        return held.english(users, rng)
+        return user_data.english(users, rng)
     lines = [line.rsplit(" ", 1) for line in file.read_text(encoding="utf-8").splitlines()]
     shares = np.array([float(share) for _, share in lines])
     return Held.of([lines[i][0] for i in rng.choice(len(lines), users, p=shares / shares.sum()).tolist()])

@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from benchmarks.scale import cluster, kill_one
 from benchmarks.words import corpus
 from ldpaudit.accountants.sampling.discovery import least_threshold
-from ldpaudit.experiment import HERE, Execution
+from ldpaudit.core.partitions import Partition
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
-from ldpaudit.partitions import Partition
-from ldpaudit.runs import run
-from ldpaudit.shards import shards
-from ldpaudit.worker_processes import Processes
+from ldpaudit.workers.experiment import HERE, Execution
+from ldpaudit.workers.runs import run
+from ldpaudit.workers.shards import shards
+from ldpaudit.workers.worker_processes import Processes
 
 USERS, SHARDS, MILLION = 10**8, 64, 10**6
 EPSILON, LEVELS = 1, 10

@@ -28,6 +28,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.numerics import binomial, hypergeometric
 from ldpaudit.accountants.shuffling.clones import CloneProfile
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
@@ -35,7 +36,6 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Compose, Repeat, Run, Shuffle
-from ldpaudit.working_precision import working_precision
 
 
 def coins(rng: random.Random, tally: Tally) -> None:

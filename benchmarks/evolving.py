@@ -29,16 +29,16 @@ from ldpaudit.accountants.claims.votes_per_change import most_votes
 from ldpaudit.accountants.composition.users import UserOdometers
 from ldpaudit.accountants.memoized_bit import kept as kept_copy
 from ldpaudit.accountants.memoized_bit import same_pattern
-from ldpaudit.mechanisms._evolving import Spending
+from ldpaudit.core.streams import Stream, piecewise
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit
 from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.voting.voters import Spending
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import SAME_PATTERN
 from ldpaudit.plan import Repeat
-from ldpaudit.streams import Stream, piecewise
 
 USERS, EPOCHS, ROUNDS, EPSILON, DELTA = 20_000, 1_000, 2_000, Fraction(4), Fraction(1, 20)
 CHANGES, RUNS = (0, 1, 10, 100), 5
@@ -295,7 +295,7 @@ def _promise(m: Thresh | HeavyThresh, bound: float, changes: int) -> list[str]:
 
 def accuracy(runs: int = 20) -> Iterator[list[str]]:
     """The errors of runs, where the bound is below that of a constant."""
-    from ldpaudit.literature import measure
+    from ldpaudit.studies.literature import measure
 
     stated = [(m, claim) for m in claims.simulated() for claim in claims.accuracy(m)]
     words = [(m, claim) for m in heavy_claims.simulated() for claim in heavy_claims.accuracy(m)]

@@ -131,7 +131,7 @@ def _expression(rng: Random) -> bytes:
 
 
 def _parse(data: bytes, folder: Path) -> Callable[[], Any]:
-    from ldpaudit.expression import parse
+    from ldpaudit.core.expression import parse
 
     return lambda: parse(data.decode("utf-8", "surrogateescape"))
 
@@ -185,9 +185,10 @@ def _lay_out(folder: Path, gate: bytes, baseline: bytes) -> None:
         (folder / "out" / name).write_bytes(content)
 
 
+CLAIM = {"verdict": "PROVED", "high": "1.0", "delta": 0.0, "unit": "report", "neighbours": "replace-one"}
 BASELINE = {
     "schema": "ldpaudit.baseline/1",
-    "claims": {"small/report": {"verdict": "PROVED", "high": "1.0"}, "gone/report": {"verdict": "UNDECIDED", "high": None}},
+    "claims": {"small/report": CLAIM, "gone/report": {**CLAIM, "verdict": "UNDECIDED", "high": None}},
 }
 
 
@@ -196,7 +197,7 @@ def written(deployment: bytes = DEPLOYMENT) -> dict[str, Any]:
     """A certificate, by default of the first deployment above."""
     import tempfile
 
-    from ldpaudit.certify import certify
+    from ldpaudit.certificates.certify import certify
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "deployment.toml"
@@ -214,7 +215,7 @@ def _certificate(rng: Random) -> bytes:
 
 def signed(tree: Any) -> Any:
     """With the digest and the verdict that go with the rest."""
-    from ldpaudit.certificate import Certificate
+    from ldpaudit.certificates.certificate import Certificate
 
     try:
         rest = {name: value for name, value in tree.items() if name not in ("digest", "verdict", "schema")}
@@ -231,7 +232,7 @@ def _verify(data: bytes, folder: Path) -> list[str]:
 
 def _audit(checkpoint: Path) -> Any:
     import ldpaudit
-    from ldpaudit.experiment import Execution
+    from ldpaudit.workers.experiment import Execution
 
     m = ldpaudit.mechanisms.KaryRandomizedResponse.for_epsilon(1.0, k=2)
     return ldpaudit.audit(m, epsilon=1.0, trials=256, execution=Execution(checkpoint=checkpoint))
@@ -292,13 +293,13 @@ RUNS = {
 
 
 def _users(data: bytes, folder: Path) -> list[str] | Callable[[], Any]:
-    from ldpaudit import held
+    from ldpaudit.files import user_data
 
     name, content = fuzz_files.unnamed(data)
     (file := folder / name).write_bytes(content)
     reader = file.stem
     if reader == "compare":
-        return lambda: held.read(file).numbered()
+        return lambda: user_data.read(file).numbered()
     if reader == "log":
         return ["audit", f"log:{file}", "--epsilon", "1", *SAMPLED]
     return ["run", *RUNS[reader], "--data", str(file), "--output", str(folder / "out" / "found.json"), "--seed", "1"]

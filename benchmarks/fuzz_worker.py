@@ -24,8 +24,8 @@ from typing import Any
 import typer.main
 
 from benchmarks.fuzz_kinds import KINDS, Kind
-from ldpaudit.cache import secret_of
 from ldpaudit.errors import OUT_OF_MEMORY, in_a_line, of_the_user
+from ldpaudit.gate.cache import secret_of
 
 MEMORY = 2 << 30
 """Bytes of addresses that the process may have."""

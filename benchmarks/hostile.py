@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from ldpaudit import account, audit, certify
-from ldpaudit.certificate import Certificate
+from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.claim import Claim
-from ldpaudit.deployment import Deployment
 from ldpaudit.errors import ImplementationError, Unsupported
+from ldpaudit.files.deployment import Deployment
 from ldpaudit.mechanism import ENUMERABLE, Mechanism
 from ldpaudit.mechanisms import stem
 from ldpaudit.plan import Run, Shuffle

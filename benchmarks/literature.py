@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from benchmarks.looseness import section
-from ldpaudit import literature
 from ldpaudit.accountants.claims.statements import STATEMENTS, named
 from ldpaudit.report import claims as report
+from ldpaudit.studies import literature
 
 MATTER = (
     "JRUW18 Theorem 4.1",

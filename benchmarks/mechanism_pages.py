@@ -15,14 +15,14 @@ from pathlib import Path
 
 from ldpaudit import mechanisms
 from ldpaudit.accountants import account
-from ldpaudit.deployment import loads
+from ldpaudit.core.parameters import of, plain
 from ldpaudit.display import pictures
 from ldpaudit.enclosure import Enclosure, show_up
+from ldpaudit.files.deployment import loads
+from ldpaudit.files.starter import example, starter
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.parameters import of, plain
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.registry import CONSTRUCTOR
-from ldpaudit.starter import example, starter
 
 LITERATURE = Path(__file__).resolve().parent.parent / "docs" / "literature.md"
 DELTA = 1e-6

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit import held
+from ldpaudit.files import user_data
 
 AGES = 128
 """Ages below this are told apart; a power of two."""
@@ -16,7 +16,7 @@ AGES = 128
 
 def words(users: int, values: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Each user's English word by its rank, one value for all but the most frequent ones."""
-    return held.english(users, rng).frequent(values - 1)
+    return user_data.english(users, rng).frequent(values - 1)
 
 
 def ages(users: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ldpaudit.core.partitions import Counts
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._parts import InParts, driven, total
-from ldpaudit.mechanisms._trie_rounds import TrieRounds
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
+from ldpaudit.mechanisms.shared.in_parts import InParts, driven, total
+from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.mechanisms.thresh import Thresh
-from ldpaudit.partitions import Counts
 from ldpaudit.report.claims import markdown_of
 from tests.zoo import AT_ONE, SMALL
 

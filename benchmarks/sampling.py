@@ -15,7 +15,7 @@ from itertools import repeat
 import numpy as np
 
 from ldpaudit.coins import BLOCK, CryptographicGenerator, Secret
-from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms.shared.coins import bernoulli
 from tests.zoo import AT_ONE
 
 SIZE = 1 << 20

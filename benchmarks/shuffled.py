@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import query_times, shuffled_boxes, shuffled_words, theorem_noise
-from ldpaudit import ggkpv_tables
 from ldpaudit.report import ggkpv_tables as table_report
+from ldpaudit.studies import ggkpv_tables
 
 RUNS = 10
 """Simulations of each system of the paper's tables."""

@@ -19,13 +19,13 @@ from ldpaudit.accountants.claims import range_queries as range_claims
 from ldpaudit.accountants.claims import shuffled_hadamard as oracle_claims
 from ldpaudit.accountants.claims import shuffled_quantiles as quantile_claims
 from ldpaudit.accountants.limits import calculators
-from ldpaudit.design import Goal, design
-from ldpaudit.mechanisms._kernels import vectors_listed
-from ldpaudit.mechanisms._ranges import Grid
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
+from ldpaudit.mechanisms.shared.linear_codes.kernels import vectors_listed
 from ldpaudit.mechanisms.shuffled_count_min import printed_gamma
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, printed_rho
 from ldpaudit.report.claims import markdown_of
+from ldpaudit.studies.design import Goal, design
 
 EPSILON, DELTA, BETA = Fraction(1), Fraction(1, 10**9), Fraction(1, 10)
 SIDE, BOXES = 64, 5_000

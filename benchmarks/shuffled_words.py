@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from benchmarks import real_data
 from benchmarks.word_tails import tail
-from ldpaudit import counting_protocols, ggkpv_tables, held
 from ldpaudit.accountants import account, shuffled_heavy_hitters
 from ldpaudit.accountants.claims import shuffled_hadamard, unary_encoding
 from ldpaudit.accountants.claims.shuffled_count_min import blanket_error
-from ldpaudit.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, SUMS, VECTORS, Origin, Setting
+from ldpaudit.files import user_data
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
@@ -26,6 +25,8 @@ from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Shuffle
 from ldpaudit.report.claims import markdown_of
+from ldpaudit.studies import counting_protocols, ggkpv_tables
+from ldpaudit.studies.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, SUMS, VECTORS, Origin, Setting
 
 EPSILON, DELTA, BETA = Fraction(1), Fraction(1, 10**9), Fraction(1, 10)
 WORDS, BITS, RUNS = 10_000, 40, 5
@@ -100,7 +101,7 @@ def sent(m: Mechanism, rng: np.random.Generator) -> float:
 
 def hitters(users: int) -> Iterator[str]:
     """The first eight letters of words, of which nobody has a dictionary."""
-    values = held.english(users, np.random.default_rng(1)).numbered() >> (held.BITS - BITS)
+    values = user_data.english(users, np.random.default_rng(1)).numbered() >> (user_data.BITS - BITS)
     different, numbers = np.unique(values, return_counts=True)
     truth = dict(zip(different.tolist(), numbers.tolist(), strict=True))
     made = (

@@ -2,8 +2,9 @@
 
     python -m benchmarks.theorem_noise
 
-Where a paper prints no constant the one of its source or proof stands, as in `ldpaudit.counting_protocols`. Enough is the least
-noise found whose certified delta is at most the promised one; where a bound of it is a chain of replaced elements, less may do.
+Where a paper prints no constant the one of its source or proof stands, as in `ldpaudit.studies.counting_protocols`.
+Enough is the least noise found whose certified delta is at most the promised one; where a bound of it is a chain of
+replaced elements, less may do.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from typing import Any
 from benchmarks.needed_noise import least
 from ldpaudit.accountants import range_queries, shuffled_heavy_hitters
 from ldpaudit.accountants.counting.count_min import worst_replaced
-from ldpaudit.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, VECTORS, Protocol, Setting
-from ldpaudit.design import Goal, design
-from ldpaudit.mechanisms._ranges import Grid
+from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.mechanisms.shuffled_count_min import printed_gamma
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.report.claims import markdown_of
+from ldpaudit.studies.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, VECTORS, Protocol, Setting
+from ldpaudit.studies.design import Goal, design
 
 SETTINGS = (
     Setting.of(10**6, 10**4, Fraction(1), Fraction(1, 10**9)),

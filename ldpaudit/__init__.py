@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ldpaudit.version import __version__ as __version__
@@ -15,12 +13,14 @@ if TYPE_CHECKING:
     from ldpaudit.accountants.composition.filters import Filter as Filter
     from ldpaudit.accountants.composition.filters import Odometer as Odometer
     from ldpaudit.attacks import audit as audit
-    from ldpaudit.certificate import Certificate as Certificate
-    from ldpaudit.certify import certify as certify
+    from ldpaudit.certificates.certificate import Certificate as Certificate
+    from ldpaudit.certificates.certify import certify as certify
     from ldpaudit.claim import Claim as Claim
     from ldpaudit.enclosure import Enclosure as Enclosure
+    from ldpaudit.enclosure import Rigour as Rigour
     from ldpaudit.errors import Unsupported as Unsupported
     from ldpaudit.evidence import Evidence as Evidence
+    from ldpaudit.files.deployment import load as load
     from ldpaudit.mechanism import Mechanism as Mechanism
     from ldpaudit.neighbours import Neighbours as Neighbours
     from ldpaudit.plan import Compose as Compose
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ldpaudit.plan import Subsample as Subsample
     from ldpaudit.profile import PrivacyProfile as PrivacyProfile
     from ldpaudit.profile import Witness as Witness
+    from ldpaudit.studies import literature as literature
     from ldpaudit.verdict import Verdict as Verdict
     from ldpaudit.verdict import judge as judge
 
@@ -45,37 +46,29 @@ _HOMES = {
     "profile": ["PrivacyProfile", "Witness"],
     "evidence": ["Evidence"],
     "verdict": ["Verdict", "judge"],
-    "certificate": ["Certificate"],
+    "certificates.certificate": ["Certificate"],
     "errors": ["Unsupported"],
     "accountants": ["account"],
     "accountants.composition.filters": ["Filter", "Odometer"],
     "attacks": ["audit"],
-    "certify": ["certify"],
+    "certificates.certify": ["certify"],
 }
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = ["mechanisms", *_HOME]
-
-
-class _Package(ModuleType):
-    """Keeps a function from being shadowed by the submodule of the same name when that is imported."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+_ALSO = {"load": f"{__name__}.files.deployment", "Rigour": f"{__name__}.enclosure"}
+"""Names that scripts use, and that `__all__` has no room for."""
+_MODULES = {"mechanisms": f"{__name__}.mechanisms", "literature": f"{__name__}.studies.literature"}
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name's module when the name is first used: start-up stays light."""
-    if (home := _HOME.get(name)) is not None:
+    if (home := _HOME.get(name) or _ALSO.get(name)) is not None:
         value = getattr(import_module(home), name)
         globals()[name] = value
         return value
-    if name == "mechanisms":
-        return import_module(f"{__name__}.mechanisms")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ldpaudit.core.number import brief
 from ldpaudit.neighbours import Neighbours
-from ldpaudit.number import brief
 from ldpaudit.plan import Guarantee, Plan
 
 SLACK = Fraction(1, 10**9)

@@ -17,13 +17,13 @@ from typing import Any, TypeAlias
 import flint
 
 from ldpaudit.claim import Claim
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import LdpauditError, ProofError, Unsupported
 from ldpaudit.mechanism import Mechanism, all_views
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.plan import Compose, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.proofs._exhaustive import Checked, Exhaustive, prove_tables
-from ldpaudit.working_precision import working_precision
 
 PRECISION = 512
 """Bits of the sum of the proved terms: ten times those of the floats to which it is rounded."""

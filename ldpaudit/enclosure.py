@@ -8,10 +8,10 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.display import markup
 from ldpaudit.display.digits import show_down as show_down
 from ldpaudit.display.digits import show_up as show_up
-from ldpaudit.working_precision import working_precision
 
 if TYPE_CHECKING:
     from flint import arb
@@ -63,6 +63,12 @@ def _ball_float(ball: arb, up: bool) -> float:
         return math.inf if end > 0 else -math.inf
     mantissa, exponent = end.man_exp()
     return _dyadic_float(int(mantissa), int(exponent), up)
+
+
+def dyadic(end: arb) -> Fraction:
+    """The lower or the upper end of a ball, exactly."""
+    mantissa, exponent = end.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def _fraction_float(value: Fraction, up: bool) -> float:

@@ -10,9 +10,9 @@ from math import inf
 from typing import Any
 
 from ldpaudit.claim import SLACK, Claim
+from ldpaudit.core.pace import views_needed
 from ldpaudit.display import markup, pictures
 from ldpaudit.display.digits import show_down, show_up
-from ldpaudit.pace import views_needed
 
 DIFFERENT = 0.9
 """Share of different reports among those that a score was learned from, above which they are nearly all different."""

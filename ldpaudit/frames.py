@@ -17,11 +17,11 @@ from importlib.util import find_spec
 from typing import Any
 
 from ldpaudit.accountants.claims.sentence import Printed
-from ldpaudit.comparison import Contender, Score
+from ldpaudit.certificates.risk import Risk
 from ldpaudit.display import markup
 from ldpaudit.errors import LdpauditError
-from ldpaudit.literature import Measured, Row
-from ldpaudit.risk import Risk
+from ldpaudit.studies.comparison import Contender, Score
+from ldpaudit.studies.literature import Measured, Row
 
 LIBRARIES = ("polars", "pandas")
 """In the order in which `Table.frame` looks for them."""
@@ -93,8 +93,8 @@ def table(values: Risk | Iterable[Printed | Row | Measured | tuple[Contender, Sc
     Parameters
     ----------
     values : Risk, or iterable
-        Of `ldpaudit.risk.risk`; or of `ldpaudit.literature.claims` or `printed`, `summary` or `measure`; or the rows of a
-        comparison, each a contender and its score.
+        Of `ldpaudit.certificates.risk.risk`; or of `ldpaudit.literature.claims` or `printed`, `summary` or `measure`;
+        or the rows of a comparison, each a contender and its score.
 
     Raises
     ------

@@ -17,9 +17,9 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.number import show
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.number import show
 
 View: TypeAlias = Any
 """One thing the adversary sees: an int, a float, a tuple of ints, ..."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from ldpaudit.number import brief, whole
+from ldpaudit.core.number import brief, whole
 
 MOST_USERS = 1 << 128
 """Of a group: no larger number of users is counted anywhere."""

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.number import brief, exact, show, whole
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, counted
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
-from ldpaudit.number import brief, exact, show, whole
 
 MOST = 1 << 128
 """Most runs, and most users: no larger number is counted anywhere, and none slips in by a typing error in an exponent."""
@@ -329,8 +329,8 @@ def _replaced_one_by_one(one: Guarantee, users: int) -> Guarantee:
     """k epsilon, and the sum of ``e**(i epsilon) delta`` for i < k, rounded up."""
     import flint  # here: a plan is made where nothing is computed
 
+    from ldpaudit.core.working_precision import working_precision
     from ldpaudit.enclosure import round_up
-    from ldpaudit.working_precision import working_precision
 
     if not one.delta:
         return Guarantee(one.epsilon * users)

@@ -12,13 +12,13 @@ from fractions import Fraction
 from functools import wraps
 from typing import Any, Self
 
+from ldpaudit.core.number import exact, show
+from ldpaudit.core.working_precision import serialized
 from ldpaudit.display import axes, markup, pictures
 from ldpaudit.display.digits import show_down, show_up
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.number import exact, show
 from ldpaudit.plan import Plan, Shuffle
-from ldpaudit.working_precision import serialized
 
 Number = int | float | Fraction
 """A float is the dyadic rational that it is."""

@@ -185,7 +185,7 @@ class DeploymentFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """One test a claim."""
-        from ldpaudit.deployment import load
+        from ldpaudit.files.deployment import load
 
         for index, claim in enumerate(load(self.path).claims):
             yield ClaimItem.from_parent(self, name=claim.id, index=index)
@@ -208,8 +208,8 @@ class ClaimItem(pytest.Item):
         """Certify this claim alone."""
         from dataclasses import replace
 
-        from ldpaudit.certify import certify
-        from ldpaudit.deployment import load
+        from ldpaudit.certificates.certify import certify
+        from ldpaudit.files.deployment import load
 
         deployment = load(self.path)
         one = replace(deployment, claims=(deployment.claims[self.index],))
@@ -234,7 +234,7 @@ class ClaimItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the claim stands."""
-        from ldpaudit.toml import line_of, read_text
+        from ldpaudit.files.toml import line_of, read_text
 
         line = line_of(read_text(self.path), ["claims", self.index, "id"]) or 1
         return self.path, line - 1, f"claim {self.name}"

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Any, Self, TypeAlias, TypeVar, get_args
 
 from ldpaudit import mechanisms
-from ldpaudit.expression import parse
+from ldpaudit.core.expression import parse
+from ldpaudit.core.nearest import or_rather
+from ldpaudit.core.number import brief, exact
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._files import File
-from ldpaudit.mechanisms._matrix import Given
-from ldpaudit.nearest import or_rather
-from ldpaudit.number import brief, exact
+from ldpaudit.mechanisms.shared.files import File
+from ldpaudit.mechanisms.shared.matrices import Given
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from enum import StrEnum
 from math import ceil, floor, inf, log10
 from typing import TYPE_CHECKING, Protocol
 
+from ldpaudit.core.pace import MOST
 from ldpaudit.enclosure import Enclosure, Rigour, show_down, show_up
 from ldpaudit.errors import Contradiction
-from ldpaudit.pace import MOST
 
 if TYPE_CHECKING:
     from ldpaudit.claim import Claim

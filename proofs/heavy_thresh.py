@@ -12,16 +12,18 @@ most epsilon/4. The repaired one, whose counters stay within epsilon/4, is 3/4 e
 
 from __future__ import annotations
 
-from sympy import Expr, Rational
+from sympy import Rational
 
 from ldpaudit.proofs._kernel import Theorem
+from ldpaudit.proofs._voting import RELATION, counters, repaired
 
-RELATION = "user-level"
+_TWICE = "may cast, less those forced"
 
 
 def prove() -> tuple[Theorem, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    return _transcript("HeavyThresh"), _overshoot(), _repaired()
+    own = _transcript("HeavyThreshRepaired")
+    return _transcript("HeavyThresh"), _overshoot(), repaired("HeavyThreshRepaired", "the repaired HEAVYTHRESH", _TWICE, own)
 
 
 def _transcript(mechanism: str) -> Theorem:
@@ -70,43 +72,8 @@ def _transcript(mechanism: str) -> Theorem:
 def _overshoot() -> Theorem:
     t = Theorem(mechanism="HeavyThresh", sentence="HEAVYTHRESH with positive noise levels", relation=RELATION)
     (forced,) = t.share("forced")
-    quarter, a, b, votes, estimates = _counters(t, 1, {"common": forced})
-    t.at_most(votes * a, quarter + a, "a counter below epsilon/4 grows by a once more")
-    t.at_most(estimates * b, quarter + b, "a counter below epsilon/4 grows by b once more")
+    _, a, b, votes, estimates = counters(t, _TWICE, 1, {"common": forced})
     epsilon, a_field, b_field, common = map(t.parameter, ("epsilon", "a", "b", "common"))
     total = epsilon * 3 / 4 + 2 * (1 - common) * a_field + b_field
     t.sums(total, _transcript("HeavyThresh"), [(2 * (votes - forced), a), (estimates, b)])
     return t
-
-
-def _repaired() -> Theorem:
-    t = Theorem(mechanism="HeavyThreshRepaired", sentence="the repaired HEAVYTHRESH", relation=RELATION)
-    quarter, a, b, votes, estimates = _counters(t, 0, {})
-    t.at_most(votes * a, quarter, "the counter of votes stays within epsilon/4")
-    t.at_most(estimates * b, quarter, "the counter of estimates stays within epsilon/4")
-    t.sums(t.parameter("epsilon") * 3 / 4, _transcript("HeavyThreshRepaired"), [(2 * votes, a), (estimates, b)])
-    t.at_most(3 * quarter, 4 * quarter, "so the claim holds")
-    return t
-
-
-def _counters(t: Theorem, over: int, more: dict[str, Expr]) -> tuple[Expr, ...]:
-    """Counters that end at most so many noise levels above epsilon/4: that quarter, the levels, and how often they grew."""
-    t.assume("log(p/(1-p)) <= a and log(q/(1-q)) <= b: coins are rounded toward 1/2")
-    t.assume("two streams differ in at most twice as many votes as either may cast, less those forced, by the theorem before")
-    quarter, a, b = t.positive("quarter", "noise_a", "noise_b")
-    left_a, left_b = t.nonnegative("left_a", "left_b")
-    votes, estimates = (quarter + over * a - left_a) / a, (quarter + over * b - left_b) / b
-    names = ("epsilon", "a", "b", "votes", "estimates")
-    epsilon, a_field, b_field, votes_field, estimates_field = map(t.parameter, names)
-    t.parametrize(
-        dict(zip(names, (4 * quarter, a, b, votes, estimates), strict=True)) | more,
-        {
-            quarter: epsilon / 4,
-            a: a_field,
-            b: b_field,
-            left_a: epsilon / 4 + over * a_field - votes_field * a_field,
-            left_b: epsilon / 4 + over * b_field - estimates_field * b_field,
-        }
-        | {symbol: t.parameter(name) for name, symbol in more.items()},
-    )
-    return quarter, a, b, votes, estimates

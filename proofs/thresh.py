@@ -18,8 +18,7 @@ from __future__ import annotations
 from sympy import Expr
 
 from ldpaudit.proofs._kernel import Theorem
-
-RELATION = "user-level"
+from ldpaudit.proofs._voting import RELATION, counters, repaired
 
 
 def prove() -> tuple[Theorem, ...]:
@@ -31,7 +30,7 @@ def prove() -> tuple[Theorem, ...]:
 def thresh_repaired() -> tuple[Theorem, ...]:
     """Check the theorems of the repaired one."""
     transcript = _repaired_transcript()
-    return transcript, _within_epsilon(transcript)
+    return transcript, repaired("ThreshRepaired", "the repaired THRESH", "casts", transcript)
 
 
 def _of_transcripts(mechanism: str, sentence: str) -> Theorem:
@@ -125,38 +124,7 @@ def _repaired_transcript() -> Theorem:
 
 def _overshoot(transcript: Theorem) -> Theorem:
     t = Theorem(mechanism="Thresh", sentence="THRESH with positive noise levels", relation=RELATION)
-    why = "a counter below epsilon/4 grows by a once more", "a counter below epsilon/4 grows by b once more"
-    return _of_counters(t, transcript, 1, "as either may cast", *why)
-
-
-def _within_epsilon(transcript: Theorem) -> Theorem:
-    t = Theorem(mechanism="ThreshRepaired", sentence="the repaired THRESH", relation=RELATION)
-    why = "the counter of votes stays within epsilon/4", "the counter of estimates stays within epsilon/4"
-    return _of_counters(t, transcript, 0, "as either casts", *why, "so the claim holds")
-
-
-def _of_counters(t: Theorem, transcript: Theorem, beyond: int, votes_of: str, *why: str) -> Theorem:
-    """What counters that end at most `beyond` noise levels above epsilon/4 leave of the transcript's cost."""
-    t.assume("log(p/(1-p)) <= a and log(q/(1-q)) <= b: coins are rounded toward 1/2")
-    t.assume(f"two streams differ in at most twice as many votes {votes_of}, by the theorem before")
-    quarter, a, b = t.positive("quarter", "noise_a", "noise_b")
-    left_a, left_b = t.nonnegative("left_a", "left_b")
-    names = ("epsilon", "a", "b", "votes", "estimates")
-    epsilon, a_field, b_field, votes_field, estimates_field = map(t.parameter, names)
-    votes, estimates = (quarter + beyond * a - left_a) / a, (quarter + beyond * b - left_b) / b
-    t.parametrize(
-        dict(zip(names, (4 * quarter, a, b, votes, estimates), strict=True)),
-        {
-            quarter: epsilon / 4,
-            a: a_field,
-            b: b_field,
-            left_a: epsilon / 4 + beyond * a_field - votes_field * a_field,
-            left_b: epsilon / 4 + beyond * b_field - estimates_field * b_field,
-        },
-    )
-    t.at_most(votes * a, quarter + beyond * a, why[0])
-    t.at_most(estimates * b, quarter + beyond * b, why[1])
-    t.sums(epsilon * 3 / 4 + beyond * (2 * a_field + b_field), transcript, [(2 * votes, a), (estimates, b)])
-    for word in why[2:]:
-        t.at_most(3 * quarter, 4 * quarter, word)
+    _, a, b, votes, estimates = counters(t, "may cast", 1, {})
+    epsilon, a_field, b_field = map(t.parameter, ("epsilon", "a", "b"))
+    t.sums(epsilon * 3 / 4 + 2 * a_field + b_field, transcript, [(2 * votes, a), (estimates, b)])
     return t

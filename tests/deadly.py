@@ -7,7 +7,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from ldpaudit.partitions import Counts
+from ldpaudit.core.partitions import Counts
 
 
 @dataclass(frozen=True)

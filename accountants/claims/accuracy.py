@@ -29,3 +29,13 @@ class Accuracy:
 def zipf(users: int, domain: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Values of which number i is held about in proportion to 1/(i + 1)."""
     return np.minimum(np.exp(rng.random(users) * math.log(domain + 1)).astype(np.int64) - 1, domain - 1)
+
+
+def zipf_data(users: int, domain: int) -> Callable[[np.random.Generator], NDArray[np.int64]]:
+    """Such values, drawn for each run."""
+    return lambda rng: zipf(users, domain, rng)
+
+
+def largest_error(domain: int, first: int | None = None) -> Callable[[NDArray[np.int64], NDArray[np.float64]], float]:
+    """The largest error of estimated counts of all values, or of the first of them."""
+    return lambda held, found: float(np.abs(found - np.bincount(held.ravel(), minlength=domain))[:first].max())

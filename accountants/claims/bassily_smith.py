@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
-import numpy as np
-from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.accuracy import Accuracy, largest_error, zipf_data
+from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
-from ldpaudit.working_precision import working_precision
 
 BETA = Fraction(1, 20)
 """Failure probability at which errors and sizes are asked for."""
@@ -85,19 +83,19 @@ def size_of_2015(s: Setting, beta: Fraction) -> Enclosure:
 
 def printed(s: Setting) -> tuple[Printed, ...]:
     """The randomizer's privacy, bias and variance; and the number of rows, beside that of 2015."""
-    m, memory = s.mechanism, Provenance.MEMORY
+    m = s.mechanism
     with working_precision(256):
         exp = ball(s.epsilon).exp()
         claimed = float((4 * exp / (exp - 1) ** 2).upper())
+    where = "JRUW18 Theorem 5.2, the randomizer"
+    rows = f"rows of Bassily and Smith 2015 at beta={float(BETA):g}, of which it takes 20 n"
     return (
-        Printed("JRUW18 Theorem 5.1, the randomizer", "a report is epsilon-LDP", float(s.epsilon), account(m).epsilon(0),
-                provenance=memory),
-        Printed("JRUW18 Theorem 5.2, the randomizer", "largest bias of a row", 0.0, largest_bias(m), provenance=memory),
-        Printed("JRUW18 Theorem 5.2, the randomizer", "variance of a report on v in the direction of v", claimed, own_variance(m),
-                rounding=_ROUNDED * Fraction(claimed), provenance=Provenance.DERIVED),
-        Printed("JRUW18 Theorem 5.2, the oracle", f"rows of Bassily and Smith 2015 at beta={float(BETA):g}, of which it takes 20 n",
-                float(m.rows), size_of_2015(s, BETA), provenance=memory,
-                variant="it does not say that 20 n rows are as many as theirs"),
+        remembered("JRUW18 Theorem 5.1, the randomizer", "a report is epsilon-LDP", float(s.epsilon), account(m).epsilon(0)),
+        remembered(where, "largest bias of a row", 0.0, largest_bias(m)),
+        derived(where, "variance of a report on v in the direction of v", claimed, own_variance(m),
+                rounding=_ROUNDED * Fraction(claimed)),
+        remembered("JRUW18 Theorem 5.2, the oracle", rows, float(m.rows), size_of_2015(s, BETA),
+                   variant="it does not say that 20 n rows are as many as theirs"),
     )  # fmt: skip
 
 
@@ -118,11 +116,6 @@ def simulated() -> tuple[Setting, ...]:
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:
     """The error over all words, derived; Zipf data."""
     alpha = simultaneous_error(s.mechanism, s.users, BETA).high * s.users
-
-    def error(data: NDArray[np.int64], found: NDArray[np.float64]) -> float:
-        return float(np.abs(found - np.bincount(data, minlength=s.domain)).max())
-
     sentence = f"the oracle over {s.domain} words, n = {s.users}, Zipf; derived; in users"
-    return (
-        Accuracy("JRUW18 Theorem 5.2, the oracle", sentence, alpha, float(BETA), lambda rng: zipf(s.users, s.domain, rng), error),
-    )
+    data, error = zipf_data(s.users, s.domain), largest_error(s.domain)
+    return (Accuracy("JRUW18 Theorem 5.2, the oracle", sentence, alpha, float(BETA), data, error),)

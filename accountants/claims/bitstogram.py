@@ -15,8 +15,8 @@ from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms._deviation import deviation
 from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
+from ldpaudit.mechanisms.shared.public_questions.deviation import deviation
 
 _WHERE = "STEMMER, Bitstogram"
 

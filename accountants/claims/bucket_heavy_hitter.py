@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.laplace import noise_tail
-from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance
+from ldpaudit.accountants.claims.promise import ABSENT, LITERAL, VACUOUS, LocalPromise, least_scale
+from ldpaudit.accountants.claims.sentence import Failure, Printed, derived
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.composition.theorems import hkr12_growth
 from ldpaudit.accountants.numerics.balls import ball
@@ -41,9 +42,8 @@ from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Guarantee, Repeat, Run
-from ldpaudit.profile import Number, PrivacyProfile, bracket
+from ldpaudit.profile import Number, PrivacyProfile
 
-_ABSENT = "histograms of size 1 leave no room for an absent user"
 _ROUNDED = "rows and trials are rounded up and the noise is not; the paper's formula stands for as many coordinates as are sent"
 THEOREM_2_5 = "HKR12 Theorem 2.5"
 _COMPOSED = Failure(
@@ -73,14 +73,8 @@ _SPLITS = 64
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(LocalPromise):
     """Parameters of Algorithm 3."""
-
-    epsilon: Fraction  # promise and failure probability, each in (0, 1)
-    delta: Fraction
-    beta: Fraction
-    domain: int  # N
-    users: int  # n
 
     @property
     def mechanism(self) -> BucketHeavyHitter:
@@ -112,15 +106,11 @@ def theorem_2_5(epsilon: Number, delta: Number, times: int) -> Printed:
 
 def claims(s: Setting) -> tuple[Claim, ...]:
     """Theorem 4.3, for replace-one and for add-remove neighbours."""
-    m = s.mechanism
-    hypotheses = (
-        Hypothesis("0 < epsilon, delta < 1 (Theorem 2.5)", 0 < s.epsilon < 1 and 0 < s.delta < 1),
-        Hypothesis("log(12 N) and 8 log(1/beta) are whole, or the noise is for whole ones",
-                   m.scale >= printed_scale(s, m.coordinates).low, stated=False),
-    )  # fmt: skip
-    where = "HKR12 Theorem 4.3"
+    m, where = s.mechanism, "HKR12 Theorem 4.3"
+    rounded = Hypothesis("log(12 N) and 8 log(1/beta) are whole, or the noise is for whole ones",
+                         m.scale >= printed_scale(s, m.coordinates).low, stated=False)  # fmt: skip
     return tuple(
-        Claim(f"theorem-4.3-{relation}", Run(m), s.epsilon, s.delta, relation, "report", where, hypotheses)
+        Claim(f"theorem-4.3-{relation}", Run(m), s.epsilon, s.delta, relation, "report", where, (s.inside, rounded))
         for relation in (REPLACE_ONE, ADD_REMOVE)
     )
 
@@ -138,20 +128,17 @@ def theorem_4_3(s: Setting) -> tuple[Printed, ...]:
     """
     where, (inside, whole_numbers) = "HKR12 Theorem 4.3", claims(s)[0].hypotheses
     formula = "" if whole_numbers.holds else _ROUNDED
-    vacuous = Enclosure.of(0, source="no two histograms of size 1 are at distance 1")
-    literal = "neighbours are histograms at distance 1, and a user's histogram has size 1"
-    rows = [Printed(where, "read literally", float(s.epsilon), vacuous, (inside,), reading=literal)]
+    rows = [Printed(where, "read literally", float(s.epsilon), VACUOUS, (inside,), reading=LITERAL)]
     whole = replace(s.mechanism, scale=Fraction(printed_scale(s, s.mechanism.coordinates).high))
     noises = (s.mechanism, "noise by the formula", formula), (whole, "noise for whole numbers of rows and trials", "")
     for m, noise, rounded in noises:
         for profile, which, variant in (
             (account(m), "two values, these public vectors", rounded),
             (whatever_the_vectors(m), "two values, any public vectors", rounded),
-            (account(m, ADD_REMOVE), "a value and an absent user, these public vectors", _ABSENT),
+            (account(m, ADD_REMOVE), "a value and an absent user, these public vectors", ABSENT),
         ):
-            sentence = f"epsilon at delta={float(s.delta):g}, {which}"
-            found = profile.epsilon(s.delta)
-            rows.append(Printed(where, sentence, float(s.epsilon), found, (inside,), reading=noise, variant=variant, failure=_BITS))
+            rows.append(Printed(where, f"{s.at}, {which}", float(s.epsilon), profile.epsilon(s.delta), (inside,), reading=noise,
+                                variant=variant, failure=_BITS))  # fmt: skip
     return tuple(rows)
 
 
@@ -161,19 +148,13 @@ def whatever_the_vectors(m: BucketHeavyHitter) -> PrivacyProfile:
 
 
 def sufficient_scale(s: Setting, any_vectors: bool = True) -> Enclosure:
-    """Least scale of the noise with which the mechanism keeps the promise of Theorem 4.3, by the exact accountant.
+    """`least_scale` with which Theorem 4.3 holds, for the worst public vectors, or only for those of seed 0."""
 
-    ``s``: the promise; ``any_vectors``: for the worst public vectors, not only for those of seed 0. Returns relative
-    width 2**-46: the promise is certified at the upper end; it was not at the lower one.
-    """
-    printed = s.mechanism
+    def profile(scale: Fraction) -> PrivacyProfile:
+        m = replace(s.mechanism, scale=scale)
+        return whatever_the_vectors(m) if any_vectors else account(m)
 
-    def keeps(scale: float) -> bool:
-        m = replace(printed, scale=Fraction(scale))
-        profile: PrivacyProfile = whatever_the_vectors(m) if any_vectors else account(m)
-        return profile.delta(s.epsilon).high <= s.delta
-
-    return Enclosure(*bracket(keeps), Rigour.INTERVAL, "bisection of the exact profile")
+    return least_scale(profile, s.epsilon, s.delta)
 
 
 def lemma_4_5(k: int) -> tuple[Printed, ...]:
@@ -182,18 +163,15 @@ def lemma_4_5(k: int) -> tuple[Printed, ...]:
     Its proof gives :math:`C_k = 2 \sqrt{\pi k}\, e^{1/(6k) - k/2}`, by Stirling's formula for :math:`2 \cdot 2^{k/2} (k/2)!
     / k^{k/2}`; printed is the exponent :math:`k/2 - 1/(6k)`. k is even.
     """
-    pi, half = flint.arb.pi, k // 2
+    where, pi, half = "HKR12 Lemma 4.5", flint.arb.pi, k // 2
     exponent = Fraction(k, 2) - Fraction(1, 6 * k)
     proved = narrow(lambda: 2 * (k * pi()).sqrt() * ball(-exponent).exp(), "the lemma's proof")
     printed = narrow(lambda: 2 * (k * pi()).sqrt() * ball(exponent).exp(), "the lemma's sentence")
     moments = narrow(lambda: 2 * ball(Fraction(2**half * math.factorial(half), k**half)), "moments of k-wise independent signs")
     return (
-        Printed("HKR12 Lemma 4.5", f"constant of the tail bound for k={k}, as its proof gives it", proved.low, moments,
-                attained=False, provenance=Provenance.DERIVED),
-        Printed("HKR12 Lemma 4.5", f"the constant C_{k}", 1.0004, proved, provenance=Provenance.DERIVED,
-                reading="the exponent's sign is that of its proof", failure=_AT_TWO),
-        Printed("HKR12 Lemma 4.5", f"the constant C_{k}", 1.0004, printed, reading="the exponent's sign is as printed",
-                failure=_INVERSE),
+        derived(where, f"constant of the tail bound for k={k}, as its proof gives it", proved.low, moments, attained=False),
+        derived(where, f"the constant C_{k}", 1.0004, proved, reading="the exponent's sign is that of its proof", failure=_AT_TWO),
+        Printed(where, f"the constant C_{k}", 1.0004, printed, reading="the exponent's sign is as printed", failure=_INVERSE),
     )  # fmt: skip
 
 
@@ -244,11 +222,15 @@ def _possible(s: Setting, lead: Enclosure) -> Hypothesis:
 def lemma_4_7(s: Setting, beta: Fraction = Fraction(1, 4)) -> Printed:
     r"""On :math:`\log_2(3N/\beta)` rows no other value agrees with the heavy hitter, except with probability beta/3."""
     rows = (math.ceil(3 * s.domain / beta) - 1).bit_length()
-    half = 1 << ((s.domain - 1).bit_length() - 1)
-    agree = Fraction(half - 1, 2 * half - 1) ** rows * (s.domain - 1)
-    bound = Enclosure.of(agree, rigour=Rigour.INTERVAL, source="union bound")
+    bound = Enclosure.of(_agree(s, rows), rigour=Rigour.INTERVAL, source="union bound")
     sentence = f"probability that another value agrees on {rows} rows"
     return Printed("HKR12 Lemma 4.7", sentence, float(beta / 3), bound, attained=False)
+
+
+def _agree(s: Setting, rows: int) -> Fraction:
+    """Upper bound of the probability that another value agrees with the heavy hitter on all of these rows."""
+    half = 1 << ((s.domain - 1).bit_length() - 1)
+    return Fraction(half - 1, 2 * half - 1) ** rows * (s.domain - 1)
 
 
 def theorem_4_8_lead(s: Setting, squares: Fraction) -> Enclosure:
@@ -273,13 +255,10 @@ def theorem_4_8(s: Setting, squares: Fraction = Fraction(0), others: str = "") -
     paper's proof does not give it. Found: one trial fails with probability at most f, by `misplaced` and a union bound
     over other values, and the vote with that of :math:`Bin(k_2, f) \ge k_2/2`.
     """
-    m = s.mechanism
-    lead = theorem_4_8_lead(s, squares)
-    half = 1 << (m.bits - 1)
-    agree = Fraction(half - 1, 2 * half - 1) ** m.rows * (s.domain - 1)
+    m, lead = s.mechanism, theorem_4_8_lead(s, squares)
 
     def found() -> flint.arb:
-        fails = misplaced(s, ball(Fraction(lead.low)), squares, m.rows, m.scale) + ball(agree)
+        fails = misplaced(s, ball(Fraction(lead.low)), squares, m.rows, m.scale) + ball(_agree(s, m.rows))
         return binomial_upper(m.trials, fails.min(flint.arb(1)), -(-m.trials // 2))
 
     bound = narrow(found, "Chebyshev, Chernoff, binomial", Rigour.INTERVAL)
@@ -318,15 +297,10 @@ def accurate(s: Setting) -> Iterator[Printed]:
 
     For the last c is the largest that the condition allows among n users; left out where it allows none.
     """
-    kinds = ((", others held evenly", spread_evenly), (", all others hold one value", one_other))
-    sentences: tuple[tuple[Callable[[Setting, Fraction, str], Printed], Lead], ...] = (
-        (lemma_4_6, lemma_4_6_lead), (theorem_4_8, theorem_4_8_lead),
-    )  # fmt: skip
-    for sentence, lead in sentences:
+    for sentence, lead in ((lemma_4_6, lemma_4_6_lead), (theorem_4_8, theorem_4_8_lead)):
         yield sentence(s, Fraction(0), ", no other values")
-        for others, rest in kinds:
-            count = least_count(s, lead, rest)
-            if count is not None:
+        for others, rest in ((", others held evenly", spread_evenly), (", all others hold one value", one_other)):
+            if (count := least_count(s, lead, rest)) is not None:
                 yield sentence(s, rest(s, count), others)
 
 
@@ -338,14 +312,8 @@ def least_users(s: Setting) -> int:
 
 def printed(s: Setting) -> tuple[Printed, ...]:
     """Every statement about Algorithm 3, for heavy hitters as rare as the statements allow."""
-    return (
-        theorem_2_5(s.epsilon, s.delta, s.mechanism.coordinates),
-        *theorem_4_3(s),
-        *lemma_4_5(2),
-        *lemma_4_5(2 * math.ceil(math.log(1 / s.beta) + 1)),
-        *accurate(s),
-        lemma_4_7(s, s.beta),
-    )
+    composed, k = theorem_2_5(s.epsilon, s.delta, s.mechanism.coordinates), 2 * math.ceil(math.log(1 / s.beta) + 1)
+    return composed, *theorem_4_3(s), *lemma_4_5(2), *lemma_4_5(k), *accurate(s), lemma_4_7(s, s.beta)
 
 
 def examples() -> tuple[Setting, ...]:
@@ -357,26 +325,24 @@ def examples() -> tuple[Setting, ...]:
     )
 
 
-def accuracy(s: Setting) -> tuple[Accuracy, ...]:
+def accuracy(s: Setting) -> Iterator[Accuracy]:
     """Theorem 4.8 for the least counts that it asks for: where c is 0, where others are held evenly, where c is largest."""
-    kinds: tuple[tuple[str, int, int | None], ...] = (
-        ("all users hold one value", 1, s.users if least_count(s, theorem_4_8_lead, lambda *_: Fraction(0)) else None),
+    m, none = s.mechanism, least_count(s, theorem_4_8_lead, lambda *_: Fraction(0))
+    for kind, values, held in (
+        ("all users hold one value", 1, None if none is None else s.users),
         ("the others are held evenly", s.domain - 1, heavy_hitter(s)),
         ("the others hold one value", 1, least_count(s, theorem_4_8_lead, one_other)),
-    )
-    return tuple(_returned(s, *kind[:2], count) for kind in kinds if (count := kind[2]) is not None)
+    ):
+        if held is None:
+            continue
 
+        def data(rng: np.random.Generator, count: int = held, others: int = values) -> NDArray[np.int64]:
+            heavy = int(rng.integers(s.domain))
+            rest = (heavy + 1 + np.arange(s.users - count) % others) % s.domain
+            return np.concatenate([np.full(count, heavy), rest])
 
-def _returned(s: Setting, kind: str, values: int, count: int) -> Accuracy:
-    m = s.mechanism
+        def error(data: NDArray[np.int64], counts: NDArray[np.float64], count: int = held) -> float:
+            return float(m.heavy_hitter(counts, s.users) != data[0]) * count
 
-    def data(rng: np.random.Generator) -> NDArray[np.int64]:
-        heavy = int(rng.integers(s.domain))
-        rest = (heavy + 1 + np.arange(s.users - count) % values) % s.domain
-        return np.concatenate([np.full(count, heavy), rest])
-
-    def error(data: NDArray[np.int64], counts: NDArray[np.float64]) -> float:
-        return float(m.heavy_hitter(counts, s.users) != data[0]) * count
-
-    sentence = f"a value that {count} of {s.users} users hold is returned, {kind}; error in users: 0, or what it is missed by"
-    return Accuracy("HKR12 Theorem 4.8", sentence, 0.0, float(s.beta), data, error)
+        said = f"a value that {held} of {s.users} users hold is returned, {kind}; error in users: 0, or what it is missed by"
+        yield Accuracy("HKR12 Theorem 4.8", said, 0.0, float(s.beta), data, error)

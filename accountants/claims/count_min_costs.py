@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
 import flint
 
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.sentence import Printed, derived
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
@@ -30,7 +31,7 @@ def costs(m: ShuffledCountMin, epsilon: Enclosure, delta: Number) -> tuple[Print
     ``m``: Algorithm 2; ``epsilon``: that Lemma 4.10 promises at its gamma; ``delta``: at which it does. Returns
     messages, bits, cells, and probabilities.
     """
-    return *_messages(m, epsilon, delta), *_lemma_4_9(m), *_theorem_4_2(m, Fraction(epsilon.low), delta)
+    return *_lemma_4_9(m, epsilon, delta), *_theorem_4_2(m, Fraction(epsilon.low), delta)
 
 
 def is_theorem(m: ShuffledCountMin) -> bool:
@@ -38,43 +39,31 @@ def is_theorem(m: ShuffledCountMin) -> bool:
     return m.rows == (2 * m.domain - 1).bit_length() and m.buckets == 2 * m.held * m.users
 
 
-def _messages(m: ShuffledCountMin, epsilon: Enclosure, delta: Number) -> tuple[Printed, ...]:
-    """Theorem 4.7 and Lemma 4.9 (1): how many messages users send."""
-    cells, mean = m.rows * m.buckets, m.gamma * m.rows * m.buckets
-    own = m.held * m.rows
+def _lemma_4_9(m: ShuffledCountMin, epsilon: Enclosure, delta: Number) -> Iterator[Printed]:
+    """How many messages users send on average, by Theorem 4.7, and (1) at most; bits of a message and (2) of the table, (3) cells
+    that a query reads.
+    """
+    where, cells, own = "GGKPV Lemma 4.9", m.rows * m.buckets, m.held * m.rows
+    mean, most = m.gamma * cells, m.users * (m.held + 1)  # a cell may take all of a user's values and a blanket message
 
     def theorem() -> flint.arb:
         lines = ball(2 * own / Fraction(delta)).log()
         return own + 180 * m.held * flint.arb(own) ** 2 * m.rows * lines / ball(Fraction(epsilon.low)) ** 2
 
-    bound = narrow(theorem, "Theorem 4.7").high
-    expected = Enclosure.of(own + mean, source="k tau + gamma tau s")
-    wide = (Hypothesis("s = 2 k n", m.buckets == 2 * m.held * m.users),)
-    claims = [Printed("GGKPV Theorem 4.7", "messages a user sends on average", bound, expected, wide,
-                      provenance=Provenance.DERIVED)]
+    yield derived("GGKPV Theorem 4.7", "messages a user sends on average", narrow(theorem, "Theorem 4.7").high,
+                  Enclosure.of(own + mean, source="k tau + gamma tau s"),
+                  (Hypothesis("s = 2 k n", m.buckets == 2 * m.held * m.users),))  # fmt: skip
     if mean / 3 < FLOATS:
         chernoff = narrow(lambda: m.users * (-ball(mean / 3)).exp(), "Chernoff, for each user")
         above = math.floor(2 * mean) + 1
         found = narrow(lambda: -(m.users * (-binomial_upper(cells, m.gamma, above)).log1p()).expm1(), "a binomial tail")
-        claims.append(Printed("GGKPV Lemma 4.9", "P[some user sends more than tau k + 2 gamma tau s messages]",
-                              min(1.0, chernoff.high), found, provenance=Provenance.DERIVED))  # fmt: skip
-    return tuple(claims)
-
-
-def _lemma_4_9(m: ShuffledCountMin) -> tuple[Printed, ...]:
-    """(1) bits of a message, (2) bits of the table, (3) cells that a query reads."""
-    cells, most = m.rows * m.buckets, m.users * (m.held + 1)  # a cell may take all of a user's values and a blanket message
+        yield derived(where, "P[some user sends more than tau k + 2 gamma tau s messages]", min(1.0, chernoff.high), found)
     bits = (m.rows - 1).bit_length() + (m.buckets - 1).bit_length()
     space = narrow(lambda: 2 * cells * _log2(m.users), "2 tau s log2(n)").low
     table = Enclosure.of(cells * most.bit_length(), source=f"{cells} counts of at most {most}")
-    where = "GGKPV Lemma 4.9"
-    return (
-        Printed(where, "(1) bits of a message: ceil(log2 tau) + ceil(log2 s)", float(bits), message_bits(m),
-                provenance=Provenance.DERIVED),
-        Printed(where, "(2) bits of the table: 2 tau s log2(n)", space, table, provenance=Provenance.DERIVED,
-                variant=NO_CONSTANT),
-        Printed(where, "(3) cells that a query reads: tau", float(m.rows), cells_read(m), provenance=Provenance.DERIVED),
-    )  # fmt: skip
+    yield derived(where, "(1) bits of a message: ceil(log2 tau) + ceil(log2 s)", float(bits), message_bits(m))
+    yield derived(where, "(2) bits of the table: 2 tau s log2(n)", space, table, variant=NO_CONSTANT)
+    yield derived(where, "(3) cells that a query reads: tau", float(m.rows), cells_read(m))
 
 
 def message_bits(m: ShuffledCountMin) -> Enclosure:
@@ -110,6 +99,5 @@ def _theorem_4_2(m: ShuffledCountMin, epsilon: Fraction, delta: Number) -> tuple
     )  # fmt: skip
     where = "GGKPV Theorem 4.2"
     return tuple(
-        Printed(where, sentence, narrow(bound, where).low, found, provenance=Provenance.DERIVED, variant=NO_CONSTANT)
-        for sentence, bound, found in bounds
+        derived(where, said, narrow(bound, where).low, found, variant=NO_CONSTANT) for said, bound, found in bounds
     )

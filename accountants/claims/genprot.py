@@ -15,13 +15,13 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis
+from ldpaudit.core.number import brief, exact, whole
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
-from ldpaudit.number import brief, exact, whole
 from ldpaudit.profile import Number
 
 _WHERE = "STEMMER, GenProt"
@@ -99,13 +99,13 @@ def distance(m: GenProt) -> Enclosure:
 
     Where nothing is clipped it is :math:`2^{1-T}` times the distance of the base's law from the public one.
     """
-    laws = ((m.reported(x), dict(m.base.law(x).items())) for x in m.inputs)
-    return Enclosure.of(max(_variation(shown, own) for shown, own in laws), source="the law of y_g, in rationals")
-
-
-def _variation(p: dict[object, Fraction], q: dict[object, Fraction]) -> Fraction:
     zero = Fraction(0)
-    return sum((abs(p.get(y, zero) - q.get(y, zero)) for y in {*p, *q}), zero) / 2
+
+    def variation(p: dict[object, Fraction], q: dict[object, Fraction]) -> Fraction:
+        return sum((abs(p.get(y, zero) - q.get(y, zero)) for y in {*p, *q}), zero) / 2
+
+    most = max(variation(m.reported(x), dict(m.base.law(x).items())) for x in m.inputs)
+    return Enclosure.of(most, source="the law of y_g, in rationals")
 
 
 def nothing_accepted(m: GenProt) -> Enclosure:
@@ -128,43 +128,26 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     """The privacy of this system and of any, its distance, failures and communication; and the form that sends one bit."""
     m, e = s.mechanism, s.epsilon
     delta = account(m.base).delta(e).high
-    none = (Fraction(1, 2) + e) ** s.slots
-    base = f"{m.base}, T = {s.slots}"
-    conditions = _hypotheses(s, delta)
-
-    def row(sentence: str, claimed: Number, found: Enclosure, attained: bool = True) -> Printed:
-        return Printed(_WHERE, sentence, claimed, found, conditions, attained, provenance=Provenance.MEMORY)
-
-    return (
-        row(f"10 epsilon of {base}, delta = {delta:.3g}", 10 * e, account(m).epsilon(0)),
-        row(f"10 epsilon of any base, T = {s.slots}", 10 * e, box_of_any(e, s.slots), attained=False),
-        row(f"distance of one user's report, {base}", printed_distance(e, delta, s.slots).high, distance(m)),
-        row(f"probability that nothing is accepted, {base}", none, nothing_accepted(m)),
-        Printed(_WHERE, "bits that a user sends, log2(T) rounded up", m.bits, _bits(m), provenance=Provenance.DERIVED),
-        Printed(_WHERE, f"10 epsilon of the form that sends one bit, {m.base}", 10 * e, account(_bit(m)).epsilon(0),
-                provenance=Provenance.MEMORY, variant=_ANOTHER),
-        Printed(_WHERE, "10 epsilon of the form that sends one bit, any base", 10 * e, bit_of_any(e), attained=False,
-                provenance=Provenance.MEMORY, variant=_ANOTHER),
-    )  # fmt: skip
-
-
-def _hypotheses(s: Setting, delta: float) -> tuple[Hypothesis, ...]:
+    base, bit = f"{m.base}, T = {s.slots}", GenProtBit(m.base, m.epsilon, m.bottom)
     enough = narrow(lambda: -5 * ball(s.epsilon).log(), "5 ln(1/epsilon)")
-    return (
-        Hypothesis("epsilon <= 1/4", s.epsilon <= Fraction(1, 4)),
+    met = (
+        Hypothesis("epsilon <= 1/4", e <= Fraction(1, 4)),
         Hypothesis(f"T >= 5 ln(1/epsilon) = {enough.high:.4g}", s.slots >= enough.high),
         Hypothesis(f"the base is (epsilon, delta)-LDP, delta = {delta:.3g}", delta < 1),
     )
-
-
-def _bits(m: GenProt) -> Enclosure:
-    """The least number of bits that tell all positions apart."""
-    found = next(bits for bits in range(m.slots) if 2**bits >= m.slots)
-    return Enclosure.of(found, source=f"{m.slots} positions")
-
-
-def _bit(m: GenProt) -> GenProtBit:
-    return GenProtBit(m.base, m.epsilon, m.bottom)
+    told_apart = next(bits for bits in range(m.slots) if 2**bits >= m.slots)
+    one_bit = "10 epsilon of the form that sends one bit"
+    return (
+        remembered(_WHERE, f"10 epsilon of {base}, delta = {delta:.3g}", 10 * e, account(m).epsilon(0), met),
+        remembered(_WHERE, f"10 epsilon of any base, T = {s.slots}", 10 * e, box_of_any(e, s.slots), met, attained=False),
+        remembered(_WHERE, f"distance of one user's report, {base}", printed_distance(e, delta, s.slots).high, distance(m), met),
+        remembered(_WHERE, f"probability that nothing is accepted, {base}", (Fraction(1, 2) + e) ** s.slots, nothing_accepted(m),
+                   met),
+        derived(_WHERE, "bits that a user sends, log2(T) rounded up", m.bits,
+                Enclosure.of(told_apart, source=f"{m.slots} positions")),
+        remembered(_WHERE, f"{one_bit}, {m.base}", 10 * e, account(bit).epsilon(0), variant=_ANOTHER),
+        remembered(_WHERE, f"{one_bit}, any base", 10 * e, bit_of_any(e), attained=False, variant=_ANOTHER),
+    )  # fmt: skip
 
 
 def examples() -> tuple[Setting, ...]:

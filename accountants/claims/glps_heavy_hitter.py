@@ -13,6 +13,7 @@ Definition 2.1; its proof, and the sentence that ends it, mean success with prob
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,19 +24,19 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.bucket_heavy_hitter import THEOREM_2_5
 from ldpaudit.accountants.claims.laplace import noise_tail
+from ldpaudit.accountants.claims.promise import ABSENT, LITERAL, VACUOUS, LocalPromise, least_scale
 from ldpaudit.accountants.claims.sentence import Failure, Printed
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.claim import Claim
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Run
 from ldpaudit.profile import PrivacyProfile, bracket
-from ldpaudit.working_precision import working_precision
 
-_ABSENT = "histograms of size 1 leave no room for an absent user"
 _NO_CONSTANTS = "the paper prints no constants; here they are 1, and an error of n users or more says nothing"
 _ROUNDED = "rows are rounded up and the noise is not; the paper's formula stands for as many measurements as are sent"
 _OURS = "the paper prints neither the matrix nor the decoder; here they are ours"
@@ -53,14 +54,8 @@ _OTHERS = 1000
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(LocalPromise):
     """Parameters of Algorithm 2."""
-
-    epsilon: Fraction  # promise and failure probability, each in (0, 1)
-    delta: Fraction
-    beta: Fraction
-    domain: int  # N
-    users: int  # n
 
     @property
     def mechanism(self) -> GlpsHeavyHitter:
@@ -75,9 +70,8 @@ class Setting:
 
 def claims(s: Setting) -> tuple[Claim, ...]:
     """Theorem 4.1 of our matrix, for replace-one and for add-remove neighbours."""
-    inside = Hypothesis("0 < epsilon, delta < 1 (Theorem 2.5)", 0 < s.epsilon < 1 and 0 < s.delta < 1)
     return tuple(
-        Claim(f"theorem-4.1-{relation}", Run(s.mechanism), s.epsilon, s.delta, relation, "report", "HKR12 Theorem 4.1", (inside,))
+        Claim(f"theorem-4.1-{relation}", Run(s.mechanism), s.epsilon, s.delta, relation, "report", "HKR12 Theorem 4.1", (s.inside,))
         for relation in (REPLACE_ONE, ADD_REMOVE)
     )
 
@@ -96,63 +90,36 @@ def any_matrix(measurements: int, scale: Fraction, neighbours: Neighbours = REPL
     return LaplaceCoordinates(measurements, shift / scale, source)
 
 
-def theorem_4_1(s: Setting) -> tuple[Printed, ...]:
+def theorem_4_1(s: Setting) -> Iterator[Printed]:
     """GLPS-HH is (epsilon, delta)-private: read literally; for any matrix with m rows, by two readings of m; for ours."""
-    literal = Enclosure.of(0, source="no two histograms of size 1 are at distance 1")
-    told = _epsilon(s, literal, "read literally", "neighbours are histograms at distance 1, and a user's histogram has size 1")
-    return told, *_any_matrix(s), *_our_matrix(s)
 
+    def row(found: Enclosure, sentence: str, reading: str, variant: str = "") -> Printed:
+        return Printed("HKR12 Theorem 4.1", sentence, float(s.epsilon), found, (s.inside,), reading=reading, variant=variant,
+                       failure=_MEASURED)  # fmt: skip
 
-def _epsilon(s: Setting, found: Enclosure, sentence: str, reading: str, variant: str = "") -> Printed:
-    hypotheses, where = claims(s)[0].hypotheses, "HKR12 Theorem 4.1"
-    return Printed(where, sentence, float(s.epsilon), found, hypotheses, reading=reading, variant=variant, failure=_MEASURED)
-
-
-def _any_matrix(s: Setting) -> tuple[Printed, ...]:
-    rows = math.ceil(s.sizes[1])
+    yield row(VACUOUS, "read literally", LITERAL)
+    rows, values, absent = math.ceil(s.sizes[1]), f"{s.at}, two values", f"{s.at}, a value and an absent user"
     any_entries = "Phi may be any matrix with entries -1, 0 and 1, which is all that the proof uses of it; it has s log(N/s) rows"
     whole, formula = f"{any_entries}, rounded up, and noise for them", f"{any_entries}, rounded up, and noise by the formula"
-    values, absent = (f"epsilon at delta={float(s.delta):g}, {pair}" for pair in ("two values", "a value and an absent user"))
-
-    def found(noise_for: Fraction, neighbours: Neighbours) -> Enclosure:
-        scale = printed_scale(s.epsilon, s.delta, noise_for)
-        return any_matrix(rows, scale, neighbours).epsilon(s.delta)
-
-    return (
-        _epsilon(s, found(s.sizes[1], REPLACE_ONE), values, formula, "" if s.sizes[1] == rows else _ROUNDED),
-        _epsilon(s, found(Fraction(rows), REPLACE_ONE), values, whole),
-        _epsilon(s, found(s.sizes[1], ADD_REMOVE), absent, formula, _ABSENT),
-    )
-
-
-def _our_matrix(s: Setting) -> tuple[Printed, ...]:
-    m, reading = s.mechanism, "Phi is our sparse matrix, with noise for all its rows"
-    about, this = f"epsilon at delta={float(s.delta):g}, ", account(m).epsilon(s.delta)
-    return (
-        _epsilon(s, this, about + "two values, this seed", reading, _OUR_MATRIX),
-        _epsilon(s, _any_seed(m, this, s.delta), about + "two values, the worst seed", reading, _OUR_MATRIX),
-        _epsilon(s, account(m, ADD_REMOVE).epsilon(s.delta), about + "a value and an absent user", reading, _ABSENT),
-    )
-
-
-def _any_seed(m: GlpsHeavyHitter, this: Enclosure, delta: Fraction) -> Enclosure:
-    """Epsilon for the worst seed: at least that of one of them; below, as no two of our columns are quite opposite, the bound."""
-    most = any_matrix(m.touched, m.scale).epsilon(delta)
-    return Enclosure(this.low, most.high, Rigour.INTERVAL, f"one seed, and {most.source}")
+    exact, up = (printed_scale(s.epsilon, s.delta, noise_for) for noise_for in (s.sizes[1], Fraction(rows)))
+    yield row(any_matrix(rows, exact).epsilon(s.delta), values, formula, "" if s.sizes[1] == rows else _ROUNDED)
+    yield row(any_matrix(rows, up).epsilon(s.delta), values, whole)
+    yield row(any_matrix(rows, exact, ADD_REMOVE).epsilon(s.delta), absent, formula, ABSENT)
+    m, ours = s.mechanism, "Phi is our sparse matrix, with noise for all its rows"
+    this, most = account(m).epsilon(s.delta), any_matrix(m.touched, m.scale).epsilon(s.delta)
+    # At least that of one seed; below, as no two of our columns are quite opposite, the bound of the worst matrix.
+    worst = Enclosure(this.low, most.high, Rigour.INTERVAL, f"one seed, and {most.source}")
+    yield row(this, f"{values}, this seed", ours, _OUR_MATRIX)
+    yield row(worst, f"{values}, the worst seed", ours, _OUR_MATRIX)
+    yield row(account(m, ADD_REMOVE).epsilon(s.delta), absent, ours, ABSENT)
 
 
 def sufficient_scale(epsilon: Fraction, delta: Fraction, coordinates: int, neighbours: Neighbours = REPLACE_ONE) -> Enclosure:
-    """Least scale with which so many measurements of the worst matrix are (epsilon, delta)-private, by the exact accountant.
+    """`least_scale` with which so many measurements of the worst matrix are (epsilon, delta)-private.
 
     Of our matrix, with `touched` measurements for `coordinates`, it is enough for every seed.
-
-    Returns relative width 2**-46: the promise is certified at the upper end; it was not at the lower one.
     """
-
-    def keeps(scale: float) -> bool:
-        return any_matrix(coordinates, Fraction(scale), neighbours).delta(epsilon).high <= delta
-
-    return Enclosure(*bracket(keeps), Rigour.INTERVAL, "bisection of the exact profile")
+    return least_scale(lambda scale: any_matrix(coordinates, scale, neighbours), epsilon, delta)
 
 
 def theorem_4_2(s: Setting) -> tuple[Printed, ...]:
@@ -162,28 +129,26 @@ def theorem_4_2(s: Setting) -> tuple[Printed, ...]:
 
     A row of ours spells a value that all n users hold unless one of L + 1 sums of noises exceeds n.
     """
-    where, m = "HKR12 Theorem 4.2", s.mechanism
-    first, both = (narrow(lambda n=terms: _error(s, n), "Theorem 4.2's proof") for terms in (1, 2))  # type: ignore[misc]
+    where, m, n = "HKR12 Theorem 4.2", s.mechanism, float(s.users)
+
+    def first() -> flint.arb:
+        return 2 * s.users / ball(s.sizes[0]).sqrt()
+
+    def both() -> flint.arb:
+        sparsity, measurements = map(ball, s.sizes)
+        spread = (s.users * -ball(s.delta).log()).sqrt() / ball(s.epsilon)
+        return first() + (sparsity * measurements).sqrt() * (measurements / ball(s.beta)).log() * spread
+
     missed = narrow(lambda: misses(m, s.users, ball(Fraction(s.users))) ** m.rows, "Chernoff", Rigour.INTERVAL)
     sentence = "probability that no row spells a value that all users hold"
-    succeeds, fails = Fraction(1, 4) + s.beta, Fraction(3, 4) - s.beta
     return (
-        Printed(where, "the first term of its error, in users", float(s.users), first, variant=_NO_CONSTANTS),
-        Printed(where, "both terms of its error, in users", float(s.users), both, variant=_NO_CONSTANTS),
-        Printed(where, sentence, float(succeeds), missed, attained=False, variant=_OURS,
+        Printed(where, "the first term of its error, in users", n, narrow(first, "Theorem 4.2's proof"), variant=_NO_CONSTANTS),
+        Printed(where, "both terms of its error, in users", n, narrow(both, "Theorem 4.2's proof"), variant=_NO_CONSTANTS),
+        Printed(where, sentence, float(Fraction(1, 4) + s.beta), missed, attained=False, variant=_OURS,
                 reading="3/4 - beta is the probability of success, as in its proof"),
-        Printed(where, sentence, float(fails), missed, attained=False, variant=_OURS,
+        Printed(where, sentence, float(Fraction(3, 4) - s.beta), missed, attained=False, variant=_OURS,
                 reading="3/4 - beta is the probability of failure, as in Definition 2.1"),
     )  # fmt: skip
-
-
-def _error(s: Setting, terms: int) -> flint.arb:
-    sparsity, measurements = map(ball, s.sizes)
-    total = 2 * s.users / sparsity.sqrt()
-    if terms > 1:
-        spread = (s.users * -ball(s.delta).log()).sqrt() / ball(s.epsilon)
-        total += (sparsity * measurements).sqrt() * (measurements / ball(s.beta)).log() * spread
-    return total
 
 
 def misses(m: GlpsHeavyHitter, users: int, reach: flint.arb) -> flint.arb:

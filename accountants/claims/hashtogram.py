@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.accuracy import Accuracy, zipf_data
+from ldpaudit.accountants.claims.sentence import Printed, derived
 from ldpaudit.accountants.claims.sign_oracle import ABOUT, NO_CONSTANT, averages, report_bits
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 
 def query_error(m: Hashtogram, users: int, beta: Number) -> Enclosure:
@@ -75,19 +75,24 @@ def largest_bias(m: Hashtogram) -> Enclosure:
     return Enclosure.of(max(abs(held), abs(missing)), source="all columns, by a Hadamard transform")
 
 
+_BETA = Fraction(1, 20)
+
+
+def _error(m: Hashtogram) -> float:
+    """The talk's error of a query, its epsilon read as the coin's bias; its constants as 1."""
+    return math.sqrt(m.users * math.log(1 / _BETA)) / float(m.p - Fraction(1, 2))
+
+
 def printed(m: Hashtogram) -> tuple[Printed, ...]:
-    """The slides "Our results" and "Optimizations", their epsilon read as the coin's bias; their constants as 1."""
-    eta, beta = m.p - Fraction(1, 2), Fraction(1, 20)
-    claimed = math.sqrt(m.users * math.log(1 / beta)) / float(eta)
+    """The slides "Our results" and "Optimizations"."""
+    where, eta = "STEMMER, hashtogram", float(m.p - Fraction(1, 2))
     said = "a query's error at beta = 1/20 is at most sqrt(n ln(1/beta))/epsilon"
-    found = query_error(m, m.users, beta)
     return (
-        Printed("STEMMER, hashtogram", "truth with probability 1/2 + epsilon is epsilon-LDP", float(eta),
-                account(m).epsilon(0), variant=ABOUT),
-        Printed("STEMMER, hashtogram", said, claimed, found, attained=False, variant=NO_CONSTANT),
-        Printed("STEMMER, hashtogram", "bits that a user sends", 1.0, report_bits(m), provenance=Provenance.DERIVED),
+        Printed(where, "truth with probability 1/2 + epsilon is epsilon-LDP", eta, account(m).epsilon(0), variant=ABOUT),
+        Printed(where, said, _error(m), query_error(m, m.users, _BETA), attained=False, variant=NO_CONSTANT),
+        derived(where, "bits that a user sends", 1.0, report_bits(m)),
         Printed("STEMMER, optimizations", "largest bias of a group's answer, in users per user", 0.0, largest_bias(m)),
-    )  # fmt: skip
+    )
 
 
 def examples() -> tuple[Hashtogram, ...]:
@@ -100,13 +105,9 @@ def examples() -> tuple[Hashtogram, ...]:
 
 def accuracy(m: Hashtogram) -> tuple[Accuracy, ...]:
     """The same error, of queries for one value; Zipf data."""
-    beta = Fraction(1, 20)
-    alpha = math.sqrt(m.users * math.log(1 / beta)) / float(m.p - Fraction(1, 2))
 
     def error(data: NDArray[np.int64], table: NDArray[np.float64]) -> float:
         return float(abs(m.query(table, np.array([3]))[0] - np.count_nonzero(data == 3)))
 
-    sentence = f"sqrt(n ln(1/beta))/epsilon for one query, n = {m.users}, Zipf; in users"
-    return (
-        Accuracy("STEMMER, hashtogram", sentence, alpha, float(beta), lambda rng: zipf(m.users, m.domain, rng), error),
-    )
+    said, data = f"sqrt(n ln(1/beta))/epsilon for one query, n = {m.users}, Zipf; in users", zipf_data(m.users, m.domain)
+    return (Accuracy("STEMMER, hashtogram", said, _error(m), float(_BETA), data, error),)

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims import sign_oracle
 from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms._deviation import deviation
-from ldpaudit.mechanisms._questions import Asked, PartitionedSign, SplitSigns
+from ldpaudit.mechanisms.shared.public_questions.deviation import deviation
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.profile import Number
 
@@ -65,24 +65,16 @@ def rows(
 ) -> tuple[Printed, ...]:
     """Privacy, costs and detection, of one sign a user and of two; `levels` are the counts from which on values are named."""
     bias = sign_oracle.largest_bias(SignOracle(one.users, 1 << min(len(one.questions[0]), _TRANSFORMED), one.p))
-    said = "values that this many users hold are named, at beta = 1/20"
+    said, bits = "values that this many users hold are named, at beta = 1/20", "bits that a user sends"
     return (
-        Printed(where, "a user's report is epsilon-LDP", Fraction(epsilon), account(one).epsilon(0), provenance=Provenance.DERIVED),
-        Printed(where, "bits that a user sends", 1.0, bits_of(one), provenance=Provenance.DERIVED),
-        Printed(where, said, rate, levels[0], attained=False, provenance=Provenance.MEMORY, variant=NO_CONSTANT),
-        Printed(where, "both signs of a user are epsilon-LDP", Fraction(epsilon), account(two).epsilon(0),
-                provenance=Provenance.DERIVED, variant=_TWO),
-        Printed(where, "bits that a user sends", 1.0, bits_of(two), provenance=Provenance.DERIVED, variant=_TWO),
-        Printed(where, said, rate, levels[1], attained=False, provenance=Provenance.MEMORY, variant=f"{_TWO}; {NO_CONSTANT}"),
-        Printed(where, "largest bias of a cell's count, in users per user", 0.0, bias,
-                provenance=Provenance.DERIVED, variant=_ORACLE),
-    )  # fmt: skip
-
-
-def bits_of(m: Asked) -> Enclosure:
-    """Bits of a report, whose user is public."""
-    answers = sum(1 for _ in m.law(0).items())
-    return Enclosure.of((answers - 1).bit_length(), source=f"a report has {answers} values")
+        derived(where, "a user's report is epsilon-LDP", Fraction(epsilon), account(one).epsilon(0)),
+        derived(where, bits, 1.0, sign_oracle.report_bits(one)),
+        remembered(where, said, rate, levels[0], attained=False, variant=NO_CONSTANT),
+        derived(where, "both signs of a user are epsilon-LDP", Fraction(epsilon), account(two).epsilon(0), variant=_TWO),
+        derived(where, bits, 1.0, sign_oracle.report_bits(two), variant=_TWO),
+        remembered(where, said, rate, levels[1], attained=False, variant=f"{_TWO}; {NO_CONSTANT}"),
+        derived(where, "largest bias of a cell's count, in users per user", 0.0, bias, variant=_ORACLE),
+    )
 
 
 def errors(where: str, m: Asked, level: Enclosure, error: Enclosure) -> tuple[Accuracy, ...]:

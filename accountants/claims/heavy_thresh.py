@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
 from ldpaudit.accountants.claims.thresh import assumption, moving, vacuous
 from ldpaudit.accountants.claims.votes_per_change import most_votes
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.core.streams import Stream
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.neighbours import USER_LEVEL
 from ldpaudit.plan import Run
-from ldpaudit.streams import Stream
 
 _LOST = "the formula of the noise level b is lost, and the verdict depends on it; here it is 2 artanh(A / (log(T) s'))"
 _OUR_START = "the pseudocode is restored from THRESH, which prints -1; 0 is ours"
@@ -79,11 +79,6 @@ def derived_error(m: HeavyThresh) -> Enclosure:
     return narrow(bound, "derived: votes, own noise, read-out, other words' columns")
 
 
-def _able(m: HeavyThresh) -> Hypothesis:
-    able = derived_changes(m)
-    return Hypothesis(f"the data change at most {able} times, which leaves users able to vote", able >= 0, stated=False)
-
-
 def printed_error(m: HeavyThresh) -> Enclosure:
     r"""Theorem 5.2, its two illegible denominators restored.
 
@@ -112,23 +107,23 @@ def printed(m: HeavyThresh) -> tuple[Printed, ...]:
     """Theorem 5.1 for both readings of the first reference; the error of Theorem 5.2, and a step of its proof sketch."""
     vacuous = "a bound from 1 on is vacuous: no frequency is above 1" if printed_error(m).high >= 1 else ""
     said = f"the largest error, derived, n = {m.users}, T = {m.epochs}, l = {m.rounds}"
-    worst = most_votes(m.epochs)
-    source = f"votes at {worst.votes} for a change of {float(worst.change)} steps at {worst.at}"
-    votes = Enclosure.of(len(worst.votes), source=source)
+    able, worst = derived_changes(m), most_votes(m.epochs)
+    votes = f"votes at {worst.votes} for a change of {float(worst.change)} steps at {worst.at}"
+    voting = Hypothesis(f"the data change at most {able} times, which leaves users able to vote", able >= 0, stated=False)
+
+    def private(m: HeavyThresh, reading: str) -> Printed:
+        known = "" if refuted_by_votes(m) or holds_with_small_noise(m) else _LOST
+        return derived("JRUW18 Theorem 5.1", "one user's transcript is epsilon-LDP", float(m.epsilon), account(m).epsilon(0),
+                       claims(m)[0].hypotheses, reading=reading, variant=known if m.start == -1 else _OUR_START)  # fmt: skip
+
     return (
-        *(_private(replace(m, start=start), reading) for start, reading in READINGS.items()),
-        Printed("JRUW18 Theorem 5.2", said, printed_error(m).high, derived_error(m), (assumption(m), _able(m)), attained=False,
-                provenance=Provenance.MEMORY, variant=vacuous,
-                reading="distances are the largest over the rows, b is 2 artanh(A / (log(T) s')), denominators are l and n"),
-        Printed("JRUW18 Theorem 4.3, proof sketch", "votes of a user for one change", 2, votes, variant=_SKETCH),
+        *(private(replace(m, start=start), reading) for start, reading in READINGS.items()),
+        remembered("JRUW18 Theorem 5.2", said, printed_error(m).high, derived_error(m), (assumption(m), voting), attained=False,
+                   variant=vacuous,
+                   reading="distances are the largest over the rows, b is 2 artanh(A / (log(T) s')), denominators are l and n"),
+        Printed("JRUW18 Theorem 4.3, proof sketch", "votes of a user for one change", 2,
+                Enclosure.of(len(worst.votes), source=votes), variant=_SKETCH),
     )  # fmt: skip
-
-
-def _private(m: HeavyThresh, reading: str) -> Printed:
-    sentence, (claim,) = "one user's transcript is epsilon-LDP", claims(m)
-    known = "" if refuted_by_votes(m) or holds_with_small_noise(m) else _LOST
-    return Printed("JRUW18 Theorem 5.1", sentence, float(m.epsilon), account(m).epsilon(0), claim.hypotheses, reading=reading,
-                   provenance=Provenance.DERIVED, variant=known if m.start == -1 else _OUR_START)  # fmt: skip
 
 
 def examples() -> tuple[HeavyThresh, ...]:

@@ -21,7 +21,7 @@ the first branch of its Theorem 2.10 does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
@@ -29,21 +29,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
+from ldpaudit.accountants.claims.accuracy import Accuracy, zipf_data
 from ldpaudit.accountants.claims.bucket_heavy_hitter import THEOREM_2_5
 from ldpaudit.accountants.claims.laplace import noise_reach, noise_tail
-from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance
+from ldpaudit.accountants.claims.promise import ABSENT, LITERAL, VACUOUS, LocalPromise, least_scale
+from ldpaudit.accountants.claims.sentence import Failure, Printed, derived
 from ldpaudit.accountants.composition.laplace_vector import coordinates
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._projected import noise_for, printed_rows
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
+from ldpaudit.mechanisms.shared.projections.random_projection import noise_for, printed_rows
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.profile import PrivacyProfile, bracket
+from ldpaudit.profile import PrivacyProfile
 
 ONE = "one noisy projection a user"
 FRESH = "fresh noise for each value, and all noisy projections are sent"
@@ -70,7 +70,6 @@ _FAILURES = {
     ),
 }
 """By the readings in which the lemma fails."""
-_ABSENT = "histograms of size 1 leave no room for an absent user"
 _DRAWN = 1 << 20
 """Rows up to which the printed matrix is drawn."""
 _COMPARED = 16
@@ -78,14 +77,8 @@ _COMPARED = 16
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(LocalPromise):
     """Parameters of Algorithm 1."""
-
-    epsilon: Fraction  # promise and failure probability; epsilon above 0, the others in (0, 1)
-    delta: Fraction
-    beta: Fraction
-    domain: int  # N, at least 2
-    users: int  # n, at least 1
 
     @property
     def rows(self) -> int:
@@ -111,8 +104,15 @@ class Setting:
 
     @cached
     def sufficient(self) -> tuple[Enclosure, Enclosure]:
-        """Least scales with which one noisy projection keeps the promise: where a value is replaced, and for an absent user."""
-        return sufficient_scale(self, REPLACE_ONE), sufficient_scale(self, ADD_REMOVE)
+        """Least scales with which one noisy projection keeps the promise: where a value is replaced, and for an absent user.
+
+        Whatever the public matrix is; see `least_scale`.
+        """
+        replaced, absent = (
+            least_scale(lambda b, r=relation: whatever_the_matrix(self, b, r), self.epsilon, self.delta)  # type: ignore[misc]
+            for relation in (REPLACE_ONE, ADD_REMOVE)
+        )
+        return replaced, absent
 
 
 def whatever_the_matrix(s: Setting, scale: Fraction, neighbours: Neighbours) -> PrivacyProfile:
@@ -122,46 +122,24 @@ def whatever_the_matrix(s: Setting, scale: Fraction, neighbours: Neighbours) -> 
 
 def lemma_3_1(s: Setting) -> Iterator[Printed]:
     """JL-HH is (epsilon, delta)-private: read literally, in three readings of the noise, replaced and absent users."""
-    vacuous = Enclosure.of(0, source="no two histograms of size 1 are at distance 1")
-    literal = "neighbours are histograms at distance 1, and a user's histogram has size 1"
-    yield _private(s, "read literally", vacuous, literal)
-    most = whatever_the_matrix(s, s.scale, REPLACE_ONE).delta(s.epsilon)
-    yield replace(_private(s, "two values, any public matrix", most, ONE), attained=False)
-    absent = whatever_the_matrix(s, s.scale, ADD_REMOVE).delta(s.epsilon)
-    yield _private(s, "a value and an absent user", absent, ONE, _ABSENT)
-    if s.is_drawn:
-        for m, reading in _readings(s):
-            yield _private(s, "two values, this public matrix", account(m).delta(s.epsilon), reading)
-            if reading != ONE:
-                found = account(m, ADD_REMOVE).delta(s.epsilon)
-                yield _private(s, "a value and an absent user", found, reading, _ABSENT)
-
-
-def _readings(s: Setting) -> Iterator[tuple[Mechanism, str]]:
-    parameters = s.domain, s.rows, s.scale
-    yield JLHeavyHitter(*parameters), ONE
-    yield FreshProjections(*parameters), FRESH
-    if s.domain <= _COMPARED:
-        yield FreshProducts(*parameters), PRODUCTS
-
-
-def _private(s: Setting, which: str, found: Enclosure, reading: str, variant: str = "") -> Printed:
     inside = Hypothesis("0 < epsilon, delta < 1 (Theorem 2.5, by which it is proved)", s.epsilon < 1 and s.delta < 1)
-    sentence = f"delta at epsilon={float(s.epsilon):g}, {which}"
-    return Printed("HKR12 Lemma 3.1", sentence, float(s.delta), found, (inside,), reading=reading, variant=variant,
-                   failure=_FAILURES.get(reading))  # fmt: skip
 
+    def row(which: str, found: Enclosure, reading: str, variant: str = "", attained: bool = True) -> Printed:
+        sentence = f"delta at epsilon={float(s.epsilon):g}, {which}"
+        return Printed("HKR12 Lemma 3.1", sentence, float(s.delta), found, (inside,), attained, reading=reading, variant=variant,
+                       failure=_FAILURES.get(reading))  # fmt: skip
 
-def sufficient_scale(s: Setting, neighbours: Neighbours) -> Enclosure:
-    """Least scale of the noise with which one noisy projection keeps the promise, whatever the public matrix is.
-
-    Returns relative width 2**-46: the promise is certified at the upper end; it was not at the lower one.
-    """
-
-    def keeps(scale: float) -> bool:
-        return whatever_the_matrix(s, Fraction(scale), neighbours).delta(s.epsilon).high <= s.delta
-
-    return Enclosure(*bracket(keeps), Rigour.INTERVAL, "bisection of the exact profile")
+    any_matrix, absent = "two values, any public matrix", "a value and an absent user"
+    yield row("read literally", VACUOUS, LITERAL)
+    yield row(any_matrix, whatever_the_matrix(s, s.scale, REPLACE_ONE).delta(s.epsilon), ONE, attained=False)
+    yield row(absent, whatever_the_matrix(s, s.scale, ADD_REMOVE).delta(s.epsilon), ONE, ABSENT)
+    if s.is_drawn:
+        readings: dict[str, type[JLHeavyHitter | FreshProjections | FreshProducts]] = {ONE: JLHeavyHitter, FRESH: FreshProjections}
+        for reading, kind in (readings | ({PRODUCTS: FreshProducts} if s.domain <= _COMPARED else {})).items():
+            m = kind(s.domain, s.rows, s.scale)
+            yield row("two values, this public matrix", account(m).delta(s.epsilon), reading)
+            if reading != ONE:
+                yield row(absent, account(m, ADD_REMOVE).delta(s.epsilon), reading, ABSENT)
 
 
 def theorem_2_9(s: Setting) -> Printed:
@@ -179,7 +157,7 @@ def theorem_2_9(s: Setting) -> Printed:
 
     bound = narrow(found, "Hoeffding, union bound", Rigour.INTERVAL)
     sentence = f"probability that the product of two of N={s.domain} columns is above 2 gamma"
-    return Printed("HKR12 Theorem 2.9", sentence, float(s.beta), bound, attained=False, provenance=Provenance.DERIVED)
+    return derived("HKR12 Theorem 2.9", sentence, float(s.beta), bound, attained=False)
 
 
 def noise_error(s: Setting, rows: int) -> Enclosure:
@@ -201,9 +179,9 @@ def projection_error(s: Setting, rows: int) -> Enclosure:
     return narrow(found, "Hoeffding", Rigour.INTERVAL)
 
 
-def theorem_3_2(s: Setting) -> Iterator[Printed]:
+def theorem_3_2(s: Setting) -> tuple[Printed, ...]:
     """The two steps of its proof, for all values together, with the printed number of rows."""
-    where, rows = "HKR12 Theorem 3.2", s.rows
+    where, rows, half = "HKR12 Theorem 3.2", s.rows, float(s.beta / 2)
 
     def noise() -> flint.arb:
         # In scales b/sqrt(m) of the sum of n m noises.
@@ -213,13 +191,10 @@ def theorem_3_2(s: Setting) -> Iterator[Printed]:
     def projection() -> flint.arb:
         return (2 * s.domain * (-flint.arb(rows) / (2 * s.users**2)).exp()).min(flint.arb(1))
 
-    for found, what in (
-        (noise, "some count's noise is above b sqrt(6 n log(4N/beta))"),
-        (projection, "the projection adds more than 1 to some count"),
-    ):
-        bound = narrow(found, "union bound", Rigour.INTERVAL)
-        sentence = f"probability that {what}, n={s.users}"
-        yield Printed(where, sentence, float(s.beta / 2), bound, attained=False, provenance=Provenance.DERIVED)
+    noisy, projected = (narrow(found, "union bound", Rigour.INTERVAL) for found in (noise, projection))
+    above = f"probability that some count's noise is above b sqrt(6 n log(4N/beta)), n={s.users}"
+    adds = f"probability that the projection adds more than 1 to some count, n={s.users}"
+    return derived(where, above, half, noisy, attained=False), derived(where, adds, half, projected, attained=False)
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:
@@ -254,9 +229,6 @@ def accuracy(s: Setting) -> tuple[Accuracy, ...]:
     rows = s.mechanism.rows
     alpha = 2 * (noise_error(s, rows).high + projection_error(s, rows).high)
 
-    def skewed(rng: np.random.Generator) -> NDArray[np.int64]:
-        return zipf(s.users, s.domain, rng)
-
     def even(rng: np.random.Generator) -> NDArray[np.int64]:
         return rng.integers(0, s.domain, s.users)
 
@@ -267,5 +239,5 @@ def accuracy(s: Setting) -> tuple[Accuracy, ...]:
     return tuple(
         Accuracy("HKR12 Theorem 3.2", f"what the returned value falls short of the heavy hitter, {kind} data; {rows} rows",
                  alpha, float(s.beta), data, error)
-        for kind, data in (("skewed", skewed), ("even", even))
+        for kind, data in (("skewed", zipf_data(s.users, s.domain)), ("even", even))
     )  # fmt: skip

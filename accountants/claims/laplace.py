@@ -106,7 +106,7 @@ def theorem_2_4(s: Setting) -> Printed:
     return Printed("HKR12 Theorem 2.4", sentence, round_up(s.epsilon), account(s.mechanism).epsilon(0))
 
 
-def theorem_2_10(s: Setting) -> tuple[Printed, ...]:
+def theorem_2_10(s: Setting) -> Iterator[Printed]:
     r"""Tails of a sum X of n noises of scale b in both regimes, and :math:`P[|X| > T_\beta] \le \beta`.
 
     .. math:: P[X \ge T] \le \begin{cases} e^{-T^2/(6nb^2)} & T \le nb \\ e^{-T/(6b)} & T > nb \end{cases}, \qquad
@@ -114,10 +114,6 @@ def theorem_2_10(s: Setting) -> tuple[Printed, ...]:
 
     What is found is a Chernoff bound, so it can show that the sentence is true, never that it is false.
     """
-    return (*_one_side(s), _both_sides(s))
-
-
-def _one_side(s: Setting) -> Iterator[Printed]:
     n, where = s.users, "HKR12 Theorem 2.10"
     inside = min(Fraction(n, 2), Fraction(round((6 * n * _NATS) ** 0.5)))
     regimes = (("T <= n b", inside, inside**2 / (6 * n)), ("T <= n b, at its end", Fraction(n), Fraction(n, 6)),
@@ -129,14 +125,11 @@ def _one_side(s: Setting) -> Iterator[Printed]:
             sentence = f"P[X >= T] of a sum of n={n} noises at T={reach} b, {regime}"
             yield Printed(where, sentence, claimed.low, found, attained=False)
 
+    def both() -> flint.arb:
+        return noise_tail(n, flint.arb(6 * n).sqrt() * ball(2 / s.beta).log())
 
-def _both_sides(s: Setting) -> Printed:
-    def found() -> flint.arb:
-        return noise_tail(s.users, flint.arb(6 * s.users).sqrt() * ball(2 / s.beta).log())
-
-    sentence = f"P[|X| > T_beta] of a sum of n={s.users} noises at beta={s.beta}"
-    bound = narrow(found, "Chernoff", Rigour.INTERVAL)
-    return Printed("HKR12 Theorem 2.10", sentence, float(s.beta), bound, attained=False)
+    sentence = f"P[|X| > T_beta] of a sum of n={n} noises at beta={s.beta}"
+    yield Printed(where, sentence, float(s.beta), narrow(both, "Chernoff", Rigour.INTERVAL), attained=False)
 
 
 def naive_histogram(s: Setting) -> tuple[Printed, ...]:
@@ -147,11 +140,12 @@ def naive_histogram(s: Setting) -> tuple[Printed, ...]:
     """
     m, claimed = s.histogram, round_up(s.epsilon)
     variant = "the text has one entry changed; where a user's value is replaced, two are"
-    sentence = f"epsilon at delta=0 of noise of scale {m.scale} on each entry"
+    noise = f" of noise of scale {m.scale} on each entry"
+    sentence = f"epsilon at delta=0{noise}"
     return (
         Printed(NAIVE, f"{sentence}, one entry changes", claimed, account(m, ADD_REMOVE).epsilon(0)),
         Printed(NAIVE, f"{sentence}, a value is replaced", claimed, account(m, REPLACE_ONE).epsilon(0), variant=variant),
-        Printed(NAIVE, f"delta at epsilon={float(s.epsilon):g} of noise of scale {m.scale} on each entry, a value is replaced", 0,
+        Printed(NAIVE, f"delta at epsilon={float(s.epsilon):g}{noise}, a value is replaced", 0,
                 account(m, REPLACE_ONE).delta(s.epsilon), variant=variant),
     )  # fmt: skip
 

@@ -6,7 +6,6 @@ met or formulas are at their loosest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -133,18 +132,12 @@ CHAPTERS = (
 
 @lru_cache(maxsize=1)
 def ledger() -> tuple[Chapter, ...]:
-    """Every chapter, computed."""
-    return tuple(_chapter(title, settings) for title, settings in CHAPTERS)
-
-
-def _chapter(title: str, settings: tuple[Setting, ...]) -> Chapter:
-    certified = tuple(setting.certified() for setting in settings)
-    found = [published(s.subject, s.delta, c) for s, c in zip(settings, certified, strict=True)]
-    return Chapter(title, settings, certified, _by_name(found))
-
-
-def _by_name(found: Iterable[tuple[Published, ...]]) -> tuple[Formula, ...]:
-    """The same formula at every setting, by year and name."""
-    columns = [{row.name: row for row in rows} for rows in found]
-    names = sorted(columns[0], key=lambda name: (columns[0][name].year, name))
-    return tuple(Formula(tuple(column[name] for column in columns)) for name in names)
+    """Every chapter, computed; its formulas by year and name, the same one at every setting."""
+    chapters = []
+    for title, settings in CHAPTERS:
+        certified = tuple(setting.certified() for setting in settings)
+        columns = [{row.name: row for row in published(s.subject, s.delta, c)} for s, c in zip(settings, certified, strict=True)]
+        names = sorted(columns[0], key=lambda name, first=columns[0]: (first[name].year, name))  # type: ignore[misc]
+        formulas = tuple(Formula(tuple(column[name] for column in columns)) for name in names)
+        chapters.append(Chapter(title, settings, certified, formulas))
+    return tuple(chapters)

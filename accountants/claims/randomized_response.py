@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
+import numpy as np
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
-from ldpaudit.accountants.claims.single_message import Promise, simulated_error
+from ldpaudit.accountants.claims.accuracy import Accuracy, largest_error
+from ldpaudit.accountants.claims.promise import ShuffledPromise
+from ldpaudit.accountants.claims.sentence import Printed, derived, restored
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.shuffling.calibrate import needed_noise
@@ -27,11 +28,18 @@ from ldpaudit.plan import Shuffle
 _WHERE = "GGKPV Theorem 3.4 (16)"
 _CONSTANT = 8
 """How the constant of (16) is read: sqrt(2 * 14 * 2) is 7.5, for a variance of about n gamma and a logarithm of 2 B."""
+ALIKE = "all hold one value"
+"""The data on which errors are simulated. No data have a larger variance, as on + off <= 1 for both protocols of Theorem 3.4."""
+_COUNTED = 1 << 20
+"""Domains up to this size are simulated."""
 
 
 @dataclass(frozen=True)
-class Setting(Promise):
-    """A promise for k-ary randomized response, with enough users for the printed draws."""
+class Setting(ShuffledPromise):
+    """A promise of at most epsilon = 1 for k-ary randomized response, with enough users for the printed draws."""
+
+    values: int  # B, at least 2
+    beta: Fraction = Fraction(1, 20)
 
     @property
     def mechanism(self) -> KaryRandomizedResponse:
@@ -43,46 +51,27 @@ class Setting(Promise):
         """Of the estimates."""
         return Frequencies(self.users, self.values, self.mechanism.p, self.mechanism.lie)
 
-    @property
-    def draws(self) -> Fraction:
-        """gamma, how often the value is replaced by a uniform draw."""
-        return self.values * self.mechanism.lie
 
-    @property
-    def hypotheses(self) -> tuple[Hypothesis, ...]:
-        """Of the theorem's third case."""
-        return (Hypothesis("n >= B^2", self.users >= self.values**2), Hypothesis("epsilon <= 1", self.epsilon <= 1))
-
-
-def privacy(s: Setting) -> tuple[Printed, ...]:
-    """The shuffled reports are (epsilon, delta)-private; and the uniform draws that suffice for that."""
+def printed(s: Setting) -> tuple[Printed, ...]:
+    """Theorem 3.4, its third case: privacy, the uniform draws that suffice for it, and the expected largest error, in users."""
+    met = Hypothesis("n >= B^2", s.users >= s.values**2), s.small
+    draws = s.values * s.mechanism.lie  # gamma, how often the value is replaced by a uniform draw
     found = account(Shuffle(s.mechanism, s.users)).epsilon(s.delta)
-    needed = needed_noise(lambda gamma: _plan(gamma, s), s.epsilon, s.delta, float(s.draws) / 4, 1.0)
-    return (
-        Printed(_WHERE, f"epsilon at delta={float(s.delta):g} of shuffled randomized response", float(s.epsilon), found,
-                s.hypotheses, provenance=Provenance.RESTORED),
-        Printed(_WHERE, "share of uniform draws for that", float(s.draws), needed, s.hypotheses, provenance=Provenance.RESTORED),
-    )  # fmt: skip
 
-
-def _plan(gamma: Fraction, s: Setting) -> Shuffle:
-    return Shuffle(KaryRandomizedResponse.with_uniform_draw(gamma, s.values), s.users)
-
-
-def error(s: Setting) -> Printed:
-    """(16): the expected largest error, for any data; in users."""
+    def plan(gamma: Fraction) -> Shuffle:
+        return Shuffle(KaryRandomizedResponse.with_uniform_draw(gamma, s.values), s.users)
 
     def order() -> flint.arb:
         return _CONSTANT * (s.values * ball(Fraction(s.values)).log() * ball(1 / s.delta).log()).sqrt() / ball(s.epsilon)
 
-    return Printed(_WHERE, f"expected largest error is at most {_CONSTANT} sqrt(B ln B ln(1/delta))/eps",
-                   narrow(order, "(16)").low, s.errors.expected_error(), s.hypotheses, attained=False,
-                   provenance=Provenance.DERIVED, variant=f"the O's constant is not printed; here it is {_CONSTANT}")  # fmt: skip
-
-
-def printed(s: Setting) -> tuple[Printed, ...]:
-    """Theorem 3.4, its third case."""
-    return *privacy(s), error(s)
+    needed = needed_noise(plan, s.epsilon, s.delta, float(draws) / 4, 1.0)
+    return (
+        restored(_WHERE, f"{s.at} of shuffled randomized response", float(s.epsilon), found, met),
+        restored(_WHERE, "share of uniform draws for that", float(draws), needed, met),
+        derived(_WHERE, f"expected largest error is at most {_CONSTANT} sqrt(B ln B ln(1/delta))/eps", narrow(order, "(16)").low,
+                s.errors.expected_error(), met, attained=False,
+                variant=f"the O's constant is not printed; here it is {_CONSTANT}"),
+    )  # fmt: skip
 
 
 def examples() -> tuple[Setting, ...]:
@@ -97,4 +86,13 @@ def examples() -> tuple[Setting, ...]:
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:
     """The largest error where all users hold one value: the worst data."""
-    return simulated_error(s, s.errors, _WHERE)
+    return simulated_error(s.errors, s.beta, _WHERE)
+
+
+def simulated_error(errors: Frequencies, beta: Fraction, where: str) -> tuple[Accuracy, ...]:
+    """The largest error on data that are all alike, which Bernstein's inequality bounds at beta."""
+    if errors.values > _COUNTED:
+        return ()
+    said, alpha = f"all {errors.values} estimates, n = {errors.users}, {ALIKE}; in users", errors.error(beta).high
+    alike = np.zeros(errors.users, dtype=np.int64)
+    return (Accuracy(where, said, alpha, float(beta), lambda _: alike, largest_error(errors.values)),)

@@ -16,16 +16,17 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims import shuffled_hadamard as oracle_claims
-from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.accuracy import Accuracy, zipf_data
+from ldpaudit.accountants.claims.promise import ShuffledPromise, union
+from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import bernstein
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms._ranges import Grid
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.profile import Number
 
 _BOXES = 2_000
@@ -35,20 +36,12 @@ _SKETCHED = 1 << 12
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A promise, and the users and the grid for which it is made."""
+class Setting(ShuffledPromise):
+    """A promise, and the grid for which it is made."""
 
-    epsilon: Fraction  # epsilon in nats, above 0; delta in (0, 1)
-    delta: Fraction
-    users: int  # n
     side: int  # B0
     dimensions: int = 1  # d
-    beta: Fraction = Fraction(1, 10)  # probability with which an error may be exceeded, in (0, 1)
-
-    def __post_init__(self) -> None:
-        if not 0 < self.beta < 1:
-            raise ValueError(f"Setting needs 0 < beta < 1, got beta={self.beta}")
-        _ = self.mechanism  # refuses the rest
+    beta: Fraction = Fraction(1, 10)
 
     @property
     def mechanism(self) -> HadamardRangeQueries:
@@ -83,27 +76,29 @@ class Setting:
         """Of every statement of section 5."""
         return Hypothesis("B0 is a power of two", not self.side & (self.side - 1))
 
+    @property
+    def error(self) -> Enclosure:
+        """The printed error of all nodes' estimates together, in users."""
+        return oracle_claims.reach(self.oracle.mechanism, self.beta, self.grid.cells)
 
-def lemmas(s: Setting) -> Iterator[Printed]:
+    @property
+    def missed(self) -> Enclosure:
+        """Probability that any node's estimate is off by more than that."""
+        once = oracle_claims.failure(self.oracle.mechanism, self.error.low)
+        return union(once, self.grid.cells, "each of the nodes alone")
+
+
+def _lemmas(s: Setting) -> Iterator[Printed]:
     """Lemmas 5.3 to 5.7: how many nodes there are, hold a value, and add up to a box; counted."""
-    g, met = s.grid, (s.tree,)
-    log = binary_logarithm(s.side)
-    nodes = sum(map(g.size_of, g.levels)) + g.has_root
-    yield Printed("GGKPV Lemma 5.3", "nodes that are counted are as many as values", float(g.cells),
-                  Enclosure.of(nodes, source="counted by widths"), met, provenance=Provenance.DERIVED)  # fmt: skip
+    g, met, log, d = s.grid, (s.tree,), binary_logarithm(s.side), s.dimensions
+    nodes = Enclosure.of(sum(map(g.size_of, g.levels)) + g.has_root, source="counted by widths")
+    yield derived("GGKPV Lemma 5.3", "nodes that are counted are as many as values", float(g.cells), nodes, met)
     sizes = Enclosure.of(largest_column(g), source="all values of a coordinate")
     terms = Enclosure.of(g.most_terms, source="the longest row")
-    if s.dimensions == 1:
-        yield Printed("GGKPV Lemma 5.4", "most nodes that hold a value, 1 + log B", 1 + log, sizes, met,
-                      provenance=Provenance.DERIVED)  # fmt: skip
-        yield Printed("GGKPV Lemma 5.5", "most nodes that add up to a range, 2 log B", 2 * log, terms, met,
-                      provenance=Provenance.DERIVED)  # fmt: skip
-    else:
-        most = (1 + log) ** s.dimensions
-        yield Printed("GGKPV Lemma 5.6", "most nodes that hold a value, (1 + log B0)^d", most, sizes, met,
-                      provenance=Provenance.DERIVED)  # fmt: skip
-        yield Printed("GGKPV Lemma 5.7", "most nodes that add up to a box, (2 log B0)^d", (2 * log) ** s.dimensions, terms, met,
-                      provenance=Provenance.DERIVED)  # fmt: skip
+    hold, add = (("GGKPV Lemma 5.4", "1 + log B"), ("GGKPV Lemma 5.5", "a range, 2 log B")) if d == 1 else (
+        ("GGKPV Lemma 5.6", "(1 + log B0)^d"), ("GGKPV Lemma 5.7", "a box, (2 log B0)^d"))  # fmt: skip
+    yield derived(hold[0], f"most nodes that hold a value, {hold[1]}", (1 + log) ** d, sizes, met)
+    yield derived(add[0], f"most nodes that add up to {add[1]}", (2 * log) ** d, terms, met)
 
 
 def binary_logarithm(side: int) -> float:
@@ -118,17 +113,6 @@ def largest_column(g: Grid) -> int:
     line = Grid(g.side)
     longest = int(line.sizes(np.arange(g.side)).max())
     return int(longest**g.dimensions)
-
-
-def theorem_5_1(s: Setting) -> Printed:
-    """Range queries are as private as the oracle with k elements: what is certified of one, beside the other."""
-    m = s.mechanism
-    oracle = Chain(HiddenTuple(m.users * m.rho, m.hit, Seen.ALL, "one element"), m.k, "k elements one by one")
-    return Printed(
-        "GGKPV Theorem 5.1", f"epsilon at delta={float(s.delta):g}, at most the oracle's with k={m.k}",
-        oracle.epsilon(s.delta).high, account(m).epsilon(s.delta), (s.tree,), provenance=Provenance.DERIVED,
-        reading="the oracle's epsilon is what its paper's chain of k elements certifies",
-    )  # fmt: skip
 
 
 def node_error(m: RangeQueries | HadamardRangeQueries, beta: Number) -> Enclosure:
@@ -176,40 +160,30 @@ def all_boxes_error(m: RangeQueries, beta: Number) -> Enclosure:
     return narrow(error, "Bernstein", Rigour.INTERVAL)
 
 
-def theorem_5_2(s: Setting) -> tuple[Printed, ...]:
-    """The error of a box is at most the error of a node times the l1 norm of its row; and that error at beta."""
-    t = oracle_claims.reach(s.oracle.mechanism, s.beta, s.grid.cells)
-    once = oracle_claims.failure(s.oracle.mechanism, t.low)
-    every = Enclosure.of(0, Fraction(once.high) * s.grid.cells, rigour=Rigour.INTERVAL, source="each of the nodes alone")
-    most = t.high * s.grid.most_terms
-    return (
-        Printed("GGKPV Theorem 5.2", f"probability that any box is off by more than {most:.6g}", float(s.beta),
-                every.clamp(0.0, 1.0), (*s.oracle.hypotheses[:1], s.tree), attained=False, provenance=Provenance.DERIVED),
-    )  # fmt: skip
+def _theorems(s: Setting) -> Iterator[Printed]:
+    """Privacy as the oracle's; the error of a box, a node's times the l1 norm of its row; and section 5's two oracles.
 
-
-def theorem_5_9(s: Setting) -> Iterator[Printed]:
-    """Algorithm 1 for all nodes: privacy, and messages of a user."""
-    m, where, met = s.mechanism, "GGKPV Theorem 5.9", (*s.oracle.hypotheses, s.tree)
-    yield Printed(where, f"epsilon at delta={float(s.delta):g}, another value of one user", float(s.epsilon),
-                  account(m).epsilon(s.delta), met, provenance=Provenance.MEMORY)  # fmt: skip
-    sent = oracle_claims.lemma_4_6(s.oracle)[0].claimed
-    yield Printed(where, "messages of a user", sent, Enclosure.of(m.k + m.rho, source="k + rho"), (s.tree,),
-                  provenance=Provenance.MEMORY)  # fmt: skip
-
-
-def theorem_5_10(s: Setting) -> Iterator[Printed]:
-    """Algorithm 2 for all nodes: privacy."""
-    if (m := s.sketch) is None:
-        return
-    met = (Hypothesis("gamma <= 1/2", m.gamma <= Fraction(1, 2)), Hypothesis("0 <= epsilon <= 1", s.epsilon <= 1), s.tree)
-    yield Printed("GGKPV Theorem 5.10", f"epsilon at delta={float(s.delta):g}, another value of one user", float(s.epsilon),
-                  account(m).epsilon(s.delta), met, provenance=Provenance.MEMORY)  # fmt: skip
+    What an oracle with k elements costs is what its paper's chain of k elements certifies.
+    """
+    m, met, epsilon = s.mechanism, (*s.oracle.hypotheses, s.tree), float(s.epsilon)
+    oracle = Chain(HiddenTuple(m.users * m.rho, m.hit, Seen.ALL, "one element"), m.k, "k elements one by one")
+    found, another = account(m).epsilon(s.delta), f"{s.at}, another value of one user"
+    yield derived("GGKPV Theorem 5.1", f"{s.at}, at most the oracle's with k={m.k}", oracle.epsilon(s.delta).high, found, (s.tree,),
+                  reading="the oracle's epsilon is what its paper's chain of k elements certifies")  # fmt: skip
+    off = f"probability that any box is off by more than {s.error.high * s.grid.most_terms:.6g}"
+    yield derived("GGKPV Theorem 5.2", off, float(s.beta), s.missed, (s.oracle.power, s.tree), attained=False)
+    yield remembered("GGKPV Theorem 5.9", another, epsilon, found, met)
+    sent = oracle_claims.messages(s.oracle).claimed
+    yield remembered("GGKPV Theorem 5.9", "messages of a user", sent, Enclosure.of(m.k + m.rho, source="k + rho"), (s.tree,))
+    if (sketch := s.sketch) is not None:
+        thin = Hypothesis("gamma <= 1/2", sketch.gamma <= Fraction(1, 2))
+        short = Hypothesis("0 <= epsilon <= 1", s.epsilon <= 1)
+        yield remembered("GGKPV Theorem 5.10", another, epsilon, account(sketch).epsilon(s.delta), (thin, short, s.tree))
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:
     """Every statement about range queries."""
-    return *lemmas(s), theorem_5_1(s), *theorem_5_2(s), *theorem_5_9(s), *theorem_5_10(s)
+    return *_lemmas(s), *_theorems(s)
 
 
 def examples() -> tuple[Setting, ...]:
@@ -230,26 +204,18 @@ def simulated() -> tuple[Setting, ...]:
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:
-    """Theorem 5.2 over Theorem 5.9's oracle: the largest error of all ranges, or of random boxes."""
+    """Theorem 5.2 over Theorem 5.9's oracle: the largest error of all ranges, or of random boxes, always the same."""
     m, g = s.mechanism, s.grid
-    most = oracle_claims.reach(s.oracle.mechanism, s.beta, g.cells).low * (2 * math.log2(s.side)) ** s.dimensions
-
-    def data(rng: np.random.Generator) -> NDArray[np.int64]:
-        return zipf(s.users, g.cells, rng)
+    most = s.error.low * (2 * math.log2(s.side)) ** s.dimensions
 
     def error(values: NDArray[np.int64], found: NDArray[np.float64]) -> float:
         off = found - g.held(values)
         if s.dimensions > 1:
-            return float(np.abs(g.totals(off, _some_boxes(g))).max())
+            ends = np.random.default_rng(0).integers(0, g.side, (_BOXES, g.dimensions, 2))
+            return float(np.abs(g.totals(off, np.sort(ends, axis=2))).max())
         prefixes = g.totals(off, np.stack([np.zeros(s.side, dtype=np.int64), np.arange(s.side)], axis=1)[:, None, :])
         return float(max(prefixes.max(), 0.0) - min(prefixes.min(), 0.0))
 
     kind = "all ranges" if s.dimensions == 1 else f"{_BOXES} boxes"
     sentence = f"{kind}, n = {s.users}, side {s.side}, d = {s.dimensions}, k = {m.k}, Zipf; in users"
-    return (Accuracy("GGKPV Theorem 5.9", sentence, most, float(s.beta), data, error),)
-
-
-def _some_boxes(g: Grid) -> NDArray[np.int64]:
-    """Boxes whose ends are spread over the grid, always the same."""
-    ends = np.random.default_rng(0).integers(0, g.side, (_BOXES, g.dimensions, 2))
-    return np.sort(ends, axis=2)
+    return (Accuracy("GGKPV Theorem 5.9", sentence, most, float(s.beta), zipf_data(s.users, g.cells), error),)

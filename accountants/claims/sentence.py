@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, StrEnum
 from fractions import Fraction
+from functools import partial
 
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -133,6 +134,11 @@ class Printed:
         missing = "".join(f"; {remark}" for remark in self.remarks)
         claimed = f"claimed {float(self.claimed):.6g}, found {self.found}"
         return f"{self.standing.name}  {self.where}: {self.sentence}: {claimed}{missing}"
+
+
+derived = partial(Printed, provenance=Provenance.DERIVED)
+remembered = partial(Printed, provenance=Provenance.MEMORY)
+restored = partial(Printed, provenance=Provenance.RESTORED)
 
 
 def rounding(value: Decimal) -> Fraction:

@@ -7,9 +7,9 @@ Lemma 4.10 and 1/3 of the Chernoff bounds are reconstructed from its proof; the 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any, Self
 
 import flint
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.count_min_costs import FLOATS, costs, is_theorem
-from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance
+from ldpaudit.accountants.claims.sentence import Failure, Printed, derived, restored
 from ldpaudit.accountants.counting.count_min import worst_added, worst_replaced
 from ldpaudit.accountants.counting.smoothness import (
     lemma_4_12,
@@ -34,7 +34,7 @@ from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
-from ldpaudit.profile import Number, PrivacyProfile
+from ldpaudit.profile import Number
 
 _SUBTRACTED = Failure(
     "At every gamma above 0: with probability 0.4694 at n = 1000, gamma = 1/50 and one row.",
@@ -119,35 +119,22 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     return (*_privacy(m, s.delta), *_tools(m, s.delta), *_collisions(m), *_blanket(m), *_one_sided(m), *sent)
 
 
-def _privacy(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
+def _privacy(m: ShuffledCountMin, delta: Number) -> Iterator[Printed]:
     epsilon = printed_epsilon(m, delta).high
-    conditions = hypotheses(m, epsilon, delta)
-    worst = worst_replaced(m.users, m.gamma, m.held, m.rows)
-    profiles: dict[str, PrivacyProfile] = {"a set replaced, any hash functions": worst}
-    if m.held > 1:
-        profiles["a set replaced, these hash functions"] = account(m)
-    other = worst_added(m.users, m.gamma, m.held, m.rows, m.rows * m.buckets)
-    profiles["a user added or removed"] = other
+    conditions, at = hypotheses(m, epsilon, delta), f"epsilon at delta={float(delta):g}"
     where = "GGKPV Lemma 4.10, Theorem 4.7" if is_theorem(m) else "GGKPV Lemma 4.10"
-    claims = [
-        Printed(
-            where,
-            f"epsilon at delta={float(delta):g}, {which}",
-            epsilon,
-            found.epsilon(delta),
-            conditions,
-            attained="set replaced" not in which or _disjoint(m),
-            provenance=Provenance.RESTORED,
-            variant="" if "set replaced" in which else "the paper's neighbours differ in one user's set",
-        )
-        for which, found in profiles.items()
-    ]
-    cells = m.held * m.rows
+    any_functions = worst_replaced(m.users, m.gamma, m.held, m.rows).epsilon(delta)
+    yield restored(where, f"{at}, a set replaced, any hash functions", epsilon, any_functions, conditions, _disjoint(m))
+    if m.held > 1:
+        these = account(m).epsilon(delta)
+        yield restored(where, f"{at}, a set replaced, these hash functions", epsilon, these, conditions, _disjoint(m))
+    other = worst_added(m.users, m.gamma, m.held, m.rows, m.rows * m.buckets).epsilon(delta)
+    yield restored(where, f"{at}, a user added or removed", epsilon, other, conditions,
+                   variant="the paper's neighbours differ in one user's set")  # fmt: skip
     reached = Enclosure.of(m.rows * min(2 * m.held, m.domain), source="two disjoint sets in different cells")
     said = "the k tau of its constants is how much another set in a set's place changes the sketch"
-    inferred = "the paper's proof is restored from the constant 90 = 10 * 3^2"
-    return *claims, Printed("GGKPV Lemma 4.10, proof", said, float(cells), reached, provenance=Provenance.DERIVED,
-                            variant=inferred)  # fmt: skip
+    yield derived("GGKPV Lemma 4.10, proof", said, float(m.held * m.rows), reached,
+                  variant="the paper's proof is restored from the constant 90 = 10 * 3^2")  # fmt: skip
 
 
 def _disjoint(m: ShuffledCountMin) -> bool:
@@ -155,25 +142,21 @@ def _disjoint(m: ShuffledCountMin) -> bool:
     return m.domain >= 2 * m.held
 
 
-def _tools(m: ShuffledCountMin, delta: Number) -> tuple[Printed, ...]:
+def _tools(m: ShuffledCountMin, delta: Number) -> Iterator[Printed]:
     """Lemma 4.12 at the alpha of Lemma 4.10's proof, and Lemma 4.11 with the right sensitivity and with the proof's."""
     cells = m.held * m.rows
     alpha = Fraction(printed_epsilon(m, delta).high) / (3 * cells)
     if not 0 < alpha < 1:
-        return ()
-    conditions = smoothness_hypotheses(m.users, m.gamma, m.held, alpha)
+        return
     step, formula = lemma_4_12(m.users, m.gamma, alpha)
     exact = smooth_delta(m.users, m.gamma, m.held, step.high)
     words = f"delta of the blanket's smoothness to k={m.held} at alpha={float(alpha):.4g}"
-    claims = [Printed("GGKPV Lemma 4.12", words, formula.high, exact, conditions, provenance=Provenance.RESTORED)]
+    yield restored("GGKPV Lemma 4.12", words, formula.high, exact, smoothness_hypotheses(m.users, m.gamma, m.held, alpha))
     profile = worst_replaced(m.users, m.gamma, m.held, m.rows)
     for sensitivity, whose in ((2 * cells, "its sensitivity 2 k tau"), (cells, "the k tau of Lemma 4.10's proof")):
         at, promised = smooth_noise_guarantee(step, exact, sensitivity, m.held, m.held)
-        claims.append(Printed(
-            "GGKPV Lemma 4.11", f"delta at epsilon={at.high:.4g} of the sketch, by {whose}",
-            min(1.0, promised.high), profile.delta(at.high), attained=_disjoint(m), provenance=Provenance.DERIVED,
-        ))  # fmt: skip
-    return tuple(claims)
+        said = f"delta at epsilon={at.high:.4g} of the sketch, by {whose}"
+        yield derived("GGKPV Lemma 4.11", said, min(1.0, promised.high), profile.delta(at.high), attained=_disjoint(m))
 
 
 def _collisions(m: ShuffledCountMin) -> tuple[Printed, ...]:
@@ -189,15 +172,14 @@ def _collisions(m: ShuffledCountMin) -> tuple[Printed, ...]:
         return (-(values * ball(Fraction(-1, m.buckets)).log1p()).expm1()) ** m.rows
 
     bound = narrow(lambda: ball(share) ** m.rows, "(kn/s)^tau").high
-    one = narrow(found, "uniform hash functions")
     every = narrow(lambda: m.domain * found(), "a union bound over values", Rigour.INTERVAL)
     wide = Hypothesis("s = 2 k n", m.buckets == 2 * m.held * m.users)
     deep = Hypothesis("tau = log2(2 B)", 2**m.rows == 2 * m.domain)
     return (
-        Printed("GGKPV Lemma 4.8", "P[others share all cells of a query] <= (kn/s)^tau", min(1.0, bound), one,
-                provenance=Provenance.DERIVED),
-        Printed("GGKPV Theorem 4.7", "P[of some query], a union bound over B: B (kn/s)^tau = 1/2", 0.5,
-                every.clamp(0.0, 1.0), (wide, deep), attained=False, provenance=Provenance.RESTORED),
+        derived("GGKPV Lemma 4.8", "P[others share all cells of a query] <= (kn/s)^tau", min(1.0, bound),
+                narrow(found, "uniform hash functions")),
+        restored("GGKPV Theorem 4.7", "P[of some query], a union bound over B: B (kn/s)^tau = 1/2", 0.5, every.clamp(0.0, 1.0),
+                 (wide, deep), attained=False),
     )  # fmt: skip
 
 
@@ -226,31 +208,25 @@ def blanket_error(m: ShuffledCountMin, beta: Number, cells: int) -> Fraction:
     return Fraction(math.ceil(math.sqrt(3 * float(m.expected_blanket) * nats)))
 
 
-def _blanket(m: ShuffledCountMin) -> tuple[Printed, ...]:
+def _blanket(m: ShuffledCountMin) -> Iterator[Printed]:
     """Probability that some cell's blanket is off by more than t: exactly, from two binomial tails."""
     cells, mean = m.rows * m.buckets, m.expected_blanket
-    claims = []
     for t in (blanket_error(m, _RARE, cells), 4 * mean):
         exponent = t * t / (3 * mean)
         if exponent > FLOATS:
             continue
+        above, below = math.floor(mean + t) + 1, math.ceil(mean - t) - 1
+
+        def off(high: int = above, low: int = below) -> flint.arb:
+            one = binomial_upper(m.users, m.gamma, high) if high <= m.users else flint.arb(0)
+            if low >= 0:
+                one += binomial_lower(m.users, m.gamma, low)
+            return -(cells * (-one).log1p()).expm1()
+
         bound = narrow(lambda e=exponent: 2 * cells * (-ball(e)).exp(), "Chernoff")  # type: ignore[misc]
-        found = narrow(partial(_off, m, t, cells), "two binomial tails a cell")
-        claims.append(Printed(
-            "GGKPV Lemma 4.8", f"P[a cell's blanket is off by more than t={float(t):g}] <= 2 tau s e^(-t^2/(3 gamma n))",
-            min(1.0, bound.high), found, (Hypothesis("t <= gamma n, the Chernoff bound's", t <= mean),),
-            provenance=Provenance.DERIVED,
-        ))  # fmt: skip
-    return tuple(claims)
-
-
-def _off(m: ShuffledCountMin, t: Fraction, cells: int) -> flint.arb:
-    mean = m.expected_blanket
-    above, below = math.floor(mean + t) + 1, math.ceil(mean - t) - 1
-    one = binomial_upper(m.users, m.gamma, above) if above <= m.users else flint.arb(0)
-    if below >= 0:
-        one += binomial_lower(m.users, m.gamma, below)
-    return -(cells * (-one).log1p()).expm1()
+        said = f"P[a cell's blanket is off by more than t={float(t):g}] <= 2 tau s e^(-t^2/(3 gamma n))"
+        small = Hypothesis("t <= gamma n, the Chernoff bound's", t <= mean)
+        yield derived("GGKPV Lemma 4.8", said, min(1.0, bound.high), narrow(off, "two binomial tails a cell"), (small,))
 
 
 def sufficient_gamma(m: ShuffledCountMin, epsilon: Number, delta: Number) -> Fraction:
@@ -294,21 +270,18 @@ def accuracy(s: Setting) -> tuple[Accuracy, ...]:
     if max(m.users * m.held, m.domain) > _RUNNABLE or m.expected_noise == 0:
         return ()
     share = float(Fraction(m.held * m.users, m.buckets)) ** m.rows
-    one, every = blanket_error(m, _RARE, m.rows), blanket_error(m, _RARE, m.rows * m.buckets)
-    draw = partial(_uniform, m)
+
+    def data(rng: np.random.Generator) -> NDArray[np.int64]:
+        """Every user holds k neighbouring values, the first of them uniform."""
+        return (rng.integers(0, m.domain, m.users)[:, None] + np.arange(m.held)) % m.domain
+
+    def error(which: slice) -> Callable[[Any, Any], float]:
+        return lambda held, found: float(np.abs(np.asarray(found) - m.truth(held))[which].max())
+
+    one, every = (float(blanket_error(m, _RARE, cells)) for cells in (m.rows, m.rows * m.buckets))
+    rare, uniform = float(_RARE), "values uniform over the domain"
     return (
-        Accuracy("GGKPV Lemma 4.8", "one query's error, values uniform over the domain", float(one),
-                 min(1.0, share + float(_RARE)), draw, partial(_error, m, slice(0, 1))),
-        Accuracy("GGKPV Lemma 4.8, Theorem 4.7", "the largest error, values uniform over the domain", float(every),
-                 min(1.0, m.domain * share + float(_RARE)), draw, partial(_error, m, slice(None))),
+        Accuracy("GGKPV Lemma 4.8", f"one query's error, {uniform}", one, min(1.0, share + rare), data, error(slice(0, 1))),
+        Accuracy("GGKPV Lemma 4.8, Theorem 4.7", f"the largest error, {uniform}", every, min(1.0, m.domain * share + rare), data,
+                 error(slice(None))),
     )  # fmt: skip
-
-
-def _uniform(m: ShuffledCountMin, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Every user holds k neighbouring values, the first of them uniform."""
-    first = rng.integers(0, m.domain, m.users)
-    return (first[:, None] + np.arange(m.held)) % m.domain
-
-
-def _error(m: ShuffledCountMin, which: slice, data: Any, found: Any) -> float:
-    return float(np.abs(np.asarray(found) - m.truth(data))[which].max())

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.accuracy import Accuracy, zipf_data
+from ldpaudit.accountants.claims.promise import ShuffledPromise
+from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
 from ldpaudit.accountants.counting.count_min import worst_replaced
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
@@ -33,21 +34,14 @@ _ORDER = 4
 _STEPS = 32
 """Numbers of holders are rounded to multiples of a share 1/32 of themselves, where few are bounded."""
 _READ = "over Algorithm 1, with T twice the error of all estimates at beta"
-_OTHER = "the appendix has Algorithm 2 in place of Algorithm 1"
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A promise, and the users and values for which it is made."""
+class Setting(ShuffledPromise):
+    """A promise, and the values for which it is made."""
 
-    epsilon: Fraction  # epsilon in nats, above 0; delta in (0, 1)
-    delta: Fraction
-    users: int  # n, B
-    domain: int
-    beta: Fraction = Fraction(1, 10)  # probability with which an error may be exceeded, in (0, 1)
-
-    def __post_init__(self) -> None:
-        _ = self.mechanism  # refuses what does not fit
+    domain: int  # B
+    beta: Fraction = Fraction(1, 10)
 
     @property
     def mechanism(self) -> ShuffledHeavyHitters:
@@ -66,19 +60,18 @@ class Setting:
         return (math.ceil(2 * self.domain / self.beta) - 1).bit_length()
 
 
-def privacy(s: Setting) -> tuple[Printed, ...]:
+def _privacy(s: Setting) -> tuple[Printed, ...]:
     """All lengths together are (epsilon, delta)-private: over Algorithm 2, as the appendix has it, and over Algorithm 1."""
-    said = f"epsilon at delta={float(s.delta):g} of the oracles of all lengths, another value of one user"
+    said, epsilon = f"{s.at} of the oracles of all lengths, another value of one user", float(s.epsilon)
     share = Hypothesis("epsilon/b <= 1 (Lemmas 4.4 and 4.10)", s.epsilon <= s.mechanism.bits)
-    power = Hypothesis("n is a power of two above 1", s.users > 1 and not s.users & (s.users - 1))
-    ours = Printed(WHERE, said, float(s.epsilon), account(s.mechanism).epsilon(s.delta), (power, share), variant=_OTHER,
-                   provenance=Provenance.MEMORY, reading="over Algorithm 1 with Theorem 4.3's parameters")  # fmt: skip
+    ours = remembered(WHERE, said, epsilon, account(s.mechanism).epsilon(s.delta), (s.power, share),
+                      variant="the appendix has Algorithm 2 in place of Algorithm 1",
+                      reading="over Algorithm 1 with Theorem 4.3's parameters")  # fmt: skip
     if s.gamma > Fraction(1, 2):
         return (ours,)
     sketches = worst_replaced(s.users, s.gamma, 1, s.rows * s.mechanism.bits)
-    theirs = Printed(WHERE, said, float(s.epsilon), sketches.epsilon(s.delta), (share,), provenance=Provenance.MEMORY,
-                     reading="over Algorithm 2 with Theorem 4.7's parameters")  # fmt: skip
-    return theirs, ours
+    reading = "over Algorithm 2 with Theorem 4.7's parameters"
+    return remembered(WHERE, said, epsilon, sketches.epsilon(s.delta), (share,), reading=reading), ours
 
 
 def least_messages(m: ShuffledHeavyHitters) -> int:
@@ -104,17 +97,6 @@ def lost(m: ShuffledHeavyHitters) -> flint.arb:
     return held * binomial_lower(others, m.hit, least_messages(m) - 1 - m.threshold)
 
 
-def complete(s: Setting) -> Printed:
-    """All values that T users hold are named.
-
-    A threshold of twice the largest error is the text's own condition; the error is one that is certified at beta.
-    """
-    m = s.mechanism
-    found = narrow(lambda: lost(m), "each prefix alone", Rigour.INTERVAL)
-    return Printed(WHERE, f"probability that a value of T={m.threshold} users is not named", float(s.beta), found.clamp(0.0, 1.0),
-                   attained=False, provenance=Provenance.DERIVED, reading=_READ)  # fmt: skip
-
-
 def few_expected(m: ShuffledHeavyHitters) -> Enclosure:
     r"""Expected number of prefixes of the longest length that are estimated at T/2 or more, for any data: an upper bound.
 
@@ -136,40 +118,43 @@ def few_expected(m: ShuffledHeavyHitters) -> Enclosure:
     return Enclosure(0.0, high, Rigour.INTERVAL, "each prefix alone")
 
 
-def survivors(s: Setting) -> tuple[Printed, ...]:
-    """What is kept of one length is O(n/T): on average over the oracles' noise; and for any noise that the condition allows.
+def _found(s: Setting) -> tuple[Printed, ...]:
+    """All values that T users hold are named, and few others are kept: O(n/T) of one length; and what a larger T keeps.
 
-    The text's condition alone, no estimate off by more than T/2, does not bound it: estimates of T/2 of prefixes that nobody
-    holds meet it, and all are kept. That is no claim of the text's, whose noise is the oracles' own.
+    A threshold of twice the largest error is the text's own condition; the error is one that is certified at beta. What is kept
+    is few on average over the oracles' noise. The condition alone, no estimate off by more than T/2, does not bound it: estimates
+    of T/2 of prefixes that nobody holds meet it, and all are kept. That is no claim of the text's, whose noise is the oracles'
+    own. With T four times the error of what is asked for, at most 4 n/T of a length are kept, but with probability beta.
     """
-    m = s.mechanism
+    m, beta = s.mechanism, float(s.beta)
+    repaired = ShuffledHeavyHitters.with_few_kept(m.users, m.domain, m.tau, m.rho, s.beta)
+    missed = narrow(lambda: lost(m), "each prefix alone", Rigour.INTERVAL)
     most, said = Fraction(_ORDER * m.users, m.threshold), f"at most {_ORDER} n/T={_ORDER * m.users / m.threshold:.6g}"
     constant = f"the O's constant is not printed; here it is {_ORDER}"
-    every = Enclosure.of(1 << m.bits, source="every prefix is estimated at T/2 or more")
+    chosen = f"the noise is chosen within the text's condition; the text speaks of the oracles' own noise; {constant}"
+    four = f"probability that more than {_ORDER} n/T={repaired.most_kept} prefixes of a length are kept, or one of T users is not"
     return (
-        Printed(WHERE, f"expected prefixes of one length that are kept, {said}", most, few_expected(m), attained=False,
-                provenance=Provenance.DERIVED, reading=_READ, variant=constant),
-        Printed(WHERE, f"prefixes of one length that are kept where each estimate is off by T/2, {said}", most, every,
-                provenance=Provenance.DERIVED,
-                variant=f"the noise is chosen within the text's condition; the text speaks of the oracles' own noise; {constant}"),
+        derived(WHERE, f"probability that a value of T={m.threshold} users is not named", beta, missed.clamp(0.0, 1.0),
+                attained=False, reading=_READ),
+        derived(WHERE, f"expected prefixes of one length that are kept, {said}", most, few_expected(m), attained=False,
+                reading=_READ, variant=constant),
+        derived(WHERE, f"prefixes of one length that are kept where each estimate is off by T/2, {said}", most,
+                Enclosure.of(1 << m.bits, source="every prefix is estimated at T/2 or more"), variant=chosen),
+        derived(WHERE, four, beta, few_kept(repaired).clamp(0.0, 1.0), attained=False,
+                variant="T is four times the error, for which the text does not ask"),
     )  # fmt: skip
 
 
-def repaired(s: Setting) -> Printed:
-    """With T four times the error of what is asked for, at most 4 n/T prefixes of a length are kept, but with probability beta."""
-    p = s.mechanism
-    m = ShuffledHeavyHitters.with_few_kept(p.users, p.domain, p.tau, p.rho, s.beta)
+def few_kept(m: ShuffledHeavyHitters) -> Enclosure:
+    """Probability that a prefix of fewer than T/4 holders is kept that is asked for, or one of T is not: an upper bound."""
     asked = sum(min(1 << length, 2 * m.most_kept) for length in range(1, m.bits + 1))
     fewer = -(-m.threshold // 4) - 1  # most holders of a prefix that must not be kept
-    every = narrow(lambda: asked * kept(m, fewer) + lost(m), "each prefix that is asked for alone", Rigour.INTERVAL)
-    said = f"probability that more than {_ORDER} n/T={m.most_kept} prefixes of a length are kept, or one of T users is not"
-    return Printed(WHERE, said, float(s.beta), every.clamp(0.0, 1.0), attained=False, provenance=Provenance.DERIVED,
-                   variant="T is four times the error, for which the text does not ask")  # fmt: skip
+    return narrow(lambda: asked * kept(m, fewer) + lost(m), "each prefix that is asked for alone", Rigour.INTERVAL)
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:
     """Every statement about heavy hitters."""
-    return *privacy(s), complete(s), *survivors(s), repaired(s)
+    return *_privacy(s), *_found(s)
 
 
 def examples() -> tuple[Setting, ...]:
@@ -189,10 +174,7 @@ def simulated() -> tuple[Setting, ...]:
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:
     """The largest count of a value that is not named, at a threshold of twice the error; and a named count's error."""
-    m = s.mechanism
-
-    def data(rng: np.random.Generator) -> NDArray[np.int64]:
-        return zipf(s.users, s.domain, rng)
+    m, beta, data = s.mechanism, float(s.beta), zipf_data(s.users, s.domain)
 
     def missing(values: NDArray[np.int64], found: dict[int, float]) -> float:
         counts = np.bincount(values, minlength=s.domain)
@@ -205,6 +187,6 @@ def accuracy(s: Setting) -> tuple[Accuracy, ...]:
 
     kind = f"n = {s.users}, {m.bits} lengths, Zipf; in users"
     return (
-        Accuracy(WHERE, f"count of a value that is not named, {kind}", float(m.threshold), float(s.beta), data, missing),
-        Accuracy(WHERE, f"error of a named value's count, {kind}", m.threshold / 2, float(s.beta), data, error),
+        Accuracy(WHERE, f"count of a value that is not named, {kind}", float(m.threshold), beta, data, missing),
+        Accuracy(WHERE, f"error of a named value's count, {kind}", m.threshold / 2, beta, data, error),
     )

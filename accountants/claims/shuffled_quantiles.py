@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims import range_queries
-from ldpaudit.accountants.claims import shuffled_hadamard as oracle_claims
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.promise import ShuffledPromise
+from ldpaudit.accountants.claims.sentence import Printed, derived
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -24,17 +24,11 @@ _MEDIAN = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A promise, and the users and cells for which it is made."""
+class Setting(ShuffledPromise):
+    """A promise, and the cells for which it is made."""
 
-    epsilon: Fraction  # epsilon in nats, above 0; delta in (0, 1)
-    delta: Fraction
-    users: int  # n
     cells: int  # B; the paper takes n
-    beta: Fraction = Fraction(1, 10)  # probability with which an error may be exceeded, in (0, 1)
-
-    def __post_init__(self) -> None:
-        _ = self.ranges, self.mechanism  # refuse what does not fit
+    beta: Fraction = Fraction(1, 10)
 
     @property
     def ranges(self) -> range_queries.Setting:
@@ -73,19 +67,14 @@ def loss_bound(alpha: float, users: int, cells: int, share: Fraction = _MEDIAN) 
 
 def printed(s: Setting) -> tuple[Printed, ...]:
     """Theorem E.1: privacy, and the excess of the sum of distances, over Theorem 5.9's range queries."""
-    m, where = s.printed_ranges, "GGKPV Theorem E.1"
-    alpha = oracle_claims.reach(s.ranges.oracle.mechanism, s.ranges.beta, m.grid.cells)
-    once = oracle_claims.failure(s.ranges.oracle.mechanism, alpha.low)
-    every = Enclosure.of(0, Fraction(once.high) * m.grid.cells, rigour=Rigour.INTERVAL, source="each of the nodes alone")
-    excess = 2 * loss_bound(alpha.high * m.grid.most_prefix_terms, s.users, s.cells)
-    met = (*s.ranges.oracle.hypotheses[:1], s.ranges.tree)
+    r, m, where = s.ranges, s.printed_ranges, "GGKPV Theorem E.1"
+    excess = 2 * loss_bound(r.error.high * m.grid.most_prefix_terms, s.users, s.cells)
+    said = f"probability that the median's sum of distances exceeds the least one by more than {excess:.6g}"
     reading = "the range queries are those of Theorem 5.9"
     return (
-        Printed(where, f"epsilon at delta={float(s.delta):g}, another number of one user", float(s.epsilon),
-                account(m).epsilon(s.delta), (*s.ranges.oracle.hypotheses, s.ranges.tree), provenance=Provenance.DERIVED,
-                reading=reading),
-        Printed(where, f"probability that the median's sum of distances exceeds the least one by more than {excess:.6g}",
-                float(s.beta), every.clamp(0.0, 1.0), met, attained=False, provenance=Provenance.DERIVED, reading=reading),
+        derived(where, f"{s.at}, another number of one user", float(s.epsilon), account(m).epsilon(s.delta),
+                (*r.oracle.hypotheses, r.tree), reading=reading),
+        derived(where, said, float(s.beta), r.missed, (r.oracle.power, r.tree), attained=False, reading=reading),
     )  # fmt: skip
 
 

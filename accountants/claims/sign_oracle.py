@@ -14,24 +14,24 @@ from fractions import Fraction
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.accuracy import Accuracy, largest_error, zipf_data
+from ldpaudit.accountants.claims.promise import union
+from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
 from ldpaudit.accountants.composition.theorems import advanced_grouposition
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.precision import at_most, narrow
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms._hadamard import transform
-from ldpaudit.mechanisms._public_sign import PublicSign
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import transform
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.neighbours import group
 from ldpaudit.plan import Guarantee, Repeat
 from ldpaudit.profile import Number, PrivacyProfile
-from ldpaudit.working_precision import working_precision
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,11 @@ class Setting:
 
 
 ABOUT = "the talk writes 'about 1/2 + epsilon'; here it is 1/2 + epsilon exactly"
-_TRUTH = "truth with probability 1/2 + epsilon is epsilon-LDP"
 RARE = Fraction(1, 10**6)
 """The delta at which the reports of several users are compared."""
 NO_CONSTANT = "the talk prints no constant; here it is 1, and 'rarely' is 0.01"
+_OFTEN = 0.01
+"""How "rarely" and "with high probability" are read."""
 
 
 def failure(m: SignOracle, users: int, error: Number) -> Enclosure:
@@ -124,40 +125,37 @@ def warm_up(epsilon: Number, users: int) -> tuple[Printed, ...]:
     eta = Fraction(epsilon)
     talk, private = SignOracle.warm_up(eta, users), SignOracle.for_epsilon(eta, users, 2)
     error = Fraction(math.isqrt(users * 10**12), 10**6) / eta  # below sqrt(n)/epsilon by less than 1e-6/epsilon
-    often = 0.01
-    where = "STEMMER, warm-up"
+    said, where = "the error exceeds sqrt(n)/epsilon rarely", "STEMMER, warm-up"
     return (
-        Printed(where, _TRUTH, float(eta), account(talk).epsilon(0), variant=ABOUT),
-        _about(where, eta, private),
-        Printed(where, "with it, the error exceeds sqrt(n)/epsilon rarely", often, failure(talk, users, error),
-                attained=False, variant=NO_CONSTANT),
-        Printed(where, "epsilon-LDP, and the error exceeds sqrt(n)/epsilon rarely", often,
-                all_ones(private.p, users, error), variant=NO_CONSTANT),
-    )  # fmt: skip
-
-
-def _about(where: str, epsilon: Fraction, m: SignOracle) -> Printed:
-    """What the talk says of randomized response, with the probability for which it is true."""
-    reading = f"'about 1/2 + epsilon' is e^epsilon/(1 + e^epsilon), which is 1/2 + epsilon/4 to first order: {float(m.p):.4g}"
-    return Printed(where, "truth with that probability is epsilon-LDP", float(epsilon), account(m).epsilon(0), reading=reading)
+        *_private(where, eta, talk, private),
+        Printed(where, f"with it, {said}", _OFTEN, failure(talk, users, error), attained=False, variant=NO_CONSTANT),
+        Printed(where, f"epsilon-LDP, and {said}", _OFTEN, all_ones(private.p, users, error), variant=NO_CONSTANT),
+    )
 
 
 def large_domain(epsilon: Number, users: int, domain: int) -> tuple[Printed, ...]:
     """The slide "Frequency oracle for large domains": error sqrt(n ln|X|)/epsilon over all of X, with both epsilons."""
-    eta = Fraction(epsilon)
+    eta, where = Fraction(epsilon), "STEMMER, large domains"
     talk, private = SignOracle.with_bias(eta, users, domain), SignOracle.for_epsilon(eta, users, domain)
     error = Fraction(math.sqrt(users * math.log(domain))) / eta
-    one, often = failure(talk, users, error), 0.01
-    every = Enclosure.of(0, Fraction(one.high) * domain, rigour=Rigour.INTERVAL, source="Hoeffding, for each value")
-    where = "STEMMER, large domains"
+    every = union(failure(talk, users, error), domain, "Hoeffding, for each value")
+    some = some_error(private.p, users, domain, error)
     return (
-        Printed(where, _TRUTH, float(eta), account(talk).epsilon(0), variant=ABOUT),
-        _about(where, eta, private),
-        Printed(where, "with it, some error exceeds sqrt(n ln|X|)/epsilon rarely", often, every.clamp(0.0, 1.0),
-                attained=False, variant=NO_CONSTANT),
-        Printed(where, "epsilon-LDP, and some error exceeds that rarely", often,
-                some_error(private.p, users, domain, error), variant=NO_CONSTANT),
+        *_private(where, eta, talk, private),
+        Printed(where, "with it, some error exceeds sqrt(n ln|X|)/epsilon rarely", _OFTEN, every, attained=False,
+                variant=NO_CONSTANT),
+        Printed(where, "epsilon-LDP, and some error exceeds that rarely", _OFTEN, some, variant=NO_CONSTANT),
     )  # fmt: skip
+
+
+def _private(where: str, epsilon: Fraction, talk: SignOracle, private: SignOracle) -> tuple[Printed, Printed]:
+    """What the talk says of its coin; and of randomized response, with the probability for which it is true."""
+    reading = f"'about 1/2 + epsilon' is e^epsilon/(1 + e^epsilon), which is 1/2 + epsilon/4 to first order: {float(private.p):.4g}"
+    said, claimed = "truth with that probability is epsilon-LDP", float(epsilon)
+    return (
+        Printed(where, "truth with probability 1/2 + epsilon is epsilon-LDP", claimed, account(talk).epsilon(0), variant=ABOUT),
+        Printed(where, said, claimed, account(private).epsilon(0), reading=reading),
+    )
 
 
 def some_error(p: Fraction, users: int, domain: int, error: Fraction) -> Enclosure:
@@ -204,20 +202,7 @@ def largest_bias(m: SignOracle) -> Enclosure:
     return Enclosure.of(max(off), source="all vectors, by a Hadamard transform")
 
 
-_COIN = "the coin of the estimate is 1/2 + epsilon, not the one that is epsilon-LDP"
-_COLUMNS = "the columns of 'Optimizations', whose mean the estimate takes off"
-
-
-def _report(where: str, m: SignOracle) -> tuple[Printed, Printed]:
-    """The expectation that the slide computes, and its message: one sign."""
-    return (
-        Printed(where, "largest bias of an estimate, in users per user", 0.0, largest_bias(m),
-                reading=f"{_COLUMNS}; {_COIN}" if m.bits > 1 else _COIN),
-        Printed(where, "bits that a user sends", 1.0, report_bits(m), provenance=Provenance.DERIVED),
-    )  # fmt: skip
-
-
-def report_bits(m: PublicSign) -> Enclosure:
+def report_bits(m: Mechanism) -> Enclosure:
     """Bits of a report, whose user is public."""
     answers = sum(1 for _ in m.law(0).items())
     return Enclosure.of((answers - 1).bit_length(), source=f"a report has {answers} values")
@@ -232,29 +217,38 @@ def grouposition(epsilon: Number, changed: int, delta: Number) -> tuple[Printed,
     e, where = Fraction(epsilon), "STEMMER, advanced grouposition"
     together = advanced_grouposition(changed, e, delta).high
     reports = f"where {changed} users change, {float(e):g}-LDP reports"
-    beyond = _worst_reports(e, changed, lambda profile: profile.delta(Fraction(together)))
-    least = _worst_reports(e, changed, lambda profile: profile.epsilon(delta))
+
+    def worst(value: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
+        """Of the worst reports: at most what the guarantee allows, and at least binary randomized response's."""
+        attained = value(account(KaryRandomizedResponse.for_epsilon(e, 2), group(changed)))
+        most = value(account(Repeat(Guarantee(e), changed)))
+        return Enclosure(min(attained.low, most.high), most.high, Rigour.INTERVAL, f"{changed} randomized responses")
+
+    beyond, least = worst(lambda profile: profile.delta(Fraction(together))), worst(lambda profile: profile.epsilon(delta))
     return (
-        Printed(where, f"delta at epsilon={together:.4g} {reports}", float(delta), beyond, provenance=Provenance.MEMORY),
-        Printed(where, f"epsilon at delta={float(delta):g} {reports}", together, least, provenance=Provenance.MEMORY),
+        remembered(where, f"delta at epsilon={together:.4g} {reports}", float(delta), beyond),
+        remembered(where, f"epsilon at delta={float(delta):g} {reports}", together, least),
     )
-
-
-def _worst_reports(epsilon: Fraction, changed: int, value: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
-    """Of the worst epsilon-LDP reports: at most what the guarantee allows, and at least binary randomized response's."""
-    attained = value(account(KaryRandomizedResponse.for_epsilon(epsilon, 2), group(changed)))
-    most = value(account(Repeat(Guarantee(epsilon), changed)))
-    return Enclosure(min(attained.low, most.high), most.high, Rigour.INTERVAL, f"{changed} randomized responses")
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:
     """The slides "LDP warm-up" and "Frequency oracle for large domains", and what holds of several users' reports."""
-    warm, large = SignOracle.warm_up(s.epsilon, s.users), s.mechanism
+    coin = "the coin of the estimate is 1/2 + epsilon, not the one that is epsilon-LDP"
+    columns = "the columns of 'Optimizations', whose mean the estimate takes off"
+
+    def report(where: str, m: SignOracle) -> tuple[Printed, Printed]:
+        """The expectation that the slide computes, and its message: one sign."""
+        reading = f"{columns}; {coin}" if m.bits > 1 else coin
+        return (
+            Printed(where, "largest bias of an estimate, in users per user", 0.0, largest_bias(m), reading=reading),
+            derived(where, "bits that a user sends", 1.0, report_bits(m)),
+        )
+
     return (
         *warm_up(s.epsilon, s.users),
-        *_report("STEMMER, warm-up", warm),
+        *report("STEMMER, warm-up", SignOracle.warm_up(s.epsilon, s.users)),
         *large_domain(s.epsilon, s.users, s.domain),
-        *_report("STEMMER, large domains", large),
+        *report("STEMMER, large domains", s.mechanism),
         *(row for k in (1, 100) for row in grouposition(s.epsilon, k, RARE)),
     )
 
@@ -268,20 +262,11 @@ def examples() -> tuple[Setting, ...]:
     )
 
 
-_ASKED, _OFTEN = 1_000, 0.01
-"""Values whose errors are looked at, where there are more; and how "with high probability" is read."""
-
-
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:
     """The slides' error over all values, with the talk's coin; over the first thousand, where there are more."""
     if s.domain > 1 << 16:
         return ()
     alpha = math.sqrt(s.users * math.log(s.domain)) / float(s.epsilon)
-
-    def error(data: NDArray[np.int64], found: NDArray[np.float64]) -> float:
-        return float(np.abs(found - np.bincount(data, minlength=s.domain))[:_ASKED].max())
-
     sentence = f"sqrt(n ln|X|)/epsilon over {s.domain} values, n = {s.users}, Zipf; in users"
-    return (
-        Accuracy("STEMMER, large domains", sentence, alpha, _OFTEN, lambda rng: zipf(s.users, s.domain, rng), error),
-    )
+    data, error = zipf_data(s.users, s.domain), largest_error(s.domain, 1_000)
+    return (Accuracy("STEMMER, large domains", sentence, alpha, _OFTEN, data, error),)

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
+from ldpaudit.accountants.claims.promise import ShuffledPromise, union
+from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 
@@ -29,21 +29,18 @@ _MOST_USERS = 1 << 50
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A promise, and the users and queries for which it is made."""
+class Setting(ShuffledPromise):
+    """A promise, and the queries for which it is made."""
 
-    epsilon: Fraction  # epsilon in nats, above 0; delta in (0, 1)
-    delta: Fraction
-    users: int  # n, l and k
-    queries: int
+    queries: int  # l and k
     k: int
     tolerance: Fraction = Fraction(1, 50)  # error of an answer, in (0, 1)
-    beta: Fraction = Fraction(1, 10)  # probability with which it may be exceeded, in (0, 1)
+    beta: Fraction = Fraction(1, 10)
 
     def __post_init__(self) -> None:
         if not (0 < self.beta < 1 and 0 < self.tolerance < 1):
             raise ValueError(f"Setting needs 0 < beta, tolerance < 1, got beta={self.beta}, tolerance={self.tolerance}")
-        _ = self.mechanism  # refuses the rest
+        super().__post_init__()
 
     @property
     def mechanism(self) -> SparseStatisticalQueries:
@@ -82,14 +79,11 @@ def sufficient_users(s: Setting) -> int:
 
 def printed(s: Setting) -> tuple[Printed, ...]:
     """Privacy, and the error of all answers to queries about a distribution."""
-    power = Hypothesis("n is a power of two above 1", s.users > 1 and not s.users & (s.users - 1))
-    small, off = Hypothesis("epsilon <= 1", s.epsilon <= 1), failure(s, s.users)
+    found, off = account(s.mechanism).epsilon(s.delta), failure(s, s.users)
     return (
-        Printed(_WHERE, f"epsilon at delta={float(s.delta):g}, another value of one user", float(s.epsilon),
-                account(s.mechanism).epsilon(s.delta), (power, small), provenance=Provenance.MEMORY),
-        Printed(_WHERE, f"probability that one of {s.queries} answers is off by more than {float(s.tolerance):g}", float(s.beta),
-                Enclosure(0.0, off.high, Rigour.INTERVAL, off.source).clamp(0.0, 1.0), attained=False,
-                provenance=Provenance.DERIVED, variant="the corollary asks for a number of users without constants"),
+        remembered(_WHERE, f"{s.at}, another value of one user", float(s.epsilon), found, (s.power, s.small)),
+        derived(_WHERE, f"probability that one of {s.queries} answers is off by more than {float(s.tolerance):g}", float(s.beta),
+                union(off, 1, off.source), attained=False, variant="the corollary asks for a number of users without constants"),
     )  # fmt: skip
 
 

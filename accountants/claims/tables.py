@@ -1,4 +1,4 @@
-"""The papers' tables beside certified values: what is printed is data (`ldpaudit.tables`), what is certified is computed here."""
+"""The papers' tables beside certified values: `ldpaudit.studies.tables` holds what is printed, and this file certifies it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from ldpaudit.accountants.claims.sentence import Printed, rounding
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.tables import Row, Table
-
-
-def _threshold_epsilon(users: int, batch: int, threshold: int, levels: int, delta: Fraction) -> Enclosure:
-    return ThresholdProfile(FixedBatch(users, batch), threshold, levels).epsilon(delta)
-
+from ldpaudit.studies.tables import Row, Table
 
 COMPUTATIONS: dict[str, Callable[..., Enclosure]] = {
-    "threshold-epsilon": _threshold_epsilon,
+    "threshold-epsilon": lambda users, batch, threshold, levels, delta: ThresholdProfile(
+        FixedBatch(users, batch), threshold, levels
+    ).epsilon(delta),
 }
 """By the names that rows use."""
 

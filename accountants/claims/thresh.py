@@ -11,16 +11,16 @@ import numpy as np
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance
+from ldpaudit.accountants.claims.sentence import Failure, Printed, derived
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.core.streams import Stream, at_the_bound, drift, sine_wave
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import USER_LEVEL
 from ldpaudit.plan import Run
-from ldpaudit.streams import Stream, at_the_bound, drift, sine_wave
-from ldpaudit.working_precision import working_precision
 
 _CAPPED = Failure(
     "By votes alone wherever a > epsilon/2: at n = L = 800, T = 6, l = 190 and delta = 1/20 from epsilon = 0.6761, where "
@@ -83,8 +83,8 @@ def printed(m: Thresh) -> tuple[Printed, ...]:
         sentence, reading = "one user's transcript is epsilon-LDP", f"the proportion before the first estimate is {words}"
         found = account(one).epsilon(0)
         # The text has the formulas of the noise levels in pieces.
-        rows.append(Printed("JRUW18 Theorem 4.1", sentence, float(m.epsilon), found, claims(one)[0].hypotheses, reading=reading,
-                            provenance=Provenance.DERIVED, failure=_CAPPED))  # fmt: skip
+        hypotheses = claims(one)[0].hypotheses
+        rows.append(derived("JRUW18 Theorem 4.1", sentence, float(m.epsilon), found, hypotheses, reading=reading, failure=_CAPPED))
     return tuple(rows)
 
 

@@ -16,7 +16,7 @@ from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms._deviation import deviation, largest_deviation
+from ldpaudit.mechanisms.shared.public_questions.deviation import deviation, largest_deviation
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 
 _WHERE = "STEMMER, TreeHist"

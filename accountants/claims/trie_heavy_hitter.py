@@ -16,12 +16,10 @@ from functools import lru_cache, partial
 from typing import Any
 
 import flint
-import numpy as np
 
-from ldpaudit import tables
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance, rounding
+from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance, derived, restored, rounding
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.sampling.theorems import (
@@ -40,6 +38,7 @@ from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number
+from ldpaudit.studies import tables
 
 _ALONE = "the lemma is about a whole trie"
 _WHOLE = "the lemma's formula is illegible; this is read from its proof, which bounds 'a ratio ... for any trie'"
@@ -152,21 +151,15 @@ def _corollary_1(m: TrieHeavyHitter) -> Iterator[Printed]:
 def _table_1(m: TrieHeavyHitter) -> Iterator[Printed]:
     printed_for = {"users": m.users, "batch": m.batch, "threshold": m.threshold, "levels": m.levels}
     for row in tables.load("triehh_table_1").rows:
-        values = row.values()
+        values, budget = row.values(), Fraction(row.value)
         if printed_for.items() <= values.items():
             delta = Fraction(values["delta"])
-            digit, of = rounding(row.value), hypotheses(m)
-            yield from _privacy(m, "TRIEHH Table 1", Fraction(row.value), delta, Provenance.PRINTED, of, digit)
+            yield from _privacy(m, "TRIEHH Table 1", budget, delta, Provenance.PRINTED, hypotheses(m), rounding(row.value))
             if m.levels > 1 and not m.counts:
-                yield _noisy(m, Fraction(row.value), delta)
-
-
-def _noisy(m: TrieHeavyHitter, budget: Fraction, delta: Fraction) -> Printed:
-    """The trie with noisy votes for the same budget, divided among the rounds as basic composition needs."""
-    least = NoisyTrieHeavyHitter.for_budget(m.users, m.batch, m.threshold, m.levels, budget, delta)
-    sentence = f"epsilon of the trie with noisy votes at delta={float(delta):.6g}, for this epsilon by basic composition"
-    found = account(least).epsilon(delta)
-    return Printed("TRIEHH Table 1", sentence, budget, found, provenance=Provenance.DERIVED, variant=_NOISY)
+                # The budget is divided among the rounds as basic composition needs.
+                least = NoisyTrieHeavyHitter.for_budget(m.users, m.batch, m.threshold, m.levels, budget, delta)
+                said = f"epsilon of the trie with noisy votes at delta={float(delta):.6g}, for this epsilon by basic composition"
+                yield derived("TRIEHH Table 1", said, budget, account(least).epsilon(delta), variant=_NOISY)
 
 
 def _corollary_2(m: TrieHeavyHitter) -> Iterator[Printed]:
@@ -174,30 +167,26 @@ def _corollary_2(m: TrieHeavyHitter) -> Iterator[Printed]:
         batch = triehh_corollary_2(m.users, m.threshold, m.levels, budget)
         if 1 <= batch <= m.users:
             chosen, delta = replace(m, batch=batch), triehh_delta(m.threshold)
-            chosen_for = f"the batch of {batch} for a budget of {budget}"
-            sentence = f"epsilon of {chosen_for} at delta={float(delta):.6g}, one user more or less"
-            found = _epsilon(chosen, ADD_REMOVE, delta)
-            yield Printed("TRIEHH Corollary 2", sentence, float(budget), found, hypotheses(chosen),
-                          provenance=Provenance.RESTORED, variant=_VOTES if m.counts else "")  # fmt: skip
+            said = f"epsilon of the batch of {batch} for a budget of {budget} at delta={float(delta):.6g}, one user more or less"
+            found, variant = _epsilon(chosen, ADD_REMOVE, delta), _VOTES if m.counts else ""
+            yield restored("TRIEHH Corollary 2", said, float(budget), found, hypotheses(chosen), variant=variant)
 
 
 def _lemmas(m: TrieHeavyHitter) -> Iterator[Printed]:
     n, batch, t = m.users, m.batch, m.threshold
-    frequent, rare = -(-n // batch), n // batch
+    frequent, rare, where = -(-n // batch), n // batch, "TRIEHH Lemma 1"
     if t < frequent < n and batch >= t:
         forgotten = Hypothesis("the trie needs no more than theta votes for the prefix", False, stated=False)
-        sentence = f"P'[T]/P[T] of a trie T with a prefix that W={frequent} others hold, one round"
-        yield Printed("TRIEHH Lemma 1", sentence, round_up(Fraction(frequent, frequent - t)), lemma_1(m, frequent),
-                      (*hypotheses(m), forgotten), provenance=Provenance.DERIVED, variant=_WHOLE)  # fmt: skip
-        same = f"P'[p]/P[p] of a prefix p by itself, that W={frequent} others hold, one round"
-        yield Printed("TRIEHH Lemma 1", same, round_up(Fraction(frequent, frequent - t)), lemma_1_alone(m, frequent),
-                      hypotheses(m), provenance=Provenance.DERIVED, variant=_ALONE)  # fmt: skip
+        claimed, held = round_up(Fraction(frequent, frequent - t)), f"that W={frequent} others hold, one round"
+        yield derived(where, f"P'[T]/P[T] of a trie T with a prefix {held}", claimed, lemma_1(m, frequent),
+                      (*hypotheses(m), forgotten), variant=_WHOLE)  # fmt: skip
+        yield derived(where, f"P'[p]/P[p] of a prefix p by itself, {held}", claimed, lemma_1_alone(m, frequent), hypotheses(m),
+                      variant=_ALONE)  # fmt: skip
     if t > 3:
         found = narrow(lambda: hypergeometric_upper(n + 1, rare + 1, batch, t), "hypergeometric tail")
         # The tail grows with W: one more holder never takes a vote away. So this W is the worst that the lemma is about.
-        sentence = f"chance of a prefix that at most W={rare} others hold, with the new user"
-        yield Printed("TRIEHH Lemma 2", sentence, round_up(triehh_delta(t)), found, hypotheses(m),
-                      provenance=Provenance.DERIVED)
+        said = f"chance of a prefix that at most W={rare} others hold, with the new user"
+        yield derived("TRIEHH Lemma 2", said, round_up(triehh_delta(t)), found, hypotheses(m))
 
 
 def lemma_1(m: TrieHeavyHitter, holders: int) -> Enclosure:
@@ -254,56 +243,46 @@ def _enough_votes(m: TrieHeavyHitter, holders: int) -> Fraction:
 def _discovery(m: TrieHeavyHitter) -> Iterator[Printed]:
     for held in _holders(m) if m.words == 1 else ():
         once = narrow(partial(hypergeometric_upper, m.users, held, m.batch, m.threshold), "hypergeometric tail")
-        never = narrow(partial(_missed, m, held), "rounds are independent")
+        never = narrow(
+            lambda w=held: 1 - hypergeometric_upper(m.users, w, m.batch, m.threshold) ** m.levels,  # type: ignore[misc]
+            "rounds are independent",
+        )
         small = m.users.bit_length() * m.batch <= _COUNTED
         # By counting batches, where that takes no time: another route to the same formula.
         chance = _enough_votes(m, held) if small else Fraction(0)
         chances = (chance, 1 - chance**m.levels) if small else (once.high, never.high)
-        claimed = tuple(map(round_up, chances))
-        sentence = f"chance that a prefix that {held} users hold gets theta votes"
-        missing = f"chance that a word that {held} users hold is missed"
+        votes, missing = map(round_up, chances)
         # The text has lost both formulas, and has the proof of one.
-        yield Printed("TRIEHH Proposition 2", sentence, claimed[0], once, provenance=Provenance.DERIVED)
-        yield Printed("TRIEHH Proposition 1", missing, claimed[1], never, provenance=Provenance.DERIVED)
+        yield derived("TRIEHH Proposition 2", f"chance that a prefix that {held} users hold gets theta votes", votes, once)
+        yield derived("TRIEHH Proposition 1", f"chance that a word that {held} users hold is missed", missing, never)
 
 
 def _holders(m: TrieHeavyHitter) -> list[int]:
     return sorted({min(m.users, math.ceil(share * m.threshold * m.users / m.batch)) for share in _SHARES})
 
 
-def _missed(m: TrieHeavyHitter, holders: int) -> flint.arb:
-    return 1 - hypergeometric_upper(m.users, holders, m.batch, m.threshold) ** m.levels
-
-
 def accuracy(m: TrieHeavyHitter) -> tuple[Accuracy, ...]:
     """Proposition 1: a word is found except with the probability that it prints, where no other word shares a prefix."""
     if m.words > 1 or m.batch < m.threshold or m.users > _SIMULATED:
         return ()
+
+    def error(_: Any, result: Any) -> float:
+        return float(m.word not in m.prefixes(result))
+
     return tuple(
         Accuracy(
             "TRIEHH Proposition 1",
             f"0 for a word that is found, 1 if missed: {w} of {m.users} users hold it, the others none like it",
-            alpha=0.0,
-            beta=round_up(missed(m, w)),
-            data=partial(_alone, m, w),
-            error=partial(_not_found, m),
+            0.0, round_up(missed(m, w)), lambda _, w=w: _in_order(m.word, w, m.users), error,  # type: ignore[misc]
         )
         for w in _holders(m)
-    )
-
-
-def _alone(m: TrieHeavyHitter, holders: int, _: np.random.Generator) -> list[str]:
-    """`holders` users of one word, then users who hold a word of their own each; batches are uniform, whatever the order."""
-    return _in_order(m.word, holders, m.users)
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=2)
 def _in_order(word: str, holders: int, users: int) -> list[str]:
+    """`holders` users of one word, then users who hold a word of their own each; batches are uniform, whatever the order."""
     return [word] * holders + [f"b{i:x}" for i in range(users - holders)]
-
-
-def _not_found(m: TrieHeavyHitter, _: Any, result: Any) -> float:
-    return float(m.word not in m.prefixes(result))
 
 
 def room(m: TrieHeavyHitter, delta: Number | None = None) -> tuple[int, int]:

@@ -14,8 +14,9 @@ import flint
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed, Provenance
-from ldpaudit.accountants.claims.single_message import ALIKE, Promise, simulated_error
+from ldpaudit.accountants.claims.promise import ShuffledPromise
+from ldpaudit.accountants.claims.randomized_response import ALIKE, simulated_error
+from ldpaudit.accountants.claims.sentence import Printed, derived
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import expected_largest, expected_largest_binomial
 from ldpaudit.accountants.numerics.precision import narrow
@@ -33,8 +34,11 @@ _FLIPS = "q^2/(1-q) = 36 ln(e/(eps delta))/(n eps^2), as Lemma 4.4 asks of a mes
 
 
 @dataclass(frozen=True)
-class Setting(Promise):
-    """A promise for shuffled vectors of bits, with enough users for the flips of the closed form."""
+class Setting(ShuffledPromise):
+    """A promise of at most epsilon = 1 for shuffled vectors of bits, with enough users for the flips of the closed form."""
+
+    values: int  # B, at least 2
+    beta: Fraction = Fraction(1, 20)
 
     @property
     def mechanism(self) -> UnaryEncoding:
@@ -51,26 +55,23 @@ class Setting(Promise):
         """Of the theorem's second case; and what its proof needs for a factor 1/(1 - 2 q) of 2 at most."""
         return (
             Hypothesis("n <= B^2", self.users <= self.values**2),
-            Hypothesis("epsilon <= 1", self.epsilon <= 1),
+            self.small,
             Hypothesis("q <= 1/4", self.mechanism.q <= Fraction(1, 4), stated=False),
         )
 
 
-def privacy(s: Setting) -> tuple[Printed, ...]:
+def _privacy(s: Setting) -> tuple[Printed, ...]:
     """The shuffled vectors are (epsilon, delta)-private; and the flips that suffice for that."""
-    q = s.mechanism.q
-    found = account(Shuffle(s.mechanism, s.users)).epsilon(s.delta)
-    needed = needed_noise(lambda flips: _plan(flips, s), s.epsilon, s.delta, float(q) / 4, 0.5)
+    q, found = s.mechanism.q, account(Shuffle(s.mechanism, s.users)).epsilon(s.delta)
+
+    def plan(flips: Fraction) -> Shuffle:
+        return Shuffle(UnaryEncoding.flips(flips, s.values), s.users)
+
+    needed = needed_noise(plan, s.epsilon, s.delta, float(q) / 4, 0.5)
     return (
-        Printed(_WHERE, f"epsilon at delta={float(s.delta):g} of shuffled RAPPOR", float(s.epsilon), found, s.hypotheses,
-                provenance=Provenance.DERIVED, reading=_FLIPS),
-        Printed(_WHERE, "probability of a flip for that", float(q), needed, s.hypotheses,
-                provenance=Provenance.DERIVED, reading=_FLIPS),
-    )  # fmt: skip
-
-
-def _plan(flips: Fraction, s: Setting) -> Shuffle:
-    return Shuffle(UnaryEncoding.flips(flips, s.values), s.users)
+        derived(_WHERE, f"{s.at} of shuffled RAPPOR", float(s.epsilon), found, s.hypotheses, reading=_FLIPS),
+        derived(_WHERE, "probability of a flip for that", float(q), needed, s.hypotheses, reading=_FLIPS),
+    )
 
 
 def error(s: Setting) -> tuple[Printed, ...]:
@@ -78,28 +79,26 @@ def error(s: Setting) -> tuple[Printed, ...]:
 
     All counts are then binomial laws of one variance, independent of each other; and for no data is a variance larger.
     """
-    q, errors = s.mechanism.q, s.errors
+    q, most = s.mechanism.q, s.errors.expected_error()
     alike = narrow(lambda: expected_largest_binomial(s.users, q, s.values) / ball(1 - 2 * q), "binomial noise on every count")
     poisson = narrow(lambda: expected_largest(s.users * q, s.values) / ball(1 - 2 * q), "(90)")
-    order = narrow(lambda: _order(s), "(15)")
+
+    def order() -> flint.arb:
+        log, nats = ball(Fraction(s.values)).log(), ball(1 / s.delta).log()
+        return _CONSTANT * (log / ball(s.epsilon) * (nats * s.users).sqrt()).sqrt()
+
     return (
-        Printed(f"{_WHERE}, proof", f"expected largest error where {ALIKE} is at most Lambert's bound at v = n q", poisson.low,
-                alike, s.hypotheses[1:2], provenance=Provenance.DERIVED, reading=_FLIPS),
-        Printed(_WHERE, f"expected largest error is at most {_CONSTANT} sqrt(ln B) ln(1/delta)^(1/4) n^(1/4)/sqrt(eps)", order.low,
-                Enclosure(alike.low, errors.expected_error().high, errors.expected_error().rigour, "from data all alike to any"),
-                s.hypotheses, provenance=Provenance.DERIVED,
+        derived(f"{_WHERE}, proof", f"expected largest error where {ALIKE} is at most Lambert's bound at v = n q", poisson.low,
+                alike, s.hypotheses[1:2], reading=_FLIPS),
+        derived(_WHERE, f"expected largest error is at most {_CONSTANT} sqrt(ln B) ln(1/delta)^(1/4) n^(1/4)/sqrt(eps)",
+                narrow(order, "(15)").low, Enclosure(alike.low, most.high, most.rigour, "from data all alike to any"), s.hypotheses,
                 reading=_FLIPS, variant=f"the O's constant is not printed; here it is {_CONSTANT}"),
     )  # fmt: skip
 
 
-def _order(s: Setting) -> flint.arb:
-    log, nats = ball(Fraction(s.values)).log(), ball(1 / s.delta).log()
-    return _CONSTANT * (log / ball(s.epsilon) * (nats * s.users).sqrt()).sqrt()
-
-
 def printed(s: Setting) -> tuple[Printed, ...]:
     """Theorem 3.4, its second case."""
-    return *privacy(s), *error(s)
+    return *_privacy(s), *error(s)
 
 
 def examples() -> tuple[Setting, ...]:
@@ -119,4 +118,4 @@ def simulated() -> tuple[Setting, ...]:
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:
     """The largest error where all users hold one value: for no data is a variance larger."""
-    return simulated_error(s, s.errors, _WHERE)
+    return simulated_error(s.errors, s.beta, _WHERE)

@@ -31,10 +31,10 @@ from ldpaudit.accountants.numerics.search import first, halved
 from ldpaudit.accountants.numerics.trinomial import Masses, beyond, descending, reach
 from ldpaudit.accountants.pld.distribution import PrivacyLossDistribution, infinite_mass
 from ldpaudit.accountants.pld.profiles import limit_of_delta
+from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
-from ldpaudit.working_precision import working_bits, working_precision
 
 _COARSE = 64
 """Bits of the first search for a breakpoint; with 128 an epsilon of 1e7 runs takes 2.4 times as long, with 32 three

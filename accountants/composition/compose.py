@@ -17,9 +17,9 @@ from ldpaudit.accountants.numerics.search import last_before
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
 from ldpaudit.accountants.pld.profiles import OnlyInfinite, limit_of_delta
 from ldpaudit.accountants.pld.total import TotalLoss
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, bracket, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _WORK = 192
 """Bits of the balls around lattice masses: these have 88, and exponential weights cancel some tens. With 128 or 384

@@ -111,12 +111,8 @@ def renyi(parts: Sequence[tuple[int, Number]], slack: Number) -> Enclosure:
     """
     for times, epsilon in parts:
         require_part("Renyi composition", epsilon, 0, times)
-    bounds = (renyi_epsilon(order, _composed(order, parts), slack) for order in _ORDERS)
-    return min(bounds, key=lambda bound: bound.high)
-
-
-def _composed(order: float, parts: Sequence[tuple[int, Number]]) -> Fraction:
-    return sum((times * Fraction(renyi_of_pure(order, e).high) for times, e in parts), Fraction(0))
+    divergences = {a: sum((n * Fraction(renyi_of_pure(a, e).high) for n, e in parts), Fraction(0)) for a in _ORDERS}
+    return min((renyi_epsilon(a, found, slack) for a, found in divergences.items()), key=lambda bound: bound.high)
 
 
 def _require_order(order: Number) -> None:

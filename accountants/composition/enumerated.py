@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.cached import cached
+from ldpaudit.accountants.numerics.certified_search import log_of
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import step_down, step_up
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
@@ -21,9 +22,9 @@ from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.lattice import Point
 from ldpaudit.accountants.pld.points import Tilted, summed
 from ldpaudit.accountants.pld.profiles import limit_of_delta
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _FEW_LOSSES, _FEW_BITS = 1 << 9, 1 << 13
 """Most total losses, and bits of their probabilities, that are enumerated in rationals. With 2**11 losses an epsilon of
@@ -107,7 +108,7 @@ class FewLosses(PrivacyProfile):
     def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Losses, decreasing; P and the logarithm of Q of the events {loss >= each of them}, in floats."""
         with working_precision(64):
-            points = sorted(((float(loss), _log(mass)) for loss, mass in self._points()), reverse=True)
+            points = sorted(((float(loss), log_of(mass)) for loss, mass in self._points()), reverse=True)
             infinite = float(infinite_mass(self.groups))
         losses, logs = (np.array(column) for column in zip(*points, strict=True))
         # Q itself may be below every float: a few runs of a large epsilon suffice.
@@ -117,8 +118,3 @@ class FewLosses(PrivacyProfile):
         _, p, log_q = self._floats
         some = p > delta
         return float(max(0.0, (np.log(p[some] - delta) - log_q[some]).max())) if some.any() else 0.0
-
-
-def _log(mass: flint.arb) -> float:
-    """Float logarithm of a mass; -inf where it may be 0."""
-    return float(mass.log()) if mass > 0 else -math.inf

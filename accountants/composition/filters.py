@@ -21,9 +21,9 @@ import flint
 
 from ldpaudit.accountants.composition.theorems import upper
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, round_down
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _PRECISION = 256
 """Bits for budgets, which are rounded down to floats."""

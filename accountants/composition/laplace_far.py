@@ -26,7 +26,7 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between
-from ldpaudit.working_precision import working_bits
+from ldpaudit.core.working_precision import working_bits
 
 _MOST = 1 << 13
 """Most coordinates whose probabilities are summed, one by one: some 20 milliseconds."""

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates, LaplaceGroups
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.laplace_sum import upper_tail
-from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.enclosure import Enclosure, Rigour, dyadic, round_down, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _BITS = 192
 _GRID = 1.3
@@ -106,8 +106,7 @@ def _step(size: Fraction, shifts: Shifts) -> Fraction:
     r"""An equal share of a shift in scales, :math:`|d|/(m a)`, rounded up."""
     with working_precision(_BITS):
         step = ball(size / (shifts.terms * shifts.scale)) / flint.arb(shifts.terms).sqrt()
-        mantissa, exponent = step.upper().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+        return dyadic(step.upper())
 
 
 @lru_cache(maxsize=256)
@@ -121,9 +120,8 @@ def _tails(shifts: Shifts, threshold: float) -> tuple[flint.arb, flint.arb]:
     squares = sum(size * size for size in shifts.sizes)
     apart = ball(squares / shifts.scale) / flint.arb(shifts.terms).sqrt()
     first = upper_tail(noises, Fraction(threshold))
-    mantissa, exponent = apart.lower().man_exp()  # a smaller distance makes the second probability larger
-    distance = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-    return first, upper_tail(noises, Fraction(threshold) + distance)
+    # A smaller distance makes the second probability larger.
+    return first, upper_tail(noises, Fraction(threshold) + dyadic(apart.lower()))
 
 
 def _thresholds(shifts: Shifts, epsilon: float) -> Iterator[float]:

@@ -48,9 +48,9 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.rationals import log
 from ldpaudit.accountants.numerics.search import step_down, step_up
 from ldpaudit.accountants.pld.profiles import Bracket
-from ldpaudit.enclosure import Enclosure, Rigour, round_up
+from ldpaudit.core.working_precision import working_bits, working_precision
+from ldpaudit.enclosure import Enclosure, Rigour, dyadic, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
-from ldpaudit.working_precision import working_bits, working_precision
 
 _NEGLIGIBLE = 2.0**-64
 """Relative size of the terms left out, eleven bits below a float; with 2**-56 or 2**-80 a query of 50 or 600
@@ -177,17 +177,10 @@ def coordinates(count: int, apart: int, rows: int, scale: Fraction, source: str)
     root = math.isqrt(rows)
     if root * root == rows:
         return LaplaceCoordinates(count, Fraction(apart, root) / scale, source)
-    low, high = _around(apart / scale, rows)
-    return Bracket(*(LaplaceCoordinates(count, step, source, Rigour.INTERVAL) for step in (low, high)))
-
-
-def _around(value: Fraction, rows: int) -> tuple[Fraction, Fraction]:
-    """Rationals on either side of a value divided by the root of m."""
     with working_precision(_INTEGRAL_BITS):
-        step = ball(value) / flint.arb(rows).sqrt()
-        ends = [end.man_exp() for end in (step.lower(), step.upper())]
-    low, high = (Fraction(int(mantissa)) * Fraction(2) ** int(exponent) for mantissa, exponent in ends)
-    return low, high
+        step = ball(apart / scale) / flint.arb(rows).sqrt()
+        ends = dyadic(step.lower()), dyadic(step.upper())
+    return Bracket(*(LaplaceCoordinates(count, end, source, Rigour.INTERVAL) for end in ends))
 
 
 def _integral(groups: Groups, epsilon: Number, source: str, level: Rigour) -> Enclosure:

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import ball, floor
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.working_precision import working_precision
 
 MOST_EPOCHS = 400
 """Epochs up to which the spreads of a transcript are searched: the time grows with their fourth power, to some seconds."""

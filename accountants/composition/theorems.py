@@ -15,9 +15,9 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis, require
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 
 def basic(parts: Sequence[tuple[Number, Number]]) -> tuple[Enclosure, Enclosure]:

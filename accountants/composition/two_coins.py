@@ -26,9 +26,9 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import crossing, step_up
 from ldpaudit.accountants.pld.distribution import Loss
 from ldpaudit.accountants.pld.profiles import OnePairProfile
+from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import RESOLUTION, Number, require_delta, require_epsilon
-from ldpaudit.working_precision import working_bits, working_precision
 
 _BITS = 160
 """Bits of the search for epsilon; P - delta cancels, and a float result needs 53 of them. With 80 or 320 an epsilon of

@@ -30,9 +30,9 @@ from ldpaudit.accountants.numerics.log_concave import log_binomial_coefficient
 from ldpaudit.accountants.numerics.precision import at_most, narrow_enough
 from ldpaudit.accountants.numerics.rationals import log
 from ldpaudit.accountants.numerics.search import first
+from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
-from ldpaudit.working_precision import working_bits, working_precision
 
 _SHORT = 256
 """Shifts up to this, or an eighth of a standard deviation, are summed term by term, because the difference of two tails

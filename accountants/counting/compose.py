@@ -34,9 +34,9 @@ from ldpaudit.accountants.pld.points import DEPTH
 from ldpaudit.accountants.pld.profiles import SummedLosses, UpperEnd
 from ldpaudit.accountants.pld.tilt import lattice_step
 from ldpaudit.accountants.pld.total import TotalLoss, product
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import Number, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _POINTS = 1 << 13
 """Points of the upper bound's lattice. With 2**12 an epsilon of 20 counters at n = 1e6 is known to 3e-4 instead of

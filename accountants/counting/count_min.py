@@ -15,8 +15,8 @@ from ldpaudit.accountants.counting.counter import CounterTotal, NoisyCounter, do
 from ldpaudit.accountants.counting.totals import Remainder
 from ldpaudit.accountants.pld.exact import Atom, ExactPLD, few_products
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.profile import PrivacyProfile
-from ldpaudit.working_precision import working_precision
 
 _EXACT_ATOMS, _EXACT_BITS = 1 << 12, 1 << 10
 """Most joint likelihood ratios, and bits of their probabilities, that are enumerated in rationals: at most half a

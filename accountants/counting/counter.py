@@ -25,7 +25,7 @@ from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.binomial_ranges import masses
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.distribution import BallPLD
-from ldpaudit.working_precision import working_bits, working_precision
+from ldpaudit.core.working_precision import working_bits, working_precision
 
 _NATS = 720.0
 """The cells end at probabilities of e**-720, below the smallest normal float, e**-708; with 360 an epsilon at delta =

@@ -26,9 +26,9 @@ from ldpaudit.accountants.pld.distribution import BallPLD, Groups
 from ldpaudit.accountants.pld.exact import Atom, ExactPLD, dominating_pair, few_products
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import SummedLosses
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import Number, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _DEEP = 2
 """Most shuffles for which a rare view is far from the mean on each counter, as in `counting.count_min`."""

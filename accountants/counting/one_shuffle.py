@@ -53,9 +53,9 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower
 from ldpaudit.accountants.numerics.rationals import log
 from ldpaudit.accountants.numerics.search import crossing, first
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _MORE = 1 << 128
 """Poisson variables are bounded by binomial ones of this many times as many messages; with 2**64 the bound is the same where

@@ -14,8 +14,14 @@ and so a message of a user who holds the hidden value V with probability w tells
 .. math:: w^2 \bigl(2 + \eta e^{\varepsilon'} (2 + \ln 2 + \varepsilon') + 2 e^{\varepsilon'} \delta'\bigr)
           + 2 w \delta' \ln(1 + w B)
 
+For the first, eta is the mean of :math:`q(r_u \ge 1) + p_u(r_u < 1)` over values u. Where r_u < 1, the guarantee bounds
+:math:`p_v(r_v \ge s, r_u < 1)` by :math:`e^{\varepsilon'} p_u(r_v \ge s, r_u < 1) + \delta'`; the ratios r_v sum to B over v, so
+by Markov's inequality the events' sum over v is at most :math:`B\, p_u(r_u < 1)/s`. Where :math:`r_u \ge 1` it is at most
+:math:`q(r_u \ge 1)` on average. At :math:`s = 2 e^{\varepsilon'}` a guarantee against q itself gives :math:`G \le G/2 + \delta'`.
+What a message tells uses :math:`(1+t) \ln(1+t) \le t + t^2`, and :math:`\le t + t \ln(1+t)` for t at or above 0, both from
+:math:`\ln(1+t) \le t`.
+
 Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemmas 3.12, 3.14 and 3.15, whose constants are not printed.
-Proof: proofs/_limits.py, for the inequalities that this uses.
 """
 
 from __future__ import annotations
@@ -34,8 +40,8 @@ from ldpaudit.accountants.limits.local_view import LocalView, exp_local_epsilon
 from ldpaudit.accountants.limits.overlap import largest_shared
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.search import first
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
-from ldpaudit.working_precision import working_precision
 
 MISSED = Fraction(1, 20)
 """Probability, tau, with which the hidden value may fail to stand out; with 1/10 or 1/40 no error of the tests grows."""

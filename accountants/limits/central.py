@@ -14,10 +14,10 @@ from ldpaudit.accountants.limits.domain import Setting, answer
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import halved
+from ldpaudit.core.number import brief
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.number import brief
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _BITS = 256
 """Precision of a comparison; what is not decided excludes nothing."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
+from ldpaudit.core.number import brief
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.number import brief
 from ldpaudit.profile import Number
 
 _MOST_USERS = 1 << 40

@@ -12,7 +12,7 @@ from fractions import Fraction
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.search import bisect, halved
-from ldpaudit.working_precision import working_precision
+from ldpaudit.core.working_precision import working_precision
 
 _BITS = 80
 """Precision at which a tail is compared; what is not decided counts as too likely."""

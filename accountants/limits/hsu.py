@@ -31,11 +31,11 @@ from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import halved
+from ldpaudit.core.number import brief
+from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.number import brief
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_bits, working_precision
 
 SHEVTSOVA = Fraction(56, 100)
 """The constant of the Berry-Esseen theorem for summands of different laws (Shevtsova 2010)."""

@@ -8,7 +8,8 @@ bounds the hockey-stick divergence of these two counts, in both orders, and so a
           1 - e^{-\varepsilon} \Bigl(1 - p - \frac{\delta + (e^\varepsilon - 1) P[M \le k-1]}{P[M = k]}\Bigr)\Bigr)
 
 with :math:`M \sim Bin(n-1, p)`: an event "at least k messages" in one order, "at most k" in the other, each of which says
-something linear in a. As the likelihood ratio of the two counts is monotone, no other event says more. Every user may
+something linear in a: with u = P[M >= k] and b = P[M = k-1] the divergence is :math:`u + a b - e^\varepsilon (u + p b)`, and at the
+bound it is delta. As the likelihood ratio of the two counts is monotone, no other event says more. Every user may
 reject a message in E, or accept one outside, at random, so :math:`a^*(p)` rises and :math:`a^*(p)/p` falls.
 """
 
@@ -27,8 +28,8 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.search import halved
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
-from ldpaudit.working_precision import working_precision
 
 Point: TypeAlias = tuple[Fraction, Fraction]
 """A probability p, and a number at or above a*(p)."""

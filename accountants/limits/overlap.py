@@ -17,7 +17,7 @@ import numpy as np
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf
 from ldpaudit.accountants.numerics.search import bisect
-from ldpaudit.working_precision import working_precision
+from ldpaudit.core.working_precision import working_precision
 
 _BITS = 80
 """Precision of a certified affinity."""

@@ -11,7 +11,7 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.log_concave import log_binomial_coefficient
-from ldpaudit.working_precision import working_bits, working_precision
+from ldpaudit.core.working_precision import working_bits, working_precision
 
 
 def risks(n: int, epsilon: Fraction, last: int) -> list[flint.arb]:

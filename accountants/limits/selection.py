@@ -25,10 +25,10 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import first
+from ldpaudit.core.number import brief
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.number import brief
 from ldpaudit.profile import Number, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _BITS = 128
 """Precision at which a number of users is accepted or refused; what is not decided is accepted, so that the bound is valid."""

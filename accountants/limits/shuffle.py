@@ -14,10 +14,10 @@ from ldpaudit.accountants.limits.domain import Setting
 from ldpaudit.accountants.limits.local_view import LocalView, exp_local_epsilon, points
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.core.number import brief
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.number import brief
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _BITS = 128
 

@@ -20,9 +20,9 @@ from ldpaudit.accountants.limits import information
 from ldpaudit.accountants.limits.domain import Setting, answer
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.search import halved
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _BITS = 128
 

@@ -23,7 +23,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import between
 from ldpaudit.accountants.numerics.trinomial import reach
-from ldpaudit.working_precision import working_bits, working_precision
+from ldpaudit.core.working_precision import working_bits, working_precision
 
 _NATS = 45
 """What is left out of a law is below e**-45: far below the 1/n that is not known anyway, up to 10**18 users."""

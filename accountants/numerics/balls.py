@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.working_precision import working_bits
+from ldpaudit.core.working_precision import working_bits
 
 Probability: TypeAlias = Fraction | int | flint.arb
 """An exact rational, or a ball where the probability is transcendental."""

@@ -19,7 +19,7 @@ import math
 import flint
 
 from ldpaudit.accountants.numerics.balls import between
-from ldpaudit.working_precision import working_bits, working_precision
+from ldpaudit.core.working_precision import working_bits, working_precision
 
 _GUARD = 16
 """Bits beyond the precision at which the window ends: the density there is below ``2**-(prec + 32)``, and what lies

@@ -21,8 +21,8 @@ from ldpaudit.accountants.numerics.log_concave import (
     series_factor,
     times_log,
 )
+from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.errors import Unsupported
-from ldpaudit.working_precision import working_bits, working_precision
 
 _SPARE_BITS = 16
 """Of the guard bits, those that the continued fraction may lose to rounding before it stops; with 8 or 24 neither time

@@ -10,7 +10,7 @@ from functools import lru_cache
 import flint
 
 from ldpaudit.accountants.numerics.log_concave import GUARD, cancelling_bits, log_binomial_coefficient
-from ldpaudit.working_precision import working_bits, working_precision
+from ldpaudit.core.working_precision import working_bits, working_precision
 
 _SPARE = 48
 """Bits above the precision: term j is rounded down j times, so 2**24 terms lose less than 2**48 units together."""

@@ -20,7 +20,7 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, between
-from ldpaudit.working_precision import working_bits
+from ldpaudit.core.working_precision import working_bits
 
 GUARD = 24
 """Bits above those that cancel: rounding costs a unit per term, and the sums here have fewer than 2**24 terms."""

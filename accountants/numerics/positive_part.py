@@ -31,7 +31,7 @@ from ldpaudit.accountants.numerics.fourier_nodes import chosen_nodes
 from ldpaudit.accountants.numerics.fourier_tail import Pairs
 from ldpaudit.accountants.numerics.rare_values import PointMass, rarely
 from ldpaudit.accountants.numerics.saddle import Tilt
-from ldpaudit.working_precision import working_bits, working_precision
+from ldpaudit.core.working_precision import working_bits, working_precision
 
 INVISIBLE = flint.arb(2) ** -1200
 """Below every positive float, the smallest of which is 2**-1074; an expectation below this is enclosed from 0."""

@@ -10,8 +10,8 @@ from functools import partial
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.working_precision import working_precision
 
 MOST_BITS = 1 << 11
 """Bits of the last attempt by default: a value whose arithmetic cancels by more stays wide, it does not become

@@ -14,7 +14,7 @@ import flint
 
 from ldpaudit.accountants.numerics.log_concave import series_factor
 from ldpaudit.accountants.numerics.search import bisect, halved
-from ldpaudit.working_precision import working_bits, working_precision
+from ldpaudit.core.working_precision import working_bits, working_precision
 
 Masses: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
 """p, w and q: each above 0, with sum 1."""

@@ -24,7 +24,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, between, ceil, floor
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf
-from ldpaudit.working_precision import working_precision
+from ldpaudit.core.working_precision import working_precision
 
 _LEFT_OUT = 2.0**-44
 """Share of the sum that may be left out above the last term, and below the first: a relative width of 6e-14 each, below

@@ -18,9 +18,9 @@ from typing import TypeAlias
 
 from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.pld.exact import ExactPLD, Line, symmetric_pair
-from ldpaudit.enclosure import round_up
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.enclosure import dyadic, round_up
 from ldpaudit.profile import PrivacyProfile
-from ldpaudit.working_precision import working_precision
 
 POINTS = 256
 """Points at which a curve is evaluated. With 128 an epsilon of 40 Laplace reports is known to 9e-6 instead of 4e-6,
@@ -113,14 +113,8 @@ def _alphas(epsilons: list[float]) -> list[Fraction]:
         floats = [round_up(ball(Fraction(epsilon)).exp()) for epsilon in epsilons]
     if math.isfinite(floats[-1]) and len(set(floats)) == len(floats):
         return list(map(Fraction, floats))
-    return list(map(_above, epsilons))
-
-
-def _above(epsilon: float) -> Fraction:
-    """A rational that is above e**epsilon by a small part of what that exceeds 1 by."""
-    with working_precision(_ALPHA_BITS):
-        mantissa, exponent = ball(Fraction(epsilon)).expm1().upper().man_exp()
-    return 1 + Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    with working_precision(_ALPHA_BITS):  # above e**epsilon by a small part of what that exceeds 1 by
+        return [1 + dyadic(ball(Fraction(epsilon)).expm1().upper()) for epsilon in epsilons]
 
 
 def _ends(profile: PrivacyProfile, alpha: Fraction) -> tuple[Fraction, Fraction]:

@@ -24,7 +24,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.pld.distribution import Loss
-from ldpaudit.working_precision import working_precision
+from ldpaudit.core.working_precision import working_precision
 
 BITS = 88
 """Binary digits of a mass. With 72 an epsilon of 1e5 weak runs is known to 2e-3 instead of 2e-5, in 14 % less time;

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.core.number import exact
 from ldpaudit.errors import ImplementationError, LdpauditError, Unsupported
 from ldpaudit.mechanism import Law, Mechanism, all_views
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.number import exact
 
 _MOST_RATIOS = 1 << 19
 """Likelihood ratios, over all pairs of inputs, that are computed in rationals: some seconds."""

@@ -11,9 +11,9 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import close_in, depth
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 EXACT = 1e-9
 """Relative width up to which an enclosure is called exact: the slack to which claims are read."""

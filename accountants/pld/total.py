@@ -183,7 +183,9 @@ def discretized_law(groups: Groups, tilt: Fraction, moments: Moments, points: in
             continue
         runs = tilted.runs(times)
         if runs < times:
-            laws.append(_powered(tilted, runs, times // runs, exponent, points or _power_points(times)))
+            # Fewer points for more runs than a million: there are more squarings, and no lattice shows much of such a sum.
+            fewer = max(_LEAST_POINTS, POWER_POINTS >> max(0, times.bit_length() - _MANY_BITS) // 4)
+            laws.append(_powered(tilted, runs, times // runs, exponent, points or fewer))
         if times % runs or runs == times:
             few.append(tilted.points(times % runs or runs))
     laws += [place(sums, _step(exponent), tilt, flint.arb(0)) for sums in _together(few)]
@@ -195,11 +197,6 @@ def _powered(tilted: Tilted, runs: int, power: int, exponent: int, points: int) 
     own = lattice_step(Moments(((tilted.law, runs),)).width(float(tilted.tilt), DEPTH), points)
     law = place(tilted.points(runs), _step(min(own, exponent)), tilted.tilt, flint.arb(0))
     return law.power(power, points).on(_step(exponent))
-
-
-def _power_points(times: int) -> int:
-    """Fewer points for more runs than a million: there are more squarings, and no lattice shows much of such a sum."""
-    return max(_LEAST_POINTS, POWER_POINTS >> max(0, times.bit_length() - _MANY_BITS) // 4)
 
 
 def _step(exponent: int) -> Loss:

@@ -24,9 +24,9 @@ import flint
 from scipy.optimize import minimize_scalar
 
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import PrivacyProfile
-from ldpaudit.working_precision import working_precision
 
 PRECISION = 256
 """Bits: the complement of a delta of 1e-32 keeps as many digits as a float has."""

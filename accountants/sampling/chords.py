@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
-from ldpaudit.working_precision import working_precision
 
 PRECISION = 72
 """Bits for the masses of chords, 19 more than a float: differences of neighbouring values cancel by some bits."""

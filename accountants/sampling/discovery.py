@@ -18,8 +18,8 @@ import flint
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
 from ldpaudit.accountants.numerics.precision import narrow_enough
 from ldpaudit.accountants.sampling.theorems import triehh_delta
+from ldpaudit.core.number import brief, exact
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.number import brief, exact
 from ldpaudit.profile import Number
 
 _LEAST = 4

@@ -39,7 +39,7 @@ from ldpaudit.accountants.numerics.binomial import binomial_pmf
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_pmf
 from ldpaudit.accountants.sampling.largest_slope import largest_slope
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
-from ldpaudit.working_precision import working_precision
+from ldpaudit.core.working_precision import working_precision
 
 _PRECISION = 64
 """Bits. Measured on seven settings from 36 users to 1e8: 256 bits tighten no bound by more than 2e-10 nats."""

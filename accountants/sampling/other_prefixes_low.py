@@ -15,8 +15,8 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, worst_holders
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
-from ldpaudit.working_precision import working_precision
 
 LARGEST_BATCH = 200
 """Largest batch for which these data sets are evaluated: the polynomials have as many coefficients. Beyond it the lower bound

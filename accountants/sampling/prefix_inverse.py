@@ -14,9 +14,9 @@ from collections.abc import Callable
 import flint
 
 from ldpaudit.accountants.sampling.thresholded import Sampling, worst_holders
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _PRECISION = 80
 """Bits: more than the 53 of the estimate, so that rounding does not decide its last steps."""

@@ -28,9 +28,9 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.sampling.chords import PRECISION, ROUNDING, UNDERFLOW, Chords, Grid, Row
 from ldpaudit.accountants.sampling.other_prefixes import verge_tail, verge_tail_estimate
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, Sampling, revealed, single_prefix, worst_holders
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.neighbours import Neighbours
-from ldpaudit.working_precision import working_precision
 
 _STEPS = 256
 """Grid points up to the epsilon that is asked for. Measured on four settings of 10^4 to 10^8 users and 3 or 10 rounds:

@@ -22,12 +22,12 @@ from fractions import Fraction
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Shuffle, Subsample, names_users
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _PRECISION = 192
 """Bits: far more than a float's 53, and expm1 and log1p keep relative accuracy."""

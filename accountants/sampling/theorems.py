@@ -16,9 +16,9 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis, require
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _PRECISION = 192
 """Bits: beyond a float's 53, enough for what the exponentials below lose and for the last digit of their enclosures."""

@@ -31,9 +31,9 @@ from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
 from ldpaudit.accountants.numerics.precision import narrow_enough
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, exp_ball, worst_holders
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
+from ldpaudit.core.number import brief
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.neighbours import ADD_REMOVE
-from ldpaudit.number import brief
 from ldpaudit.profile import Number, require_epsilon
 
 _FAR = 80

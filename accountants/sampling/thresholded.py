@@ -32,9 +32,9 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_pmf, hypergeometric_tail
+from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_bits, working_precision
 
 _GUARD = 48
 """Bits beyond the current precision for e**epsilon: subtracting 1 cancels no more than these for an epsilon above 2**-48."""

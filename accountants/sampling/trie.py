@@ -42,11 +42,11 @@ from ldpaudit.accountants.sampling.thresholded import (
     single_prefix,
     worst_holders,
 )
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _PRECISION = 128
 """Bits of the upper bounds, whose own looseness is far above their rounding."""

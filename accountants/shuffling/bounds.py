@@ -24,9 +24,9 @@ from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.estimate import FloatEstimate, float_estimate, largest, remembered
 from ldpaudit.accountants.shuffling.few_users import FewUsers
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.profile import DataSet
-from ldpaudit.working_precision import working_precision
 
 Value: TypeAlias = Callable[[Fraction, float], flint.arb]
 """Epsilon and tolerance to a bound of delta."""

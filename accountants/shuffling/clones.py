@@ -27,9 +27,9 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 TOLERANCE = 1e-10
 """Relative width aimed at."""

@@ -12,7 +12,7 @@ import numpy as np
 from ldpaudit.accountants.numerics.balls import as_ball
 from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.accountants.shuffling.blanket import Blanket
-from ldpaudit.working_precision import working_precision
+from ldpaudit.core.working_precision import working_precision
 
 FloatEstimate: TypeAlias = Callable[[float], float]
 """Epsilon to about the logarithm of delta; -inf where that is 0, and inf where floats do not suffice."""

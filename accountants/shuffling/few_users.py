@@ -19,7 +19,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.cached import cached
-from ldpaudit.working_precision import working_precision
+from ldpaudit.core.working_precision import working_precision
 
 _MOST_ENTRIES = 10_000
 """Data sets times multisets of reports that are evaluated, over all tables: as many as 9 users of k-ary response have, whose

@@ -28,9 +28,9 @@ from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.two_counts import TwoCounts
 from ldpaudit.accountants.pld.searched import EXACT, SearchedProfile
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 _FEW_TERMS, _MOST_TERMS = 8_000, 60_000
 """Numbers of terms. Up to the first the sum is preferred, for it is the narrower one (measured: 2,000 terms take as long as the

@@ -33,12 +33,12 @@ from ldpaudit.accountants.pld.finite import revealed
 from ldpaudit.accountants.pld.profiles import AsAlone, OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound, Value
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
+from ldpaudit.core.working_precision import serialized
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Run, Shuffle, names_users
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
-from ldpaudit.working_precision import serialized
 
 _ATTEMPTS = 3
 """Data sets tried as the worst one before the upper bound is searched by itself; each is the worst at the last epsilon found."""

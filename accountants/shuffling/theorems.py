@@ -15,9 +15,9 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling.blanket import precision
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, among
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, bracket, require_delta, require_epsilon
-from ldpaudit.working_precision import working_precision
 
 
 def efmrtt19(epsilon0: Number, users: int, delta: Number) -> Enclosure:

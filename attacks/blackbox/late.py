@@ -15,9 +15,9 @@ import numpy as np
 
 from ldpaudit.attacks.blackbox.target import target
 from ldpaudit.attacks.engine.run import run
+from ldpaudit.core.pace import LEARNING, least_trials
 from ldpaudit.evidence import Evidence, Mode
-from ldpaudit.experiment import Execution, Experiment, Reading
-from ldpaudit.pace import LEARNING, least_trials
+from ldpaudit.workers.experiment import Execution, Experiment, Reading
 
 VIEWS, LEVEL = 0.015, 0.01
 """Shares of the budget and of the level that the last part has: 1.5 % of the views, and at confidence 0.95 0.6 % more of them for

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ldpaudit.attacks.blackbox.choosing import LUCK, Chosen, Reports, learn
 from ldpaudit.attacks.blackbox.encoding import Encoded, join
 from ldpaudit.attacks.games.two_inputs import CANDIDATES, Prospect
-from ldpaudit.experiment import Experiment
+from ldpaudit.workers.experiment import Experiment
 
 AGAIN = 2
 """A score that still learns gets this many times the reports."""

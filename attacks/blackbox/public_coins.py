@@ -12,7 +12,7 @@ from scipy import special
 
 from ldpaudit.attacks.blackbox.encoding import Group
 from ldpaudit.attacks.blackbox.features import Feature, feature
-from ldpaudit.mechanisms._hadamard import transform
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import transform
 
 COINS, SIDES = 2, 64
 """Numbers of a report that may be coins, and values of a coin: with more, each value is too rare to learn from."""

@@ -14,7 +14,7 @@ from ldpaudit.attacks.blackbox.canonical import formed
 from ldpaudit.attacks.blackbox.encoding import Encoded, encode, join_all
 from ldpaudit.attacks.blackbox.folding import Kept, fold
 from ldpaudit.attacks.blackbox.two_users import together
-from ldpaudit.experiment import Reading
+from ldpaudit.workers.experiment import Reading
 
 PIECE = 1 << 21
 """Numbers in reports that are drawn one by one before they are encoded, about: objects take more memory than arrays."""

@@ -24,8 +24,8 @@ from ldpaudit.attacks.blackbox.scores import AnyScore
 from ldpaudit.attacks.blackbox.two_users import neighbouring
 from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.two_inputs import ThresholdRule
-from ldpaudit.experiment import AS_RETURNED, Experiment, Progress, Reading
-from ldpaudit.pace import LEARNING, LEAST, least_trials
+from ldpaudit.core.pace import LEARNING, LEAST, least_trials
+from ldpaudit.workers.experiment import AS_RETURNED, Experiment, Progress, Reading
 
 MOST_NUMBERS = 2 * 10**7
 """Numbers in the reports that are learned from, all together: 160 MB of floats."""

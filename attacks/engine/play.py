@@ -23,9 +23,9 @@ from ldpaudit.attacks.games.game import Game
 from ldpaudit.attacks.games.sources import Source, games
 from ldpaudit.attacks.games.two_inputs import Aim, Choice
 from ldpaudit.claim import SLACK
+from ldpaudit.core.units import stream
 from ldpaudit.evidence import Mode
-from ldpaudit.experiment import HERE, Execution, Experiment
-from ldpaudit.units import stream
+from ldpaudit.workers.experiment import HERE, Execution, Experiment
 
 CHOOSING, CHOOSING_BLIND = 0.05, 0.15
 """Share of a fixed sample that chooses the rule: where the views fit the declared law, and where they do not. Measured by

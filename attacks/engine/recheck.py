@@ -15,7 +15,7 @@ from ldpaudit.attacks.engine.run import seen_once
 from ldpaudit.attacks.games.game import Game
 from ldpaudit.attacks.games.sources import Planned, games
 from ldpaudit.evidence import Evidence, Look, Mode, Trajectory
-from ldpaudit.experiment import Experiment
+from ldpaudit.workers.experiment import Experiment
 
 LOOKS = {
     Mode.SEQUENTIAL: ((Mode.SEQUENTIAL, 1 - FINAL), (Mode.FIXED, FINAL)),

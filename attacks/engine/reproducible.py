@@ -19,9 +19,9 @@ from ldpaudit.adapters.callables import call, positional
 from ldpaudit.adapters.objects import as_callable
 from ldpaudit.attacks.games.game import chunks
 from ldpaudit.attacks.games.sources import Planned
-from ldpaudit.experiment import Execution
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Plan
+from ldpaudit.workers.experiment import Execution
 
 VIEWS, SHARE = 1024, 16
 """Views that are drawn twice to see whether they are the same, at most; and at most a 16th of the budget."""

@@ -16,7 +16,7 @@ from ldpaudit.attacks.engine.work import Checkpoint, State
 from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.sources import Given, Source, games
 from ldpaudit.evidence import Evidence, Look, Mode, Trajectory
-from ldpaudit.experiment import HERE, Execution, Experiment
+from ldpaudit.workers.experiment import HERE, Execution, Experiment
 
 
 def run(

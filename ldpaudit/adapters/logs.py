@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit import strict_json
 from ldpaudit.adapters import parquet, rows
+from ldpaudit.core import strict_json
 from ldpaudit.errors import DeploymentError, ImplementationError
 
 SPREAD = 7

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit import strict_json
 from ldpaudit.adapters.callables import PATIENCE
 from ldpaudit.adapters.talk import Talk
+from ldpaudit.core import strict_json
 from ldpaudit.errors import ImplementationError
 
 START = 3

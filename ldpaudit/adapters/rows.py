@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ldpaudit.adapters import parquet
+from ldpaudit.core.strict_json import shown
 from ldpaudit.errors import DeploymentError
-from ldpaudit.strict_json import shown
 
 CSV, PARQUET, TEXT = ".csv", ".parquet", ".txt"
 FORMS = (CSV, PARQUET, TEXT)

@@ -44,8 +44,8 @@ from ldpaudit.commands.ending import (
     supervised,
 )
 from ldpaudit.commands.output import note, require_every_letter, say
+from ldpaudit.core.nearest import or_rather
 from ldpaudit.errors import Stopped, in_a_line, of_the_user
-from ldpaudit.nearest import or_rather
 from ldpaudit.version import __version__
 
 VERBS = (

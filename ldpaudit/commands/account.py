@@ -44,8 +44,8 @@ def account(
 ) -> None:
     """Certified epsilon or delta of a mechanism; shuffled, subsampled and repeated, in this order, where asked."""
     import ldpaudit
-    from ldpaudit.expression import parse
-    from ldpaudit.number import nearest, six_digits, spelled
+    from ldpaudit.core.expression import parse
+    from ldpaudit.core.number import nearest, six_digits, spelled
     from ldpaudit.profile import require_delta, require_epsilon
 
     require_drawable(plot)

@@ -23,8 +23,8 @@ def accuracy(
 
     Ends with exit code 1 where an error FAILS that --expect-fails does not name.
     """
-    from ldpaudit import literature
     from ldpaudit.report import claims as report
+    from ldpaudit.studies import literature
 
     if not 0 < confidence < 1:
         raise ValueError(f"accuracy needs 0 < confidence < 1, got {confidence}")

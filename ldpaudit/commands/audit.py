@@ -52,13 +52,13 @@ def audit(
 ) -> None:
     """Lower bound on the epsilon of any randomizer, from samples of its own output."""
     import ldpaudit
+    from ldpaudit.core.expression import parse
+    from ldpaudit.core.pace import seconds
     from ldpaudit.enclosure import round_up, show_down
     from ldpaudit.evidence import Form
-    from ldpaudit.experiment import Execution, Reading
-    from ldpaudit.expression import parse
     from ldpaudit.mechanism import Mechanism
-    from ldpaudit.pace import seconds
     from ldpaudit.plan import Plan
+    from ldpaudit.workers.experiment import Execution, Reading
 
     if budget is not None and trials is not None:
         raise ValueError("an audit needs --trials or --budget, got both")
@@ -162,8 +162,8 @@ def _trials_within(allowed: float, function: Any, options: dict[str, Any]) -> in
     import time
 
     import ldpaudit
+    from ldpaudit.core.pace import least_trials, trials_within
     from ldpaudit.evidence import Mode
-    from ldpaudit.pace import least_trials, trials_within
 
     whole: dict[str, Any] = {**options, "epsilon": None, "mode": Mode.FIXED}
     least = least_trials(max(len(options["inputs"]), 2))
@@ -171,7 +171,7 @@ def _trials_within(allowed: float, function: Any, options: dict[str, Any]) -> in
 
 
 def _say_data(target: str, claimed: Fraction, evidence: Evidence, form: Form, rounded: Evidence | None) -> None:
-    from ldpaudit.certificate import EvidenceRecord
+    from ldpaudit.certificates.certificate import EvidenceRecord
 
     record = EvidenceRecord.of(evidence).model_dump(mode="json")
     other = None if rounded is None else EvidenceRecord.of(rounded).model_dump(mode="json")

@@ -18,8 +18,8 @@ def calibrate(
     format: FormatOption = Format.text,
 ) -> None:
     """Measure how often the installed auditor refutes true claims that are exactly tight."""
-    from ldpaudit import calibration
     from ldpaudit.enclosure import show_down, show_up
+    from ldpaudit.studies import calibration
 
     with progress("calibrating", len(calibration.CASES)) as advance:
         rates = []

@@ -14,9 +14,9 @@ from ldpaudit.errors import LdpauditError, in_a_line
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ldpaudit.certificate import Certificate
-    from ldpaudit.parallel import Asked
-    from ldpaudit.repair import Repair
+    from ldpaudit.certificates.certificate import Certificate
+    from ldpaudit.certificates.parallel import Asked
+    from ldpaudit.certificates.repair import Repair
 
 
 def certify(
@@ -45,8 +45,8 @@ def certify(
 
     Code that a deployment names in a table `implementation` is run, in a process of its own.
     """
-    from ldpaudit import parallel, signature
-    from ldpaudit.certificate import Certificate
+    from ldpaudit.certificates import parallel, signature
+    from ldpaudit.certificates.certificate import Certificate
 
     if sign is not None and output is None:
         raise ValueError("certify needs --output, the folder for the signed certificates, where --sign is given")
@@ -94,16 +94,16 @@ def _paths(files: list[Path]) -> list[Path]:
 
 def _day(path: Path, given: str | None) -> str:
     """The date that is given, or that of the last commit where the file is; never that of a clock."""
-    from ldpaudit.certificate import day
-    from ldpaudit.source_control import last_commit
+    from ldpaudit.certificates.certificate import day
+    from ldpaudit.certificates.source_control import last_commit
 
     return day(given) if given is not None else last_commit(path.parent)
 
 
 def _before(folder: Path, asked: Sequence[Asked | LdpauditError]) -> dict[str, Certificate]:
     """The certificates before, of those deployments that had one."""
-    from ldpaudit.certificate import Certificate
-    from ldpaudit.parallel import Asked
+    from ldpaudit.certificates.certificate import Certificate
+    from ldpaudit.certificates.parallel import Asked
 
     if not folder.is_dir():
         raise ValueError(f"certify needs --previous to be a folder of certificates, got {str(folder)!r}")
@@ -113,8 +113,8 @@ def _before(folder: Path, asked: Sequence[Asked | LdpauditError]) -> dict[str, C
 
 def _write(output: Path, certificate: Certificate, key: Any) -> None:
     """JSON, and its signature where there is a key."""
-    from ldpaudit.report.files import write_whole
-    from ldpaudit.signature import beside
+    from ldpaudit.certificates.signature import beside
+    from ldpaudit.files.whole import write_whole
 
     path, content = output / f"{certificate.id}.json", certificate.to_json().encode()
     if (old := _deployment_in(path)) is not None and old != certificate.deployment:
@@ -126,7 +126,7 @@ def _write(output: Path, certificate: Certificate, key: Any) -> None:
 
 def _deployment_in(path: Path) -> str | None:
     """The deployment file in the certificate that is there already."""
-    from ldpaudit.certificate import Certificate
+    from ldpaudit.certificates.certificate import Certificate
 
     try:
         return Certificate.load(path).deployment
@@ -138,9 +138,9 @@ def _write_pages(
     output: Path, certificates: list[Certificate], before: dict[str, Certificate] | None, jobs: int | None
 ) -> dict[str, Mapping[str, Repair]]:
     """A page for each deployment, and one over all of them; by deployment and claim, what the pages say would hold instead."""
-    from ldpaudit import parallel
+    from ldpaudit.certificates import parallel
+    from ldpaudit.files.whole import write_whole
     from ldpaudit.report import html, index
-    from ldpaudit.report.files import write_whole
 
     instead: dict[str, Mapping[str, Repair]] = {}
     with progress("drawing pages", len(certificates)) as advance:
@@ -165,8 +165,8 @@ def _print(
     """
     from rich.text import Text
 
+    from ldpaudit.certificates.repair import repairs
     from ldpaudit.display.visible import visible
-    from ldpaudit.repair import repairs
     from ldpaudit.report import text
 
     if format is Format.json:

@@ -14,7 +14,7 @@ from ldpaudit.errors import LdpauditError
 from ldpaudit.report.gate import GateFormat
 
 if TYPE_CHECKING:
-    from ldpaudit.cache import Cache
+    from ldpaudit.gate.cache import Cache
 
 
 def check(
@@ -35,12 +35,12 @@ def check(
     """
     from dataclasses import replace
 
-    from ldpaudit import gate
-    from ldpaudit.report.files import write_whole
+    from ldpaudit.files.whole import write_whole
+    from ldpaudit.gate import checking
 
     if no_cache and cache is not None:
         raise ValueError("check needs --cache FOLDER or --no-cache, got both")
-    path, config = gate.find_config(folder)
+    path, config = checking.find_config(folder)
     reports = _reports(report or [])
     config = config.model_copy(update={"no_import": no_import or config.no_import, "baseline": baseline or config.baseline})
     written = config.baseline
@@ -49,7 +49,7 @@ def check(
             raise ValueError("check --update-baseline needs a baseline in the configuration, or --baseline FILE")
         config = config.model_copy(update={"baseline": None})  # what is replaced is not compared with
     with progress("checking") as advance:
-        result = gate.check(folder, config, path, advance, None if no_cache else _cache(folder, cache))
+        result = checking.check(folder, config, path, advance, None if no_cache else _cache(folder, cache))
     if result.reuse is not None:
         for line in (*result.reuse.remarks, str(result.reuse)):
             note(line)
@@ -57,7 +57,7 @@ def check(
         if result.exit_code == 2:
             note(f"{written} stays as it is: not everything was checked")
         else:
-            write_whole(folder / written, gate.baseline_of(result))
+            write_whole(folder / written, checking.baseline_of(result))
             result = replace(result, uncompared="")
     for kind, file in reports.items():
         write_whole(file, kind.write(result))
@@ -67,7 +67,7 @@ def check(
 
 def _cache(folder: Path, given: Path | None) -> Cache | None:
     """The cache, sealed with a secret of this user's; without one there is none, and the build goes on."""
-    from ldpaudit.cache import FOLDER, Cache, secret_of
+    from ldpaudit.gate.cache import FOLDER, Cache, secret_of
 
     secret = Path(typer.get_app_dir("ldpaudit")) / "cache.key"
     if secret.resolve().is_relative_to(folder.resolve()):

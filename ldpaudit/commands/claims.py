@@ -22,9 +22,9 @@ def claims(
 
     Failures at the examples' parameters are on record in docs/literature.md; at others they end with exit code 1.
     """
-    from ldpaudit import literature
     from ldpaudit.accountants.claims.sentence import Standing
     from ldpaudit.report import claims as report
+    from ldpaudit.studies import literature
 
     if stem is None:
         known = literature.stems(paper)

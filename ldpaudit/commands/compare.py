@@ -38,18 +38,19 @@ def compare(
     """
     import numpy as np
 
-    from ldpaudit import comparison, held
+    from ldpaudit.core.expression import parse
     from ldpaudit.errors import LdpauditError
-    from ldpaudit.expression import parse
+    from ldpaudit.files import user_data
     from ldpaudit.report import comparison as report
-    from ldpaudit.worker_processes import Crew, Task
+    from ldpaudit.studies import comparison
+    from ldpaudit.workers.worker_processes import Crew, Task
 
     require_drawable(plot)
     contest = comparison.Contest(parse(epsilon), parse(delta), dictionary, top, seed)
     chosen = [each for each in comparison.contenders() if not only or each.stem in only]
     if not chosen:
         raise ValueError(f"compare --only needs a stem that compares, got {', '.join(only or [])}")
-    values = held.english(users, np.random.default_rng(seed)) if data is None else held.read(data, column)
+    values = user_data.english(users, np.random.default_rng(seed)) if data is None else user_data.read(data, column)
     rows, left = [], []
     with progress("comparing", len(chosen)) as advance, Crew() as crew:
         for each in chosen:

@@ -8,8 +8,8 @@ from ldpaudit.commands.output import say, say_json
 
 def deployments(format: FormatOption = Format.text) -> None:
     """List the bundled deployments, by the ids that `ldpaudit certify` takes."""
-    from ldpaudit import bundled
-    from ldpaudit.deployment import load
+    from ldpaudit.files import bundled
+    from ldpaudit.files.deployment import load
 
     found = [load(bundled.FOLDER / f"{each}.toml") for each in bundled.ids()]
     if format is Format.json:

@@ -10,8 +10,8 @@ from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, 
 from ldpaudit.commands.output import say, say_json
 
 if TYPE_CHECKING:
-    from ldpaudit.design import Answer, Goal, Value
     from ldpaudit.enclosure import Enclosure
+    from ldpaudit.studies.design import Answer, Goal, Value
 
 FREQUENCIES = "frequencies"
 """In place of a mechanism: which protocol counts values, rather than which parameter one needs."""
@@ -59,10 +59,10 @@ def design(
     Which protocol counts values among shuffled users, with which noise?
       ldpaudit design frequencies users=1e6 values=1000 ...
     """
-    from ldpaudit.design import Goal
-    from ldpaudit.design import design as answer_to
-    from ldpaudit.expression import parse
+    from ldpaudit.core.expression import parse
     from ldpaudit.registry import ParameterError
+    from ldpaudit.studies.design import Goal
+    from ldpaudit.studies.design import design as answer_to
 
     goal = Goal(parse(epsilon), parse(delta))
     if mechanism == FREQUENCIES:
@@ -81,9 +81,9 @@ def design(
 
 
 def _frequencies(goal: Goal, parameters: list[str], shuffle: int | None, repeat: int | None, format: Format) -> None:
-    from ldpaudit import frequencies
     from ldpaudit.registry import ParameterError, call
     from ldpaudit.report import frequencies as report
+    from ldpaudit.studies import frequencies
 
     if shuffle is not None or repeat is not None:
         raise ValueError(f"design of {FREQUENCIES} needs no --shuffle and no --repeat: all its protocols are shuffled, once")

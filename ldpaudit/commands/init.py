@@ -37,8 +37,8 @@ def init(
 
 def _text(name: str, schema: str) -> str:
     from ldpaudit import mechanisms
+    from ldpaudit.files.starter import starter
     from ldpaudit.registry import ParameterError
-    from ldpaudit.starter import starter
 
     stem, variant = mechanisms.named(name)
     try:
@@ -48,7 +48,7 @@ def _text(name: str, schema: str) -> str:
 
 
 def _write(output: Path, text: str, overwrite: bool) -> None:
-    from ldpaudit.report.files import write_whole
+    from ldpaudit.files.whole import write_whole
 
     if overwrite:
         write_whole(output, text)
@@ -63,7 +63,7 @@ def _write(output: Path, text: str, overwrite: bool) -> None:
 
 def _show_choice() -> None:
     from ldpaudit import registry
-    from ldpaudit.starter import CHOICE
+    from ldpaudit.files.starter import CHOICE
 
     widest = max(map(len, CHOICE))
     for stem in CHOICE:

@@ -10,8 +10,8 @@ from ldpaudit.commands.options import Format, FormatOption
 from ldpaudit.commands.output import say, say_json
 
 if TYPE_CHECKING:
+    from ldpaudit.core.parameters import Parameter
     from ldpaudit.mechanism import Mechanism
-    from ldpaudit.parameters import Parameter
 
 NameArgument = Annotated[
     str | None, typer.Argument(help="STEM or STEM:VARIANT: only this, with what each parameter means.", show_default=False)
@@ -60,7 +60,7 @@ def _asked(name: str) -> dict[str, type[Mechanism]]:
 
 
 def _explain(asked: dict[str, type[Mechanism]], format: Format) -> None:
-    from ldpaudit.parameters import of
+    from ldpaudit.core.parameters import of
 
     if format is Format.json:
         say_json([_data(name, owner) for name, owner in asked.items()])
@@ -79,7 +79,7 @@ def _explain(asked: dict[str, type[Mechanism]], format: Format) -> None:
 
 
 def _summary(owner: type[Mechanism], way: str) -> str:
-    from ldpaudit.parameters import summary
+    from ldpaudit.core.parameters import summary
     from ldpaudit.registry import constructors
 
     return summary(constructors(owner)[way])
@@ -91,7 +91,7 @@ def _kind(parameter: Parameter) -> str:
 
 
 def _data(name: str, owner: type[Mechanism]) -> dict[str, Any]:
-    from ldpaudit.parameters import of
+    from ldpaudit.core.parameters import of
 
     ways = [
         {"name": way, "summary": _summary(owner, way), "parameters": [_fields(each) for each in parameters]}

@@ -27,7 +27,7 @@ SeedOption = Annotated[int, typer.Option(help="Seed of all samples.", min=0)]
 
 def whole(text: str) -> int:
     """An integer, of which any exact expression is one: 1e6, 2**20."""
-    from ldpaudit.expression import parse
+    from ldpaudit.core.expression import parse
 
     try:
         number = parse(text)
@@ -90,8 +90,8 @@ def deployed(name: str, parameters: list[str], shuffle: int | None, subsample: i
 
 def settings(verb: str, stem: str, parameters: list[str] | None) -> list[tuple[str, Any]]:
     """Settings of a stem with the commands that reproduce what is said of them."""
-    from ldpaudit import literature
     from ldpaudit.registry import ParameterError
+    from ldpaudit.studies import literature
 
     try:
         choose = literature.simulated if verb == "accuracy" else literature.settings

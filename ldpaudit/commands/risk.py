@@ -10,9 +10,9 @@ from ldpaudit.commands.options import Format, FormatOption, NameArgument, Parame
 from ldpaudit.commands.output import console, say, say_json
 
 if TYPE_CHECKING:
+    from ldpaudit.certificates.risk import Risk
     from ldpaudit.enclosure import Enclosure
     from ldpaudit.plan import Plan
-    from ldpaudit.risk import Risk
 
 
 def risk(
@@ -33,7 +33,7 @@ def risk(
 ) -> None:
     """What the best adversary can do: certified probabilities of a right guess, of being found, and of certainty."""
     import ldpaudit
-    from ldpaudit.risk import risk as risk_of
+    from ldpaudit.certificates.risk import risk as risk_of
 
     relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)
     plans = {"one run": deployed(mechanism, parameters or [], shuffle, subsample, None)}
@@ -50,7 +50,7 @@ def _print(found: dict[str, tuple[Plan, Risk]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ldpaudit.risk import percent
+    from ldpaudit.certificates.risk import percent
 
     plan = list(found.values())[-1][0]
     say(str(plan))

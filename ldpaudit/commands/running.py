@@ -58,11 +58,11 @@ def run(
       with --counts, a row is as many users as that column says.
     Anything else is an error that names the file, and the line where there are lines.
     """
-    from ldpaudit import runs, shards
-    from ldpaudit.experiment import Execution
-    from ldpaudit.partitions import Partition
+    from ldpaudit.core.partitions import Partition
+    from ldpaudit.files.whole import write_whole
     from ldpaudit.report import found as report
-    from ldpaudit.report.files import write_whole
+    from ldpaudit.workers import runs, shards
+    from ldpaudit.workers.experiment import Execution
 
     if not data:
         raise ValueError("run needs --data FOLDER or --data FILE, got none")
@@ -94,7 +94,7 @@ def run(
 def _executor(workers: int, dask: str | None, stack: ExitStack) -> Any:
     """Who answers for the parts; None for this process."""
     from ldpaudit.errors import LdpauditError
-    from ldpaudit.worker_processes import Processes
+    from ldpaudit.workers.worker_processes import Processes
 
     if dask is None:
         return stack.enter_context(Processes(workers)) if workers > 1 else None

@@ -13,6 +13,6 @@ NameArgument = Annotated[str, typer.Argument(help="deployment, gate, baseline or
 
 def schema(name: NameArgument = "deployment") -> None:
     """Print the JSON Schema of a kind of file, for editors and other programs."""
-    from ldpaudit.schema import schema as made
+    from ldpaudit.report.schema import schema as made
 
     say_json(made(name))

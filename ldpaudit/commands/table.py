@@ -48,10 +48,10 @@ def table(
 
 def _counting(table: str, parameters: list[str], runs: int, seed: int, plot: Path | None, format: Format) -> None:
     require_drawable(plot)
-    from ldpaudit import ggkpv_tables
-    from ldpaudit.counting_protocols import Setting
     from ldpaudit.registry import ParameterError, call
     from ldpaudit.report import ggkpv_tables as report
+    from ldpaudit.studies import ggkpv_tables
+    from ldpaudit.studies.counting_protocols import Setting
 
     try:
         s: Setting = call(Setting.of, pairs(parameters))
@@ -73,9 +73,9 @@ def _counting(table: str, parameters: list[str], runs: int, seed: int, plot: Pat
 
 
 def _printed(name: str, format: Format) -> None:
-    from ldpaudit import tables
     from ldpaudit.accountants.claims import tables as judged
     from ldpaudit.report import rows
+    from ldpaudit.studies import tables
 
     if name not in tables.names():
         raise ValueError(f"table needs one of {', '.join([*COUNTING, *tables.names(), FIELD])}, got {name!r}")
@@ -102,7 +102,7 @@ def _field(format: Format) -> None:
 
 
 def _list(format: Format) -> None:
-    from ldpaudit import ggkpv_tables, tables
+    from ldpaudit.studies import ggkpv_tables, tables
 
     listed, numbers = [tables.load(each) for each in tables.names()], ggkpv_tables.TITLES
     if format is Format.json:

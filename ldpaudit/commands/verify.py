@@ -13,7 +13,7 @@ from ldpaudit.commands.output import console, note, progress, say, say_json
 from ldpaudit.errors import LdpauditError, in_a_line
 
 if TYPE_CHECKING:
-    from ldpaudit.certificate import Certificate
+    from ldpaudit.certificates.certificate import Certificate
 
 
 def verify(
@@ -52,7 +52,7 @@ def _paths(given: list[Path]) -> list[Path]:
 
 def _verify_several(paths: list[Path], key: Path | None, resample: bool, format: Format) -> NoReturn:
     """A row for each file; one that cannot be read, or was changed, does not keep the others from being checked."""
-    from ldpaudit.strict_json import shown
+    from ldpaudit.core.strict_json import shown
 
     rows: list[tuple[Path, str, list[str], bool]] = []
     with progress("verifying", len(paths)) as advance:
@@ -85,8 +85,8 @@ def _print_table(rows: list[tuple[Path, str, list[str], bool]]) -> None:
 
 
 def _differences(loaded: Certificate, deployment: Path | None, resample: bool) -> list[str]:
-    from ldpaudit.certify import verify as check
-    from ldpaudit.verification import of_the_source
+    from ldpaudit.certificates.certify import verify as check
+    from ldpaudit.certificates.verification import of_the_source
 
     found = [] if deployment is None else of_the_source(loaded, deployment)
     found += check(loaded)
@@ -95,9 +95,9 @@ def _differences(loaded: Certificate, deployment: Path | None, resample: bool) -
 
 def _signed(path: Path, key: Path | None, signed: Path | None) -> Certificate:
     """The certificate; its signature is checked on the bytes that are read, before anything is made of them."""
-    from ldpaudit import signature
-    from ldpaudit.certificate import Certificate
-    from ldpaudit.strict_json import decode, read_bytes
+    from ldpaudit.certificates import signature
+    from ldpaudit.certificates.certificate import Certificate
+    from ldpaudit.core.strict_json import decode, read_bytes
 
     if signed is not None and key is None:
         raise ValueError("verify needs --key, the public key of whoever signed, where --signature is given")
@@ -108,7 +108,7 @@ def _signed(path: Path, key: Path | None, signed: Path | None) -> Certificate:
 
 
 def _resampled(loaded: Certificate) -> list[str]:
-    from ldpaudit.certify import resample
+    from ldpaudit.certificates.certify import resample
 
     sys.path.insert(0, str(Path.cwd()))  # where the code that it names may stand
     with progress("drawing again"):
@@ -116,7 +116,7 @@ def _resampled(loaded: Certificate) -> list[str]:
 
 
 def _print(loaded: Certificate, differences: list[str], format: Format) -> None:
-    from ldpaudit.strict_json import shown
+    from ldpaudit.core.strict_json import shown
     from ldpaudit.version import __version__
 
     if differences and (theirs := loaded.versions.get("ldpaudit")) != __version__:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._plugins import part_of as part_of
-from ldpaudit.mechanisms._plugins import plugins
+from ldpaudit.mechanisms.shared.plugins import part_of as part_of
+from ldpaudit.mechanisms.shared.plugins import plugins
 
 if TYPE_CHECKING:  # tests/road/test_types.py holds these to the folder
     from ldpaudit.mechanisms.bassily_smith import BassilySmith as BassilySmith
@@ -78,8 +78,7 @@ _INSTEAD = "Wrap one in a Mechanism with a law(x) of its own, or give the matrix
 
 def stems() -> tuple[str, ...]:
     """Names of the files of this folder, each a mechanism."""
-    found = (m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)]))
-    return tuple(sorted(name for name in found if not name.startswith("_")))
+    return tuple(sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)]) if not m.ispkg))
 
 
 def names() -> tuple[str, ...]:
@@ -154,9 +153,8 @@ def has_own_law(mechanism: Mechanism) -> bool:
 
 def _file(owner: type) -> str:
     """The file of this folder that a class stands in, or the plugin; empty where it stands elsewhere."""
-    package, _, name = owner.__module__.rpartition(".")
-    if package == __name__:
-        return name
+    if owner.__module__.startswith(f"{__name__}."):
+        return owner.__module__.removeprefix(f"{__name__}.")
     theirs = plugins().values() if issubclass(owner, Mechanism) and owner is not Mechanism else ()
     return next((plugin.name for plugin in theirs if plugin.holds(owner)), "")
 

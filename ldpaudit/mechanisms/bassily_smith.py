@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Mechanism, Views
-from ldpaudit.mechanisms._gf2 import BITS
-from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
-from ldpaudit.mechanisms._projection import Projection
-from ldpaudit.mechanisms._row_sign import Patterns, RowSign
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS
+from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms.shared.projections.public_columns import Projection
+from ldpaudit.mechanisms.shared.projections.row_sign import Patterns, RowSign
 from ldpaudit.profile import Number
 
 Column = Sequence[Fraction | int]

@@ -19,14 +19,14 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_down
-from ldpaudit.mechanisms._asks import Decoding, Question, Tables
-from ldpaudit.mechanisms._deviation import bernstein, largest_deviation
-from ldpaudit.mechanisms._gf2 import images, independent, rank
-from ldpaudit.mechanisms._parameters import ball, exact, integer, odds, probability
-from ldpaudit.mechanisms._questions import Asked, PartitionedSign, SplitSigns, divided
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import images, independent, rank
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, odds, probability
+from ldpaudit.mechanisms.shared.public_questions.deviation import bernstein, largest_deviation
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns, divided
+from ldpaudit.mechanisms.shared.public_questions.server_queries import Decoding, Question, Tables
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _WIDEST = 24
 """Bits of a cell at most: a hash value and a symbol."""

@@ -17,19 +17,19 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.enclosure import round_up
+from ldpaudit.core.partitions import Counts
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.enclosure import dyadic, round_up
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._codewords import heaviest
-from ldpaudit.mechanisms._gf2 import BITS, nonzero, solve
-from ldpaudit.mechanisms._hadamard import parity
-from ldpaudit.mechanisms._noisy_column import HashedColumn
-from ldpaudit.mechanisms._parameters import above, ball, dyadic, exact, integer, positive
-from ldpaudit.mechanisms._parts import Centre, InParts, asked_once, inputs_of
-from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, laplace_sums
+from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, laplace_sums
+from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, asked_once, inputs_of
+from ldpaudit.mechanisms.shared.linear_codes.codeword_weights import heaviest
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS, nonzero, solve
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive, rounded_up
+from ldpaudit.mechanisms.shared.projections.noisy_column import HashedColumn
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
-from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _CHUNK = 1 << 22
 """Noises that `run` draws at a time."""
@@ -213,5 +213,5 @@ def _printed(epsilon: Fraction, delta: Fraction, beta: Fraction, domain: int) ->
     with working_precision(2 * SIGNIFICANT_BITS):
         lines = ball(Fraction(12 * domain)).log() / flint.arb(2).log()
         tries, secret = -ball(beta).log(), -ball(delta).log()
-        scale = dyadic(8 * (lines * tries * secret).sqrt() / ball(epsilon))
-        return math.ceil(above(8 * tries)), scale
+        scale = rounded_up(8 * (lines * tries * secret).sqrt() / ball(epsilon))
+        return math.ceil(dyadic((8 * tries).upper())), scale

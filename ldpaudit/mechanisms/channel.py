@@ -13,12 +13,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.core.number import show
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms import _matrix
-from ldpaudit.mechanisms._files import File
-from ldpaudit.mechanisms._matrix import Given, Matrix
-from ldpaudit.number import show
+from ldpaudit.mechanisms.shared import matrices
+from ldpaudit.mechanisms.shared.files import File
+from ldpaudit.mechanisms.shared.matrices import Given, Matrix
 
 _DIGITS = 62
 """Bits that are drawn at a time, within the range of a machine integer."""
@@ -62,7 +62,7 @@ class Channel(Mechanism):
     matrix: Matrix
 
     def __init__(self, matrix: Given) -> None:
-        rows = _matrix.matrix_of("Channel", matrix)
+        rows = matrices.matrix_of("Channel", matrix)
         if len(rows) < 2 or not rows[0] or len({len(row) for row in rows}) > 1:
             found = ", ".join(map(str, sorted({len(row) for row in rows})))
             raise ValueError(f"Channel needs at least two rows of one length, got {len(rows)} of {found} entries")
@@ -77,7 +77,7 @@ class Channel(Mechanism):
         """The matrix in a CSV, JSON or NPY file; in text, decimals are exact, and entries may be expressions."""
         if not isinstance(file, File | str | Path):
             raise TypeError(f"Channel.from_file needs a path, got {file!r:.60}")
-        return cls(_matrix.read("Channel", file if isinstance(file, File) else File.read(file)))
+        return cls(matrices.read("Channel", file if isinstance(file, File) else File.read(file)))
 
     @property
     def inputs(self) -> range:
@@ -157,7 +157,7 @@ def _require_law(x: int, row: tuple[Fraction, ...]) -> None:
     for y, p in enumerate(row):
         if not 0 <= p <= 1:
             raise ValueError(f"Channel needs probabilities, got {show(p)} in row {x}, place {y}")
-    if (total := _matrix.total(f"Channel, row {x}", row)) != 1:
+    if (total := matrices.total(f"Channel, row {x}", row)) != 1:
         raise ValueError(f"Channel needs rows that sum to 1 exactly, got {_near_1(total)} in row {x}, counted from 0")
 
 

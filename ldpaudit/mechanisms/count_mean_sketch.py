@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms._hadamard import parity, transform
-from ldpaudit.mechanisms._hashing import PRIME, buckets, coefficients, hashed
-from ldpaudit.mechanisms._parameters import integer, odds, probability
-from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.hashing import PRIME, buckets, coefficients, hashed
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
+from ldpaudit.mechanisms.shared.parameters import integer, odds, probability
 from ldpaudit.profile import Number
 
 DOMAIN = 1 << 12

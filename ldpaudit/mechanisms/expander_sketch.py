@@ -20,13 +20,13 @@ from typing import Self
 
 import numpy as np
 
-from ldpaudit.mechanisms._asks import Decoding, Question, Tables
-from ldpaudit.mechanisms._clusters import Lists, clusters, frequent
-from ldpaudit.mechanisms._deviation import Chance, largest_deviation
-from ldpaudit.mechanisms._gf2 import images, independent, rank
-from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
-from ldpaudit.mechanisms._questions import Asked, PartitionedSign, SplitSigns, divided
-from ldpaudit.mechanisms._reed_solomon import POINTS, interpolated, length, symbol
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import images, independent, rank
+from ldpaudit.mechanisms.shared.linear_codes.reed_solomon import POINTS, interpolated, length, symbol
+from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms.shared.public_questions.clusters import Lists, clusters, frequent
+from ldpaudit.mechanisms.shared.public_questions.deviation import Chance, largest_deviation
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns, divided
+from ldpaudit.mechanisms.shared.public_questions.server_queries import Decoding, Question, Tables
 from ldpaudit.profile import Number
 
 _SYMBOL = 8

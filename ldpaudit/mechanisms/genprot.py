@@ -18,15 +18,15 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.number import brief
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Rows, View, Views, describe, plain
-from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
-from ldpaudit.mechanisms._randomizers import LeakyResponse, ShiftedBinomial
-from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.number import brief
+from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _HALF = Fraction(1, 2)
 _BITS = 128

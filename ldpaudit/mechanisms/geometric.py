@@ -12,11 +12,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms._parameters import ball, integer, positive, probability, spendable
-from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, bernoulli
+from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli
+from ldpaudit.mechanisms.shared.parameters import ball, integer, positive, probability, spendable
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _POWER_BITS = 256
 """Significant bits of the powers of alpha in the sampler; `_geometric` says what their rounding costs."""
@@ -57,8 +58,7 @@ class _TwoSided(Mechanism):
 def _exp_up(exponent: Fraction) -> Fraction:
     """``e**exponent``, rounded up to a dyadic rational."""
     with working_precision(SIGNIFICANT_BITS):
-        mantissa, power = ball(exponent).exp().upper().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(power)
+        return dyadic(ball(exponent).exp().upper())
 
 
 def _geometric(alpha: Fraction, size: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -16,19 +16,19 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.number import brief
+from ldpaudit.core.partitions import Counts
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
-from ldpaudit.mechanisms._gf2 import BITS
-from ldpaudit.mechanisms._noisy_column import HashedColumn
-from ldpaudit.mechanisms._parameters import ball, dyadic, exact, integer, positive
-from ldpaudit.mechanisms._parts import Centre, InParts, asked_once
-from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, laplace_sums
-from ldpaudit.mechanisms._shared_buckets import Apart, furthest
-from ldpaudit.mechanisms._signed_buckets import SignedBuckets
+from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, laplace_sums
+from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, asked_once
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive, rounded_up
+from ldpaudit.mechanisms.shared.projections.noisy_column import HashedColumn
+from ldpaudit.mechanisms.shared.projections.signed_buckets import SignedBuckets
+from ldpaudit.mechanisms.shared.projections.worst_pair import Apart, furthest
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
-from ldpaudit.number import brief
-from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _CHUNK = 1 << 22
 """Noises that `run` draws at a time."""
@@ -255,10 +255,10 @@ def printed_sizes(epsilon: Number, delta: Number, beta: Number, users: int, doma
         sparsity = (ball(spent) / -ball(miss).log() * root) ** (flint.arb(2) / 3)
         if not sparsity < domain:
             raise ValueError(f"GLPS-HH needs s < N for its s log(N/s) measurements, got s={float(sparsity):.6g} and N={domain}")
-        return dyadic(sparsity), dyadic(sparsity * (domain / sparsity).log())
+        return rounded_up(sparsity), rounded_up(sparsity * (domain / sparsity).log())
 
 
 def printed_scale(epsilon: Number, delta: Number, measurements: Fraction) -> Fraction:
     """The scale ``sqrt(8 m ln(1/delta)) / epsilon`` of the noise that the paper adds to m measurements, rounded up."""
     with working_precision(2 * SIGNIFICANT_BITS):
-        return dyadic((8 * ball(measurements) * -ball(exact(delta)).log()).sqrt() / ball(positive("epsilon", epsilon)))
+        return rounded_up((8 * ball(measurements) * -ball(exact(delta)).log()).sqrt() / ball(positive("epsilon", epsilon)))

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms._hadamard import parity, transform
-from ldpaudit.mechanisms._parameters import exact, integer, odds
-from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
+from ldpaudit.mechanisms.shared.parameters import exact, integer, odds
 from ldpaudit.profile import Number
 
 

@@ -15,14 +15,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.number import brief
+from ldpaudit.core.partitions import Counts
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms._gf2 import BITS, images, independent, span, words
-from ldpaudit.mechanisms._hadamard import transform
-from ldpaudit.mechanisms._parameters import integer, odds, positive, probability
-from ldpaudit.mechanisms._parts import Centre, InParts, driven, starts
-from ldpaudit.mechanisms._public_sign import PublicSign
-from ldpaudit.number import brief
-from ldpaudit.partitions import Counts
+from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven, starts
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS, images, independent, span, words
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import transform
+from ldpaudit.mechanisms.shared.parameters import integer, odds, positive, probability
+from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
 from ldpaudit.profile import Number
 
 _CHUNK = 1 << 18

@@ -26,9 +26,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Rows, Views
-from ldpaudit.mechanisms._evolving import Evolving, Spending
-from ldpaudit.mechanisms._gf2 import BITS
-from ldpaudit.mechanisms._heavy import (
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS
+from ldpaudit.mechanisms.shared.parameters import integer, positive, probability
+from ldpaudit.mechanisms.shared.projections.public_columns import Projection
+from ldpaudit.mechanisms.shared.voting.heavy_thresh import (
     Crowd,
     Histogram,
     Reference,
@@ -40,13 +42,11 @@ from ldpaudit.mechanisms._heavy import (
     levels,
     sentinel_needs,
 )
-from ldpaudit.mechanisms._heavy_pair import worst_pair
-from ldpaudit.mechanisms._heavy_start import Start, start_of
-from ldpaudit.mechanisms._parameters import integer, positive, probability
-from ldpaudit.mechanisms._projection import Projection
-from ldpaudit.mechanisms._sampling import bernoulli
-from ldpaudit.mechanisms._thresh import Levels
-from ldpaudit.mechanisms._thresh_pair import Play
+from ldpaudit.mechanisms.shared.voting.heavy_thresh_worst_pair import worst_pair
+from ldpaudit.mechanisms.shared.voting.silent_histograms import Start, start_of
+from ldpaudit.mechanisms.shared.voting.thresh import Levels
+from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
+from ldpaudit.mechanisms.shared.voting.voters import Evolving, Spending
 
 _LISTED = 1 << 28
 """Most signs that are looked at to find the different rows of the matrix: some seconds."""

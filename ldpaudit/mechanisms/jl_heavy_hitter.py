@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms._parameters import integer, positive
-from ldpaudit.mechanisms._projected import (
+from ldpaudit.mechanisms.shared.coins import laplace_sums
+from ldpaudit.mechanisms.shared.parameters import integer, positive
+from ldpaudit.mechanisms.shared.projections.random_projection import (
     Projected,
     noise_for,
     printed_rows,
     pure_scale,
     sufficient_rows,
 )
-from ldpaudit.mechanisms._sampling import laplace_sums
 from ldpaudit.profile import Number
 
 _LARGEST_VIEW = 1 << 28

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.mechanism import Mechanism, Views
-from ldpaudit.mechanisms._noisy_column import NoisyColumn
-from ldpaudit.mechanisms._parameters import exact, integer, positive
+from ldpaudit.mechanisms.shared.parameters import exact, integer, positive
+from ldpaudit.mechanisms.shared.projections.noisy_column import NoisyColumn
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 

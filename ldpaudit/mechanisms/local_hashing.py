@@ -14,10 +14,10 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.core.number import brief
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms._parameters import exact, integer, odds, positive
-from ldpaudit.mechanisms._sampling import bernoulli
-from ldpaudit.number import brief
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, positive
 from ldpaudit.profile import Number
 
 MERSENNE = (1 << 31) - 1

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms._memoized import EPOCHS
-from ldpaudit.mechanisms._parameters import exact, integer, probability
-from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.memoization import EPOCHS
+from ldpaudit.mechanisms.shared.parameters import exact, integer, probability
 from ldpaudit.neighbours import USER_LEVEL
 
 LISTED = 2

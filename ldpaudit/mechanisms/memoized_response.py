@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms._memoized import Memoizing, Stream
-from ldpaudit.mechanisms._sampling import uniform_subset
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit
 from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.coins import uniform_subset
+from ldpaudit.mechanisms.shared.memoization import Memoizing, Stream
 from ldpaudit.profile import Number
 
 

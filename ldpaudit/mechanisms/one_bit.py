@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms._bits import binomial_law, reported
-from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
-from ldpaudit.mechanisms._sampling import bernoulli, uniform_subset
+from ldpaudit.mechanisms.shared.coins import bernoulli, uniform_subset
+from ldpaudit.mechanisms.shared.independent_bits import binomial_law, reported
+from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
 from ldpaudit.profile import Number
 
 

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._boxes import CountMinBoxes, HadamardBoxes
-from ldpaudit.mechanisms._hadamard_views import Group, OneElement
-from ldpaudit.mechanisms._kernels import random_members_among
-from ldpaudit.mechanisms._parameters import integer, probability
-from ldpaudit.mechanisms._ranges import Grid, Level
-from ldpaudit.mechanisms._told import Told, told
+from ldpaudit.mechanisms.shared.dyadic_ranges.boxes import CountMinBoxes, HadamardBoxes
+from ldpaudit.mechanisms.shared.dyadic_ranges.distinguishing_elements import Told, told
+from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import Group, OneElement
+from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid, Level
+from ldpaudit.mechanisms.shared.linear_codes.kernels import random_members_among
+from ldpaudit.mechanisms.shared.parameters import integer, probability
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin, printed_gamma
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, printed_rho
 from ldpaudit.profile import Number

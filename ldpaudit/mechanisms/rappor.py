@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms._bits import binomial_law, product_law, reported
-from ldpaudit.mechanisms._hashing import PRIME, buckets
-from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
-from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.hashing import PRIME, buckets
+from ldpaudit.mechanisms.shared.independent_bits import binomial_law, product_law, reported
+from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
 from ldpaudit.profile import Number
 
 DOMAIN = 1 << 16

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Law, Rows, Views
-from ldpaudit.mechanisms._answers import Answers, YesOrNo
-from ldpaudit.mechanisms._parameters import integer, odds, probability
-from ldpaudit.mechanisms._sampling import bernoulli
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.parameters import integer, odds, probability
+from ldpaudit.mechanisms.shared.yes_no_answers import Answers, YesOrNo
 from ldpaudit.profile import Number
 
 

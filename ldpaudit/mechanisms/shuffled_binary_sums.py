@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views, counted
-from ldpaudit.mechanisms._parameters import integer, probability
-from ldpaudit.mechanisms._sampling import held
+from ldpaudit.mechanisms.shared.coins import held
+from ldpaudit.mechanisms.shared.parameters import integer, probability
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 
 WATCHED = 16

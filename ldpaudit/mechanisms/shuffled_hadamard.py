@@ -22,14 +22,15 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms._hadamard import parity
-from ldpaudit.mechanisms._kernels import members, random_members, random_members_with
-from ldpaudit.mechanisms._multinomial import Shares, View, compositions, convolved, multinomial
-from ldpaudit.mechanisms._parameters import ball, exact, integer, positive
+from ldpaudit.mechanisms.shared.dyadic_ranges.message_counts import Shares, View, compositions, convolved, multinomial
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
+from ldpaudit.mechanisms.shared.linear_codes.kernels import members, random_members, random_members_with
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 LARGEST_DOMAIN = 1 << 40
 _ALL_COUNTS = 1 << 24
@@ -313,5 +314,4 @@ def printed_rho(epsilon: Number, delta: Number, k: int) -> int:
         raise ValueError(f"ShuffledHadamard needs 0 < delta < 1 and k >= 1, got delta={delta}, k={k}")
     with working_precision(256):
         log = 1 + ball(k / (promise * failure)).log()
-        mantissa, exponent = (36 * k * k * log / ball(promise * promise)).upper().man_exp()
-    return max(1, math.ceil(int(mantissa) * Fraction(2) ** int(exponent)))
+        return max(1, math.ceil(dyadic((36 * k * k * log / ball(promise * promise)).upper())))

@@ -16,13 +16,13 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.partitions import Counts
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._few_kernels import random_members_of_few
-from ldpaudit.mechanisms._hadamard_views import OneElement
-from ldpaudit.mechanisms._parameters import exact, integer
-from ldpaudit.mechanisms._parts import Centre, InParts, driven
+from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import OneElement
+from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven
+from ldpaudit.mechanisms.shared.linear_codes.sparse_kernels import random_members_of_few
+from ldpaudit.mechanisms.shared.parameters import exact, integer
 from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN, ShuffledHadamard, printed_rho
-from ldpaudit.partitions import Counts
 from ldpaudit.profile import Number
 
 Integers: TypeAlias = NDArray[np.int64]

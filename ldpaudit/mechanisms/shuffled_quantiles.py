@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms._boxes import LARGEST_SIDE
-from ldpaudit.mechanisms._parameters import exact, integer
 from ldpaudit.mechanisms.range_queries import RangeQueries
+from ldpaudit.mechanisms.shared.dyadic_ranges.boxes import LARGEST_SIDE
+from ldpaudit.mechanisms.shared.parameters import exact, integer
 from ldpaudit.profile import Number
 
 

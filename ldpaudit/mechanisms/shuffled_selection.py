@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Law, Rows, Views
-from ldpaudit.mechanisms._answers import Answers, YesOrNo, yes_counts
-from ldpaudit.mechanisms._parameters import integer
+from ldpaudit.mechanisms.shared.parameters import integer
+from ldpaudit.mechanisms.shared.yes_no_answers import Answers, YesOrNo, yes_counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.partitions import Counts
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms._gf2 import BITS, nonzero
-from ldpaudit.mechanisms._hadamard import parity, transform
-from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
-from ldpaudit.mechanisms._parts import Centre, InParts, starts
-from ldpaudit.mechanisms._public_sign import PublicSign
-from ldpaudit.partitions import Counts
+from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, starts
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS, nonzero
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
+from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
 from ldpaudit.profile import Number
 
 _BLOCK = 1 << 20

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._few_kernels import random_members_of_few
-from ldpaudit.mechanisms._hadamard_views import Group, HadamardViews
-from ldpaudit.mechanisms._parameters import integer
+from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import Group, HadamardViews
+from ldpaudit.mechanisms.shared.linear_codes.sparse_kernels import random_members_of_few
+from ldpaudit.mechanisms.shared.parameters import integer
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, printed_rho
 from ldpaudit.profile import Number
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms._parameters import exact, integer, odds
-from ldpaudit.mechanisms._sampling import bernoulli, uniform_subset
+from ldpaudit.mechanisms.shared.coins import bernoulli, uniform_subset
+from ldpaudit.mechanisms.shared.parameters import exact, integer, odds
 from ldpaudit.profile import Number
 
 

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Views
-from ldpaudit.mechanisms._bits import product_law
-from ldpaudit.mechanisms._evolving import Evolving, Spending
-from ldpaudit.mechanisms._parameters import integer, positive, probability
-from ldpaudit.mechanisms._sampling import bernoulli
-from ldpaudit.mechanisms._thresh import Levels, Users, levels
-from ldpaudit.mechanisms._thresh_groups import Counts, Group, ones_of
-from ldpaudit.mechanisms._thresh_pair import Play, worst_pair
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.independent_bits import product_law
+from ldpaudit.mechanisms.shared.parameters import integer, positive, probability
+from ldpaudit.mechanisms.shared.voting.thresh import Levels, Users, levels
+from ldpaudit.mechanisms.shared.voting.thresh_groups import Counts, Group, ones_of
+from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play, worst_pair
+from ldpaudit.mechanisms.shared.voting.voters import Evolving, Spending
 
 _BLOCK = 16
 """Epochs of users' data that are made contiguous at a time."""

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Rows, Views
-from ldpaudit.mechanisms._asks import Children, Counted, Decoding, Question
-from ldpaudit.mechanisms._deviation import Support, largest_deviation
-from ldpaudit.mechanisms._gf2 import vectors
-from ldpaudit.mechanisms._parameters import exact, integer, odds, probability
-from ldpaudit.mechanisms._questions import Asked, PartitionedSign, SplitSigns, by_group, divided
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import vectors
+from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms.shared.public_questions.deviation import Support, largest_deviation
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns, by_group, divided
+from ldpaudit.mechanisms.shared.public_questions.server_queries import Children, Counted, Decoding, Question
 from ldpaudit.profile import Number
 
 _WIDEST = 24

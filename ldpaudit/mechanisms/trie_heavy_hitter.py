@@ -15,15 +15,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanisms._noisy_votes import Noise
-from ldpaudit.mechanisms._parameters import ball, exact, integer, positive, probability, spendable
-from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS
-from ldpaudit.mechanisms._trie import Data, Round, Votes
-from ldpaudit.mechanisms._trie_rounds import TrieRounds
+from ldpaudit.core.number import brief
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.enclosure import dyadic
+from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive, probability, spendable
+from ldpaudit.mechanisms.shared.trie.noisy_votes import Noise
+from ldpaudit.mechanisms.shared.trie.one_round import Data, Round, Votes
+from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from ldpaudit.number import brief
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 _LARGEST_NOISE = 1_000
 """The powers of an alpha of 128 bits are rationals of that many times as many bits."""
@@ -304,6 +305,4 @@ class NoisyTrieHeavyHitter(TrieRounds):
 def _ratio(epsilon: Fraction, rate: Fraction) -> Fraction:
     """``(1 + (e**epsilon - 1) / rate) ** (-1/2)``, rounded up to a dyadic rational."""
     with working_precision(SIGNIFICANT_BITS):
-        alpha = 1 / (1 + ball(epsilon).expm1() / ball(rate)).sqrt()
-        mantissa, power = alpha.upper().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(power)
+        return dyadic((1 / (1 + ball(epsilon).expm1() / ball(rate)).sqrt()).upper())

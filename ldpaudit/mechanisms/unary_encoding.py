@@ -14,14 +14,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Law, Mechanism, Views, counted
-from ldpaudit.mechanisms._bits import product_law
-from ldpaudit.mechanisms._parameters import ball, exact, integer, odds, probability, promise
-from ldpaudit.mechanisms._sampling import SIGNIFICANT_BITS, bernoulli, held
+from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli, held
+from ldpaudit.mechanisms.shared.independent_bits import product_law
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, odds, probability, promise
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
-from ldpaudit.working_precision import working_precision
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 
-from ldpaudit.certificate import Certificate, ClaimRecord
+from ldpaudit.certificates.certificate import Certificate, ClaimRecord
 
 
 def changes(before: Certificate, now: Certificate) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from ldpaudit.accountants.claims.sentence import Failure, Printed
-    from ldpaudit.literature import Measured, Row
+    from ldpaudit.studies.literature import Measured, Row
 
 
 def print_claims(command: str, claims: Iterable[Printed], say: Callable[[str], None]) -> None:
@@ -25,7 +25,8 @@ def print_claims(command: str, claims: Iterable[Printed], say: Callable[[str], N
         say(f"{each.standing.name:7}  {each.where}: {each.sentence}")
         low, high = show_down(each.found.low, 6), show_up(each.found.high, 6)
         what = f"[{low}, {high}]" if each.attained else f"at most {high}"
-        ratio = "" if each.holds is None else _times_found(each)
+        decided = each.holds is not None and each.looseness < float("inf")
+        ratio = f", {two_digits(each.looseness)} times what is found" if decided else ""
         printed = f"{float(each.claimed):.6g} ({each.provenance.value})"
         say(f"         claimed {printed}, found {what} ({each.found.rigour.name}){ratio}")
         for remark in (*each.remarks, *told(each)):
@@ -41,10 +42,6 @@ def told(claim: Printed) -> tuple[str, ...]:
 
 def _failure(claim: Printed) -> Failure | None:
     return claim.failure if claim.standing.name == "FAILS" else None
-
-
-def _times_found(each: Printed) -> str:
-    return f", {two_digits(each.looseness)} times what is found" if each.looseness < float("inf") else ""
 
 
 def print_measured(command: str, measured: Iterable[Measured], say: Callable[[str], None]) -> None:

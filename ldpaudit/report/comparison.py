@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldpaudit.comparison import CLOSE
 from ldpaudit.display.digits import show_up
 from ldpaudit.report.claims import Cells, TableFormat, csv_of, latex_of, markdown_of
 from ldpaudit.report.plot import new_figure, save
+from ldpaudit.studies.comparison import CLOSE
 
 if TYPE_CHECKING:
-    from ldpaudit.comparison import Contender, Contest, Score
+    from ldpaudit.studies.comparison import Contender, Contest, Score
 
 HEAD = ("system", "rank", "model", "epsilon", "bits a user", "recall", "precision", "largest missed", "finds from", "rms error",
         "largest error", "seconds", "MB")  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ldpaudit.certificate import ClaimRecord
+from ldpaudit.certificates.certificate import ClaimRecord
 from ldpaudit.display import pictures
 from ldpaudit.enclosure import Enclosure
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.held import text_of
+from ldpaudit.files.user_data import text_of
 
 
 def listed(found: Any) -> list[Any]:

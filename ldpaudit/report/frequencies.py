@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ldpaudit.enclosure import show_up
 
 if TYPE_CHECKING:
-    from ldpaudit.design import Goal
-    from ldpaudit.frequencies import Protocol
+    from ldpaudit.studies.design import Goal
+    from ldpaudit.studies.frequencies import Protocol
 
 HEAD = ("error at most", "messages", "bits a message", "deployed")
 _NOTE = "error at most: bound of the expected largest error of all values, for any data; in users. messages: per user, on average."

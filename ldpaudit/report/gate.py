@@ -15,7 +15,7 @@ from ldpaudit.display.visible import visible, visible_json
 from ldpaudit.report.gate_summary import summary
 
 if TYPE_CHECKING:  # only the types: the command line reads the list of formats, and must start fast
-    from ldpaudit.gate import Finding, Gate
+    from ldpaudit.gate.checking import Finding, Gate
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RULES = {

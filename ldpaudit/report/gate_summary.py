@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ldpaudit.display.visible import markdown_code, markdown_text
 
 if TYPE_CHECKING:
-    from ldpaudit.findings import Finding, Gate
+    from ldpaudit.gate.findings import Finding, Gate
 
 HEADINGS = ("passed", "failed", "not everything was checked", "a decision is missing")
 """By exit code."""

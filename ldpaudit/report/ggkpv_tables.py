@@ -10,8 +10,8 @@ from ldpaudit.enclosure import show_down, show_up
 from ldpaudit.report.plot import new_figure, save
 
 if TYPE_CHECKING:
-    from ldpaudit.counting_protocols import Setting
-    from ldpaudit.ggkpv_tables import Limit, Line, Point, Regimes
+    from ldpaudit.studies.counting_protocols import Setting
+    from ldpaudit.studies.ggkpv_tables import Limit, Line, Point, Regimes
 
 HEAD = ("model", "protocol", "noise", "", "messages", "bits a user", "reads", "at most", "measured", "at least", "paper")
 _DIGITS = 4

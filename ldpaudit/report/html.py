@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ldpaudit.certificate import Certificate, ClaimRecord
+from ldpaudit.certificates.certificate import Certificate, ClaimRecord
 from ldpaudit.display.visible import visible
 from ldpaudit.report import drawing
 from ldpaudit.report.changes import changes, deployment_lines
@@ -17,7 +17,7 @@ from ldpaudit.report.words import OVERALL, SIGNS, VERDICTS, overall, plain, rela
 from ldpaudit.verdict import Outcome
 
 if TYPE_CHECKING:
-    from ldpaudit.exhibits import Exhibit
+    from ldpaudit.certificates.exhibits import Exhibit
 
 NOTHING: Mapping[str, Exhibit] = MappingProxyType({})
 INDEX = "index"
@@ -137,7 +137,7 @@ def _instead(exhibit: Exhibit | None) -> str:
 
 def _risks(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> str:
     """The best that an adversary can do, a column for everything that claims are about."""
-    from ldpaudit.risk import percent
+    from ldpaudit.certificates.risk import percent
 
     columns: dict[tuple[str, str, str], tuple[ClaimRecord, Exhibit]] = {}
     for claim in certificate.claims:

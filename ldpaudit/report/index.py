@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ldpaudit.certificate import Certificate
+from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.report.changes import changes
 from ldpaudit.report.html import badge, escape, issued, whole
 from ldpaudit.report.text import summary

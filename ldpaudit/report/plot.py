@@ -11,8 +11,8 @@ from ldpaudit.display.axes import draw as draw_on
 from ldpaudit.display.axes import new_figure as empty_figure
 from ldpaudit.display.axes import require_matplotlib
 from ldpaudit.errors import DeploymentError
+from ldpaudit.files.whole import write_whole
 from ldpaudit.profile import PrivacyProfile
-from ldpaudit.report.files import write_whole
 
 
 def draw(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ldpaudit.accountants.claims.sentence import Printed
-    from ldpaudit.tables import Row, Table
+    from ldpaudit.studies.tables import Row, Table
 
 _LONGEST = 11
 """Characters of `[0.0001234,`, the longest end of an enclosure at four digits: no digit is cut off."""

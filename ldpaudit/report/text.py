@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ldpaudit.certificate import Certificate, ClaimRecord
+from ldpaudit.certificates.certificate import Certificate, ClaimRecord
 from ldpaudit.display.visible import visible
 from ldpaudit.verdict import Outcome
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ldpaudit.certificate import ClaimRecord
+from ldpaudit.certificates.certificate import ClaimRecord
 from ldpaudit.verdict import Outcome
 
 VERDICTS = {

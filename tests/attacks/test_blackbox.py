@@ -18,7 +18,7 @@ from ldpaudit.adapters import callables
 from ldpaudit.attacks import Execution, Reading
 from ldpaudit.attacks.blackbox.encoding import encode
 from ldpaudit.attacks.blackbox.features import monotone_ratio
-from ldpaudit.certificate import EvidenceRecord
+from ldpaudit.certificates.certificate import EvidenceRecord
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Form, Mode
 from ldpaudit.mechanism import Mechanism

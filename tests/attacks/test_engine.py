@@ -35,11 +35,11 @@ from ldpaudit.attacks.engine.work import State
 from ldpaudit.attacks.games import k_inputs, two_inputs
 from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.sources import Given, Planned
-from ldpaudit.certificate import EvidenceRecord
+from ldpaudit.certificates.certificate import EvidenceRecord
 from ldpaudit.evidence import Mode
-from ldpaudit.experiment import Experiment
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.workers.experiment import Experiment
 from tests.zoo.randomized_response import TWENTY, the_lie_leaves_out_the_last_value
 
 ALPHA = 1 - 0.95

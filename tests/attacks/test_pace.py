@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from ldpaudit.pace import MOST, seconds, trials_within, views_needed
+from ldpaudit.core.pace import MOST, seconds, trials_within, views_needed
 
 
 @dataclass

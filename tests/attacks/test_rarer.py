@@ -25,8 +25,8 @@ from ldpaudit.attacks.games.game import Narrower, Target
 from ldpaudit.attacks.games.sources import Given
 from ldpaudit.attacks.games.two_inputs import Prospect, ThresholdRule
 from ldpaudit.evidence import Mode
-from ldpaudit.experiment import Experiment
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.workers.experiment import Experiment
 
 BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
 PROSPECT = Prospect(0.0, 0.05, 100_000, 1e-6)

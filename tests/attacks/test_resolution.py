@@ -12,7 +12,7 @@ import pytest
 
 from ldpaudit import audit
 from ldpaudit.attacks import Reading
-from ldpaudit.certificate import EvidenceRecord
+from ldpaudit.certificates.certificate import EvidenceRecord
 from ldpaudit.evidence import DIFFERENT, UNREADABLE, Form, Mode
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse

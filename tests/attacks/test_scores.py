@@ -22,11 +22,11 @@ from ldpaudit.attacks.blackbox.scores import NOTHING
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
 from ldpaudit.attacks.games.two_inputs import Prospect, ThresholdRule
 from ldpaudit.evidence import Form, Mode
-from ldpaudit.experiment import Experiment, Reading
-from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
+from ldpaudit.workers.experiment import Experiment, Reading
 
 VIEWS = 20_000
 SURE = 0.99

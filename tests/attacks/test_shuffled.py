@@ -17,8 +17,8 @@ import ldpaudit as ldp
 from benchmarks.shuffled_attacks import SYSTEMS, measured
 from ldpaudit.accountants import account
 from ldpaudit.attacks.games import shuffled
-from ldpaudit.certificate import Certificate
-from ldpaudit.certify import verify
+from ldpaudit.certificates.certificate import Certificate
+from ldpaudit.certificates.certify import verify
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse

@@ -14,7 +14,7 @@ from ldpaudit.attacks import Execution
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.e_process import EProcess
 from ldpaudit.attacks.engine.play import FINAL
-from ldpaudit.certificate import EvidenceRecord
+from ldpaudit.certificates.certificate import EvidenceRecord
 from ldpaudit.evidence import Look, Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import binom, laplace, norm
 
 from benchmarks.literature import MATTER
-from ldpaudit import account, literature
+from ldpaudit import account
 from ldpaudit.accountants.claims import (
     bucket_heavy_hitter,
     glps_heavy_hitter,
@@ -25,6 +25,7 @@ from ldpaudit.accountants.claims import (
 from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.studies import literature
 from tests.claims.test_literature import PAGE, claims_of
 from tests.claims.test_witnesses import constant, empty_trie
 

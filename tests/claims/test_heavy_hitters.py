@@ -11,7 +11,7 @@ import pytest
 
 from ldpaudit.accountants.claims import bitstogram, heavy_hitters, sign_oracle, tree_histogram
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.mechanisms._parameters import odds
+from ldpaudit.mechanisms.shared.parameters import odds
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from tests.claims.test_literature import claims_of
 

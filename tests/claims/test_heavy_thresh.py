@@ -10,12 +10,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldpaudit import account, audit, judge, literature
+from ldpaudit import account, audit, judge
 from ldpaudit.accountants.claims import heavy_thresh as paper
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.claims.votes_per_change import level, most_votes, votes_of
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
-from tests.helpers import proofs_of
+from ldpaudit.proofs import heavy_thresh as heavy_thresh_proof
+from ldpaudit.studies import literature
+from tests.helpers import proved
 
 F = Fraction
 HALF = F(1, 20)
@@ -115,7 +117,7 @@ def test_the_proofs_prove_what_the_accountant_finds(seed: int) -> None:
     n = rng.choice([10**3, 10**5])
     for kind in (HeavyThresh, HeavyThreshRepaired):
         m = kind(n, rng.choice([4, 16]), rng.choice([50, 300]), F(rng.randint(10, 80), 20), HALF, n, 8, start=-(seed % 2), rows=300)
-        transcript, overshoot, repaired = (proof.at(m) for proof in proofs_of("heavy_thresh"))
+        transcript, overshoot, repaired = (proof.at(m) for proof in proved(heavy_thresh_proof.prove))
         assert transcript == [
             (F(m.differing_votes), m.vote_coin / (1 - m.vote_coin), False),
             (F(m.estimates), m.estimate_coin / (1 - m.estimate_coin), False),

@@ -15,7 +15,6 @@ import pytest
 import typer
 
 from benchmarks.literature import page
-from ldpaudit import literature
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
 from ldpaudit.claim import Hypothesis
@@ -25,6 +24,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.frames import table
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.report import claims as report
+from ldpaudit.studies import literature
 from tests.helpers import ROOT, run
 
 SETTINGS = [(stem, setting) for stem in literature.stems() for setting in literature.settings(stem)]

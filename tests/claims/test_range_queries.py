@@ -20,8 +20,8 @@ from ldpaudit.accountants.claims.range_queries import (
     node_error,
 )
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.mechanisms._ranges import Grid
 from ldpaudit.mechanisms.range_queries import HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from tests.claims.test_literature import claims_of
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
+from importlib import import_module
 
 import pytest
 
 from benchmarks.literature import without
-from ldpaudit import literature
+from ldpaudit.accountants import claims as room
 from ldpaudit.accountants.claims.statements import STATEMENTS, Statement, gaps, named
 from ldpaudit.accountants.limits import calculators
 from ldpaudit.mechanisms import stems
+from ldpaudit.studies import literature
 from tests.claims.test_literature import rows_of
 
 MADE_UP = (Statement("HKR12 Theorem 1", "it has a row"), Statement("HKR12 Theorem 2", "it has none", "a definition"))
@@ -28,6 +31,12 @@ def simulated() -> list[str]:
 def test_every_numbered_statement_has_a_row_or_a_reason_and_no_row_is_about_another() -> None:
     rows = [row.where for stem in literature.stems() for row in rows_of(stem)]
     assert list(gaps(STATEMENTS, [*rows, *simulated()])) == []
+
+
+def test_every_file_that_judges_claims_is_of_one_source() -> None:
+    files = {module.name for module in pkgutil.iter_modules(room.__path__)} & set(stems())
+    judging = [stem for stem in files if hasattr(import_module(f"{room.__name__}.{stem}"), "printed")]
+    assert sorted(judging) == literature.stems() == sorted(stem for several in room.STEMS.values() for stem in several)
 
 
 def test_the_register_is_of_the_sources_and_names_nothing_twice() -> None:

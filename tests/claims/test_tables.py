@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import pytest
 
-from ldpaudit import tables
 from ldpaudit.accountants.claims.sentence import Printed, Standing, rounding
 from ldpaudit.accountants.claims.tables import check
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.studies import tables
 from tests.helpers import run
 
 

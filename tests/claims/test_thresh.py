@@ -16,7 +16,7 @@ from ldpaudit.accountants.claims import thresh as paper
 from ldpaudit.accountants.claims import thresh_repaired as repaired
 from ldpaudit.enclosure import Rigour
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanisms._thresh import Levels
+from ldpaudit.mechanisms.shared.voting.thresh import Levels
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from tests.helpers import proofs_of

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import tables
 from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.accountants.claims.trie_heavy_hitter import (
     accuracy,
@@ -23,8 +22,9 @@ from ldpaudit.accountants.claims.trie_heavy_hitter import (
     printed,
     room,
 )
-from ldpaudit.mechanisms._trie import Data
+from ldpaudit.mechanisms.shared.trie.one_round import Data
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.studies import tables
 
 
 def law(m: TrieHeavyHitter, x: Data) -> dict[Any, Fraction]:

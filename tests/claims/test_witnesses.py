@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from ldpaudit import literature
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.mechanisms.glps_heavy_hitter import printed_sizes
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
+from ldpaudit.studies import literature
 from tests.claims.test_literature import claims_of
 from tests.helpers import ROOT
 

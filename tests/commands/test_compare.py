@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpaudit import comparison
 from ldpaudit.accountants import account
 from ldpaudit.commands import run
-from ldpaudit.comparison import CLOSE, Contender, Contest, Score, bits, contenders, score
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import DeploymentError, Unsupported
-from ldpaudit.held import Held, numbering, read
+from ldpaudit.files.user_data import Held, numbering, read
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Shuffle
 from ldpaudit.report.claims import TableFormat
 from ldpaudit.report.comparison import Leaderboard, as_data, write
+from ldpaudit.studies import comparison
+from ldpaudit.studies.comparison import CLOSE, Contender, Contest, Score, bits, contenders, score
 
 WORDS = ["the"] * 900 + ["of"] * 500 + ["and"] * 300 + ["zygote"] * 200 + ["zygotes"] * 100
 CONTEST = Contest(Fraction(4), Fraction(1, 10**6), dictionary=4, top=2)

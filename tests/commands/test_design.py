@@ -6,12 +6,12 @@ import json
 from decimal import Decimal
 from fractions import Fraction
 
-from ldpaudit.design import Goal
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.frequencies import Protocol
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Shuffle
 from ldpaudit.report import frequencies as report
+from ldpaudit.studies.design import Goal
+from ldpaudit.studies.frequencies import Protocol
 from tests.helpers import fails_in_one_line, run
 
 COMMON = ("design", "randomized_response", "k=3", "--epsilon", "1/2", "--delta", "1e-6", "--shuffle", "1e3")

@@ -12,13 +12,14 @@ import jsonschema
 import pytest
 
 import ldpaudit
-from ldpaudit import mechanisms, parameters
-from ldpaudit.deployment import MODEL, loads
+from ldpaudit import mechanisms
+from ldpaudit.core import parameters
+from ldpaudit.core.refusal import table_at
+from ldpaudit.files.deployment import MODEL, loads
+from ldpaudit.files.starter import CHOICE, example, starter
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Run
-from ldpaudit.refusal import table_at
-from ldpaudit.schema import schema
-from ldpaudit.starter import CHOICE, example, starter
+from ldpaudit.report.schema import schema
 from ldpaudit.verdict import Outcome
 from tests.helpers import fails_in_one_line, run
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import ldpaudit as ldp
 from ldpaudit.accountants import account
+from ldpaudit.certificates.risk import percent, percent_up, risk
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.risk import percent, percent_up, risk
 from tests.helpers import fails_in_one_line, run
 
 COMMON = ("risk", "randomized_response", "k=2", "p=3/4")

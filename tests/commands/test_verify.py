@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ldpaudit import commands
+from ldpaudit.certificates.signature import private_key, public_key, require
 from ldpaudit.errors import DeploymentError
-from ldpaudit.signature import private_key, public_key, require
 from tests.helpers import fails_in_one_line, make_keys
 from tests.road.forgeries import (
     DEPLOYMENT,

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from ldpaudit import account, audit, strategies
 from ldpaudit.accountants.claims.published import published
 from ldpaudit.accountants.composition.theorems import advanced_grouposition, grouposition, kov
-from ldpaudit.deployment import loads
 from ldpaudit.derivation import derive
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import DeploymentError, Unsupported
+from ldpaudit.files.deployment import loads
 from ldpaudit.mechanism import Law, Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
@@ -222,7 +222,7 @@ p = "3/4"
 
 def test_a_deployment_file_names_a_group_and_its_certificate_is_checked_again() -> None:
     import ldpaudit as ldp
-    from ldpaudit.certify import certify, verify
+    from ldpaudit.certificates.certify import certify, verify
 
     whole = loads(DEPLOYED)
     assert whole.claims[0].neighbours == group(4)

@@ -13,9 +13,9 @@ from ldpaudit import account
 from ldpaudit.accountants.composition import laplace_contour, laplace_vector
 from ldpaudit.accountants.composition.laplace_contour import Groups
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates, LaplaceGroups
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Repeat
-from ldpaudit.working_precision import working_precision
 
 F = Fraction
 

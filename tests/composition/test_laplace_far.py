@@ -12,9 +12,9 @@ import pytest
 from ldpaudit import account
 from ldpaudit.accountants.composition import laplace_contour, laplace_far, laplace_vector
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
-from ldpaudit.working_precision import working_precision
 
 F = Fraction
 PATIENCE = 8.0

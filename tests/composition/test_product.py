@@ -19,10 +19,10 @@ from ldpaudit.accountants.pld.exact import ExactPLD, ProductPair
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.attacks.shared.memoized_bits import CERTAIN, count_losses, look_up
 from ldpaudit.enclosure import Rigour
-from ldpaudit.mechanisms import _bits as mechanisms
-from ldpaudit.mechanisms._hashing import PRIME, buckets, coefficients
-from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.mechanisms.rappor import Rappor
+from ldpaudit.mechanisms.shared import independent_bits as mechanisms
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.hashing import PRIME, buckets, coefficients
 from ldpaudit.plan import Repeat
 
 SAMPLE = 20_000

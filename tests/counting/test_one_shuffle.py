@@ -28,8 +28,8 @@ from ldpaudit.accountants.counting.one_shuffle import (
 )
 from ldpaudit.accountants.shuffled_hadamard import replaced_elements
 from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.working_precision import working_precision
 
 F = Fraction
 LEVEL = 1e-6

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 import ldpaudit as ldp
 from ldpaudit import account
 from ldpaudit.accountants.claims.published import published
-from ldpaudit.design import Goal, design
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -28,6 +27,7 @@ from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
 from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.plan import Compose, Plan, PostProcess, Repeat, Run, Shuffle, Subsample
+from ldpaudit.studies.design import Goal, design
 from tests.oracles import shuffle as oracle
 from tests.zoo import AT_ONE, SMALL, STEMS
 

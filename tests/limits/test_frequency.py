@@ -17,10 +17,10 @@ from ldpaudit.accountants.limits.accurate import Guarantee, _of_accurate
 from ldpaudit.accountants.limits.hard_prior import weight
 from ldpaudit.accountants.limits.information import largest_of_private
 from ldpaudit.accountants.limits.overlap import _largest_term, largest_shared
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Rigour
 from ldpaudit.profile import Number
 from ldpaudit.registry import parameters_of
-from ldpaudit.working_precision import working_precision
 from tests.helpers import run
 
 F = Fraction

@@ -13,8 +13,8 @@ import pytest
 from ldpaudit.accountants.limits import hsu
 from ldpaudit.accountants.limits.posterior import best_windows, response
 from ldpaudit.accountants.limits.windows import best_windows_of_many
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.working_precision import working_precision
 
 F = Fraction
 ROUNDING = 1e-12

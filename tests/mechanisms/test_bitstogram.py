@@ -14,10 +14,10 @@ import pytest
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.claims.bitstogram import detection_level
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import bitstogram
-from ldpaudit.mechanisms._gf2 import images, rank
 from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
-from ldpaudit.working_precision import working_precision
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import images, rank
 
 WIDE = 1 << 64
 KINDS = (Bitstogram, SplitBitstogram)

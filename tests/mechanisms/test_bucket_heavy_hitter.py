@@ -26,6 +26,7 @@ from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.proofs.bucket_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
+from tests.helpers import proved
 
 SMALL = Setting(Fraction(9, 10), Fraction(1, 10**6), Fraction(1, 20), 2**20, 10**8)
 LARGE = Setting(Fraction(1, 2), Fraction(1, 10**9), Fraction(1, 100), 2**32, 10**9)
@@ -294,7 +295,7 @@ def test_the_audit_reaches_epsilon_at_a_delta(relation: Neighbours) -> None:
 
 
 def test_the_proofs_bound_both_relations_by_all_coordinates() -> None:
-    replaced, present, *lemmas = prove()
+    replaced, present, *lemmas = proved(prove)
     m = BucketHeavyHitter(64, 6, 2, Fraction(7, 3))
     assert replaced.at(m) == present.at(m) == [(Fraction(12), Fraction(3, 7), True)]
     assert (replaced.relation, present.relation) == ("replace-one", "add-remove")

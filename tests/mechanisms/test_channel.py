@@ -25,21 +25,22 @@ from ldpaudit.accountants.pld.kinds import CodedLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.randomizers import of_law
-from ldpaudit.certificate import Certificate
-from ldpaudit.certify import verify
+from ldpaudit.certificates.certificate import Certificate
+from ldpaudit.certificates.certify import verify
+from ldpaudit.certificates.verification import of_the_source
+from ldpaudit.core.expression import parse
 from ldpaudit.derivation import derive
 from ldpaudit.errors import DeploymentError, Unsupported
-from ldpaudit.expression import parse
+from ldpaudit.files.deployment import load
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._matrix import _PLAIN, MOST_ENTRIES
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.matrices import _PLAIN, MOST_ENTRIES
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Repeat, Run, Shuffle
-from ldpaudit.verification import of_the_source
 
 BUNDLED: list[Mechanism] = [
     KaryRandomizedResponse(5, Fraction(3, 5)), HadamardResponse(4, Fraction(3, 5)),
@@ -392,7 +393,7 @@ def test_a_deployment_reads_no_file_outside_its_folder(deployed: Path, name: str
     (deployed.parent / "link").symlink_to(deployed.parent.parent)
     deployed.write_text(DEPLOYED.replace("matrices/m.csv", name))
     with pytest.raises(DeploymentError, match=r"own\.toml:4: mechanism\.file: needs a file in the deployment's folder"):
-        ldp.load(deployed)
+        load(deployed)
 
 
 @pytest.mark.slow

@@ -19,14 +19,14 @@ from ldpaudit import account, strategies
 from ldpaudit.accountants import genprot as accountant
 from ldpaudit.accountants.claims import genprot as claims
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.certify import certify
-from ldpaudit.deployment import loads
+from ldpaudit.certificates.certify import certify
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
+from ldpaudit.files.deployment import loads
 from ldpaudit.mechanism import Law, Mechanism
-from ldpaudit.mechanisms._randomizers import LeakyResponse, ShiftedBinomial
 from ldpaudit.mechanisms.genprot import GenProt, GenProtBit, chance
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
 from ldpaudit.neighbours import group
 from tests.claims.test_literature import claims_of
 from tests.zoo import zoo

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpaudit.mechanisms import _codewords
-from ldpaudit.mechanisms._gf2 import images, independent, kernel, nonzero, solve, span, words
+from ldpaudit.mechanisms.shared.linear_codes import codeword_weights
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import images, independent, kernel, nonzero, solve, span, words
 
 BITS = 5
 matrices = st.lists(st.integers(1, 2**BITS - 1), min_size=1, max_size=8)
@@ -70,7 +70,7 @@ def test_public_words_depend_on_seed_and_index_only_and_look_uniform() -> None:
 @given(rows=st.lists(st.integers(1, 31), min_size=1, max_size=12).map(tuple))
 def test_the_heaviest_codeword_is_found(rows: tuple[int, ...], below: int) -> None:
     weights = [sum(times(list(rows), x)) for x in range(1, below)]
-    vector, weight, exact = _codewords.heaviest(rows, 5, below)
+    vector, weight, exact = codeword_weights.heaviest(rows, 5, below)
     assert exact
     assert weight == max(weights) == weights[vector - 1]
 
@@ -78,8 +78,8 @@ def test_the_heaviest_codeword_is_found(rows: tuple[int, ...], below: int) -> No
 @pytest.mark.parametrize("seed", range(4))
 def test_local_search_finds_a_word_that_is_nearly_the_heaviest(seed: int) -> None:
     rows = tuple(nonzero(seed, np.arange(200), 14).tolist())
-    _, best, _ = _codewords.heaviest(rows, 14, 1 << 14)
-    vector, weight = _codewords._searched(rows, 14, 1 << 14)
+    _, best, _ = codeword_weights.heaviest(rows, 14, 1 << 14)
+    vector, weight = codeword_weights._searched(rows, 14, 1 << 14)
     assert weight == sum(times(list(rows), vector))
     assert best - 3 <= weight <= best
 

@@ -21,11 +21,12 @@ from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.glps_heavy_hitter import any_seed
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour
-from ldpaudit.mechanisms import _shared_buckets
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
+from ldpaudit.mechanisms.shared.projections import worst_pair
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.proofs.glps_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
+from tests.helpers import proved
 
 F = Fraction
 USUAL = F(1), F(1, 10**6)
@@ -110,8 +111,8 @@ def test_where_not_all_pairs_are_compared_the_cost_is_enclosed_by_a_pair_and_the
 @pytest.mark.parametrize("seed", range(4))
 def test_the_search_for_a_bad_pair_comes_close_to_the_worst_where_all_are_known(seed: int) -> None:
     matrix = GlpsHeavyHitter(1 << 16, 1, 2, 16, F(1), seed).matrix
-    all_kinds, _ = _shared_buckets.furthest(matrix)
-    searched = _shared_buckets._unbeaten(matrix, _shared_buckets._tried(matrix))
+    all_kinds, _ = worst_pair.furthest(matrix)
+    searched = worst_pair._unbeaten(matrix, worst_pair._tried(matrix))
     assert searched[0].total == all_kinds[0].total
     assert max(kind.squares for kind in all_kinds) * 0.85 <= max(k.squares for k in searched)
     assert max(k.squares for k in searched) <= max(kind.squares for kind in all_kinds)
@@ -370,7 +371,7 @@ def test_the_audit_reaches_epsilon_at_a_delta(relation: Neighbours) -> None:
 
 
 def test_the_proofs_bound_both_relations_by_all_measurements_that_a_value_touches() -> None:
-    replaced, present, *lemmas = prove()
+    replaced, present, *lemmas = proved(prove)
     m = GlpsHeavyHitter(64, 2, 3, 4, F(7, 3))
     assert replaced.at(m) == [(F(42), F(3, 7), True)]
     assert present.at(m) == [(F(21), F(3, 7), True)]

@@ -9,9 +9,10 @@ import pytest
 from scipy.linalg import hadamard
 
 from ldpaudit import account
-from ldpaudit.mechanisms._hadamard import parity, transform
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
 from ldpaudit.proofs.hadamard_response import prove
+from tests.helpers import proved
 
 
 def test_parity_is_that_of_the_one_bits() -> None:
@@ -47,7 +48,7 @@ def test_columns_beyond_any_table_are_sampled() -> None:
 
 
 def test_the_proof_proves_what_the_accountant_finds() -> None:
-    (proof,) = prove()
+    (proof,) = proved(prove)
     m = HadamardResponse(5, Fraction(7, 9))
     assert proof.at(m) == [(Fraction(1), Fraction(7, 2), False)]
     assert account(m).epsilon(0).low == pytest.approx(np.log(3.5))

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from ldpaudit.enclosure import Rigour
-from ldpaudit.mechanisms._heavy import sentinel_needs
-from ldpaudit.mechanisms._thresh import thresholds
-from ldpaudit.mechanisms._thresh_pair import Play
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
+from ldpaudit.mechanisms.shared.voting.heavy_thresh import sentinel_needs
+from ldpaudit.mechanisms.shared.voting.thresh import thresholds
+from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
 from tests.oracles.heavy_thresh import (
     Toy,
     ToyRepaired,

@@ -21,10 +21,10 @@ from ldpaudit.accountants.pld.exact import product as enumerated
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._heavy import extremes, least_rows
-from ldpaudit.mechanisms._heavy_start import _are_few
-from ldpaudit.mechanisms._thresh import Levels
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
+from ldpaudit.mechanisms.shared.voting.heavy_thresh import extremes, least_rows
+from ldpaudit.mechanisms.shared.voting.silent_histograms import _are_few
+from ldpaudit.mechanisms.shared.voting.thresh import Levels
 from tests.oracles.heavy_thresh import (
     Toy,
     User,

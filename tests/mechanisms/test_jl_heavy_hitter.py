@@ -20,12 +20,13 @@ from ldpaudit.accountants.composition.laplace_vector import coordinates
 from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._projected import noise_for
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
+from ldpaudit.mechanisms.shared.projections.random_projection import noise_for
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Run
 from ldpaudit.proofs.jl_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
+from tests.helpers import proved
 
 MILLIONTH = Fraction(1, 10**6)
 B1 = noise_for(1, MILLIONTH)
@@ -152,7 +153,7 @@ def test_an_estimate_is_the_count_on_average_over_matrices(reading: type[JLHeavy
 
 def test_a_run_serves_many_users_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     m = JLHeavyHitter(16, 50, Fraction(1, 100))
-    monkeypatch.setattr("ldpaudit.mechanisms._projected._CHUNK", 170)
+    monkeypatch.setattr("ldpaudit.mechanisms.shared.projections.random_projection._CHUNK", 170)
     counts = m.run([5] * 20 + [9] * 11, np.random.default_rng(1))
     assert m.heavy_hitter(counts) == 5
     assert counts[5] == pytest.approx(20 + 11 * m.products(9)[5], abs=0.1)
@@ -245,7 +246,7 @@ def test_the_printed_noise_is_more_than_one_projection_needs() -> None:
 def test_the_judge_bounds_one_projection_and_refutes_the_sensitivity_of_an_absent_user() -> None:
     m = JLHeavyHitter.for_epsilon(1, domain=1 << 20, rows=4)
     claim = Claim("pure", Run(m), Fraction(1), Fraction(0), REPLACE_ONE, "report", "test", ())
-    proofs = [proof for proof in prove() if proof.mechanism == "JLHeavyHitter"]
+    proofs = [proof for proof in proved(prove) if proof.mechanism == "JLHeavyHitter"]
     assert judge(claim, [account(m).epsilon(0)], [], []).outcome is Outcome.BOUNDED
     assert len(proofs) == 2
     half = replace(m, scale=m.scale / 2)

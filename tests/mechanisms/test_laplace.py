@@ -16,6 +16,7 @@ from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Repeat
 from ldpaudit.proofs.laplace import prove
+from tests.helpers import proved
 
 DIGITS = 60
 FAR = 400
@@ -128,7 +129,7 @@ def test_the_audit_reaches_epsilon_at_a_delta() -> None:
 
 
 def test_the_proofs_prove_what_the_accountant_finds() -> None:
-    number, replace, add = prove()
+    number, replace, add = proved(prove)
     m, h = Laplace(Fraction(3, 7), Fraction(-2, 9), Fraction(5)), LaplaceHistogram(4, Fraction(11, 3))
     assert number.at(m) == [(Fraction(1), m.sensitivity / m.scale, True)]
     assert replace.at(h) == [(Fraction(2), Fraction(3, 11), True)]

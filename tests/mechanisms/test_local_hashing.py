@@ -14,6 +14,7 @@ from ldpaudit import account
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.local_hashing import MERSENNE, LocalHashing
 from ldpaudit.proofs.local_hashing import prove
+from tests.helpers import proved
 
 FIELDS = [(2, 2), (2, 3), (3, 5), (5, 5), (4, 7), (6, 11)]
 
@@ -59,7 +60,7 @@ def test_the_number_of_hash_values_is_the_one_of_the_paper() -> None:
 
 
 def test_the_proof_proves_what_the_accountant_finds() -> None:
-    (proof,) = prove()
+    (proof,) = proved(prove)
     m = LocalHashing(7, Fraction(4, 9), domain=12)
     assert proof.at(m) == [(Fraction(1), m.p / m.lie, False)]
     assert account(m).epsilon(0).low == pytest.approx(np.log(4 * 6 / 5))

@@ -21,7 +21,7 @@ from ldpaudit.attacks.shared.noisy_votes import Apart
 from ldpaudit.attacks.trie_heavy_hitter import attack
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._trie import Words
+from ldpaudit.mechanisms.shared.trie.one_round import Words
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from tests.mechanisms.test_trie_heavy_hitter import alike, excess, fits

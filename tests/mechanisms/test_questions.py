@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpaudit.mechanisms._asks import Decoding, Question
-from ldpaudit.mechanisms._gf2 import images
-from ldpaudit.mechanisms._questions import Asked, PartitionedSign, SplitSigns
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import images
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns
+from ldpaudit.mechanisms.shared.public_questions.server_queries import Decoding, Question
 
 QUESTIONS: tuple[Question, ...] = ((0b0011, 0b0101), (1 << 63, 0b1000, 0b1001))
 

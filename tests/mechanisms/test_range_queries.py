@@ -21,14 +21,15 @@ from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.range_queries import any_two_values
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.attacks.range_queries import attack
-from ldpaudit.design import Goal, design
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._kernels import members, random_members_among
-from ldpaudit.mechanisms._ranges import Grid, column, numbered, printed_number, row
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid, column, numbered, printed_number, row
+from ldpaudit.mechanisms.shared.linear_codes.kernels import members, random_members_among
 from ldpaudit.profile import Number
 from ldpaudit.proofs.range_queries import prove
+from ldpaudit.studies.design import Goal, design
+from tests.helpers import proved
 from tests.mechanisms.test_shuffled_hadamard import same_law
 from tests.oracles.hadamard import Oracle
 
@@ -429,7 +430,7 @@ def test_a_run_that_would_list_too_much_is_refused() -> None:
 
 
 def test_the_proofs_check_and_claim_no_epsilon_at_delta_0() -> None:
-    assert all(p.steps and p.at(RangeQueries(2, 4, 1, 1)) is None for p in prove())
+    assert all(p.steps and p.at(RangeQueries(2, 4, 1, 1)) is None for p in proved(prove))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account, audit, literature
+from ldpaudit import account, audit
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.claims.shuffled_count_min import (
     Setting,
@@ -38,6 +38,8 @@ from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.shuffled_count_min import Held, OneSidedShuffledCountMin, ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.proofs.shuffled_count_min import prove
+from ldpaudit.studies import literature
+from tests.helpers import proved
 
 F = Fraction
 EPSILONS = (0.0, 0.1, 0.7, 2.0)
@@ -349,9 +351,9 @@ def test_a_simulation_keeps_what_lemma_4_8_promises() -> None:
 
 
 def test_the_theorems_are_about_the_code() -> None:
-    statements = [proof.statement for proof in prove()]
+    statements = [proof.statement for proof in proved(prove)]
     assert len(statements) == 5
-    assert all(proof.steps and proof.at(ShuffledCountMin(3, 4, 1, 2, F(1, 3))) is None for proof in prove())
+    assert all(proof.steps and proof.at(ShuffledCountMin(3, 4, 1, 2, F(1, 3))) is None for proof in proved(prove))
     odds, y, silent = F(3, 7), 4, 9
     n, gamma = y + 2 + silent, 1 / (1 + odds)
     for shift, ratio in (

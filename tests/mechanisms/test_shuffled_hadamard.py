@@ -28,10 +28,11 @@ from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Se
 from ldpaudit.attacks.shuffled_hadamard import attack
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanisms._kernels import dimension_law, members, random_members, random_members_with
+from ldpaudit.mechanisms.shared.linear_codes.kernels import dimension_law, members, random_members, random_members_with
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, Values
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.proofs.shuffled_hadamard import prove
+from tests.helpers import proved
 from tests.oracles.hadamard import Oracle
 from tests.zoo.shuffled_hadamard import DELTA, TWO
 
@@ -351,7 +352,7 @@ def test_the_steps_of_the_proof_of_lemma_4_4_hold_at_random_points(
 
 
 def test_the_proofs_check_and_claim_no_epsilon_at_delta_0() -> None:
-    found = prove()
+    found = proved(prove)
     assert all(p.steps and p.at(TWO) is None for p in found)
     assert [bool(p.admissions) for p in found] == [False, False, False, True, True, False, False]
     p, x, users = 2.0**-TWO.tau, 300, 1000

@@ -15,6 +15,7 @@ from ldpaudit.accountants.claims.shuffled_quantiles import loss_bound, prefix_er
 from ldpaudit.mechanisms.range_queries import RangeQueries
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.proofs.shuffled_quantiles import prove
+from tests.helpers import proved
 
 F = Fraction
 SHARES = (F(1, 10), F(1, 2), F(9, 10))
@@ -102,4 +103,4 @@ def test_what_does_not_fit_is_an_error_of_one_line(make: Any, says: str) -> None
 
 
 def test_the_proofs_check_and_claim_no_epsilon_at_delta_0() -> None:
-    assert all(p.steps and p.at(ShuffledQuantiles(2, 4, 1, 1)) is None for p in prove())
+    assert all(p.steps and p.at(ShuffledQuantiles(2, 4, 1, 1)) is None for p in proved(prove))

@@ -14,7 +14,7 @@ from scipy import stats
 
 from ldpaudit import account
 from ldpaudit.accountants.shuffled_selection import failure, for_privacy, of_coins, sufficient_coins, sufficient_users
-from ldpaudit.mechanisms._answers import Answers
+from ldpaudit.mechanisms.shared.yes_no_answers import Answers
 from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
 from ldpaudit.plan import Repeat
 from tests.oracles.shuffle import divergence

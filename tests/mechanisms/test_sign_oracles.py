@@ -20,8 +20,8 @@ from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms import hashtogram
-from ldpaudit.mechanisms._hadamard import parity
 from ldpaudit.mechanisms.hashtogram import Hashtogram
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from tests.helpers import proofs_of
 

@@ -12,9 +12,10 @@ from scipy import stats
 
 from ldpaudit import account
 from ldpaudit.accountants.claims import subset_selection as claims
-from ldpaudit.mechanisms._sampling import uniform_subset
+from ldpaudit.mechanisms.shared.coins import uniform_subset
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.proofs.subset_selection import prove
+from tests.helpers import proved
 
 LEVEL = 1e-9
 
@@ -45,7 +46,7 @@ def test_the_variance_that_the_size_is_chosen_by_is_that_of_the_estimate() -> No
 
 
 def test_the_proof_proves_what_the_accountant_finds() -> None:
-    (proof,) = prove()
+    (proof,) = proved(prove)
     m = SubsetSelection(9, 4, Fraction(2, 3))
     assert proof.at(m) == [(Fraction(1), Fraction(5, 2), False)]
     assert account(m).epsilon(0).low == pytest.approx(np.log(2.5))

@@ -22,8 +22,8 @@ from ldpaudit.accountants.pld.exact import product as enumerated
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._thresh import Levels
-from ldpaudit.mechanisms._thresh_pair import Play
+from ldpaudit.mechanisms.shared.voting.thresh import Levels
+from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.profile import PrivacyProfile

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit.mechanisms._thresh import Levels
-from ldpaudit.mechanisms._thresh_groups import Counts, Group
+from ldpaudit.mechanisms.shared.voting.thresh import Levels
+from ldpaudit.mechanisms.shared.voting.thresh_groups import Counts, Group
 from ldpaudit.mechanisms.thresh import Thresh
 
 F = Fraction

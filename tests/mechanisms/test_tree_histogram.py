@@ -16,11 +16,11 @@ from scipy import stats
 
 from ldpaudit import account
 from ldpaudit.accountants.claims.tree_histogram import detection_level, hashed_detection_level, level_error
-from ldpaudit.mechanisms._deviation import Chance, Support, bernstein, largest_deviation
-from ldpaudit.mechanisms._parameters import odds
+from ldpaudit.core.number import exact
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.shared.parameters import odds
+from ldpaudit.mechanisms.shared.public_questions.deviation import Chance, Support, bernstein, largest_deviation
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
-from ldpaudit.number import exact
 
 WIDE = 1 << 64
 LEVEL = 1e-6

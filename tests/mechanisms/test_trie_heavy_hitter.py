@@ -24,11 +24,12 @@ from ldpaudit.accountants.sampling.thinned import thinned_release
 from ldpaudit.attacks.trie_heavy_hitter import attack
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._trie import Data, Words
+from ldpaudit.mechanisms.shared.trie.one_round import Data, Words
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs._kernel import Theorem
 from ldpaudit.proofs.trie_heavy_hitter import prove
+from tests.helpers import proved
 from tests.oracles.trie import literal
 
 LEVEL = 1e-9
@@ -232,7 +233,7 @@ def test_votes_are_as_much_likelier_as_proved() -> None:
 
 
 def test_all_steps_are_checked_and_what_is_not_is_admitted() -> None:
-    proofs = prove()
+    proofs = proved(prove)
     assert all(p.steps for p in proofs)
     assert sum(len(p.admissions) for p in proofs) == 4
     theorems = [p for p in proofs if isinstance(p, Theorem)]

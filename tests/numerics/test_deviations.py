@@ -21,8 +21,8 @@ from ldpaudit.accountants.numerics.deviations import (
     largest_of_one_and_others,
     outside,
 )
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
-from ldpaudit.working_precision import working_precision
 
 F = Fraction
 

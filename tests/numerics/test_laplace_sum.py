@@ -11,7 +11,7 @@ from scipy import special
 from scipy.stats import norm
 
 from ldpaudit.accountants.numerics.laplace_sum import Noises, upper_tail
-from ldpaudit.working_precision import working_precision
+from ldpaudit.core.working_precision import working_precision
 
 F = Fraction
 

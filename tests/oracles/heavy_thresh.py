@@ -11,9 +11,9 @@ from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
 from ldpaudit.accountants import heavy_thresh
-from ldpaudit.mechanisms._heavy import Histogram
-from ldpaudit.mechanisms._thresh import Levels
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
+from ldpaudit.mechanisms.shared.voting.heavy_thresh import Histogram
+from ldpaudit.mechanisms.shared.voting.thresh import Levels
 from ldpaudit.profile import PrivacyProfile
 
 F = Fraction

@@ -25,11 +25,11 @@ from ldpaudit.accountants.pld.exact import ExactPLD, dominating_pair
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.pld.total import common_step
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.plan import Compose, Repeat
 from ldpaudit.profile import Number, PrivacyProfile
-from ldpaudit.working_precision import working_precision
 from tests.composition.test_plan import assert_meets, enumerated, rr
 
 

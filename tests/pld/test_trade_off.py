@@ -17,12 +17,12 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.trade_off import TradeOff, guess_between_two, posterior, true_positive_rate
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Shuffle
 from ldpaudit.profile import Number, PrivacyProfile
-from ldpaudit.working_precision import working_precision
 
 SHARP = 1e-6
 """Relative width where the ends must meet: the search stops 1e-7 nats from the corner or the tangent."""

@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from ldpaudit import derivation
-from ldpaudit.certify import certify
-from ldpaudit.deployment import loads
+from ldpaudit.certificates.certify import certify
 from ldpaudit.errors import Unsupported
+from ldpaudit.files.deployment import loads
 from ldpaudit.mechanisms import KaryRandomizedResponse
 from ldpaudit.plan import Repeat, Run
 from ldpaudit.proofs import randomized_response

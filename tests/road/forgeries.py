@@ -14,9 +14,9 @@ import numpy as np
 import ldpaudit as ldp
 from ldpaudit.attacks.bounds import level
 from ldpaudit.attacks.engine import play, run
-from ldpaudit.certificate import Certificate, EvidenceRecord
-from ldpaudit.certify import claim_seed
-from ldpaudit.deployment import loads
+from ldpaudit.certificates.certificate import Certificate, EvidenceRecord
+from ldpaudit.certificates.certify import claim_seed
+from ldpaudit.files.deployment import loads
 from ldpaudit.verdict import Outcome
 
 TRIALS = 2_000

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ldpaudit import bundled, certify
-from ldpaudit.deployment import load
+from ldpaudit import certify
+from ldpaudit.certificates.parallel import Asked, ask
 from ldpaudit.errors import DeploymentError
-from ldpaudit.parallel import Asked, ask
+from ldpaudit.files import bundled
+from ldpaudit.files.deployment import load
 from tests.helpers import ROOT, run
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ldpaudit.cache import MOST, Cache, DamagedEntryError, _make, secret_of
 from ldpaudit.commands import check as command
 from ldpaudit.errors import DeploymentError
-from ldpaudit.worker_processes import Crew, Task
+from ldpaudit.gate.cache import MOST, Cache, DamagedEntryError, _make, secret_of
+from ldpaudit.workers.worker_processes import Crew, Task
 from tests.road import worker_calls
 
 SECRET = bytes(32)
@@ -28,7 +28,7 @@ def test_a_cache_that_is_a_link_is_not_written_through(tmp_path: Path) -> None:
 
 def test_a_cache_has_a_most_and_leaves_other_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST >= 100
-    monkeypatch.setattr("ldpaudit.cache.MOST", 2)
+    monkeypatch.setattr("ldpaudit.gate.cache.MOST", 2)
     cache = Cache(tmp_path, SECRET)
     (tmp_path / "other.json").touch()
     for age, name in enumerate("abcd"):

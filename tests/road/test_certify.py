@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 import ldpaudit as ldp
-from ldpaudit.certificate import Certificate
-from ldpaudit.certify import claim_seed, verify
-from ldpaudit.deployment import loads
+from ldpaudit.certificates.certificate import Certificate
+from ldpaudit.certificates.certify import claim_seed, verify
+from ldpaudit.certificates.exhibits import exhibits
+from ldpaudit.certificates.parallel import ask, certify_all
+from ldpaudit.certificates.risk import Risk, risk
 from ldpaudit.derivation import derive
 from ldpaudit.errors import DeploymentError
-from ldpaudit.exhibits import exhibits
-from ldpaudit.parallel import ask, certify_all
+from ldpaudit.files.deployment import loads
 from ldpaudit.report import html
 from ldpaudit.report.text import sight, summary
 from ldpaudit.report.words import plain
-from ldpaudit.risk import Risk, risk
 from ldpaudit.verdict import Outcome
 from tests.helpers import ROOT
 

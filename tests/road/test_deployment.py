@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpaudit.deployment import load, loads
+from ldpaudit.core.expression import parse
 from ldpaudit.errors import DeploymentError
-from ldpaudit.expression import parse
+from ldpaudit.files.deployment import load, loads
 from ldpaudit.plan import Guarantee, Repeat, Run, Shuffle
 from tests.helpers import ROOT
 

@@ -12,7 +12,6 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.bucket_heavy_hitter import whatever_the_vectors
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
-from ldpaudit.design import Goal, _Question, design
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
@@ -21,6 +20,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Repeat, Shuffle
 from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.registry import ParameterError
+from ldpaudit.studies.design import Goal, _Question, design
 
 BUCKET = {"domain": 64, "rows": 8, "trials": 4}
 GOAL = Goal(Fraction(1, 2), Fraction(1, 10**6))

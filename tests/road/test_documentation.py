@@ -15,11 +15,11 @@ import ldpaudit as ldp
 from benchmarks import mechanism_pages, site
 from ldpaudit import mechanisms, registry
 from ldpaudit.commands import VERBS
-from ldpaudit.deployment import loads
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.files.deployment import loads
+from ldpaudit.files.starter import starter
 from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.plan import Run
-from ldpaudit.starter import starter
 from tests.helpers import ROOT
 from tests.pages import Block, blocks, follow
 

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from ldpaudit import account
-from ldpaudit.deployment import load, loads
 from ldpaudit.errors import DeploymentError
+from ldpaudit.files.deployment import load, loads
 from ldpaudit.neighbours import SAME_PATTERN
 from tests.helpers import ROOT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ldpaudit.report.files import write_whole
+from ldpaudit.files.whole import write_whole
 
 
 def test_what_is_written_may_be_read_by_whom_any_new_file_may(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from itertools import pairwise
 import pytest
 
 from ldpaudit import account
-from ldpaudit.design import Goal
-from ldpaudit.frequencies import any_messages, one_message
 from ldpaudit.plan import Shuffle
+from ldpaudit.studies.design import Goal
+from ldpaudit.studies.frequencies import any_messages, one_message
 
 GOAL = Goal(Fraction(1), Fraction(1, 10**9))
 

@@ -18,11 +18,11 @@ from benchmarks import fuzz, fuzz_files, fuzz_kinds
 from benchmarks.fuzz_kinds import KINDS, Kind
 from benchmarks.fuzz_mutations import changed, toml
 from benchmarks.fuzz_worker import Guard, Outcome, made, outcome
-from ldpaudit import signature
-from ldpaudit.certificate import Certificate
-from ldpaudit.certify import verify
+from ldpaudit.certificates import signature
+from ldpaudit.certificates.certificate import Certificate
+from ldpaudit.certificates.certify import verify
+from ldpaudit.core.expression import parse
 from ldpaudit.enclosure import round_up
-from ldpaudit.expression import parse
 
 
 @pytest.fixture(scope="module")

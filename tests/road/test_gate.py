@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from ldpaudit import gate
-from ldpaudit.cache import Cache
 from ldpaudit.errors import DeploymentError
+from ldpaudit.gate import checking
+from ldpaudit.gate.cache import Cache
 from ldpaudit.report.gate import GateFormat
 from tests.helpers import ROOT, wait_until_gone, within
 
@@ -47,9 +47,9 @@ def project(folder: Path, true: float = 1, claimed: float = 1, config: str = "")
     return folder
 
 
-def run(folder: Path) -> gate.Gate:
-    path, config = gate.find_config(folder)
-    return gate.check(folder, config, path)
+def run(folder: Path) -> checking.Gate:
+    path, config = checking.find_config(folder)
+    return checking.check(folder, config, path)
 
 
 def test_a_claim_that_holds_passes(tmp_path: Path) -> None:
@@ -143,21 +143,21 @@ def test_without_a_configuration_all_deployment_files_of_the_folder_are_checked_
 
 def test_no_configuration_and_no_deployment_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DeploymentError, match=r"needs ldpaudit\.toml"):
-        gate.find_config(tmp_path)
+        checking.find_config(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def failed(tmp_path_factory: pytest.TempPathFactory) -> gate.Gate:
+def failed(tmp_path_factory: pytest.TempPathFactory) -> checking.Gate:
     return run(project(tmp_path_factory.mktemp("failed"), true=2))
 
 
-def test_junit_counts_a_failure(failed: gate.Gate) -> None:
+def test_junit_counts_a_failure(failed: checking.Gate) -> None:
     root = ElementTree.fromstring(GateFormat.junit.write(failed))
     assert (root.get("tests"), root.get("failures")) == ("1", "1")
     assert root.find("testsuite/testcase/failure") is not None
 
 
-def test_sarif_is_valid_against_the_schema_of_2_1_0(failed: gate.Gate) -> None:
+def test_sarif_is_valid_against_the_schema_of_2_1_0(failed: checking.Gate) -> None:
     log = json.loads(GateFormat.sarif.write(failed))
     schema = json.loads((ROOT / "tests/data/sarif-2.1.0.json").read_text())
     jsonschema.Draft4Validator(schema).validate(log)
@@ -173,12 +173,12 @@ def test_sarif_is_valid_against_the_schema_of_2_1_0(failed: gate.Gate) -> None:
     assert place["region"]["startLine"] >= 1
 
 
-def test_an_annotation_is_one_line(failed: gate.Gate) -> None:
+def test_an_annotation_is_one_line(failed: checking.Gate) -> None:
     line, *_ = GateFormat.github.write(failed).splitlines()
     assert line.startswith("::error file=ours.toml,line=8,title=ours/report refuted::")
 
 
-def test_every_format_names_the_claim_and_the_bound(failed: gate.Gate) -> None:
+def test_every_format_names_the_claim_and_the_bound(failed: checking.Gate) -> None:
     for each in GateFormat:
         assert "ours/report" in each.write(failed), each
         assert "epsilon is at least 1.99999" in each.write(failed), each
@@ -237,15 +237,15 @@ def test_a_target_may_be_a_program_that_is_started_in_the_configurations_folder(
     (tmp_path / "program.py").write_text(PROGRAM.format(answer=answer))
     text = target("fair").replace('"tests.broken_callables:fair"', f'"exec:{sys.executable} program.py"')
     (tmp_path / "ldpaudit.toml").write_text(f"trials = 2000\n{text}")
-    path, config = gate.find_config(tmp_path)
-    result = gate.check(tmp_path, config, path, cache=Cache(tmp_path / ".cache", bytes(32)))
+    path, config = checking.find_config(tmp_path)
+    result = checking.check(tmp_path, config, path, cache=Cache(tmp_path / ".cache", bytes(32)))
     (found,) = result.findings
     assert found.problem == problem, found.message
     assert f"ldpaudit audit 'exec:{sys.executable} program.py' --inputs 0 1" in found.reproduce
     assert result.reuse is not None
     assert (result.reuse.anew, (tmp_path / ".cache").exists()) == (("code",), False)
     with pytest.raises(DeploymentError, match="needs no code with --no-import, got 'exec:"):
-        gate.check(tmp_path, config.model_copy(update={"no_import": True}), path)
+        checking.check(tmp_path, config.model_copy(update={"no_import": True}), path)
 
 
 def test_a_target_whose_raw_reports_leak_may_be_audited_in_the_form_that_leaves_the_device(tmp_path: Path) -> None:
@@ -347,9 +347,9 @@ def test_without_imports_a_gate_that_names_code_is_refused(tmp_path: Path, confi
     code = '[implementation]\ncallable = "tests.broken_callables:exits"\n'
     (tmp_path / "ours.toml").write_text(DEPLOYMENT.format(true=1, claimed=1) + code)
     (tmp_path / "ldpaudit.toml").write_text(config)
-    path, found = gate.find_config(tmp_path)
+    path, found = checking.find_config(tmp_path)
     with pytest.raises(DeploymentError, match=r"needs no code with --no-import, got 'tests\.broken_callables:exits'"):
-        gate.check(tmp_path, found.model_copy(update={"no_import": True}), path)
+        checking.check(tmp_path, found.model_copy(update={"no_import": True}), path)
 
 
 def test_two_deployments_of_one_id_are_an_error_and_one_file_twice_is_one(tmp_path: Path) -> None:
@@ -412,11 +412,11 @@ def test_two_configurations_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "ldpaudit.toml").write_text(target("fair"))
     (tmp_path / "pyproject.toml").write_text("[tool.ldpaudit]\nrequire-decision = true\n")
     with pytest.raises(DeploymentError, match=r"needs one configuration, got ldpaudit\.toml and"):
-        gate.find_config(tmp_path)
+        checking.find_config(tmp_path)
     (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
-    assert gate.find_config(tmp_path)[1].targets
+    assert checking.find_config(tmp_path)[1].targets
     (tmp_path / "pyproject.toml").write_text("x =")
-    assert gate.find_config(tmp_path)[1].targets
+    assert checking.find_config(tmp_path)[1].targets
 
 
 def test_code_beside_a_deployment_is_found_and_a_refutation_by_samples_has_no_other_epsilon_to_offer(tmp_path: Path) -> None:

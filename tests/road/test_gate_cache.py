@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpaudit import gate
-from ldpaudit.cache import Cache
-from ldpaudit.deployment import load
+from ldpaudit.files.deployment import load
+from ldpaudit.gate import checking
+from ldpaudit.gate.cache import Cache
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Run
 from ldpaudit.report.gate import GateFormat
-from ldpaudit.worker_processes import Crew, Task
+from ldpaudit.workers.worker_processes import Crew, Task
 from tests.road.test_gate import DEPLOYMENT, target
 
 SECRET = bytes(32)
@@ -55,16 +55,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def checked(folder: Path, secret: bytes = SECRET) -> gate.Gate:
-    path, config = gate.find_config(folder)
-    return gate.check(folder, config, path, cache=Cache(folder / ".cache", secret))
+def checked(folder: Path, secret: bytes = SECRET) -> checking.Gate:
+    path, config = checking.find_config(folder)
+    return checking.check(folder, config, path, cache=Cache(folder / ".cache", secret))
 
 
-def reused(result: gate.Gate) -> str:
+def reused(result: checking.Gate) -> str:
     return str(result.reuse)
 
 
-def remarks(result: gate.Gate) -> tuple[str, ...]:
+def remarks(result: checking.Gate) -> tuple[str, ...]:
     assert result.reuse is not None
     return result.reuse.remarks
 
@@ -108,7 +108,7 @@ CHANGES: dict[str, tuple[Callable[[Path, pytest.MonkeyPatch], None], str]] = {
     "the seed": (edited("ldpaudit.toml", f"seed = 1\n{CONFIG}"), "0 of 2"),
     "the number of views": (edited("ldpaudit.toml", CONFIG.replace("1000", "1001")), "0 of 2"),
     "the confidence": (edited("ldpaudit.toml", f"confidence = 0.99\n{CONFIG}"), "0 of 2"),
-    "the version of ldpaudit": (patched(gate, "__version__", "0.1.1"), "0 of 2"),
+    "the version of ldpaudit": (patched(checking, "__version__", "0.1.1"), "0 of 2"),
     "the version of Python": (patched(sys, "version", "3.99"), "0 of 2"),
     "the kind of machine": (patched(platform, "machine", lambda: "abacus"), "0 of 2"),
     "the version of a package that is needed": (of_numpy("99", RECORD), "0 of 2"),
@@ -124,10 +124,10 @@ def test_whatever_a_certificate_depends_on_is_in_its_key(folder: Path, monkeypat
     shutil.copytree(folder / ".cache", kept)
     for name, (change, expected) in CHANGES.items():
         with pytest.MonkeyPatch.context() as context:
-            gate._program.cache_clear()
+            checking._program.cache_clear()
             change(folder, context)
             assert reused(checked(folder)) == f"{expected} from the cache", name
-        gate._program.cache_clear()
+        checking._program.cache_clear()
         shutil.rmtree(folder / ".cache")
         shutil.copytree(kept, folder / ".cache")
         write(folder, FILES)
@@ -138,12 +138,12 @@ def test_the_program_is_known_by_every_text_that_it_consists_of(tmp_path: Path, 
     for name in ("ours", "beside"):
         (tmp_path / name).mkdir()
     (tmp_path / "ours/beside").symlink_to("../beside")
-    monkeypatch.setattr(gate, "__file__", str(tmp_path / "ours/gate.py"))
-    seen = [gate._program.__wrapped__()]
+    monkeypatch.setattr(checking, "__file__", str(tmp_path / "ours/gate.py"))
+    seen = [checking._program.__wrapped__()]
     for name in ("ours/gate.py", "beside/b.py"):
         for text in ("", "1"):
             (tmp_path / name).write_text(text)
-            seen.append(gate._program.__wrapped__())
+            seen.append(checking._program.__wrapped__())
     assert len(set(seen)) == 5
 
 
@@ -247,7 +247,7 @@ def test_all_of_the_cache_is_read_before_any_code_runs(folder: Path, monkeypatch
         return call
 
     monkeypatch.setattr(Cache, "read", noted("read", Cache.read))
-    monkeypatch.setattr(gate, "_certificate", noted("certified", gate._certificate))
+    monkeypatch.setattr(checking, "_certificate", noted("certified", checking._certificate))
     checked(folder)
     assert done == ["read", "read", "certified", "certified"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldpaudit.findings import CacheUse, Finding, Gate
+from ldpaudit.gate.findings import CacheUse, Finding, Gate
 from ldpaudit.report.gate import GateFormat
 from ldpaudit.verdict import Outcome
 

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpaudit import ggkpv_tables
 from ldpaudit.accountants.counting.count_min import worst_replaced
-from ldpaudit.counting_protocols import (
+from ldpaudit.mechanisms.sign_oracle import SignOracle
+from ldpaudit.report import ggkpv_tables as report
+from ldpaudit.studies import ggkpv_tables
+from ldpaudit.studies.counting_protocols import (
     COUNT_MIN,
     DRAWS,
     HADAMARD,
@@ -26,9 +28,7 @@ from ldpaudit.counting_protocols import (
     Setting,
     largest_error,
 )
-from ldpaudit.ggkpv_tables import ONE, TWO, Curve, Point, Regimes, around, limit, lines
-from ldpaudit.mechanisms.sign_oracle import SignOracle
-from ldpaudit.report import ggkpv_tables as report
+from ldpaudit.studies.ggkpv_tables import ONE, TWO, Curve, Point, Regimes, around, limit, lines
 from tests.helpers import fails_in_one_line, run
 
 F = Fraction

@@ -14,18 +14,19 @@ from typing import Any
 import pytest
 
 import ldpaudit as ldp
-from ldpaudit import frames, literature
+from ldpaudit import frames
 from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.comparison import Score, contenders
-from ldpaudit.deployment import loads
+from ldpaudit.certificates.risk import risk
 from ldpaudit.display.markup import STYLE
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import LdpauditError, Unsupported
 from ldpaudit.evidence import Evidence
-from ldpaudit.literature import Measured
+from ldpaudit.files.deployment import loads
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.profile import Number, PrivacyProfile
-from ldpaudit.risk import risk
+from ldpaudit.studies import literature
+from ldpaudit.studies.comparison import Score, contenders
+from ldpaudit.studies.literature import Measured
 from tests.road.test_pages import luminance
 
 EVIL = '<script>alert("&")</script>\u202e\x1b[31m'

@@ -20,10 +20,11 @@ from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.attacks.games.k_inputs import few_of, of_law
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.claim import Claim
-from ldpaudit.deployment import loads
+from ldpaudit.core.expression import parse
+from ldpaudit.core.number import brief, exact, show
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import DeploymentError, LdpauditError
-from ldpaudit.expression import parse
+from ldpaudit.files.deployment import loads
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import classes, stems
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
@@ -33,7 +34,6 @@ from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.neighbours import REPLACE_ONE
-from ldpaudit.number import brief, exact, show
 from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
 from ldpaudit.registry import constructors, parameters_of
 from tests.helpers import ROOT

@@ -11,19 +11,19 @@ from itertools import pairwise
 import pytest
 
 import ldpaudit as ldp
-from ldpaudit.certificate import Certificate
-from ldpaudit.deployment import loads
+from ldpaudit.certificates.certificate import Certificate
+from ldpaudit.certificates.exhibits import Exhibit, exhibits
+from ldpaudit.certificates.risk import percent
+from ldpaudit.core.records import LookRecord
 from ldpaudit.display import pictures
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.evidence import Mode
-from ldpaudit.exhibits import Exhibit, exhibits
-from ldpaudit.records import LookRecord
+from ldpaudit.files.deployment import loads
 from ldpaudit.report import drawing, html
 from ldpaudit.report.changes import changes, deployment_lines
 from ldpaudit.report.index import index
 from ldpaudit.report.style import STYLE
 from ldpaudit.report.words import NEIGHBOURS, VERDICTS, plain, relation
-from ldpaudit.risk import percent
 
 FILE = """\
 schema = "ldpaudit.deployment/1"

@@ -7,9 +7,10 @@ import re
 
 import pytest
 
-from ldpaudit import mechanisms, parameters
+from ldpaudit import mechanisms
+from ldpaudit.core import parameters
+from ldpaudit.core.parameters import Parameter
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.parameters import Parameter
 from tests.helpers import run
 from tests.zoo import SMALL
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpaudit import audit, strict_json
+from ldpaudit import audit
 from ldpaudit.adapters import callables, talk
 from ldpaudit.adapters.programs import Program
+from ldpaudit.core import strict_json
 from ldpaudit.errors import ImplementationError
 from tests.helpers import ROOT, process
 

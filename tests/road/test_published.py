@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 
 from ldpaudit import account
-from ldpaudit.deployment import load
+from ldpaudit.files.deployment import load
 from ldpaudit.mechanisms.channel import Channel
 from tests.helpers import ROOT
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from ldpaudit.core.remembered import remembered
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Run
-from ldpaudit.remembered import remembered
 
 
 def test_a_question_is_asked_once_and_of_what_has_no_hash_each_time() -> None:

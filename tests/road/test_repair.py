@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from ldpaudit.accountants import account
-from ldpaudit.deployment import Deployment, load, loads
-from ldpaudit.repair import Repair, repair
+from ldpaudit.certificates.repair import Repair, repair
+from ldpaudit.files.deployment import Deployment, load, loads
 from tests.helpers import ROOT, run
 
 FILE = """\

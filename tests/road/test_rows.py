@@ -11,8 +11,8 @@ import pytest
 
 from ldpaudit.adapters.logs import read_log
 from ldpaudit.errors import DeploymentError
-from ldpaudit.held import read
-from ldpaudit.shards import shards
+from ldpaudit.files.user_data import read
+from ldpaudit.workers.shards import shards
 
 Reader = Callable[[Path], Any]
 ODD = ["a\u2028b", "a\u0085b", "a\fb", "a\vb", "a\x1cb", "a\x1eb", "a\u2029b", " ", "a\tb", "\ufeffa", "naïve"]

@@ -21,18 +21,18 @@ import pytest
 from scipy import stats
 
 from benchmarks import cluster, scale
+from ldpaudit.core.partitions import Counts, Partition
 from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported
-from ldpaudit.experiment import Execution
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._parts import InParts, driven, total
-from ldpaudit.mechanisms._sampling import subset
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.coins import subset
+from ldpaudit.mechanisms.shared.in_parts import InParts, driven, total
 from ldpaudit.mechanisms.tree_histogram import TreeHistogram
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
-from ldpaudit.partitions import Counts, Partition
-from ldpaudit.runs import run
-from ldpaudit.shards import shards
-from ldpaudit.worker_processes import Processes
+from ldpaudit.workers.experiment import Execution
+from ldpaudit.workers.runs import run
+from ldpaudit.workers.shards import shards
+from ldpaudit.workers.worker_processes import Processes
 from tests.deadly import Deadly
 
 LEVEL, RUNS = 1e-9, 500

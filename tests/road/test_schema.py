@@ -12,11 +12,12 @@ import pydantic
 import pytest
 
 from benchmarks.reference import page
-from ldpaudit import certify, gate, mechanisms
-from ldpaudit.deployment import loads
+from ldpaudit import certify, mechanisms
 from ldpaudit.errors import DeploymentError
-from ldpaudit.findings import ClaimRow, Finding, Gate, TargetRow
-from ldpaudit.schema import NAMES, schema
+from ldpaudit.files.deployment import loads
+from ldpaudit.gate import checking
+from ldpaudit.gate.findings import ClaimRow, Finding, Gate, TargetRow
+from ldpaudit.report.schema import NAMES, schema
 from ldpaudit.verdict import Outcome
 from tests.helpers import ROOT
 from tests.road.test_deployment import GOOD
@@ -129,7 +130,7 @@ def test_a_baseline_is_valid_as_the_gate_writes_it() -> None:
     looked_at = {"callable": "a:b", "inputs": ["0", "1"], "form": "raw", "trials": 2000, "confidence": 0.99}
     code = TargetRow.model_validate({"refuted": False, "epsilon": 1.0, "delta": 0.0, "neighbours": "replace-one", **looked_at})
     target = Finding("t", Outcome.UNDECIDED, None, "", "", None, "", None, code)
-    data = json.loads(gate.baseline_of(Gate((claim, target))))
+    data = json.loads(checking.baseline_of(Gate((claim, target))))
     assert allows("baseline", data)
     data["claims"]["d/c"]["high"] = "large"
     assert not allows("baseline", data)
@@ -140,8 +141,8 @@ def test_a_configuration_of_a_gate_is_valid_by_the_keys_that_files_have(tmp_path
         'deployments = ["d/*.toml"]\nrequire-decision = true\nno-import = false\nbaseline = "b.json"\n'
         '[[targets]]\nid = "t"\ncallable = "m:f"\ninputs = [0, "one"]\nepsilon = "1/2"\nexpect = "refuted"\n'
     )
-    (tmp_path / gate.CONFIG).write_text(text)
-    assert gate.find_config(tmp_path)[1].require_decision
+    (tmp_path / checking.CONFIG).write_text(text)
+    assert checking.find_config(tmp_path)[1].require_decision
     assert allows("gate", tomllib.loads(text))
     assert not allows("gate", tomllib.loads(text.replace("require-decision", "require_decision")))
     assert not allows("gate", tomllib.loads(text.replace('[0, "one"]', "[0]")))

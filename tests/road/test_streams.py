@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpaudit import streams
-from ldpaudit.streams import Stream
+from ldpaudit.core import streams
+from ldpaudit.core.streams import Stream
 
 
 @given(st.integers(2, 80), st.integers(0, 9), st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32))

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import ldpaudit as ldp
-from ldpaudit.deployment import Deployment
 from ldpaudit.derivation import derive
 from ldpaudit.errors import ImplementationError, Unsupported
+from ldpaudit.files.deployment import Deployment
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms import stem
 from ldpaudit.mechanisms.channel import Channel, channel_of

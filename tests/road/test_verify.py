@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 import ldpaudit as ldp
-from ldpaudit import signature, strict_json
 from ldpaudit.attacks.games import shuffled
-from ldpaudit.certificate import Certificate
-from ldpaudit.certify import resample, verify
+from ldpaudit.certificates import signature
+from ldpaudit.certificates.certificate import Certificate
+from ldpaudit.certificates.certify import resample, verify
+from ldpaudit.certificates.verification import of_the_source
+from ldpaudit.core import strict_json
 from ldpaudit.errors import DeploymentError, Unsupported
-from ldpaudit.verification import of_the_source
 from tests.helpers import ROOT, make_keys
 from tests.road.forgeries import DEPLOYMENT, SEEN, TRIALS, UNSEEDED, UNSEEN, Data, forged, genuine, whole
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import ldpaudit as ldp
-from ldpaudit.certificate import Certificate
+from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.commands import output
-from ldpaudit.deployment import load
 from ldpaudit.display.visible import markdown_code, visible, visible_json
-from ldpaudit.gate import Finding, Gate
+from ldpaudit.files.deployment import load
+from ldpaudit.gate.checking import Finding, Gate
 from ldpaudit.report import html, text
 from ldpaudit.report.gate import RULES, GateFormat
 from ldpaudit.verdict import Outcome

@@ -30,11 +30,11 @@ ASKED = {
     ("ldpaudit/commands/ending.py", "_end_with"): "is called by supervised alone, where there is os.fork",
     ("ldpaudit/adapters/talk.py", "_streams"): "returns first where os.name is not posix",
     ("ldpaudit/adapters/programs.py", "_signalled"): "returns first where there is no os.killpg",
-    ("ldpaudit/worker_processes.py", "close"): "asks for os.killpg",
-    ("ldpaudit/worker_processes.py", "_read"): "asks for os.killpg",
-    ("ldpaudit/worker_processes.py", "_end_marked"): "ends what /proc shows, which Windows has not",
-    ("ldpaudit/working_precision.py", ""): "asks for os.register_at_fork",
-    ("ldpaudit/comparison.py", "_megabytes"): "answers that it is unknown where there is no resource",
+    ("ldpaudit/workers/worker_processes.py", "close"): "asks for os.killpg",
+    ("ldpaudit/workers/worker_processes.py", "_read"): "asks for os.killpg",
+    ("ldpaudit/workers/worker_processes.py", "_end_marked"): "ends what /proc shows, which Windows has not",
+    ("ldpaudit/core/working_precision.py", ""): "asks for os.register_at_fork",
+    ("ldpaudit/studies/comparison.py", "_megabytes"): "answers that it is unknown where there is no resource",
 }
 """The functions that use such a name, and why they may."""
 FILES = sorted(f for folder in ("ldpaudit", "accountants", "attacks", "proofs") for f in (ROOT / folder).rglob("*.py")
@@ -93,7 +93,7 @@ def test_every_text_file_is_read_and_written_with_its_encoding() -> None:
 BARE = """
 import os, signal, sys
 import flint, numpy, polars, pydantic._internal._validators, rich.console, scipy.optimize, scipy.stats, sympy
-import concurrent.futures.process, ldpaudit.attacks.blackbox.late, ldpaudit.certify, ldpaudit.exhibits
+import concurrent.futures.process, ldpaudit.attacks.blackbox.late, ldpaudit.certify, ldpaudit.certificates.exhibits
 import ldpaudit.adapters.talk as talk
 from ldpaudit.commands import main
 for module, names in {names!r}.items():

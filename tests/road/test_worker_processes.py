@@ -16,7 +16,7 @@ import pytest
 import ldpaudit
 from ldpaudit.adapters.callables import resolve
 from ldpaudit.errors import ImplementationError, LdpauditError
-from ldpaudit.worker_processes import Crew, Task
+from ldpaudit.workers.worker_processes import Crew, Task
 from tests.helpers import ROOT, wait_until_gone
 from tests.road.test_gate import CHECK, project
 
@@ -121,7 +121,7 @@ def test_what_audited_code_started_ends_with_it_in_whatever_session(tmp_path: Pa
 
 PACKAGE = {
     "ldpaudit/__init__.py": "",
-    "ldpaudit/worker_processes.py": "import os\ndef serve(*_):\n    os._exit(0)\n",
+    "ldpaudit/workers/worker_processes.py": "import os\ndef serve(*_):\n    os._exit(0)\n",
     "queue.py": "import time\ntime.sleep(1000)\n",
     "json.py": "import os\nos._exit(0)\n",
 }
@@ -199,7 +199,7 @@ def test_a_users_code_gets_a_process_that_did_nothing_before_and_others_share_on
 
 ORPHANS = """\
 import os, sys, time
-from ldpaudit.worker_processes import Crew, Task
+from ldpaudit.workers.worker_processes import Crew, Task
 with Crew(2) as crew:
     print(*crew.each([Task("pid", os.getpid, ())] * 1), flush=True)
     list(crew.each([Task("sleep", time.sleep, (60,))] * 2))

@@ -18,14 +18,14 @@ import flint
 import pytest
 
 import ldpaudit as ldp
+from ldpaudit.core.expression import parse
+from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.derivation import derive
 from ldpaudit.enclosure import round_down, round_up
-from ldpaudit.expression import parse
 from ldpaudit.mechanisms.geometric import TruncatedGeometric
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.working_precision import working_bits, working_precision
 from tests.helpers import ROOT
 
 THREADS = 8
@@ -63,7 +63,7 @@ def blocks(tree: ast.Module) -> Iterator[ast.With]:
 
 def test_one_module_reads_and_sets_the_precision_of_flint() -> None:
     found = {file for file, tree in sources().items() if any(map(touches_context, ast.walk(tree)))}
-    assert found == {"ldpaudit/working_precision.py"}
+    assert found == {"ldpaudit/core/working_precision.py"}
 
 
 def test_no_block_is_left_open_while_its_caller_goes_on() -> None:
@@ -182,7 +182,7 @@ def test_a_precision_that_is_refused_keeps_nobody_waiting() -> None:
 
 FORKING = """
 import os, signal, threading
-from ldpaudit.working_precision import working_bits, working_precision
+from ldpaudit.core.working_precision import working_bits, working_precision
 def compute():
     while True:
         with working_precision(7): sum(range(2000))

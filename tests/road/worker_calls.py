@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ldpaudit.cache import Cache
+from ldpaudit.gate.cache import Cache
 
 
 def writes(folder: Path, secret: bytes, text: str) -> None:

@@ -17,8 +17,8 @@ from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.accountants.trie_heavy_hitter import with_dropouts
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms._trie import Round
-from ldpaudit.mechanisms._trie_rounds import TrieRounds
+from ldpaudit.mechanisms.shared.trie.one_round import Round
+from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from tests.mechanisms.test_trie_heavy_hitter import alike, excess

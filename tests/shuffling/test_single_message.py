@@ -22,12 +22,12 @@ from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.frequencies import Frequencies
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, independent
 from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Repeat, Shuffle
-from ldpaudit.working_precision import working_precision
 from tests.oracles.shuffle import laws, worst
 
 F = Fraction

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanisms._parameters import odds
 from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
+from ldpaudit.mechanisms.shared.parameters import odds
 from tests.zoo import Broken, Mutant, Zoo, tenth
 
 PLAIN = BassilySmith.for_epsilon(1.0, rows=12)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ldpaudit import strategies
-from ldpaudit.mechanisms._parameters import odds
 from ldpaudit.mechanisms.channel import Channel
+from ldpaudit.mechanisms.shared.parameters import odds
 from tests.zoo import Broken, Mutant, Zoo
 
 

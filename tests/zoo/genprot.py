@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms._randomizers import LeakyResponse, ShiftedBinomial
 from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
 from tests.zoo import Broken, Mutant, Zoo
 
 QUARTER = Fraction(1, 4)

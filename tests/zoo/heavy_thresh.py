@@ -9,8 +9,8 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ldpaudit.mechanisms._thresh_pair import Play
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
+from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
 from tests.zoo import Broken, Mutant, Zoo
 
 F = Fraction

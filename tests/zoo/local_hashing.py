@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms._parameters import odds
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.shared.parameters import odds
 from tests.zoo import Broken, Mutant, Sample, Zoo, tenth
 
 BINARY = LocalHashing.binary(1.0, domain=100)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms._sampling import bernoulli
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit, Stream
+from ldpaudit.mechanisms.shared.coins import bernoulli
 from tests.zoo import Broken, Mutant, Zoo, tenth
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)

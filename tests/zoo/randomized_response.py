@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanisms._parameters import odds
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.parameters import odds
 from tests.zoo import Broken, Mutant, Sample, Zoo, tenth
 
 BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)

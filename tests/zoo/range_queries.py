@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanisms._boxes import Boxes, HadamardBoxes
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms.shared.dyadic_ranges.boxes import Boxes, HadamardBoxes
 from tests.zoo import Broken, Mutant, Sample, Zoo
 
 ALONE = RangeQueries(users=1, side=4, tau=2, rho=12)

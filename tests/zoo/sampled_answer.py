@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanisms._answers import Answers
 from ldpaudit.mechanisms.sampled_answer import SampledAnswer
+from ldpaudit.mechanisms.shared.yes_no_answers import Answers
 from tests.zoo import Broken, Mutant, Zoo
 
 SIXTEEN = SampledAnswer.for_epsilon(1.0, questions=16)

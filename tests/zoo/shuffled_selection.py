@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanisms._answers import Answers
+from ldpaudit.mechanisms.shared.yes_no_answers import Answers
 from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
 from tests.zoo import Broken, Mutant, Zoo
 

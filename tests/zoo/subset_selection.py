@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms._parameters import odds
-from ldpaudit.mechanisms._sampling import uniform_subset
+from ldpaudit.mechanisms.shared.coins import uniform_subset
+from ldpaudit.mechanisms.shared.parameters import odds
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from tests.zoo import Broken, Mutant, Sample, Zoo, tenth
 

@@ -9,8 +9,8 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ldpaudit.mechanisms._sampling import bernoulli
-from ldpaudit.mechanisms._thresh_pair import Play
+from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from tests.zoo import Broken, Mutant, Zoo

@@ -36,7 +36,13 @@ def shuffled(inner: Plan, users: int, delta: Fraction, neighbours: Neighbours | 
                     "0 < epsilon0 <= 1/2, n >= 1000, 0 < delta <= 1/100", Provenance.RESTORED)  # fmt: skip
     yield Published("FMT21 closed form", 2021, _FMT, lambda: shuffling.fmt21(epsilon0, users, delta),
                     "0 < epsilon0 <= log(n / (16 log(2/delta))), 0 < delta", Provenance.RESTORED)  # fmt: skip
-    yield Published("FMT21 clones, computed", 2021, _FMT, lambda: _clones(epsilon0, users, delta), f"{_ANY}, n >= 2")
+
+    def clones() -> Enclosure:
+        if not (0 < epsilon0 < math.inf and users >= 2):
+            raise ValueError(f"the theorem needs 0 < epsilon0 < infinity and n >= 2, got epsilon0={epsilon0:g}, n={users}")
+        return account(Shuffle(Guarantee(Fraction(epsilon0)), users)).epsilon(delta)
+
+    yield Published("FMT21 clones, computed", 2021, _FMT, clones, f"{_ANY}, n >= 2")
 
     def at_delta(theorem: Callable[..., Enclosure], k: int | None) -> Callable[[], Enclosure]:
         return lambda: inverse(lambda e: theorem(epsilon0, users, e, k), epsilon0, delta)
@@ -57,12 +63,6 @@ def shuffled(inner: Plan, users: int, delta: Fraction, neighbours: Neighbours | 
                         lambda: _uniform(k, users, uniform, delta),
                         "k-ary randomized response, 0 < epsilon <= 1, 0 < delta, n >= 2")  # fmt: skip
     yield Published("FMT22 stronger clones", 2022, _STRONGER, lambda: _stronger(epsilon0, users, delta), _ANY, proved=k == 2)
-
-
-def _clones(epsilon0: float, users: int, delta: Fraction) -> Enclosure:
-    if not (0 < epsilon0 < math.inf and users >= 2):
-        raise ValueError(f"the theorem needs 0 < epsilon0 < infinity and n >= 2, got epsilon0={epsilon0:g}, n={users}")
-    return account(Shuffle(Guarantee(Fraction(epsilon0)), users)).epsilon(delta)
 
 
 def _uniform(k: int, users: int, gamma: Fraction, delta: Fraction) -> Enclosure:

@@ -1,0 +1,305 @@
+"""The main road: a deployment in, a certificate out. The only module that sees accountants, attacks and proofs."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ldpaudit.certificates import verification
+from ldpaudit.accountants import account
+from ldpaudit.attacks import audit, recheck
+from ldpaudit.certificates.certificate import Certificate, ClaimRecord, EnclosureRecord, EvidenceRecord, ProofRecord, WitnessRecord
+from ldpaudit.claim import Claim
+from ldpaudit.files.deployment import Deployment, load
+from ldpaudit.derivation import Derivation, derive
+from ldpaudit.enclosure import Enclosure, round_up
+from ldpaudit.errors import Unsupported
+from ldpaudit.evidence import Evidence
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Plan, Shuffle, of_one_user
+from ldpaudit.profile import Witness
+from ldpaudit.core.remembered import remembered
+from ldpaudit.certificates.risk import Risk, of_plan
+from ldpaudit.verdict import Outcome, Verdict, judge
+from ldpaudit.version import __version__
+
+TRIALS = 200_000
+"""Default views per claim."""
+CONFIDENCE = 0.999
+"""Default confidence per claim: a certificate has several, and a false refutation is a scandal."""
+_T = TypeVar("_T")
+
+
+def certify(
+    deployment: str | Path | Deployment,
+    *,
+    seed: int = 0,
+    trials: int = TRIALS,
+    confidence: float = CONFIDENCE,
+    progress: Callable[[str], None] | None = None,
+) -> Certificate:
+    """Account, attack and prove every claim of a deployment, and judge.
+
+    Parameters
+    ----------
+    deployment : str, Path or Deployment
+        The file, or what `ldpaudit.files.deployment.load` made of it.
+    seed : int
+        Every claim's samples derive from it and from the claim's id.
+    trials : int
+        Views per claim.
+    confidence : float
+        Of the evidence on each claim.
+    progress : callable or None
+        Called with each claim's id as its turn comes.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    DeploymentError
+        Where the file is not a deployment file.
+    ImplementationError
+        Where the audited code raises, hangs or returns what it never may.
+    """
+    whole = deployment if isinstance(deployment, Deployment) else load(deployment)
+    records = []
+    for case in cases(whole, seed, trials, confidence):
+        if progress is not None:
+            progress(case.claim.id)
+        records.append(case.record(_attempt(case.measured)))
+    return Certificate(
+        id=whole.id,
+        title=whole.title,
+        note=whole.note,
+        sources=whole.sources,
+        deployment=whole.text,
+        versions=versions(),
+        seed=seed,
+        trials=trials,
+        confidence=confidence,
+        claims=tuple(records),
+        files=verification.embedded(whole),
+    )
+
+
+def cases(whole: Deployment, seed: int, trials: int, confidence: float) -> list[Case]:
+    """A deployment's claims, each with the code that it names; that code is imported here."""
+    code = None
+    if whole.implementation is not None:
+        code = import_module("ldpaudit.adapters.callables").resolve(whole.implementation)
+    return [Case(claim, code, claim_seed(seed, whole.id, claim.id), trials, confidence) for claim in whole.claims]
+
+
+def claim_seed(seed: int, deployment: str, claim: str) -> int:
+    """The seed of a claim's samples: it depends on names, never on the order of work."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{deployment}/{claim}".encode()).digest()[:8], "big")
+
+
+def _attempt(stage: Callable[[], _T]) -> _T | Unsupported:
+    """What a stage says, or the `Unsupported` that it raises: a value for the certificate to print."""
+    try:
+        return stage()
+    except Unsupported as limit:
+        return limit
+
+
+@remembered
+def _epsilon(plan: Plan, neighbours: Neighbours, delta: Fraction) -> Enclosure:
+    """The certified epsilon: of a shuffled plan it takes seconds, and every stage asks for it."""
+    return account(plan, neighbours).epsilon(delta)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A claim, and everything that its verdict is made of."""
+
+    claim: Claim  # one without epsilon is a question: it is judged as the claim of its own certified answer
+    code: Callable[..., Any] | None  # what is deployed; None where the mechanism's own sampler stands for it
+    seed: int  # of this claim's samples
+    trials: int  # samples, at most
+    confidence: float  # of the evidence
+
+    def certified(self) -> Enclosure:
+        """What the accountants say: epsilon at the claim's delta."""
+        return _epsilon(self.claim.plan, self.claim.neighbours, self.claim.delta)
+
+    def tested(self) -> Claim:
+        """The claim that is tested. Raises Unsupported for a question whose answer is infinite."""
+        if self.claim.epsilon is not None:
+            return self.claim
+        if (answer := self.certified().high) == math.inf:
+            raise Unsupported("the question", "its answer is infinite: no epsilon holds at this delta")
+        return replace(self.claim, epsilon=Fraction(answer))
+
+    @cached_property
+    def witness(self) -> Witness | None:
+        """What attains the lower end of epsilon, where the plan's attack can play it: data sets of users."""
+        if not isinstance(self.claim.plan, Shuffle):
+            return None
+        try:
+            low = self.certified().low
+            return account(self.claim.plan, self.claim.neighbours).witness(low) if 0 < low < math.inf else None
+        except Unsupported:
+            return None
+
+    def _game(self) -> dict[str, Any]:
+        claim = self.tested()
+        return {
+            "epsilon": float(claim.epsilon or 0),
+            "delta": round_up(claim.delta),  # a delta below the claim's would say nothing about it
+            "neighbours": claim.neighbours,
+            "implementation": self.code,
+            "witness": self.witness,
+            "trials": self.trials,
+            "confidence": self.confidence,
+        }
+
+    def measured(self) -> Evidence:
+        """What samples say."""
+        evidence: Evidence = audit(self.claim.plan, **self._game(), seed=self.seed)
+        return evidence
+
+    def measured_again(self, evidence: Evidence | None) -> list[str]:
+        """What recorded evidence says that its counts do not decide, and that is not so; nothing is sampled."""
+        return recheck(evidence, self.claim.plan, **self._game())
+
+    def proved(self) -> Derivation:
+        """What the proofs imply; for a group of users, for as many runs."""
+        plan, relation = of_one_user(self.claim.plan, self.claim.neighbours)
+        return derive(plan, (relation or self.claim.neighbours).kind)
+
+    def record(self, evidence: Evidence | Unsupported | None) -> ClaimRecord:
+        """Account, prove and judge: what the certificate says about the claim."""
+        claim = self.claim
+        enclosure, proof = _attempt(self.certified), _attempt(self.proved)
+        risk: Risk | Unsupported | None = _attempt(partial(of_plan, claim.plan, claim.neighbours))
+        limits = tuple(str(x) for x in (enclosure, evidence, proof) if isinstance(x, Unsupported))
+        enclosures = [enclosure] if isinstance(enclosure, Enclosure) else []
+        seen = [evidence] if isinstance(evidence, Evidence) else []
+        proofs = [proof] if isinstance(proof, Derivation) else []
+        if claim.epsilon is None and (not enclosures or enclosures[0].high == math.inf):
+            known = "no finite epsilon is certified"
+            if enclosures and enclosures[0].low == math.inf:
+                known = f"no finite epsilon holds, by {enclosures[0].source}"
+            verdict = Verdict(Outcome.UNDECIDED, known)
+        else:
+            verdict = judge(self.tested(), enclosures, seen, proofs, audited=self.code is not None)
+        if verdict.code_differs:  # then nothing that was computed is about what is deployed
+            enclosures, proofs, risk = [], [], None
+        steps = [ProofRecord(theorem=p.theorem, epsilon=p.epsilon.high, steps=p.steps, assumes=p.assumes,
+                             admissions=p.admissions) for p in proofs]  # fmt: skip
+        return ClaimRecord(
+            id=claim.id,
+            sentence=str(claim),
+            plan=str(claim.plan),
+            epsilon=None if claim.epsilon is None else str(claim.epsilon),
+            delta=str(claim.delta),
+            neighbours=str(claim.neighbours),
+            unit=claim.unit,
+            source=claim.source,
+            expect=claim.expect,  # type: ignore[arg-type]
+            verdict=verdict.outcome,
+            reason=verdict.reason,
+            enclosure=EnclosureRecord.of(enclosures[0]) if enclosures else None,
+            evidence=EvidenceRecord.of(seen[0]) if seen else None,
+            proofs=tuple(steps),
+            unsupported=limits,
+            witness=None if self.witness is None else WitnessRecord.of(self.witness),
+            epsilon_number=None if claim.epsilon is None else float(claim.epsilon),
+            delta_number=float(claim.delta),
+            risk=risk.record if isinstance(risk, Risk) else None,
+            assumptions=claim.assumptions if verdict.outcome is Outcome.ASSUMED else () if verdict.code_differs else claim.axioms,
+            code_differs=verdict.code_differs,
+        )
+
+
+def versions() -> dict[str, str]:
+    """Of everything that numbers depend on."""
+    libraries = {name: metadata.version(name) for name in verification.LIBRARIES}
+    return {"ldpaudit": __version__, "python": platform.python_version(), **libraries}
+
+
+def verify(certificate: Certificate) -> list[str]:
+    """Re-check a certificate without sampling: what differs, in sentences; nothing where all stands.
+
+    The deployment is parsed again, its plans accounted and proved again, everything in the evidence that the counts do not
+    decide is derived again, and every claim judged again. Nothing that the deployment names is imported.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        As `Certificate.load` reads it.
+
+    Returns
+    -------
+    list of str
+        One sentence for each difference; empty where the certificate stands.
+
+    Raises
+    ------
+    DeploymentError
+        Where the certificate embeds no deployment file.
+    """
+    whole = verification.deployment_of(certificate)
+    if found := verification.of_the_whole(certificate, whole):
+        return found
+    claims = zip(whole.claims, certificate.claims, strict=True)
+    return [line for claim, written in claims for line in _differences(certificate, whole, claim, written)]
+
+
+def _differences(certificate: Certificate, whole: Deployment, claim: Claim, written: ClaimRecord) -> list[str]:
+    """Do it again with the recorded samples, and compare; code is not imported, so each form that it may have is tried."""
+    evidence, seed = written.evidence.read() if written.evidence else None, claim_seed(certificate.seed, whole.id, claim.id)
+    sayings = [*verification.of_the_seed(written.evidence, seed, whole.implementation is not None),
+               *verification.of_the_words(written.evidence)]  # fmt: skip
+    found = []
+    for code in verification.stand_ins(whole, claim):
+        case = Case(claim, code, seed, certificate.trials, certificate.confidence)
+        lines = _attempt(partial(case.measured_again, evidence))
+        if isinstance(lines, Unsupported):
+            again = case.record(lines)
+            lines = [f"it needs no evidence, since {lines}"] if evidence else []
+        else:
+            again = case.record(evidence)
+        evident = [f"{claim.id}: {line}" for line in (*lines, *sayings)]
+        found.append([*evident, *verification.of_a_claim(claim, written, again)])
+    return min(found, key=len)
+
+
+def resample(certificate: Certificate) -> list[str]:
+    """Draw a certificate's samples again: where the evidence differs, in sentences. Runs the code that it names.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        As `Certificate.load` reads it.
+
+    Returns
+    -------
+    list of str
+        One sentence for each difference between the recorded evidence and that of fresh samples; empty where they agree.
+
+    Raises
+    ------
+    Unsupported
+        Where the code draws from a source of its own: nobody can draw its samples again.
+    ImplementationError
+        Where the code cannot be imported, raises, hangs or returns what it never may.
+    """
+    whole = verification.deployment_of(certificate)
+    code = cases(whole, certificate.seed, certificate.trials, certificate.confidence)[0].code
+    if code is not None and not import_module("ldpaudit.attacks.engine.reproducible").takes_rng(code):
+        raise Unsupported(whole.implementation, "draws from a source of its own, so its samples cannot be drawn again")
+    again = certify(whole, seed=certificate.seed, trials=certificate.trials, confidence=certificate.confidence)
+    return verification.of_the_samples(certificate, again)

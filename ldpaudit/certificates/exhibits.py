@@ -1,0 +1,83 @@
+"""What a page shows of a certificate beyond its record: all of it is derived from the deployment file that it embeds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ldpaudit.accountants import account
+from ldpaudit.certificates.certificate import Certificate, ClaimRecord
+from ldpaudit.claim import Claim
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.errors import Unsupported
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Plan, Shuffle
+from ldpaudit.profile import PrivacyProfile
+from ldpaudit.core.remembered import remembered
+from ldpaudit.certificates.repair import Repair, repair
+from ldpaudit.certificates.risk import Risk
+from ldpaudit.certificates.verification import deployment_of
+
+POINTS = 41
+"""Values of epsilon at which the curve is certified, besides those where it is asked about."""
+SMALLEST = 1e-9
+"""The smallest delta of the curve, where the claim names none that is smaller."""
+_BEYOND = 1.1
+"""How far beyond the claim and the certified epsilon the curve goes."""
+
+
+_SEEN = {"user-day": "all that a user sends in a day", "lifetime": "all that a user ever sends"}
+"""What an adversary sees where a claim's unit is not its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """Of one claim."""
+
+    seen: str  # what an adversary sees, in words
+    curve: tuple[tuple[float, Enclosure], ...] = ()  # delta at values of epsilon; empty where no profile is certified
+    risk: Risk | None = None  # what the profile means; None where none is certified
+    repair: Repair | None = None  # what would hold instead; None where the claim holds
+
+
+def exhibits(certificate: Certificate) -> dict[str, Exhibit]:
+    """Of every claim, by its id; nothing is sampled, and nothing that the deployment names is imported."""
+    whole = deployment_of(certificate)
+    lacking = {claim.id for claim in certificate.claims if not claim.verdict.reached}
+    found = {}
+    for claim, written in zip(whole.claims, certificate.claims, strict=True):
+        if written.code_differs:  # what would be shown is another mechanism's
+            found[claim.id] = Exhibit(_seen(claim))
+            continue
+        instead = repair(whole, claim) if claim.id in lacking else None
+        try:
+            found[claim.id] = _exhibit(claim, written, instead)
+        except Unsupported:
+            found[claim.id] = Exhibit(_seen(claim), repair=instead)
+    return found
+
+
+def _exhibit(claim: Claim, written: ClaimRecord, instead: Repair | None) -> Exhibit:
+    profile = account(claim.plan, claim.neighbours)
+    risk = Risk.of(written.risk) if written.risk else None
+    return Exhibit(_seen(claim), _curve(profile, claim), risk, instead)
+
+
+def _seen(claim: Claim) -> str:
+    one = _SEEN.get(claim.unit, f"one {claim.unit}")
+    return f"the views of all users in random order, {one} each" if isinstance(claim.plan, Shuffle) else one
+
+
+def _curve(profile: PrivacyProfile, claim: Claim) -> tuple[tuple[float, Enclosure], ...]:
+    smallest = min(SMALLEST, float(claim.delta) / 10) if claim.delta else SMALLEST
+    ends = (profile.coarse().epsilon(smallest).high, profile.epsilon(claim.delta).high, float(claim.epsilon or 0))
+    asked = [end for end in ends if math.isfinite(end)]
+    found = dict(_from_zero_to(_BEYOND * (max(asked, default=0.0) or 1.0), claim.plan, claim.neighbours))
+    return tuple(sorted({**found, **{epsilon: profile.coarse().delta(epsilon) for epsilon in asked}}.items()))
+
+
+@remembered
+def _from_zero_to(widest: float, plan: Plan, neighbours: Neighbours) -> tuple[tuple[float, Enclosure], ...]:
+    """Points of the curve; claims about one plan often share them."""
+    shown = account(plan, neighbours).coarse()
+    return tuple((epsilon, shown.delta(epsilon)) for epsilon in (widest * i / (POINTS - 1) for i in range(POINTS)))

@@ -1,0 +1,55 @@
+"""Why a file of the user's is refused, in our words: what was required, what was found, and what was probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from inspect import isclass
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from ldpaudit.core.nearest import or_rather
+
+
+def refusal(error: ValidationError, model: type[BaseModel]) -> tuple[str, list[str | int]]:
+    """The sentence of the first error, and its key in the file."""
+    # A misspelt key is both unknown and missing: the unknown one is where to look.
+    first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+    key: list[str | int] = ["schema" if part == "schema_" else part for part in first["loc"]]
+    return _sentence(first, keys(model, key[:-1])), key
+
+
+def keys(model: type[BaseModel], path: Sequence[str | int]) -> tuple[str, ...]:
+    """The keys that the table at a path may have."""
+    table = table_at(model, path)
+    return () if table is None else tuple(f.alias or name for name, f in table.model_fields.items())
+
+
+def table_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel] | None:
+    """The model of the table at a path; None where there is no table."""
+    table: type[BaseModel] | None = model
+    for part in path:
+        if isinstance(part, str) and table is not None:
+            field = next((f for name, f in table.model_fields.items() if part in (name, f.alias)), None)
+            table = None if field is None else _model_in(field.annotation)
+    return table
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model in an annotation such as ``list[Model]`` or ``Model | None``."""
+    if isclass(annotation) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
+
+
+def _sentence(error: Mapping[str, Any], known: tuple[str, ...]) -> str:
+    """A pydantic error in our words."""
+    found = f", got {error['input']!r:.60}"
+    match error["type"]:
+        case "missing":
+            return "is required"
+        case "extra_forbidden":
+            return f"is not a key that is known here{found}{or_rather(error['loc'][-1], known)}"
+        case "value_error":
+            return str(error["ctx"]["error"])
+    return f"needs {error['msg'].removeprefix('Input should be ')}{found}"

@@ -1,0 +1,382 @@
+"""A deployment file, and the claims about plans that it means: the only parser."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+
+from ldpaudit import registry
+from ldpaudit.claim import SLACK, Claim
+from ldpaudit.core.expression import LONGEST, parse
+from ldpaudit.core.names import Id
+from ldpaudit.core.number import brief, exact, show
+from ldpaudit.core.refusal import refusal
+from ldpaudit.errors import DeploymentError, Unsupported
+from ldpaudit.files import bundled
+from ldpaudit.files.toml import line_of, read_text
+from ldpaudit.files.toml import parse as parse_toml
+from ldpaudit.mechanism import Mechanism, is_ours
+from ldpaudit.mechanisms.memoized_response import over_epochs
+from ldpaudit.mechanisms.shared.files import File
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle
+
+SCHEMA = "ldpaudit.deployment/1"
+ONE_REPORT = ("report", "event", "source", "round")
+"""Units that mean a single run of the mechanism."""
+
+
+def exact_number(value: object) -> Fraction:
+    """A number, or an expression in quotes, as the rational that it is."""
+    if isinstance(value, str):
+        return parse(value)
+    try:
+        return exact(value, "it")
+    except TypeError:
+        raise ValueError(f"needs a number or an expression in quotes, got {brief(value)}") from None
+
+
+def _exact_or_question(value: object) -> Fraction | None:
+    return None if value == "?" else exact_number(value)
+
+
+def _relation(value: object) -> Neighbours:
+    if not isinstance(value, str):
+        raise ValueError(f"needs a relation in quotes, such as \"replace-one\", got {brief(value)}")
+    return Neighbours.named(value)
+
+
+EXPRESSION = {"type": "string", "minLength": 1, "maxLength": LONGEST}
+NUMBER = {"anyOf": [{"type": "number"}, EXPRESSION]}
+"""A number, or an exact expression in quotes, in a JSON Schema."""
+RELATION = {"type": "string", "pattern": "^(replace-one|add-remove|user-level|same-pattern|group-of-[0-9]{1,39})$"}
+ExactNumber = Annotated[Fraction, BeforeValidator(exact_number), WithJsonSchema(NUMBER)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
+
+class _MechanismTable(_Table):
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    kind: str = Field(
+        description="Stem of a mechanism, as `ldpaudit mechanisms` lists them; or `guarantee`, where only an epsilon is known."
+    )
+    variant: str = Field("", description="Where the stem has several mechanisms, which one.")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+class _Contribution(_Table):
+    reports: int = Field(1, ge=1, description="Reports of one user on one day.")
+    memoized: bool = Field(
+        False,
+        description="Whether a client keeps its first answer to a value, and every report of that value is of this answer. Beside "
+        "`[epochs]` the value may change; without it, a day's or a lifetime's reports are all of one value. A claim per `report` "
+        "is about one report either way.",
+    )
+
+
+class _Epochs(_Table):
+    count: int = Field(ge=1, description="How many epochs there are.")
+    window: int = Field(ge=1, description="Consecutive epochs that a window has.")
+    window_answers: int = Field(ge=1, description="Most answers of one user in any window.")
+    lifetime_answers: int = Field(ge=1, description="Most answers of one user in all epochs.")
+    values: int | None = Field(
+        None, ge=1, description="Most values that a client keeps an answer of, where memoized; by default as many as there are."
+    )
+
+    def answers(self, unit: str) -> int:
+        """Most answers of one user in any window of consecutive epochs, or in all epochs; when they come does not matter."""
+        if unit == "window":
+            return min(self.window, self.window_answers, self.lifetime_answers, self.count)
+        whole, rest = divmod(self.count, self.window)
+        most = min(self.window, self.window_answers)
+        return min(self.lifetime_answers, whole * most + min(rest, most))
+
+
+class _Shuffle(_Table):
+    users: int = Field(ge=1, description="Number of users among whom a shuffler hides each one's views.")
+
+
+class _Implementation(_Table):
+    callable: str = Field(
+        pattern=r"^[\w.]+:[\w.]+$", description="`module:callable` of the code that is sampled in place of the mechanism."
+    )
+
+
+class _ClaimTable(_Table):
+    id: Id = Field(description="Of the claim, within the file.")
+    epsilon: Annotated[Fraction | None, BeforeValidator(_exact_or_question), WithJsonSchema(NUMBER)] = Field(
+        description='In nats; or "?", where nothing is claimed, and the certificate answers.'
+    )
+    delta: ExactNumber = Field(Fraction(0), description="In [0, 1).")
+    neighbours: Annotated[Neighbours | None, BeforeValidator(_relation), WithJsonSchema(RELATION)] = Field(
+        None,
+        description="`replace-one`, `add-remove`, `user-level`, `same-pattern`, `group-of-K`; by default the mechanism's own.",
+    )
+    unit: Literal["report", "event", "source", "round", "user-day", "window", "lifetime"] = Field(
+        "report", description="What it is about: one run of the mechanism, a user's day or window of epochs, or all of a user's."
+    )
+    view: Literal["local", "shuffled"] | None = Field(
+        None, description="`local` for what a user sends, where the file has a shuffler; by default what the shuffler shows."
+    )
+    source: str = Field("", description="Who claims it, and where.")
+    expect: Literal["holds", "assumed", "refuted", "undecided"] | None = Field(
+        None, description="The outcome on record: as recorded does not fail the run, otherwise does, either way round."
+    )
+
+
+class _File(_Table):
+    schema_: Literal["ldpaudit.deployment/1"] = Field(alias="schema", description="What kind of file this is.")
+    id: Id = Field(description="Names the certificate's files.")
+    title: str = Field("", description="For people; by default the id.")
+    sources: list[str] = Field([], description="Where the parameters are published.")
+    note: str = Field("", description="Printed on the certificate.")
+    mechanism: _MechanismTable = Field(description="What is run, and the parameters of one of its constructors.")
+    contribution: _Contribution = Field(_Contribution(reports=1, memoized=False), description="How often a user contributes.")
+    epochs: _Epochs | None = Field(None, description="Where reports are asked for again and again: how often, and users' budgets.")
+    shuffle: _Shuffle | None = Field(None, description="The shuffler, where there is one.")
+    implementation: _Implementation | None = Field(None, description="The code that is deployed, where it is to be audited.")
+    claims: list[_ClaimTable] = Field(min_length=1, description="What is claimed; each is judged.")
+
+
+MODEL = _File
+"""What a deployment file may say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What is deployed, and what is claimed of it."""
+
+    id: str  # as the file says
+    title: str
+    note: str
+    sources: tuple[str, ...]  # where the parameters are published
+    plan: Plan  # one report
+    claims: tuple[Claim, ...]  # each about a plan of its own: one report, a day's, a lifetime's, shuffled or not
+    implementation: str | None  # ``module:callable`` of the code that is sampled in place of the mechanism
+    text: str  # the file, whole
+    files: tuple[File, ...] = ()  # those that its parameters name, by their names in the deployment file
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether to judge it runs code that does not come with ldpaudit: an implementation, or another package's mechanism."""
+        foreign = isinstance(self.plan, Run) and not is_ours(self.plan.mechanism)
+        return foreign or self.implementation is not None
+
+
+def load(path: str | Path) -> Deployment:
+    """Read a deployment file, or a bundled one by its id.
+
+    Parameters
+    ----------
+    path : str or Path
+        A TOML file of at most 1 MiB; where there is none of this name, a bundled id, as `ldpaudit deployments` lists them.
+
+    Returns
+    -------
+    Deployment
+        What is deployed, and the claims; nothing that the file names is run.
+
+    Raises
+    ------
+    DeploymentError
+        Where it cannot be read, or says anything that a deployment file may not: with file, line and key.
+    """
+    file = bundled.found(path)
+    return loads(read_text(file), str(file), partial(_beside, file.parent))
+
+
+def _beside(folder: Path, name: str) -> File:
+    """A file in a deployment's folder, or below it: a deployment of somebody else's may not read what lies elsewhere."""
+    path = (folder / name).resolve()
+    if Path(name).is_absolute() or not path.is_relative_to(folder.resolve()):
+        raise ValueError(f"needs a file in the deployment's folder, got {name!r:.200}")
+    return File(name, File.read(path).content)
+
+
+def among(files: Sequence[File]) -> registry.Opener:
+    """Opens these files, by their names, and no others."""
+    known = {file.name: file for file in files}
+
+    def opened(name: str) -> File:
+        if name not in known:
+            raise ValueError(f"needs the file {name!r:.200}, which is not at hand where only the deployment's text is read")
+        return known[name]
+
+    return opened
+
+
+_NONE = among(())
+
+
+def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -> Deployment:
+    """Read a deployment from text.
+
+    ``text``: in TOML; ``name``: stands for the file in errors; ``files``: from the name of a file that a parameter
+    names to the file. Raises DeploymentError as `load`.
+    """
+    opened: list[File] = []
+
+    def noted(file: str) -> File:
+        opened.append(files(file))
+        return opened[-1]
+
+    tree = parse_toml(text, name)
+
+    def fail(message: str, key: Sequence[str | int]) -> DeploymentError:
+        return DeploymentError(message, name, line_of(text, key), ".".join(map(str, key)))
+
+    try:
+        file = _File.model_validate(tree)
+    except ValidationError as error:
+        raise fail(*refusal(error, _File)) from None
+    try:
+        plan = _plan(file.mechanism, noted)
+    except registry.ParameterError as error:
+        raise fail(str(error), ["mechanism", *error.keys]) from None
+    try:
+        _require_memoizes(file, plan)
+    except ValueError as error:
+        raise fail(str(error), ["contribution", "memoized"]) from None
+    return Deployment(
+        id=file.id,
+        title=file.title or file.id,
+        note=file.note,
+        sources=tuple(file.sources),
+        plan=plan,
+        claims=_claims(file, plan, fail),
+        implementation=file.implementation.callable if file.implementation else None,
+        text=text,
+        files=tuple(opened),
+    )
+
+
+def _plan(table: _MechanismTable, files: registry.Opener) -> Plan:
+    if table.kind == "guarantee":
+        return registry.construct(Guarantee, table.parameters)
+    return Run(registry.build(table.kind, table.variant, table.parameters, files))
+
+
+def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], DeploymentError]) -> tuple[Claim, ...]:
+    claims: list[Claim] = []
+    for index, table in enumerate(file.claims):
+        if table.id in {claim.id for claim in claims}:
+            raise fail(f"needs an id of its own, got {table.id!r} twice", ["claims", index, "id"])
+        if table.view == "shuffled" and file.shuffle is None:
+            raise fail("needs a table [shuffle] for the view 'shuffled'", ["claims", index, "view"])
+        try:
+            claimed = _claimed_plan(file, plan, table)
+            relation = table.neighbours or _usual(claimed if _is_stream(file, table) else plan)
+            claim = Claim(
+                id=table.id,
+                plan=claimed,
+                epsilon=table.epsilon,
+                delta=table.delta,
+                neighbours=relation,
+                unit=table.unit,
+                source=table.source,
+                expect=table.expect,
+                taken=_taken(file.mechanism, plan, claimed, relation, table.epsilon),
+            )
+        except ValueError as error:
+            raise fail(str(error), ["claims", index]) from None
+        claims.append(claim)
+    return tuple(claims)
+
+
+def _taken(table: _MechanismTable, plan: Plan, claimed: Plan, relation: Neighbours, epsilon: Fraction | None) -> str:
+    """Which parameters are computed from the claimed epsilon, over all runs of those who differ, in a clause; else empty."""
+    if not isinstance(plan, Run) or epsilon is None:
+        return ""
+    aimed = registry.aimed(type(plan.mechanism), table.parameters)
+    counts = {runs * max(relation.users, 1) for runs in _runs(claimed)}
+    if aimed is None or not any(abs(aimed[1] * runs - epsilon) <= SLACK * epsilon for runs in counts):
+        return ""
+    return f"the parameters in use are those that {aimed[0]}(epsilon={show(aimed[1])}) computes from what is claimed"
+
+
+def _runs(claimed: Plan) -> set[int]:
+    """How many answers a claimed plan has of one user; where answers are kept, one, or one for each value. A shuffler adds none."""
+    if isinstance(claimed, Shuffle):
+        return _runs(claimed.plan)
+    if isinstance(claimed, Repeat):
+        return {claimed.times * runs for runs in _runs(claimed.plan)}
+    mechanism = claimed.mechanism if isinstance(claimed, Run) else None
+    return {1, getattr(mechanism, "values", 1) or getattr(mechanism, "epochs", 1)}
+
+
+def _usual(plan: Plan) -> Neighbours:
+    """The relation that the mechanism's source has in mind."""
+    return plan.mechanism.relations[0] if isinstance(plan, Run) else REPLACE_ONE
+
+
+def _claimed_plan(file: _File, plan: Plan, table: _ClaimTable) -> Plan:
+    """What the claim's unit counts: one report, a day's reports, a window's, everything that a client ever sends."""
+    epochs, memoized = file.epochs, file.contribution.memoized
+    if epochs is not None and epochs.values is not None and not memoized:
+        raise ValueError("a budget of values needs memoized = true: fresh answers keep none")
+    if table.unit == "window" and epochs is None:
+        raise ValueError("a claim per window needs a table [epochs]")
+    if table.unit not in ONE_REPORT:
+        if epochs is not None and table.unit in ("window", "lifetime"):
+            plan = _over_epochs(file, epochs, plan, table.unit)
+        else:
+            plan = _of_days(plan, table.unit, file.contribution)
+    return Shuffle(plan, file.shuffle.users) if file.shuffle and table.view != "local" else plan
+
+
+def _require_memoizes(file: _File, plan: Plan) -> None:
+    """What is said of a client that keeps answers is said of a mechanism that does, whatever is claimed."""
+    if file.contribution.memoized and file.epochs is not None:
+        _over_epochs(file, file.epochs, plan, "window")
+    elif file.contribution.memoized:
+        _memoized(plan, "user-day", file.contribution.reports)
+
+
+def _is_stream(file: _File, table: _ClaimTable) -> bool:
+    """Whether a claim is about a stream of kept answers, of which the inputs are not those of one report."""
+    return file.epochs is not None and file.contribution.memoized and table.unit in ("window", "lifetime")
+
+
+def _over_epochs(file: _File, epochs: _Epochs, plan: Plan, unit: str) -> Plan:
+    """All answers that the budgets admit: fresh ones, or a stream of kept ones."""
+    answers = file.contribution.reports * epochs.answers(unit)
+    if not file.contribution.memoized:
+        return Repeat(plan, answers)
+    if not isinstance(plan, Run):
+        raise ValueError(f"memoized = true needs a mechanism that memoizes, got {plan}")
+    try:
+        return Run(over_epochs(plan.mechanism, answers, epochs.values))
+    except Unsupported as error:
+        raise ValueError(f"memoized = true beside [epochs]: {error}") from None
+
+
+def _of_days(plan: Plan, unit: str, given: _Contribution) -> Plan:
+    """A day's reports, or of one value that is held for ever, all that a client which memoizes ever sends."""
+    if given.memoized:
+        return Run(_memoized(plan, unit, given.reports))
+    if unit == "lifetime":
+        raise ValueError("a claim per lifetime needs memoized = true: otherwise reports go on for ever")
+    return Repeat(plan, given.reports) if given.reports > 1 else plan
+
+
+def _memoized(plan: Plan, unit: str, reports: int) -> Mechanism:
+    mechanism = plan.mechanism if isinstance(plan, Run) else None
+    lifetime = getattr(mechanism, "lifetime", None)
+    if mechanism is None or lifetime is None:
+        raise ValueError(f"memoized = true needs a mechanism that memoizes, or a table [epochs], got {plan}")
+    if unit == "lifetime":
+        whole: Mechanism = lifetime()
+        return whole
+    return dataclasses.replace(mechanism, reports=reports)  # type: ignore[type-var]

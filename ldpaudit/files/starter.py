@@ -1,0 +1,200 @@
+"""A deployment file to begin with: the example of a mechanism's docstring, with what each key means beside it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ldpaudit import registry
+from ldpaudit.core.expression import parse
+from ldpaudit.core.parameters import NONE, Parameter, of, plain
+from ldpaudit.core.refusal import table_at
+from ldpaudit.errors import Unsupported
+from ldpaudit.files.deployment import MODEL, SCHEMA
+from ldpaudit.mechanism import Mechanism
+
+CHOICE = ("randomized_response", "unary_encoding", "rappor", "laplace", "geometric", "hashtogram", "trie_heavy_hitter")
+"""Stems to begin with: one of a few values, the same in bits, strings, numbers, counts, many values, words."""
+ASKED = "1e-6"
+"""The delta that is asked for, where no epsilon is enough for 0: with a shuffler, or a sample of the users."""
+_EPOCHS = {"count": 52, "window": 4, "window_answers": 4, "lifetime_answers": 52}
+"""A year of weeks."""
+_WIDTH = 100
+_LARGEST = 1 << 63
+
+
+def starter(stem: str, variant: str = "", schema: str = "") -> str:
+    """A commented deployment file that certifies as it stands.
+
+    ``stem``, ``variant``: of the mechanism; ``schema``: path or address of the JSON Schema, for editors; nothing
+    where it is empty. Raises ParameterError where there is no such mechanism; Unsupported where its docstring shows
+    no example.
+    """
+    owner = registry.find(stem, variant)
+    constructor, values = example(owner)
+    lines = [f"#:schema {schema}"] if schema else []
+    lines += ["# What is deployed, and what is claimed of it. To have it judged: ldpaudit certify FILE"]
+    lines += [f"schema = {json.dumps(SCHEMA)}"]
+    name = "-".join(each for each in (stem, variant) if each)
+    lines += _key("", "id", f"my-{name.replace('_', '-')}")
+    lines += [*_key("", "title", f"My {plain(owner.title)}"), *_key("", "sources", []), ""]
+    lines += [*_mechanism(stem, variant, owner, constructor, values), ""]
+    lines += ["# Where a user contributes more than once a day, without the marks:", "# [contribution]"]
+    lines += [*_marked(_key("contribution", "reports", 10)), *_marked(_key("contribution", "memoized", True)), ""]
+    lines += ["# Where reports are asked for again and again, without the marks:", "# [epochs]"]
+    for key, value in _EPOCHS.items():
+        lines += _marked(_key("epochs", key, value))
+    lines += [""]
+    if owner.model == "local":
+        lines += ["# Where a shuffler stands between, without the marks:", "# [shuffle]"]
+        lines += [*_marked(_commented("shuffle", "users", "1_000_000")), ""]
+    lines += _claim(owner, values)
+    return "\n".join(lines) + "\n"
+
+
+_TEXT = '"'
+"""What a value begins with that is text, and no number: a matrix."""
+
+
+def example(owner: type[Mechanism]) -> tuple[str, dict[str, str]]:
+    """A constructor and its parameters, as expressions, from the first example of the docstring, or of what it derives from.
+
+    Raises Unsupported where there is none that a file can say.
+    """
+    for each in owner.__mro__:
+        for call in _calls(each):
+            constructor = call.func.attr if isinstance(call.func, ast.Attribute) else owner.__name__
+            make = registry.constructors(owner).get(constructor)
+            if make is not None and (values := _values(make, call)) is not None:
+                return constructor, values
+    raise Unsupported(owner.__name__, "its docstring shows no example of which a deployment file can be made")
+
+
+def _calls(owner: type) -> Iterator[ast.Call]:
+    """Where a class's docstring makes one."""
+    for line in (owner.__doc__ or "").splitlines():
+        if line.strip().startswith(">>> "):
+            for node in ast.walk(ast.parse(line.strip()[4:])):
+                match node:
+                    case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name))) if name == owner.__name__:
+                        yield node
+
+
+def _values(make: Any, call: ast.Call) -> dict[str, str] | None:
+    """The call's arguments by their names; None where one is no number."""
+    given = inspect.signature(make).bind(*call.args, **{each.arg: each.value for each in call.keywords if each.arg})
+    values = {name: _expression(node) for name, node in given.arguments.items()}
+    try:
+        for value in values.values():
+            if not value.startswith(_TEXT):
+                parse(value)
+    except ValueError:
+        return None
+    return values
+
+
+def _expression(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return json.dumps(node.value)
+    text = ast.unparse(_Plainer().visit(node)).replace(" ", "")
+    return re.sub(r"(?<=\de)([+-]?)0+(?=\d)", r"\1", text)  # as people write 1e-6
+
+
+class _Plainer(ast.NodeTransformer):
+    """Python's numbers as a deployment file writes them."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        match node:
+            case ast.Call(func=ast.Name(id="Fraction"), args=[top, bottom]):
+                return ast.BinOp(top, ast.Div(), bottom)
+            case ast.Call(func=ast.Name(id="Fraction"), args=[whole]):
+                return whole
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        match node:
+            case ast.BinOp(left=ast.Constant(value=1), op=ast.LShift(), right=power):
+                return ast.BinOp(ast.Constant(2), ast.Pow(), power)
+        return node
+
+
+def _mechanism(stem: str, variant: str, owner: type[Mechanism], constructor: str, values: Mapping[str, str]) -> Iterator[str]:
+    yield "[mechanism]"
+    paragraph = " ".join(inspect.cleandoc(owner.__doc__ or "").split("\n\n")[0].split())
+    yield from _comment(plain(paragraph))
+    yield f"kind = {json.dumps(stem)}"
+    if variant:
+        yield f"variant = {json.dumps(variant)}"
+    ways = of(owner)
+    if len(_fitting(ways, values)) > 1:
+        yield f"{registry.CONSTRUCTOR} = {json.dumps(constructor)}"
+    for each in ways[constructor]:
+        yield from _parameter(each, values)
+    others = [f"({', '.join(each.name for each in way)})" for name, way in ways.items() if name != constructor]
+    if others:
+        yield from _comment(f"Or in place of these: {' or '.join(others)}; see `ldpaudit mechanisms {stem}`.")
+
+
+def _fitting(ways: Mapping[str, tuple[Parameter, ...]], values: Mapping[str, str]) -> list[str]:
+    """Constructors that the values fit."""
+    needs = {name: {each.name for each in way if each.default is None} for name, way in ways.items()}
+    takes = {name: {each.name for each in way} for name, way in ways.items()}
+    return [name for name in ways if needs[name] <= set(values) <= takes[name]]
+
+
+def _parameter(each: Parameter, values: Mapping[str, str]) -> Iterator[str]:
+    """Its meaning, and below this its value; where it has a default, as a comment."""
+    if each.name in values:
+        yield from _comment(each.words)
+        yield f"{each.name} = {_value(values[each.name])}"
+    elif each.default is not None and each.default != NONE:
+        yield from _comment(each.words)
+        yield f"# {each.name} = {_value(each.default)}"
+
+
+def _claim(owner: type[Mechanism], values: Mapping[str, str]) -> Iterator[str]:
+    pooled = owner.model in ("shuffled", "sampled")
+    delta = values.get("delta", ASKED if pooled else "0") if owner.model != "interactive" else "0"
+    yield "[[claims]]"
+    yield from _key("claims", "id", "report")
+    yield from _key("claims", "epsilon", "?")
+    yield from _commented("claims", "delta", _value(delta))
+    yield from _key("claims", "neighbours", str(owner.relations[0]))
+    yield from _key("claims", "unit", "report")
+    yield from _key("claims", "source", "nothing is claimed yet")
+    yield from _marked(_key("claims", "expect", "holds"))
+
+
+def _key(table: str, key: str, value: Any) -> Iterator[str]:
+    return _commented(table, key, json.dumps(value, ensure_ascii=False))
+
+
+def _commented(table: str, key: str, value: str) -> Iterator[str]:
+    """A key with its value, below what the model says of it."""
+    model = table_at(MODEL, [table] if table else [])
+    if model is not None:
+        yield from _comment(plain(model.model_fields[key].description or ""))
+    yield f"{key} = {value}"
+
+
+def _marked(lines: Iterator[str]) -> Iterator[str]:
+    """The same lines as comments."""
+    return (line if line.startswith("#") else f"# {line}" for line in lines)
+
+
+def _comment(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+
+
+def _value(expression: str) -> str:
+    """As TOML writes it: an integer as such, all else as an expression in quotes."""
+    if expression.startswith(_TEXT):
+        return expression
+    number = parse(expression)
+    whole = number.denominator == 1 and abs(number) < _LARGEST
+    return f"{int(number):_}" if whole else json.dumps(expression)

@@ -1,0 +1,138 @@
+"""What a gate is asked to check, and by which policy: ``ldpaudit.toml``, or ``[tool.ldpaudit]`` of ``pyproject.toml``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from glob import escape
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+
+from ldpaudit.certificates.certify import CONFIDENCE, TRIALS
+from ldpaudit.core.names import Id, repeated
+from ldpaudit.core.refusal import refusal
+from ldpaudit.errors import DeploymentError
+from ldpaudit.files.deployment import NUMBER, SCHEMA, exact_number
+from ldpaudit.files.toml import line_of, parse, read_text
+from ldpaudit.workers.worker_processes import PATIENCE
+
+CONFIG = "ldpaudit.toml"
+TABLE = ("tool", "ldpaudit")
+"""Where in pyproject.toml the configuration stands."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
+
+def _float_size(number: Fraction) -> Fraction:
+    if abs(number) > 10**308:
+        raise ValueError("needs a number that a float can hold, got one above 1e308")
+    return number
+
+
+_Number = Annotated[Fraction, BeforeValidator(exact_number), AfterValidator(_float_size), WithJsonSchema(NUMBER)]
+
+
+class TargetTable(_Table):
+    """A callable, or a program, that is audited as a black box."""
+
+    id: Id = Field(description="Of the target, in findings and in the baseline.")
+    callable: str = Field(
+        pattern=r"^([\w.]+:[\w.]+|exec:.*\S.*)$",
+        description="`module:callable`, from an input to a report; or `exec:COMMAND`, a program that answers each line of JSON "
+        "with one, started in the configuration's folder.",
+    )
+    inputs: list[Any] = Field(min_length=2, description="What it is called with; each must be hard to tell from the others.")
+    epsilon: _Number = Field(description="The claim, in nats.")
+    delta: _Number = Field(Fraction(0), description="The claim's delta.")
+    form: Literal["raw", "canonical", "unordered"] = Field(
+        "raw", description="Of its reports: as returned; without types and low bits of floats; without the order of lists too."
+    )
+    expect: Literal["refuted"] | None = Field(None, description="On record, where it is known to be refuted.")
+
+
+def _inside(path: str) -> str:
+    """A configuration may come with a change that nobody has read: what it has written stays in its own folder."""
+    if not Path(path).name or Path(path).is_absolute() or ".." in Path(path).parts:
+        raise ValueError(f"needs a file inside the configuration's folder, got {path!r:.60} (`--baseline FILE` takes any)")
+    return path
+
+
+class Config(_Table):
+    """What ``[tool.ldpaudit]`` or ``ldpaudit.toml`` says."""
+
+    deployments: list[str] = Field([], description="Patterns of deployment files, relative to the configuration's folder.")
+    targets: list[TargetTable] = Field([], description="Callables that are audited as black boxes.")
+    seed: int = Field(0, description="Seed of all samples.")
+    trials: int = Field(TRIALS, ge=16, le=10**9, description="Views per claim, and per target.")
+    confidence: float = Field(CONFIDENCE, gt=0, lt=1, description="Of the evidence on each claim and target.")
+    require_decision: bool = Field(False, alias="require-decision", description="Whether an undecided claim fails the build.")
+    baseline: Annotated[str, AfterValidator(_inside)] | None = Field(
+        None, description="File inside the configuration's folder with which findings are compared."
+    )
+    patience: float = Field(PATIENCE, gt=0, description="Seconds that code of the user's may take.")
+    no_import: bool = Field(False, alias="no-import", description="Whether code that a file names is refused.")
+
+
+def find_config(folder: Path) -> tuple[Path, Config]:
+    """The configuration of a folder: ``ldpaudit.toml``, else ``[tool.ldpaudit]`` of ``pyproject.toml``.
+
+    Where there is neither, all deployment files of the folder, with the defaults: the path is then that of no file.
+
+    Raises DeploymentError where neither is there and no deployment file either, or it says anything that it may not.
+    """
+    for path, table in ((folder / CONFIG, ()), (folder / "pyproject.toml", TABLE)):
+        if path.is_file():
+            text = read_text(path)
+            tree: Any = parse(text, str(path))
+            for depth, key in enumerate(table):
+                if not isinstance(tree, dict):
+                    where = table[:depth]
+                    raise DeploymentError(f"needs a table, got {tree!r:.60}", str(path), line_of(text, where), ".".join(where))
+                tree = tree.get(key, {})
+            if tree or not table:
+                _require_alone(path, folder)
+                return path, _config(tree, text, path, table)
+    if found := [file.name for file in sorted(folder.glob("*.toml")) if _is_deployment(file)]:
+        return folder / CONFIG, Config.model_validate({"deployments": [escape(name) for name in found]})
+    raise DeploymentError(f"needs {CONFIG}, or [tool.ldpaudit] in pyproject.toml, or deployment files", str(folder))
+
+
+def _is_deployment(file: Path) -> bool:
+    with suppress(DeploymentError):
+        return parse(read_text(file), str(file)).get("schema") == SCHEMA
+    return False
+
+
+def _require_alone(path: Path, folder: Path) -> None:
+    """A configuration that nobody reads would pass for one that is obeyed."""
+    other, tool = folder / "pyproject.toml", None
+    if path.name == CONFIG and other.is_file():
+        with suppress(DeploymentError):  # of a file that is not the gate's
+            tool = parse(read_text(other), str(other)).get("tool")
+    if isinstance(tool, dict) and "ldpaudit" in tool:
+        raise DeploymentError(f"needs one configuration, got {CONFIG} and [tool.ldpaudit] in pyproject.toml", str(folder))
+
+
+def _config(tree: Mapping[str, Any], text: str, path: Path, table: Sequence[str]) -> Config:
+    def fail(message: str, key: Sequence[str | int]) -> DeploymentError:
+        return DeploymentError(message, str(path), line_of(text, key), ".".join(map(str, key)))
+
+    try:
+        config = Config.model_validate(tree)
+    except ValidationError as error:
+        sentence, key = refusal(error, Config)
+        raise fail(sentence, [*table, *key]) from None
+    home = path.parent.resolve()
+    if config.baseline and not (home / config.baseline).resolve().is_relative_to(home):
+        found = f"needs a file inside the configuration's folder, got {config.baseline!r:.60}, which a link leads out of it"
+        raise fail(found, [*table, "baseline"])
+    if not config.deployments and not config.targets:
+        raise DeploymentError("needs deployments or targets, got neither", str(path), None, ".".join(table))
+    if twice := repeated(target.id for target in config.targets):
+        raise fail(f"needs targets with ids of their own, got {twice!r} twice", [*table, "targets"])
+    return config

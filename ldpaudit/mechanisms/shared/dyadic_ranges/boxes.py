@@ -1,0 +1,185 @@
+"""What all layouts of range queries share: a grid, answers to boxes, and views that count kinds of messages."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
+from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import HadamardViews
+from ldpaudit.mechanisms.shared.dyadic_ranges.message_counts import View
+from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
+from ldpaudit.mechanisms.shared.linear_codes.kernels import vectors_listed
+from ldpaudit.mechanisms.shared.parameters import integer
+from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin, binomial_mass
+from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN
+
+LARGEST_SIDE = 1 << 32
+_COUNTED = 1 << 26
+"""Grids of up to this number of nodes are estimated as a whole; of larger ones boxes are asked for."""
+_LISTED = float(1 << 31)
+"""Most vectors of kernels that a run lists one by one: some minutes."""
+_SEARCHED = 64
+"""Of up to this number of values all pairs are compared."""
+_HASHED = 1 << 16
+"""Of up to this number of values the cells of all are compared."""
+
+
+class Boxes(Mechanism):
+    """What all layouts share: the grid, and answers from the nodes' counts.
+
+    An input is a value's number, and the inputs that are listed are the two values whose nodes differ most; `run` takes all.
+    """
+
+    __slots__ = ()
+
+    users: int
+    side: int
+    dimensions: int
+
+    def _require_grid(self) -> None:
+        integer(self, "users", 1, 1 << 50)
+        integer(self, "side", 2, LARGEST_SIDE)
+        integer(self, "dimensions", 1, 16)
+        if self.grid.cells > LARGEST_DOMAIN:
+            raise ValueError(
+                f"{type(self).__name__} needs side**dimensions <= 2**40, got side={self.side}, dimensions={self.dimensions}"
+            )
+
+    @property
+    def grid(self) -> Grid:
+        """The values and their nodes."""
+        return Grid(self.side, self.dimensions)
+
+    @property
+    def inputs(self) -> tuple[int, int]:
+        """The first value, all of whose nodes but the root the second one lacks, and the last value."""
+        return 0, self.grid.cells - 1
+
+    def truth(self, data: ArrayLike) -> NDArray[np.float64]:
+        """Number of users whose value each node holds, shape ``(side**dimensions,)``."""
+        return self._held(data)[0].astype(np.float64)
+
+    def _held(self, data: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many users each node holds, and the users' values."""
+        if self.grid.cells > _COUNTED:
+            raise Unsupported(self, f"the counts of all of {self.grid.cells} nodes are too many: ask for some boxes")
+        values = self.grid.values(data)
+        return self.grid.held(values), values
+
+    def query(self, nodes: NDArray[np.float64], ranges: ArrayLike) -> NDArray[np.float64]:
+        """Estimated numbers of users in boxes, in time of the logarithm of the side for each.
+
+        ``nodes``: what `run` returned; ``ranges``: first and last value of each coordinate, both of them in the box;
+        in one dimension ``(number, 2)`` will do. Returns in users.
+        """
+        return self.grid.totals(nodes, self.grid.boxes(ranges))
+
+    @abstractmethod
+    def nodes(self, data: ArrayLike, asked: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Estimated counts of the asked nodes, with the joint law that they have in `run`."""
+
+    def ask(self, data: ArrayLike, ranges: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """What `query` answers to these ranges after a `run`, with the same joint law: only their nodes are drawn."""
+        rows = [self.grid.row(box) for box in self.grid.boxes(ranges).tolist()]
+        asked = sorted(set().union(*rows))
+        found = dict(zip(asked, self.nodes(data, np.array(asked, dtype=np.int64), rng).tolist(), strict=True))
+        return np.array([sum(sign * found[node] for node, sign in row.items()) for row in rows])
+
+
+class HadamardBoxes(HadamardViews, Boxes):
+    """Layouts over Hadamard response: a view tells the nodes of the first and the last value apart."""
+
+    __slots__ = ()
+
+    def _require_listable(self, number: int, bits: int) -> None:
+        listed = vectors_listed(number, self.tau, bits)
+        if listed > _LISTED:
+            raise Unsupported(self, f"{listed:.2g} vectors of {number} messages' kernels are too many: ask for few boxes")
+
+
+class CountMinBoxes(Boxes):
+    """The layout over count-min: a view is a row of the counts of all cells that either of the two inputs sends."""
+
+    __slots__ = ()
+    unbiased = False
+
+    gamma: Fraction
+
+    @property
+    @abstractmethod
+    def sketch(self) -> ShuffledCountMin:
+        """Algorithm 2."""
+
+    @property
+    def inputs(self) -> tuple[int, int]:
+        """Of a few values the two whose cells differ most; of many the first and the one past the middle, or the last."""
+        return _farthest(self)
+
+    def shifts(self, first: int, second: int) -> tuple[tuple[int, int], ...]:
+        """By how much the first value raises counts above the second's, and how many counts."""
+        return self.sketch.shifts(self.grid.column(first), self.grid.column(second))
+
+    @property
+    def colliding_rows(self) -> int | None:
+        """In how many rows two nodes that hold one value share a cell, the node of all values apart; None for large grids."""
+        return _colliding(self) if self.grid.cells <= _HASHED else None
+
+    def columns(self, x: int) -> list[int]:
+        """Messages of a value in each count of a view."""
+        own = self.sketch.cells(self.grid.column(x))
+        watched = set().union(*(self.sketch.cells(self.grid.column(each)) for each in self.inputs))
+        return [own[cell] for cell in sorted(watched)]
+
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, counts)``."""
+        self.require_input(x)
+        own = np.array(self.columns(x))
+        return np.asarray(rng.binomial(self.users, float(self.gamma), (size, len(own))) + own, dtype=np.int64)
+
+    def law(self, x: int) -> Law:
+        """Products of shifted binomial probabilities."""
+        self.require_input(x)
+        own, most = self.columns(x), [max(both) for both in zip(*map(self.columns, self.inputs), strict=True)]
+        ranges = [range(self.users + more + 1) for more in most]
+
+        def probability(view: View) -> Fraction:
+            each = (binomial_mass(self.users, self.gamma, y - sent) for y, sent in zip(view, own, strict=True))
+            return math.prod(each, start=Fraction(1))
+
+        return Law(probability, lambda: Rows(tuple(ranges)), math.prod(map(len, ranges)))
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Estimated messages of user 1 in each count of a view."""
+        return np.asarray(views) - float(self.gamma * self.users)
+
+
+@lru_cache(maxsize=64)
+def _farthest(m: CountMinBoxes) -> tuple[int, int]:
+    grid = m.grid
+    middle = grid.number([grid.side // 2] * grid.dimensions)
+    searched: Iterable[tuple[int, int]] = ((0, middle), (0, grid.cells - 1))
+    if grid.cells <= _SEARCHED:
+        searched = combinations(range(grid.cells), 2)
+    return max(searched, key=lambda pair: sum(t * s * s for s, t in m.shifts(*pair)))
+
+
+@lru_cache(maxsize=64)
+def _colliding(m: CountMinBoxes) -> int:
+    grid, values = m.grid, np.arange(m.grid.cells)
+    nodes = np.stack([grid.nodes_at(values, level) for level in grid.levels], axis=1)
+    absent = -1 - np.arange(nodes.shape[1])  # places without a node differ from each other and from every cell
+
+    def collides(row: int) -> bool:
+        cells = np.sort(np.where(nodes < 0, absent, m.sketch.hashes(nodes, row)), axis=1)
+        return bool(np.any(cells[:, 1:] == cells[:, :-1]))
+
+    return sum(collides(row) for row in range(m.sketch.rows))

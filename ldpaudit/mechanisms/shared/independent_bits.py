@@ -1,0 +1,87 @@
+"""Views of independent parts, and exact sums of coins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanism import Law, Rows
+from ldpaudit.mechanisms.shared.coins import bernoulli
+
+_DIGITS = 62
+"""Binary digits of a uniform number that are drawn at once."""
+_MOST = 256
+"""Coins that are summed by one table."""
+
+
+def product_law(tables: Sequence[Sequence[Fraction]]) -> Law:
+    """Law of a view whose parts are independent; part i is y with probability ``tables[i][y]``."""
+    return Law(
+        lambda view: math.prod((table[y] for table, y in zip(tables, view, strict=True)), start=Fraction(1)),
+        lambda: Rows(tuple(range(len(table)) for table in tables)),
+        math.prod(len(table) for table in tables),
+    )
+
+
+def binomial_law(n: int, p: Fraction) -> tuple[Fraction, ...]:
+    """Probability of each number of heads, 0 to n, among n coins."""
+    weights, whole = _weights(n, p)
+    return tuple(Fraction(weight, whole) for weight in weights)
+
+
+def _weights(n: int, p: Fraction) -> tuple[list[int], int]:
+    head, tail = p.numerator, p.denominator - p.numerator
+    return [math.comb(n, c) * head**c * tail ** (n - c) for c in range(n + 1)], p.denominator**n
+
+
+def reported(
+    kept: NDArray[np.bool_], reports: int, on: Fraction, off: Fraction, rng: np.random.Generator
+) -> NDArray[np.unsignedinteger]:
+    """How many of so many independent reports of each kept bit are 1, in the smallest unsigned type.
+
+    ``kept``: memoized bits; ``reports``: at least 1; ``on``, ``off``: p[report 1 | kept 1] and P[report 1 | kept 0];
+    ``rng``: source of all randomness.
+    """
+    if reports == 1:
+        return np.where(kept, bernoulli(on, kept.shape, rng), bernoulli(off, kept.shape, rng)).view(np.uint8)
+    counts = np.empty(kept.shape, dtype=np.min_scalar_type(reports))
+    for shown, coin in ((kept, on), (~kept, off)):
+        counts[shown] = heads(reports, coin, int(np.count_nonzero(shown)), rng)
+    return counts
+
+
+def heads(n: int, p: Fraction, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Exact draws, shape ``(size,)``, of how many of n coins of probability exactly `p` show heads."""
+    total = np.zeros(size, dtype=np.int64)
+    for start in range(0, n, _MOST):
+        total += _inverted(min(_MOST, n - start), p, size, rng, _DIGITS)
+    return total
+
+
+def _inverted(n: int, p: Fraction, size: int, rng: np.random.Generator, digits: int) -> NDArray[np.int64]:
+    """Invert the distribution function at a uniform number; draw more of that where its first digits do not tell."""
+    edges, rests, whole = _edges(n, p, digits)
+    drawn = rng.integers(0, 1 << digits, size)
+    count: NDArray[np.int64] = np.searchsorted(edges, drawn, side="right")
+    for i in np.flatnonzero((count > 0) & (edges[count - 1] == drawn)):
+        below = 0
+        for c in range(int(np.searchsorted(edges, drawn[i], side="left")), int(count[i])):
+            if bernoulli(Fraction(rests[c] - below, whole - below), 1, rng)[0]:
+                count[i] = c
+                break
+            below = rests[c]
+    return count
+
+
+@lru_cache(maxsize=32)
+def _edges(n: int, p: Fraction, digits: int) -> tuple[NDArray[np.int64], tuple[int, ...], int]:
+    """First digits of P[heads <= c] for c below n; what they leave over, in `whole`-ths of the last digit; `whole`."""
+    weights, whole = _weights(n, p)
+    parts = [divmod(total << digits, whole) for total in accumulate(weights[:-1])]
+    return np.array([edge for edge, _ in parts], dtype=np.int64), tuple(rest for _, rest in parts), whole

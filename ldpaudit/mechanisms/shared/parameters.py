@@ -1,0 +1,99 @@
+"""Parameters: exact, checked, and rounded toward privacy where they are transcendental."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import flint
+
+from ldpaudit.core.number import brief, exact, whole
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.enclosure import dyadic
+from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
+from ldpaudit.profile import Number
+
+__all__ = ["LARGEST_EPSILON", "ball", "exact", "integer", "odds", "positive", "probability", "promise", "rounded_up", "spendable"]
+
+_GUARD_BITS = 64
+LARGEST_INTEGER = 1 << 128
+"""Users, values or runs: more than anything has, and still within the range of a float."""
+LARGEST_EPSILON = 10_000
+"""Nats, above which no mechanism is made: ``e**10000`` exceeds the ratio of any two positive floats, and the probability of a
+lie would be a rational of as many digits as epsilon has units."""
+
+
+def probability(owner: object, name: str, low: Fraction | int = 0, high: Fraction | int = 1) -> Fraction:
+    """Make the field an exact probability strictly between `low` and `high`, and return it."""
+    value = exact(getattr(owner, name))
+    object.__setattr__(owner, name, value)
+    if not low < value < high:
+        bounds = f"{brief(low)} < {name} < {brief(high)}"
+        raise ValueError(f"{type(owner).__name__} needs {bounds}, got {name}={brief(value)}")
+    return value
+
+
+def integer(owner: object, name: str, least: int, most: int | None = None) -> int:
+    """Make the field an int from `least` to `most`, and return it."""
+    value, largest = whole(getattr(owner, name)), LARGEST_INTEGER if most is None else most
+    bounds = f"{name} >= {least}" if most is None and (value or 0) <= largest else f"{least} <= {name} <= {largest}"
+    if value is None:
+        raise TypeError(f"{type(owner).__name__} needs an integer {bounds}, got {name}={brief(getattr(owner, name))}")
+    if not least <= value <= largest:
+        raise ValueError(f"{type(owner).__name__} needs {bounds}, got {name}={brief(value)}")
+    object.__setattr__(owner, name, value)
+    return value
+
+
+def positive(name: str, value: Number) -> Fraction:
+    """The value as an exact positive number."""
+    if (number := exact(value, name)) <= 0:
+        raise ValueError(f"{name} > 0 is needed, got {name}={brief(value)}")
+    return number
+
+
+def spendable(epsilon: Number) -> Fraction:
+    """An epsilon for which a mechanism can be made, as an exact number: above 0 and at most `LARGEST_EPSILON`."""
+    if (number := positive("epsilon", epsilon)) > LARGEST_EPSILON:
+        raise ValueError(f"epsilon <= {LARGEST_EPSILON} is needed, got epsilon={brief(epsilon)}")
+    return number
+
+
+def promise(owner: str, epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
+    """A promise for which a closed form holds, as exact numbers: ``0 < epsilon <= 1`` and ``0 < delta < 1``."""
+    nats, small = exact(epsilon, "epsilon"), exact(delta, "delta")
+    if not (0 < nats <= 1 and 0 < small < 1):
+        raise ValueError(f"{owner} needs 0 < epsilon <= 1 and 0 < delta < 1, got {brief(epsilon)} and {brief(delta)}")
+    return nats, small
+
+
+def odds(epsilon: Number, weight: Fraction | int = 1, scale: Fraction = Fraction(1)) -> Fraction:
+    """``e**(scale * epsilon) / (e**(scale * epsilon) + weight)``, rounded down to a dyadic rational.
+
+    Rounded down because the larger this probability of the truth, the less private the answer.
+
+    ``epsilon``: in nats, above 0; ``weight``: total weight of the lies; ``scale``: share of epsilon that this answer
+    may spend. Returns in (0, 1).
+    """
+    target = spendable(epsilon) * scale
+    # The complement, e**-target, keeps its own 128 bits, and what a small target adds to the odds keeps as many.
+    bits = SIGNIFICANT_BITS + _GUARD_BITS + int(target * 3 / 2) + _leading_zeros(target)
+    with working_precision(bits + _GUARD_BITS):
+        lie = ball(exact(weight, "the weight of lies")) * (-ball(target)).exp()
+        return dyadic((1 / (1 + lie)).lower())
+
+
+def _leading_zeros(value: Fraction) -> int:
+    """How many binary digits of a number below 2**-32 are 0 before its first one."""
+    return max(0, value.denominator.bit_length() - value.numerator.bit_length() - 32)
+
+
+def ball(value: Fraction) -> flint.arb:
+    """The ball around a rational, at the current precision."""
+    return flint.arb(flint.fmpq(value.numerator, value.denominator))
+
+
+def rounded_up(value: flint.arb) -> Fraction:
+    """A dyadic rational of `SIGNIFICANT_BITS` bits that is not below a positive ball."""
+    end = dyadic(value.upper())
+    unit = Fraction(2) ** (end.numerator.bit_length() - end.denominator.bit_length() - SIGNIFICANT_BITS)
+    return -(-end // unit) * unit
