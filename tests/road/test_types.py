@@ -20,7 +20,7 @@ def test_a_type_checker_is_told_the_names_that_the_folder_has() -> None:
         (node.module, alias.name, alias.asname)
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{mechanisms.__name__}.")
-        if not (node.module or "").startswith(f"{mechanisms.__name__}._")
+        if not (node.module or "").startswith(f"{mechanisms.__name__}.shared.")
         for alias in node.names
     }
     found = (c for stem in mechanisms.stems() for c in mechanisms.classes(stem).values())
