@@ -1,53 +1,94 @@
-"""The attack on Laplace noise."""
+"""The attack on Laplace noise: on a number, and on the column of a public matrix that a value is."""
 
 from __future__ import annotations
 
-from functools import singledispatch
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import kve
 
 from ldpaudit.attacks.attack import Attack
+from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.mechanisms.shared.projections.noisy_column import NoisyColumn
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+
+Score: TypeAlias = Callable[[Views], NDArray[np.float64]]
+
+_EVENTS = {
+    "BucketHeavyHitter": "the {} bits that differ, all beyond 0 and 1",
+    "GlpsHeavyHitter": "the {} measurements that differ, all beyond the two columns",
+    "JLHeavyHitter": "the {} entries that differ, all beyond both",
+    "FreshProjections": "the {} entries that differ, all beyond both",
+    "FreshProducts": "products beyond the first value's",
+}
+"""What the extreme scores are, by the class of the mechanism; of how many numbers."""
+_FEW = 32
+"""Noises in a sum up to which its density is taken from a Bessel function; with more it is taken for normal."""
+_TINY = 1e-12
+"""Scales by which a point is moved away from 0, where the Bessel function is infinite and the density is not."""
 
 
-def loss(y: NDArray[np.float64], low: float, high: float, scale: float) -> NDArray[np.float64]:
-    """Log-likelihood ratio of `low` to `high`.
-
-    The difference of the two distances in floats would split the atoms that lie beyond both: they are clipped instead.
-    """
-    extreme = (high - low) / scale
-    return np.clip(((low + high) - 2 * y) / scale, -extreme, extreme)
-
-
-@singledispatch
 def attack(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """The pair and the score of either mechanism."""
-    raise Unsupported(m, "it is not one of Laplace's mechanisms")
+    """The two ends, or the inputs whose columns are furthest apart; the losses of all numbers add."""
+    if isinstance(m, Laplace):
+        scores = _by_laplace_noise(np.array([[m.inputs[0]], [m.inputs[1]]]), float(m.scale))
+        return Attack(m.inputs, lambda views: scores(np.asarray(views)[:, None]), "{y <= low}, {y >= high}")
+    if not isinstance(m, NoisyColumn):
+        raise Unsupported(m, "its noise is not Laplace's")
+    first, *others = (_of_pair(m, pair) for pair in m.pairs(neighbours))
+    return Attack(first.pair, first.score, first.event, baits=tuple(others))
 
 
-@attack.register
-def number(m: Laplace, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """The two ends; a view beyond both speaks most for the nearer one."""
-    low, high = m.inputs
-    scale = float(m.scale)
-    return Attack((low, high), lambda views: loss(np.asarray(views), low, high, scale), "{y <= low}, {y >= high}")
+def _of_pair(m: NoisyColumn, pair: tuple[Any, Any]) -> Attack:
+    """Two inputs told apart by all numbers in which their columns differ."""
+    columns = np.stack([m.column(x) for x in pair])
+    differ = np.flatnonzero(columns[0] != columns[1])
+    of_noise = _by_laplace_noise(columns[:, differ], round_up(m.scale))
+
+    def score(views: Views) -> NDArray[np.float64]:
+        return of_noise(np.asarray(views)[:, differ])
+
+    if isinstance(m, LaplaceHistogram):
+        return Attack(pair, score, "{y_x >= 1}, {y_x <= 0}" if pair[1] is None else "{y_x >= 1, y_x' <= 0}")
+    event = _EVENTS[type(m).__name__].format(len(differ))
+    return Attack(pair, _by_sums(columns, m) if isinstance(m, FreshProducts) and m.rows > 1 else score, event)
 
 
-@attack.register
-def histogram(m: LaplaceHistogram, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """Any two values, or one and an absent user; the losses of the coordinates add."""
-    first, second, scale = 0, m.k - 1, float(m.scale)
+def _by_sums(columns: NDArray[np.float64], m: FreshProducts) -> Score:
+    """As `_by_laplace_noise`, where each noise is a sum of `rows` Laplace noises of scale ``scale / sqrt(rows)``."""
+    unit = math.sqrt(m.rows) / m.noise_scale
 
-    def one(views: Views) -> NDArray[np.float64]:
-        return -loss(np.asarray(views)[:, first], 0.0, 1.0, scale)
+    def score(views: Views) -> NDArray[np.float64]:
+        one, other = (_log_density(m.rows, (np.asarray(views) - column) * unit) for column in columns)
+        return np.asarray(np.sum(one - other, axis=-1))
 
-    def both(views: Views) -> NDArray[np.float64]:
-        return one(views) + loss(np.asarray(views)[:, second], 0.0, 1.0, scale)
+    return score
 
-    if neighbours == ADD_REMOVE:
-        return Attack((first, None), one, "{y_x >= 1}, {y_x <= 0}")
-    return Attack((first, second), both, "{y_x >= 1, y_x' <= 0}")
+
+def _by_laplace_noise(columns: NDArray[np.float64], scale: float) -> Score:
+    """Log-likelihood ratio of the first of two rows of numbers, none of them equal, to the second."""
+    shifts, ends = columns[0] - columns[1], columns.sum(axis=0)
+    unit = float(np.min(np.abs(shifts), initial=math.inf))
+    reach = np.abs(shifts) / unit
+
+    def score(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        # In units of the least shift a number's loss is exactly its shift beyond both ends: equal sums stay equal.
+        units: NDArray[np.float64] = np.clip((2 * numbers - ends) / unit, -reach, reach) @ np.sign(shifts)
+        return units * unit / scale if len(shifts) else np.zeros(len(numbers))
+
+    return score
+
+
+def _log_density(terms: int, y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of a sum of Laplace noises of scale 1, up to a constant; for many of them that of a normal law."""
+    if terms > _FEW:
+        return -(y**2) / (4 * terms)
+    size, order = np.maximum(np.abs(y), _TINY), terms - 0.5
+    return np.asarray(order * np.log(size) + np.log(kve(order, size)) - size, dtype=np.float64)

@@ -19,15 +19,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.core.partitions import Counts
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import round_up
-from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.enclosure import dyadic, round_up
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, laplace_sums
 from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, asked_once, inputs_of
 from ldpaudit.mechanisms.shared.linear_codes.codeword_weights import heaviest
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS, nonzero, solve
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
-from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive, rounded_up
+from ldpaudit.mechanisms.shared.projections.noisy_column import HashedColumn
+from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
 _CHUNK = 1 << 22
@@ -35,7 +36,7 @@ _CHUNK = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class BucketHeavyHitter(InParts, Mechanism):
+class BucketHeavyHitter(InParts, HashedColumn):
     """The bits ``<r, x>`` mod 2 of a value for `trials * rows` public vectors r, each plus Laplace noise.
 
     The vectors are not 0 and come from the seed. A view is a row of ``trials * rows`` floats. An absent user, the
@@ -73,7 +74,6 @@ class BucketHeavyHitter(InParts, Mechanism):
 
     title = "Bucket mechanism"
     names_values = True
-    relations = (REPLACE_ONE, ADD_REMOVE)
 
     domain: int
     rows: int
@@ -104,16 +104,6 @@ class BucketHeavyHitter(InParts, Mechanism):
         return cls(domain, rows, trials, rows * trials / positive("epsilon", epsilon), seed)
 
     @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
-
-    @property
-    def bits(self) -> int:
-        """Length of a value's binary expansion."""
-        return (self.domain - 1).bit_length()
-
-    @property
     def coordinates(self) -> int:
         """Numbers in a view."""
         return self.rows * self.trials
@@ -136,8 +126,15 @@ class BucketHeavyHitter(InParts, Mechanism):
         difference, weight, known = heaviest(tuple(self.vectors.tolist()), self.bits, below)
         if present:
             return difference, None, weight, known
-        second = 0 if difference < self.domain else 1 << (self.bits - 1)
-        return difference ^ second, second, weight, known
+        return *self.two_values(difference), weight, known
+
+    def pairs(self, neighbours: Neighbours) -> tuple[tuple[int, int | None], ...]:
+        """The two inputs that differ in most coordinates; see `apart`."""
+        return (self.apart(present=neighbours == ADD_REMOVE)[:2],)
+
+    def column(self, x: int | None) -> NDArray[np.float64]:
+        """Bits of a value; zeros for an absent user."""
+        return np.zeros(self.coordinates) if x is None else self.hashes(x).astype(np.float64)
 
     def hashes(self, values: ArrayLike) -> NDArray[np.uint8]:
         """Bits of values, shape ``values.shape + (trials * rows,)``: the exclusive or of those of a value's bytes."""
@@ -147,23 +144,6 @@ class BucketHeavyHitter(InParts, Mechanism):
             packed = packed ^ table[rest & 255]
             rest = rest >> 8
         return np.unpackbits(packed, axis=-1, count=self.coordinates)
-
-    @property
-    def view_length(self) -> int:
-        """See `Mechanism`."""
-        return self.coordinates
-
-    def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Views, shape ``(size, trials * rows)``."""
-        self.require_input(x)
-        views = rng.laplace(0.0, round_up(self.scale), (size, self.coordinates))
-        if x is not None:
-            views += self.hashes(x)
-        return views
-
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased count of the users whose bit is 1, for each hash function, shape ``(trials * rows,)``."""
-        return np.asarray(np.sum(views, axis=0), dtype=np.float64)
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """Count of the users whose bit is 1, for each hash function."""
@@ -233,12 +213,5 @@ def _printed(epsilon: Fraction, delta: Fraction, beta: Fraction, domain: int) ->
     with working_precision(2 * SIGNIFICANT_BITS):
         lines = ball(Fraction(12 * domain)).log() / flint.arb(2).log()
         tries, secret = -ball(beta).log(), -ball(delta).log()
-        scale = _upper(8 * (lines * tries * secret).sqrt() / ball(epsilon))
-        trials = math.ceil(_upper(8 * tries))
-    unit = Fraction(2) ** (scale.numerator.bit_length() - scale.denominator.bit_length() - SIGNIFICANT_BITS)
-    return trials, -(-scale // unit) * unit
-
-
-def _upper(value: flint.arb) -> Fraction:
-    mantissa, exponent = value.upper().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+        scale = rounded_up(8 * (lines * tries * secret).sqrt() / ball(epsilon))
+        return math.ceil(dyadic((8 * tries).upper())), scale

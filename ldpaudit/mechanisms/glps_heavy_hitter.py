@@ -20,14 +20,14 @@ from ldpaudit.core.number import brief
 from ldpaudit.core.partitions import Counts
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
-from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, laplace_sums
 from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, asked_once
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS
-from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive, rounded_up
+from ldpaudit.mechanisms.shared.projections.noisy_column import HashedColumn
 from ldpaudit.mechanisms.shared.projections.signed_buckets import SignedBuckets
 from ldpaudit.mechanisms.shared.projections.worst_pair import Apart, furthest
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
 _CHUNK = 1 << 22
@@ -39,7 +39,7 @@ Recovered: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True)
-class GlpsHeavyHitter(InParts, Mechanism):
+class GlpsHeavyHitter(InParts, HashedColumn):
     """A value's column of a public sparse matrix, plus Laplace noise on every measurement.
 
     Each of `rows` hash functions puts a value into one of `buckets`, with a sign; a bucket has a measurement for the
@@ -79,7 +79,6 @@ class GlpsHeavyHitter(InParts, Mechanism):
     """
 
     title = "GLPS-HH"
-    relations = (REPLACE_ONE, ADD_REMOVE)
     names_values = True
     unbiased = False
 
@@ -126,16 +125,6 @@ class GlpsHeavyHitter(InParts, Mechanism):
         return cls(domain, sparsity, rows, buckets, 2 * touched / positive("epsilon", epsilon), seed)
 
     @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
-
-    @property
-    def bits(self) -> int:
-        """Length L of a value's binary expansion."""
-        return (self.domain - 1).bit_length()
-
-    @property
     def touched(self) -> int:
         """Measurements that a value changes, by 1 or -1 each: ``rows * (L + 1)``."""
         return self.rows * (self.bits + 1)
@@ -144,6 +133,11 @@ class GlpsHeavyHitter(InParts, Mechanism):
     def measurements(self) -> int:
         """Numbers in a view, the paper's m."""
         return self.touched * self.buckets
+
+    @property
+    def coordinates(self) -> int:
+        """As `measurements`."""
+        return self.measurements
 
     @property
     def matrix(self) -> SignedBuckets:
@@ -159,23 +153,19 @@ class GlpsHeavyHitter(InParts, Mechanism):
         return furthest(self.matrix)
 
     def pair(self, apart: Apart) -> tuple[int, int]:
-        """Two values of a kind. Every number of L bits is the exclusive or of two values."""
-        second = 0 if apart.difference < self.domain else 1 << (self.bits - 1)
-        return apart.difference ^ second, second
+        """Two values of a kind."""
+        return self.two_values(apart.difference)
 
-    @property
-    def view_length(self) -> int:
-        """See `Mechanism`."""
-        return self.measurements
+    def pairs(self, neighbours: Neighbours) -> tuple[tuple[int, int | None], ...]:
+        """A value and an absent user; or the values at the largest squared distance, and those at the largest sum of distances.
 
-    def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Views, shape ``(size, measurements)``."""
-        self.require_input(x)
-        return rng.laplace(0.0, round_up(self.scale), (size, self.measurements)) + self.column(x)
-
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased estimate of the matrix times the users' histogram, shape ``(measurements,)``; `decode` reads it."""
-        return np.asarray(np.sum(views, axis=0), dtype=np.float64)
+        The former decides where measurements are many, the latter at delta = 0.
+        """
+        if neighbours == ADD_REMOVE:
+            return ((0, None),)
+        kinds, _ = self.apart()
+        best = max(kinds, key=lambda kind: kind.squares)
+        return tuple(map(self.pair, dict.fromkeys((best, kinds[0]))))
 
     def truth(self, data: Data) -> NDArray[np.float64]:
         """The matrix times the users' histogram, shape ``(measurements,)``."""
@@ -265,18 +255,10 @@ def printed_sizes(epsilon: Number, delta: Number, beta: Number, users: int, doma
         sparsity = (ball(spent) / -ball(miss).log() * root) ** (flint.arb(2) / 3)
         if not sparsity < domain:
             raise ValueError(f"GLPS-HH needs s < N for its s log(N/s) measurements, got s={float(sparsity):.6g} and N={domain}")
-        return _upper(sparsity), _upper(sparsity * (domain / sparsity).log())
+        return rounded_up(sparsity), rounded_up(sparsity * (domain / sparsity).log())
 
 
 def printed_scale(epsilon: Number, delta: Number, measurements: Fraction) -> Fraction:
     """The scale ``sqrt(8 m ln(1/delta)) / epsilon`` of the noise that the paper adds to m measurements, rounded up."""
     with working_precision(2 * SIGNIFICANT_BITS):
-        return _upper((8 * ball(measurements) * -ball(exact(delta)).log()).sqrt() / ball(positive("epsilon", epsilon)))
-
-
-def _upper(value: flint.arb) -> Fraction:
-    """A dyadic rational of 128 bits at or above a positive ball."""
-    mantissa, exponent = value.upper().man_exp()
-    found = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-    unit = Fraction(2) ** (found.numerator.bit_length() - found.denominator.bit_length() - SIGNIFICANT_BITS)
-    return -(-found // unit) * unit
+        return rounded_up((8 * ball(measurements) * -ball(exact(delta)).log()).sqrt() / ball(positive("epsilon", epsilon)))

@@ -28,7 +28,6 @@ from ldpaudit.mechanisms.shared.projections.random_projection import (
     pure_scale,
     sufficient_rows,
 )
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
 _LARGEST_VIEW = 1 << 28
@@ -39,7 +38,6 @@ _LARGEST_VIEW = 1 << 28
 class _Reading(Projected):
     """Parameters, checks and constructors that the three readings have in common."""
 
-    relations = (REPLACE_ONE, ADD_REMOVE)
     unbiased = False  # for one matrix: the projection adds what it makes of the other values, and that has mean 0 over matrices
 
     domain: int
@@ -140,10 +138,9 @@ class JLHeavyHitter(_Reading):
         """Floats in a view."""
         return self.rows
 
-    def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Views, shape ``(size, rows)``."""
-        self.require_input(x)
-        return rng.laplace(0.0, self.noise_scale, (size, self.rows)) + self.columns(x)
+    def column(self, x: int | None) -> NDArray[np.float64]:
+        """Column x of the matrix; see `columns`."""
+        return self.columns(x)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Estimated count of each value, shape ``(domain,)``."""
@@ -194,7 +191,11 @@ class FreshProjections(_Reading):
         self.require_input(x)
         if self.coordinates > _LARGEST_VIEW:
             raise ValueError(f"FreshProjections.sample needs domain * rows <= {_LARGEST_VIEW}, got {self.coordinates}")
-        return rng.laplace(0.0, self.noise_scale, (size, self.coordinates)) + np.tile(self.columns(x), self.domain)
+        return _Reading.sample(self, x, size, rng)
+
+    def column(self, x: int | None) -> NDArray[np.float64]:
+        """Column x of the matrix, once for each value."""
+        return np.tile(self.columns(x), self.domain)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Estimated count of each value, shape ``(domain,)``: its column's product with the projections that are its own."""
@@ -250,9 +251,9 @@ class FreshProducts(_Reading):
         noise = laplace_sums(self.rows, size * self.domain, self.noise_scale / math.sqrt(self.rows), rng)
         return noise.reshape(size, self.domain) + self.products(x)
 
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Estimated count of each value, shape ``(domain,)``."""
-        return np.asarray(np.sum(views, axis=0), dtype=np.float64)
+    def column(self, x: int | None) -> NDArray[np.float64]:
+        """See `products`; the noise on it is no Laplace noise."""
+        return self.products(x)
 
     def in_law(self, counts: NDArray[np.float64], users: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """One noise for all users and rows in each count."""

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.shared.parameters import exact, integer, positive
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.mechanisms.shared.projections.noisy_column import NoisyColumn
+from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
 
@@ -93,7 +94,7 @@ class Laplace(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceHistogram(Mechanism):
+class LaplaceHistogram(NoisyColumn):
     """The indicator of a value, or for an absent user zeros, plus Laplace noise on each of its `k` coordinates.
 
     A view is a row of `k` floats; as for `Laplace`, what is said of privacy is about real numbers.
@@ -118,7 +119,6 @@ class LaplaceHistogram(Mechanism):
 
     variant = "histogram"
     title = "Laplace noise on a histogram"
-    relations = (REPLACE_ONE, ADD_REMOVE)
 
     k: int
     scale: Fraction
@@ -146,18 +146,14 @@ class LaplaceHistogram(Mechanism):
         return range(self.k)
 
     @property
-    def view_length(self) -> int:
-        """See `Mechanism`."""
+    def coordinates(self) -> int:
+        """Numbers in a view."""
         return self.k
 
-    def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Views, shape ``(size, k)``."""
-        self.require_input(x)
-        views = rng.laplace(0.0, round_up(self.scale), (size, self.k))
-        if x is not None:
-            views[:, x] += 1
-        return views
+    def column(self, x: int | None) -> NDArray[np.float64]:
+        """The indicator of a value."""
+        return np.zeros(self.k) if x is None else np.eye(1, self.k, x)[0]
 
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased count of each value, shape ``(k,)``."""
-        return np.asarray(np.sum(views, axis=0), dtype=np.float64)
+    def pairs(self, neighbours: Neighbours) -> tuple[tuple[int, int | None], ...]:
+        """Any two values, or one and an absent user."""
+        return ((0, None if neighbours == ADD_REMOVE else self.k - 1),)

@@ -44,7 +44,7 @@ FINITE = [m for m in SMALL if enumerable(m)]
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_mechanism_is_four_files_with_one_stem_or_names_its_core_and_stands_in_the_zoo(stem: str) -> None:
-    assert len({owner.core for owner in mechanisms.classes(stem).values()}) == 1
+    assert len({owner.core or stem for owner in mechanisms.classes(stem).values()}) == 1
     for folder in ("accountants", "attacks", "proofs", "tests/zoo"):
         assert (ROOT / folder / f"{home_of(folder, stem)}.py").is_file(), f"the mechanism {stem} needs the file {folder}/{stem}.py"
     found = {type(m) for m in zoo(stem).at_one}

@@ -1,28 +1,53 @@
+"""Laplace noise on a number, and on a column of a public matrix: the histogram, and the stems whose core it is."""
+
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
+from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from tests.zoo import Broken, Mutant, Zoo
 
 UNIT = Laplace.for_epsilon(1.0)
+WIDE = Laplace.for_epsilon(Fraction(3, 5))
 HISTOGRAM = LaplaceHistogram.for_epsilon(1.0, k=8)
+BITS = BucketHeavyHitter.for_epsilon(1.0, domain=1 << 20, rows=2, trials=2)
+BUCKETS = GlpsHeavyHitter.for_epsilon(1, domain=2, sparsity=1, rows=1, buckets=2)
+MORE_BUCKETS = GlpsHeavyHitter.for_epsilon(1, domain=8, sparsity=1, rows=1, buckets=4)
+PROJECTED = JLHeavyHitter.for_epsilon(1, domain=1 << 20, rows=4)
+FRESH = FreshProjections.for_epsilon(1, domain=4, rows=1)
+SUMS = FreshProducts.for_epsilon(1, domain=4, rows=1)
 
 
-def half_the_scale(x: float, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return Laplace(UNIT.scale / 2).sample(x, size, rng)
+def the_scale_is_taken_for_the_standard_deviation(m: Any) -> Broken:
+    def sample(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = m.column(x) + rng.laplace(0, float(m.scale) / np.sqrt(2), (size, m.coordinates))
+        return found
+
+    return Broken("the scale is taken for the standard deviation", m, sample)
 
 
-def the_scale_is_taken_for_the_standard_deviation(x: float, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return rng.laplace(x, float(UNIT.scale) / np.sqrt(2), size)
+def the_noise_has_no_sign(m: Any) -> Broken:
+    def sample(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = m.column(x) + rng.exponential(float(m.scale), (size, m.coordinates))
+        return found
+
+    return Broken("the noise has no sign", m, sample)
 
 
-def the_noise_has_no_sign(x: float, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return x + rng.exponential(float(UNIT.scale), size)
+def mutants_of(m: Any, half: str, numbers: str) -> tuple[Mutant, ...]:
+    return (
+        Mutant(half, m, replace(m, scale=m.scale / 2)),
+        Mutant("the scale is the standard deviation", m, replace(m, scale=m.scale * Fraction(2**0.5) / 2)),
+        Mutant(f"the scale is for 3 {numbers} of 4", m, replace(m, scale=m.scale * Fraction(3, 4))),
+    )
 
 
 def one_uniform_number_gives_sign_and_size(x: float, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -30,45 +55,123 @@ def one_uniform_number_gives_sign_and_size(x: float, size: int, rng: np.random.G
     return x - float(UNIT.scale) * np.log(u) * np.where(u > 0.5, 1, -1)
 
 
-def the_scale_for_one_coordinate(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    # "A user changes exactly one entry."
-    return LaplaceHistogram(HISTOGRAM.k, HISTOGRAM.scale / 2).sample(x, size, rng)
-
-
 def one_noise_serves_all_coordinates(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    noise = rng.laplace(0, float(HISTOGRAM.scale), (size, 1))
-    return np.asarray(np.eye(HISTOGRAM.k)[x] + noise, dtype=np.float64)
+    return HISTOGRAM.column(x) + rng.laplace(0, float(HISTOGRAM.scale), (size, 1))
 
 
 def zeros_get_no_noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    noise = rng.laplace(0, float(HISTOGRAM.scale), (size, 1))
-    return np.asarray(np.eye(HISTOGRAM.k)[x] * (1 + noise), dtype=np.float64)
-
-
-def mutants() -> Iterator[Mutant]:
-    unit, table = Laplace.for_epsilon(1), LaplaceHistogram.for_epsilon(1, k=8)
-    wide = Laplace.for_epsilon(Fraction(3, 5))
-    yield Mutant("half the scale", unit, Laplace(unit.scale / 2))
-    yield Mutant("the scale is the standard deviation", unit, Laplace(Fraction(2**0.5) / 2),
-                 lambda x, size, rng: rng.laplace(x, 2**-0.5, size))
-    yield Mutant("the scale is cast to an integer", wide, Laplace(Fraction(1)))
-    yield Mutant("inputs are rescaled to [0, 1.1]", unit, Laplace(Fraction(1), Fraction(0), Fraction(11, 10)),
-                 lambda x, size, rng: 1.1 * x + rng.laplace(size=size))
-    yield Mutant("a user changes one entry only", table, LaplaceHistogram(8, table.scale / 2))
-    yield Mutant("the norm is Euclid's", table, LaplaceHistogram(8, Fraction(2**0.5)))
+    return HISTOGRAM.column(x) * (1 + rng.laplace(0, float(HISTOGRAM.scale), (size, 1)))
 
 
 ZOO = Zoo(
     small=(Laplace(Fraction(1, 3), Fraction(-1, 7), Fraction(2, 5)), LaplaceHistogram(3, Fraction(3, 4))),
     at_one=(UNIT, HISTOGRAM),
     broken=(
-        Broken("half the scale", UNIT, half_the_scale),
-        Broken("the scale is taken for the standard deviation", UNIT, the_scale_is_taken_for_the_standard_deviation),
-        Broken("the noise has no sign", UNIT, the_noise_has_no_sign),
+        Broken("half the scale", UNIT, Laplace(UNIT.scale / 2).sample),
+        Broken("the scale is taken for the standard deviation", UNIT,
+               lambda x, size, rng: rng.laplace(x, float(UNIT.scale) / np.sqrt(2), size)),
+        Broken("the noise has no sign", UNIT, lambda x, size, rng: x + rng.exponential(float(UNIT.scale), size)),
         Broken("one uniform number gives sign and size", UNIT, one_uniform_number_gives_sign_and_size),
-        Broken("the scale for one coordinate", HISTOGRAM, the_scale_for_one_coordinate),
+        # "A user changes exactly one entry."
+        Broken("the scale for one coordinate", HISTOGRAM, replace(HISTOGRAM, scale=HISTOGRAM.scale / 2).sample),
         Broken("one noise serves all coordinates", HISTOGRAM, one_noise_serves_all_coordinates),
         Broken("zeros get no noise", HISTOGRAM, zeros_get_no_noise),
     ),
-    mutants=tuple(mutants()),
-)
+    mutants=(
+        Mutant("half the scale", UNIT, Laplace(UNIT.scale / 2)),
+        Mutant("the scale is the standard deviation", UNIT, Laplace(Fraction(2**0.5) / 2),
+               lambda x, size, rng: rng.laplace(x, 2**-0.5, size)),
+        Mutant("the scale is cast to an integer", WIDE, Laplace(Fraction(1))),
+        Mutant("inputs are rescaled to [0, 1.1]", UNIT, Laplace(Fraction(1), Fraction(0), Fraction(11, 10)),
+               lambda x, size, rng: 1.1 * x + rng.laplace(size=size)),
+        Mutant("a user changes one entry only", HISTOGRAM, LaplaceHistogram(8, HISTOGRAM.scale / 2)),
+        Mutant("the norm is Euclid's", HISTOGRAM, LaplaceHistogram(8, Fraction(2**0.5))),
+    ),
+)  # fmt: skip
+
+
+def zero_bits_get_no_noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    return BITS.column(x) * (1 + rng.laplace(0, float(BITS.scale), (size, BITS.coordinates)))
+
+
+bucket_heavy_hitter = Zoo(
+    small=(BucketHeavyHitter(8, 2, 2, Fraction(5, 2)), BucketHeavyHitter(5, 1, 3, Fraction(3, 4), seed=2),
+           BucketHeavyHitter(1 << 30, 2, 1, Fraction(1))),
+    at_one=(BITS,),
+    broken=(
+        Broken("the noise is for one trial", BITS, replace(BITS, scale=BITS.scale / BITS.trials).sample),
+        the_scale_is_taken_for_the_standard_deviation(BITS),
+        the_noise_has_no_sign(BITS),
+        Broken("zeros get no noise", BITS, zero_bits_get_no_noise),
+    ),
+    mutants=mutants_of(BITS, "the noise is for one trial", "coordinates"),
+    loose=(BucketHeavyHitter,),
+)  # fmt: skip
+
+
+def only_the_value_s_bucket_gets_noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    # It saves most of the random numbers.
+    noise = rng.laplace(0, float(MORE_BUCKETS.scale), (size, MORE_BUCKETS.coordinates))
+    return np.asarray(MORE_BUCKETS.column(x) + np.where(MORE_BUCKETS.column(x) != 0, noise, 0), dtype=np.float64)
+
+
+def a_bucket_s_measurements_share_one_noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    noise = rng.laplace(0, float(MORE_BUCKETS.scale), (size, MORE_BUCKETS.buckets))
+    return np.asarray(MORE_BUCKETS.column(x) + np.repeat(noise, MORE_BUCKETS.bits + 1, axis=1), dtype=np.float64)
+
+
+glps_heavy_hitter = Zoo(
+    small=(
+        GlpsHeavyHitter(4, 1, 2, 2, Fraction(5, 2)), GlpsHeavyHitter(5, 2, 1, 2, Fraction(3, 4), seed=2),
+        GlpsHeavyHitter(8, 2, 1, 1, Fraction(7)), GlpsHeavyHitter(1 << 23, 2, 1, 8, Fraction(900)),
+    ),
+    at_one=(BUCKETS,),
+    broken=(
+        # "Each of sensitivity 1."
+        Broken("a replaced value is charged as an absent one", BUCKETS, replace(BUCKETS, scale=BUCKETS.scale / 2).sample),
+        the_scale_is_taken_for_the_standard_deviation(BUCKETS),
+        the_noise_has_no_sign(BUCKETS),
+        Broken("only the value's bucket gets noise", MORE_BUCKETS, only_the_value_s_bucket_gets_noise),
+        Broken("a bucket's measurements share one noise", MORE_BUCKETS, a_bucket_s_measurements_share_one_noise),
+    ),
+    mutants=mutants_of(BUCKETS, "a replaced value is charged as an absent one", "measurements"),
+    loose=(GlpsHeavyHitter,),
+)  # fmt: skip
+
+
+def the_signs_are_not_divided_by_the_root(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    signs: NDArray[np.float64] = np.sign(PROJECTED.columns(x))
+    return signs + rng.laplace(0, float(PROJECTED.scale), (size, PROJECTED.rows))
+
+
+def one_noise_serves_all_projections(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    noise = rng.laplace(0, float(FRESH.scale), (size, 1))
+    return np.asarray(FRESH.column(x) + noise * (np.arange(FRESH.domain) % 2), dtype=np.float64)
+
+
+def the_product_of_a_value_with_itself_has_no_noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    views = SUMS.sample(x, size, rng)
+    views[:, x] = 1
+    return views
+
+
+jl_heavy_hitter = Zoo(
+    small=(JLHeavyHitter(8, 5, Fraction(5, 2)), JLHeavyHitter(1 << 30, 2, Fraction(1)),
+           FreshProjections(3, 4, Fraction(3)), FreshProducts(4, 1, Fraction(2))),
+    at_one=(PROJECTED, FRESH, SUMS),
+    broken=(
+        # "m linear queries, each with sensitivity 1/sqrt(m)"
+        Broken("the sensitivity is an absent user's", PROJECTED, replace(PROJECTED, scale=PROJECTED.scale / 2).sample),
+        Broken("the signs are not divided by the root", PROJECTED, the_signs_are_not_divided_by_the_root),
+        the_noise_has_no_sign(PROJECTED),
+        Broken("the noise is for one projection", FRESH, replace(FRESH, scale=FRESH.scale / FRESH.domain).sample),
+        Broken("one noise serves all projections", FRESH, one_noise_serves_all_projections),
+        Broken("the noise is for one product", SUMS, replace(SUMS, scale=SUMS.scale / SUMS.domain).sample),
+        Broken("a value's own product has no noise", SUMS, the_product_of_a_value_with_itself_has_no_noise),
+    ),
+    mutants=(
+        *mutants_of(PROJECTED, "the sensitivity is an absent user's", "rows"),
+        Mutant("the noise is for half of the values", FRESH, replace(FRESH, scale=FRESH.scale / 2)),
+    ),
+    loose=(JLHeavyHitter, FreshProjections, FreshProducts),
+)  # fmt: skip

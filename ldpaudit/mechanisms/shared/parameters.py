@@ -12,7 +12,7 @@ from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
 from ldpaudit.profile import Number
 
-__all__ = ["LARGEST_EPSILON", "ball", "exact", "integer", "odds", "positive", "probability", "promise", "spendable"]
+__all__ = ["LARGEST_EPSILON", "ball", "exact", "integer", "odds", "positive", "probability", "promise", "rounded_up", "spendable"]
 
 _GUARD_BITS = 64
 LARGEST_INTEGER = 1 << 128
@@ -90,3 +90,10 @@ def _leading_zeros(value: Fraction) -> int:
 def ball(value: Fraction) -> flint.arb:
     """The ball around a rational, at the current precision."""
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
+
+
+def rounded_up(value: flint.arb) -> Fraction:
+    """A dyadic rational of `SIGNIFICANT_BITS` bits that is not below a positive ball."""
+    end = dyadic(value.upper())
+    unit = Fraction(2) ** (end.numerator.bit_length() - end.denominator.bit_length() - SIGNIFICANT_BITS)
+    return -(-end // unit) * unit

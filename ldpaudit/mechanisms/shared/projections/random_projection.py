@@ -15,15 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.core.partitions import Counts
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import round_up
+from ldpaudit.enclosure import dyadic, round_up
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
 from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, asked_once, inputs_of
 from ldpaudit.mechanisms.shared.linear_codes.codeword_weights import ENUMERATED, weights
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import words
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
-from ldpaudit.mechanisms.shared.parameters import ball, exact, positive
+from ldpaudit.mechanisms.shared.parameters import ball, exact, positive, rounded_up
+from ldpaudit.mechanisms.shared.projections.noisy_column import HashedColumn
+from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
 DECODED = 28
@@ -38,27 +40,15 @@ _TRIED = 8
 """Differences of two values that are weighed where these are too many to weigh all."""
 
 
-class Projected(InParts, Mechanism):
+class Projected(InParts, HashedColumn):
     """Values x as columns of a matrix A of signs ``(-1)**<r_j, x> / sqrt(rows)``, r_j public, uniform vectors of bits.
 
     The matrix is never stored. Its rows are independent and uniform parities, so that two columns have independent,
     fair signs in every row, which is all that the error bounds use; the columns of a row are independent in pairs only.
     """
 
-    domain: int
     rows: int
-    scale: Fraction
     seed: int
-
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
-
-    @property
-    def bits(self) -> int:
-        """Length of a value's vector of bits, and of the public ones."""
-        return (self.domain - 1).bit_length()
 
     @property
     def vectors(self) -> NDArray[np.int64]:
@@ -72,7 +62,7 @@ class Projected(InParts, Mechanism):
         if root * root == self.rows:
             return Fraction(1, root)
         with working_precision(2 * SIGNIFICANT_BITS):
-            return dyadic(1 / flint.arb(self.rows).sqrt())
+            return rounded_up(1 / flint.arb(self.rows).sqrt())
 
     @property
     def noise_scale(self) -> float:
@@ -132,18 +122,12 @@ class Projected(InParts, Mechanism):
         Where there are more than `WEIGHED` rows it is in how many of the first ones.
         """
         difference, weight, known = _apart(self.seed, min(self.rows, WEIGHED), self.bits)
-        second = 0 if difference < self.domain else 1 << (self.bits - 1)
-        return difference ^ second, second, weight, known and self.rows <= WEIGHED
+        return *self.two_values(difference), weight, known and self.rows <= WEIGHED
 
-    @property
-    @abstractmethod
-    def coordinates(self) -> int:
-        """Floats in a view."""
-
-    @property
-    def view_length(self) -> int:
-        """See `Mechanism`."""
-        return self.coordinates
+    def pairs(self, neighbours: Neighbours) -> tuple[tuple[int, int | None], ...]:
+        """The two values of `apart`, or the first one and an absent user."""
+        first, second, *_ = self.apart()
+        return ((first, None if neighbours == ADD_REMOVE else second),)
 
     run_on_counts = Mechanism.run_on_counts
 
@@ -178,10 +162,6 @@ class Projected(InParts, Mechanism):
         """The value of the largest count; of several the least."""
         return int(np.argmax(counts))
 
-    @abstractmethod
-    def sample(self, x: int | None, size: int, rng: np.random.Generator) -> Views:
-        """Views of one user."""
-
 
 @lru_cache(maxsize=4)
 def _vectors(seed: int, rows: int, bits: int) -> NDArray[np.int64]:
@@ -209,20 +189,13 @@ def noise_for(epsilon: Number, delta: Number) -> Fraction:
     if not 0 < rest < 1:
         raise ValueError(f"JL-HH needs 0 < delta < 1, got delta={delta}")
     with working_precision(2 * SIGNIFICANT_BITS):
-        return dyadic((-8 * ball(rest).log()).sqrt() / ball(promise))
+        return rounded_up((-8 * ball(rest).log()).sqrt() / ball(promise))
 
 
 def pure_scale(epsilon: Number, coordinates: int, rows: int) -> Fraction:
     r"""The scale with which so many coordinates, shifted by :math:`2/\sqrt{rows}` each, cost epsilon, rounded up."""
     with working_precision(2 * SIGNIFICANT_BITS):
-        return dyadic(2 * coordinates / (ball(positive("epsilon", epsilon)) * flint.arb(rows).sqrt()))
-
-
-def dyadic(value: flint.arb) -> Fraction:
-    """A dyadic rational of `SIGNIFICANT_BITS` bits that is not below the value."""
-    above = _upper(value)
-    unit = Fraction(2) ** (above.numerator.bit_length() - above.denominator.bit_length() - SIGNIFICANT_BITS)
-    return -(-above // unit) * unit
+        return rounded_up(2 * coordinates / (ball(positive("epsilon", epsilon)) * flint.arb(rows).sqrt()))
 
 
 def printed_rows(domain: int, beta: Number, users: int) -> int:
@@ -232,14 +205,9 @@ def printed_rows(domain: int, beta: Number, users: int) -> int:
         raise ValueError(f"JL-HH needs 0 < beta < 1, got beta={beta}")
     with working_precision(2 * SIGNIFICANT_BITS):
         rows = flint.arb(domain + 1).log() * ball(2 / chance).log() * users**4
-        return math.ceil(_upper(rows))
+        return math.ceil(dyadic(rows.upper()))
 
 
 def sufficient_rows(scale: Fraction, users: int, kappa: Number) -> int:
     r"""Rows with which the sketch's error is about `kappa` times the noise's: :math:`n/(2 b^2 \kappa^2)`, rounded up."""
     return max(1, math.ceil(users / (2 * scale**2 * positive("kappa", kappa) ** 2)))
-
-
-def _upper(value: flint.arb) -> Fraction:
-    mantissa, exponent = value.upper().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

@@ -1,0 +1,70 @@
+"""What the Laplace systems share: a value's column of a public matrix, plus Laplace noise on each of its numbers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.enclosure import round_up
+from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+
+
+class NoisyColumn(Mechanism):
+    """A view is a row of floats, column x plus noise. An absent user, the input None, sends noise alone."""
+
+    core = "laplace"
+    relations = (REPLACE_ONE, ADD_REMOVE)
+
+    scale: Fraction
+
+    @abstractmethod
+    def column(self, x: int | None) -> NDArray[np.float64]:
+        """What a user's view is noise on, shape ``(coordinates,)``; zeros for an absent user."""
+
+    @abstractmethod
+    def pairs(self, neighbours: Neighbours) -> tuple[tuple[int, int | None], ...]:
+        """Neighbours whose columns are far apart, those at the largest squared distance first."""
+
+    @property
+    @abstractmethod
+    def coordinates(self) -> int:
+        """Numbers in a view."""
+
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.coordinates
+
+    def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Views, shape ``(size, coordinates)``."""
+        self.require_input(x)
+        return rng.laplace(0.0, round_up(self.scale), (size, self.coordinates)) + self.column(x)
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased estimate of the sum of the users' columns, shape ``(coordinates,)``."""
+        return np.asarray(np.sum(views, axis=0), dtype=np.float64)
+
+
+class HashedColumn(NoisyColumn):
+    """Whose columns are computed from the bits of a value."""
+
+    domain: int
+
+    @property
+    def inputs(self) -> range:
+        """The values."""
+        return range(self.domain)
+
+    @property
+    def bits(self) -> int:
+        """Length of a value's binary expansion."""
+        return (self.domain - 1).bit_length()
+
+    def two_values(self, difference: int) -> tuple[int, int]:
+        """Two values with this exclusive or. Every number of `bits` bits is that of two values."""
+        second = 0 if difference < self.domain else 1 << (self.bits - 1)
+        return difference ^ second, second
