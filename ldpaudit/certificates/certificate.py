@@ -19,15 +19,15 @@ from pydantic import (
 )
 
 from ldpaudit.core import strict_json
-from ldpaudit.display import markup
-from ldpaudit.display.digits import show_down, show_up
-from ldpaudit.errors import DeploymentError
 from ldpaudit.core.records import EnclosureRecord as EnclosureRecord
 from ldpaudit.core.records import EvidenceRecord as EvidenceRecord
 from ldpaudit.core.records import ProofRecord as ProofRecord
 from ldpaudit.core.records import Real, Record
 from ldpaudit.core.records import RiskRecord as RiskRecord
 from ldpaudit.core.records import WitnessRecord as WitnessRecord
+from ldpaudit.display import markup
+from ldpaudit.display.digits import show_down, show_up
+from ldpaudit.errors import DeploymentError
 from ldpaudit.verdict import Outcome
 
 SCHEMA: Literal["ldpaudit.certificate/1"] = "ldpaudit.certificate/1"

@@ -13,21 +13,28 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ldpaudit.certificates import verification
 from ldpaudit.accountants import account
 from ldpaudit.attacks import audit, recheck
-from ldpaudit.certificates.certificate import Certificate, ClaimRecord, EnclosureRecord, EvidenceRecord, ProofRecord, WitnessRecord
+from ldpaudit.certificates import verification
+from ldpaudit.certificates.certificate import (
+    Certificate,
+    ClaimRecord,
+    EnclosureRecord,
+    EvidenceRecord,
+    ProofRecord,
+    WitnessRecord,
+)
+from ldpaudit.certificates.risk import Risk, of_plan
 from ldpaudit.claim import Claim
-from ldpaudit.files.deployment import Deployment, load
+from ldpaudit.core.remembered import remembered
 from ldpaudit.derivation import Derivation, derive
 from ldpaudit.enclosure import Enclosure, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence
+from ldpaudit.files.deployment import Deployment, load
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan, Shuffle, of_one_user
 from ldpaudit.profile import Witness
-from ldpaudit.core.remembered import remembered
-from ldpaudit.certificates.risk import Risk, of_plan
 from ldpaudit.verdict import Outcome, Verdict, judge
 from ldpaudit.version import __version__
 

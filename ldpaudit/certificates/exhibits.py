@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from ldpaudit.accountants import account
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord
+from ldpaudit.certificates.repair import Repair, repair
+from ldpaudit.certificates.risk import Risk
+from ldpaudit.certificates.verification import deployment_of
 from ldpaudit.claim import Claim
+from ldpaudit.core.remembered import remembered
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan, Shuffle
 from ldpaudit.profile import PrivacyProfile
-from ldpaudit.core.remembered import remembered
-from ldpaudit.certificates.repair import Repair, repair
-from ldpaudit.certificates.risk import Risk
-from ldpaudit.certificates.verification import deployment_of
 
 POINTS = 41
 """Values of epsilon at which the curve is certified, besides those where it is asked about."""

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ldpaudit.files import bundled
 from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.certificates.certify import certify
-from ldpaudit.files.deployment import Deployment, among, load, loads
-from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.certificates.exhibits import Exhibit, exhibits
-from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.core.names import repeated
+from ldpaudit.errors import DeploymentError, LdpauditError
+from ldpaudit.files import bundled
+from ldpaudit.files.deployment import Deployment, among, load, loads
 from ldpaudit.files.toml import line_of
+from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.workers.worker_processes import PATIENCE, Crew, Task
 
 

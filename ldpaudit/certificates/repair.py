@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ldpaudit.files import toml
 from ldpaudit.accountants import account
 from ldpaudit.certificates.certificate import Certificate
+from ldpaudit.certificates.verification import deployment_of
 from ldpaudit.claim import SLACK, Claim
-from ldpaudit.files.deployment import Deployment
-from ldpaudit.studies.design import GUARANTEE, SEARCHED, Answer, Goal, design
+from ldpaudit.core.expression import parse
+from ldpaudit.core.number import show
 from ldpaudit.enclosure import Enclosure, show_down, show_up
 from ldpaudit.errors import LdpauditError, Unsupported
-from ldpaudit.core.expression import parse
+from ldpaudit.files import toml
+from ldpaudit.files.deployment import Deployment
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.core.number import show
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.registry import CONSTRUCTOR, constructors, find, parameters_of
-from ldpaudit.certificates.verification import deployment_of
+from ldpaudit.studies.design import GUARANTEE, SEARCHED, Answer, Goal, design
 
 _FARTHER = (2, 10, 100, 1000)
 """How many times the smallest delta at which any epsilon holds is asked about, until one is finite."""

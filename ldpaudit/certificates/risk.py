@@ -10,13 +10,13 @@ from typing import Any
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.pld.trade_off import TradeOff, guess_between_two, posterior
+from ldpaudit.core.records import EnclosureRecord, PosteriorRecord, RiskRecord, TruePositiveRecord
+from ldpaudit.core.remembered import remembered
 from ldpaudit.display import markup
 from ldpaudit.enclosure import Enclosure, show_down, show_up
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan
 from ldpaudit.profile import PrivacyProfile
-from ldpaudit.core.records import EnclosureRecord, PosteriorRecord, RiskRecord, TruePositiveRecord
-from ldpaudit.core.remembered import remembered
 
 RATES = (Fraction(1, 100), Fraction(1, 1000))
 """False-positive rates at which an adversary's test is judged."""

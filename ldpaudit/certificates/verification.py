@@ -16,13 +16,13 @@ import numpy as np
 
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord, EvidenceRecord
 from ldpaudit.claim import Claim
-from ldpaudit.files.deployment import Deployment, among, load, loads
+from ldpaudit.core.strict_json import read_bytes, shown
 from ldpaudit.errors import DeploymentError
-from ldpaudit.workers.experiment import LEAST
+from ldpaudit.files.deployment import Deployment, among, load, loads
+from ldpaudit.files.toml import LARGEST_FILE
 from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.plan import Shuffle
-from ldpaudit.core.strict_json import read_bytes, shown
-from ldpaudit.files.toml import LARGEST_FILE
+from ldpaudit.workers.experiment import LEAST
 
 MOST_TRIALS = 10**15
 """Views that nobody draws; all counts up to it are exact as floats."""
