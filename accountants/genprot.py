@@ -48,7 +48,7 @@ def one_of_many(m: GenProt, neighbours: Neighbours = REPLACE_ONE) -> Bracket:
     .. math:: P[g = t \mid y, x] = p_t\, E\Bigl[\frac{1}{1 + S_t}\Bigr] + (1 - p_t) \prod_{s \ne t} (1 - p_s) / T
 
     where :math:`S_t` counts the other draws that are accepted. The upper end is that of the worst public draws, for an
-    adversary who may have chosen them; the lower end that of fresh ones, which she sees. At delta = 0 both are the largest
+    adversary who may have chosen them; the lower end that of fresh ones, which it sees. At delta = 0 both are the largest
     ratio over all draws; tight. The law depends on draws by what the two inputs answer to them, their kinds, so all multisets
     of kinds are listed. Where these are too many, the lower end is that of draws which are all of one kind but one, and the
     upper end `box`; at delta = 0 these often meet. Source: Bun, Nelson, Stemmer 2018, whose claim is 10 epsilon. Proof:

@@ -49,7 +49,7 @@ def profile(m: HeavyThresh, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfi
               E = \Bigl\lceil \frac{\varepsilon}{4b} \Bigr\rceil,
 
     where :math:`\kappa` is 1 if the first vote is yes whatever the user holds, else 0; T caps all counts. delta(epsilon) is that
-    of so many randomized bits and of E reports, each a randomized bit that is seen with probability h, the largest share of rows
+    of this many randomized bits and of E reports, each a randomized bit that is seen with probability h, the largest share of rows
     in which two words' signs differ.
 
     From above: in each epoch two streams' votes have the same law, or are the two values of a bit, randomized; and the reports of
@@ -73,7 +73,7 @@ def profile(m: HeavyThresh, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfi
 
 
 def transcript(m: HeavyThresh, votes: int, shares: Counter[Fraction]) -> TranscriptProfile:
-    """Profile of so many votes that differ, and of reports by the share of rows in which they differ."""
+    """Profile of this many votes that differ, and of reports by the share of rows in which they differ."""
     return of_counts(m.vote_coin, votes, m.estimate_coin, +Counter({share: n for share, n in shares.items() if share}))
 
 

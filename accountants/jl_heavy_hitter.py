@@ -2,7 +2,7 @@ r"""What JL-HH costs, in three readings of its pseudocode.
 
 Below, m is the number of rows, b the scale of the noise, :math:`\delta_{D, s}` the profile of D Laplace coordinates shifted by s
 scales each (`composition.laplace_vector`), and H the number of rows in which the columns of two values differ, by
-:math:`2/\sqrt m`. An absent user's column is 0, so that she differs by :math:`1/\sqrt m` in every row from anybody.
+:math:`2/\sqrt m`. An absent user's column is 0, so that they differ by :math:`1/\sqrt m` in every row from anybody.
 """
 
 from __future__ import annotations

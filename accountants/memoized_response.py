@@ -17,7 +17,7 @@ from ldpaudit.plan import Repeat
 from ldpaudit.profile import PrivacyProfile
 
 MOST_BITS = 256
-"""Bits that tell streams of one pattern apart, at most: their exact law is enumerated, in a second for so many."""
+"""Bits that tell streams of one pattern apart, at most: their exact law is enumerated, in a second for this many."""
 
 
 def profile(m: MemoizedResponse | MemoizedDBitFlip, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfile:
@@ -53,7 +53,7 @@ def any_stream(m: MemoizedResponse | MemoizedDBitFlip) -> PrivacyProfile:
 
 
 def _equal(m: MemoizedResponse | MemoizedDBitFlip, values: int) -> Fraction:
-    """Probability that the reports of so many different values are equal."""
+    """Probability that the reports of this many different values are equal."""
     if isinstance(m, MemoizedResponse):
         p, q = m.report.p, m.report.lie
         return values * p * q ** (values - 1) + (m.k - values) * q**values

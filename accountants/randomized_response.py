@@ -60,5 +60,5 @@ def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> KaryRando
 
 
 def errors(m: KaryRandomizedResponse, users: int) -> Frequencies:
-    """Errors of the estimates from the reports of so many users."""
+    """Errors of the estimates from the reports of this many users."""
     return Frequencies(users, m.k, m.p, m.lie)

@@ -100,7 +100,7 @@ def hidden_element(messages: int, hit: Fraction, source: str) -> PrivacyProfile:
 
 
 def expected_error_bound(m: ShuffledHadamard, values: int) -> Enclosure:
-    r"""From 0 to a bound of the expected largest error over so many values, for any data; in users, INTERVAL.
+    r"""From 0 to a bound of the expected largest error over this many values, for any data; in users, INTERVAL.
 
     Of the messages that speak for a value all but its holders' are independent coins, so their variance is at most
     :math:`(\rho + k)\,n\,p\,(1-p)`, and `numerics.deviations.expected_largest` applies, divided by 1 - p as estimates are.

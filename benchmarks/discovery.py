@@ -41,7 +41,7 @@ TWEETERS, SINGLE_DIGIT, NEAR = 658_769, 9, 0.95
 SAID = ((6, 1, 250), (8, HELD, 350))
 """Figures, words a user, and how many words the paper's text says are recalled at a rate near 1, at an epsilon of one digit."""
 SEVERAL, LARGE = 3, 10**6
-"""Runs of what takes long: of the trees below so many users, from where on they are run once, and of the others above."""
+"""Runs of what takes long: of the trees below this many users, from where on they are run once, and of the others above."""
 _COIN = 1 << 20
 """Coins are multiples of 1/_COIN."""
 
@@ -249,7 +249,7 @@ def by_frequency(crowd: People, figure: int, runs: int, rng: np.random.Generator
 
 
 def recalled(crowd: People, names: Iterable[str], tops: Sequence[int], runs: int, rng: np.random.Generator) -> Curves:
-    """Recall by all systems that are made for so many users, at every epsilon."""
+    """Recall by all systems that are made for this many users, at every epsilon."""
     lines = {f"{name}, epsilon {e}": (name, SYSTEMS[name](crowd.users, e)) for e in EPSILONS for name in names}
     return {
         line: recalls(crowd, system, tops, often(name, crowd.users, runs), rng)

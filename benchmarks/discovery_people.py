@@ -21,7 +21,7 @@ class Lexicon:
     _prefixes: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
     def prefixes(self, letters: int) -> NDArray[np.int64]:
-        """For each word the number of its prefix of so many letters; -1 where a shorter prefix is all of it already."""
+        """For each word the number of its prefix of this many letters; -1 where a shorter prefix is all of it already."""
         if letters not in self._prefixes:
             ended = np.array([word + "$" for word in self.words])
             self._prefixes[letters] = np.unique(ended.astype(f"U{letters}"), return_inverse=True)[1].ravel()

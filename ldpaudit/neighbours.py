@@ -22,7 +22,7 @@ class Neighbours:
     kind : str
         ``replace-one`` (one user holds another value), ``add-remove`` (one user is there or not; a local randomizer
         is then asked about the input ``None``), ``user-level`` (one user's whole stream is replaced), ``same-pattern``
-        (the same, by one that repeats values in the same epochs), ``pairs``, or ``group`` (so many users hold other
+        (the same, by one that repeats values in the same epochs), ``pairs``, or ``group`` (this many users hold other
         values, each its own).
     pairs : tuple of pairs
         The pairs themselves, for the kind ``pairs`` only.
@@ -81,5 +81,5 @@ SAME_PATTERN = Neighbours("same-pattern")
 
 
 def group(users: int) -> Neighbours:
-    """Data of so many users are replaced, each by any other value."""
+    """Data of this many users are replaced, each by any other value."""
     return Neighbours("group", users=users)

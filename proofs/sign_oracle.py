@@ -83,7 +83,7 @@ def two_signs(mechanism: str, sentence: str, column: str) -> Theorem:
 
 def _one_hash() -> Theorem:
     t = Theorem(mechanism="HashedTreeHistogram", sentence="TreeHist over local hashing")
-    t.assume("what the user is asked for, and her hash function h, are drawn independently of the value: z is that of x, z' of x'")
+    t.assume("what the user is asked for and the hash function h are drawn independently of the value: z is that of x, z' of x'")
     t.assume("some h hashes z and z' apart, where they differ: (a z + b, a z' + b) mod the prime takes every pair of residues")
     excess, more = t.positive("excess")[0], t.nonnegative("more")[0]
     g, r = 2 + more, 1 + excess

@@ -35,7 +35,7 @@ def thresh_repaired() -> tuple[Theorem, ...]:
 
 def _of_transcripts(mechanism: str, sentence: str) -> Theorem:
     t = Theorem(mechanism=mechanism, sentence=sentence, relation=RELATION)
-    t.assume("given the updates so far, a user's bits are independent, and their laws depend on his stream alone")
+    t.assume("given the updates so far, a user's bits are independent, and their laws depend on their stream alone")
     t.assume("the counters are checked on every path, so the numbers of votes and estimates hold for every adversary")
     return t
 

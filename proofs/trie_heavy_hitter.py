@@ -3,7 +3,7 @@ r"""Theorems: the steps of what one user costs in TrieHH; and what its paper's L
 Epsilon is bounded here only where nothing is ever released: at delta = 0 no other is finite. With n users, a batch of
 m, q = m/(n+1), and w users beside the new one on a prefix:
 
-- one user less costs log(1/(1-q)) a round; and log(1/(1-qa)) where he can change the release only in the place of a
+- one user less costs log(1/(1-q)) a round; and log(1/(1-qa)) where they can change the release only in the place of a
   part a of the batch;
 - a prefix with j votes is (1-q)(w+1)/(w+1-j) times as likely with him, however all others vote. For j = theta that is
   within Lemma 1's w/(w-theta); but it grows with j, and other prefixes may tell how large j is;
@@ -44,7 +44,7 @@ def _nothing(relation: str) -> Theorem:
 
 def _leaving() -> Lemma:
     t = Lemma(sentence="one user less costs log((n+1)/(n+1-m)) a round of TrieHH", relation=ADD_REMOVE)
-    t.assume("he is drawn with probability q = m/(n+1), and the batch is uniform among the others if he is not")
+    t.assume("the user is drawn with probability q = m/(n+1), and the batch is uniform among the others if the user is not")
     (m, out), (p, r, rest) = t.positive("m", "out"), t.nonnegative("p", "r", "rest")
     q = m / (m + out)  # n + 1 = m + out
     t.equal(1 / (1 - q), (m + out) / out, "1/(1-q) = (n+1)/(n+1-m)")
@@ -113,9 +113,9 @@ def _rare_and_one_more() -> Lemma:
 
 
 def _others() -> Lemma:
-    t = Lemma(sentence="what a release without his prefix tells is E[(1 - kappa rho)+], kappa = 1 + (c-1)/q", relation=ADD_REMOVE)
+    t = Lemma(sentence="what a release without their prefix tells is E[(1 - kappa rho)+], kappa = 1 + (c-1)/q", relation=ADD_REMOVE)
     t.assume("rho: the part of the users not drawn whose vote would change nothing, with m - 1 others drawn")
-    t.assume("where his prefix is not released his vote changes nothing")
+    t.assume("where their prefix is not released their vote changes nothing")
     (q,), (p, r, more) = t.positive("q"), t.nonnegative("p", "r", "more")
     c = 1 + more
     t.equal((1 - q) * p + q * r - c * p, q * (r - (1 + (c - 1) / q) * p), "P' - c P = q (R - kappa P)")
@@ -127,7 +127,7 @@ def _others() -> Lemma:
 
 def _missing_vote() -> Lemma:
     t = Lemma(sentence="with its votes TrieHH tells q of delta a round at every epsilon", relation=ADD_REMOVE)
-    t.assume("all others hold one word, so that its prefixes have m votes, and he another: then m - 1 if he is drawn")
+    t.assume("all others hold one word, so that its prefixes have m votes, and the user another: then m - 1 if the user is drawn")
     t.assume("rounds are drawn afresh, and who is never drawn leaves no trace")
     (m, out), (before,) = t.positive("m", "out"), t.nonnegative("before")
     q, seen = m / (m + out), 1 / (1 + before)

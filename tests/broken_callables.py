@@ -79,7 +79,7 @@ def one_hot(x: int) -> list[int]:
 
 
 class Sum:
-    """A system that counts ones, with coins of so many users."""
+    """A system that counts ones, with coins of this many users."""
 
     def __init__(self, coins: int) -> None:
         self.coins = coins

@@ -77,7 +77,7 @@ def claims(s: Setting) -> tuple[Claim, ...]:
 
 
 def any_matrix(measurements: int, scale: Fraction, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
-    """Profile of so many noisy measurements by the worst matrix with entries -1, 0 and 1.
+    """Profile of this many noisy measurements by the worst matrix with entries -1, 0 and 1.
 
     For replace-one all of them are shifted by 2/b, by two full columns that are opposite; for add-remove by 1/b. Of our
     matrix the `touched` measurements alone bound the profile in this way, whatever the seed.
@@ -115,7 +115,7 @@ def theorem_4_1(s: Setting) -> Iterator[Printed]:
 
 
 def sufficient_scale(epsilon: Fraction, delta: Fraction, coordinates: int, neighbours: Neighbours = REPLACE_ONE) -> Enclosure:
-    """`least_scale` with which so many measurements of the worst matrix are (epsilon, delta)-private.
+    """`least_scale` with which this many measurements of the worst matrix are (epsilon, delta)-private.
 
     Of our matrix, with `touched` measurements for `coordinates`, it is enough for every seed.
     """

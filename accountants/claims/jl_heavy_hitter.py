@@ -2,7 +2,7 @@ r"""What Hsu, Khanna and Roth 2012 print of random projections and of JL-HH, as 
 
 Neighbours. Definition 2.2 has histograms at distance 1, so for two users, whose histograms have size 1, every mechanism is
 private read literally. The lemma's proof says that a query has sensitivity :math:`1/\sqrt m`: so much an entry changes when a user
-leaves. What a user of the local model hides is her value; where it is replaced, an entry changes by :math:`2/\sqrt m`, or not.
+leaves. What a user of the local model hides is their value; where it is replaced, an entry changes by :math:`2/\sqrt m`, or not.
 
 Noise. The pseudocode draws :math:`z^i` within the loop over the values p, the proofs know one :math:`z^i` a user. Three readings
 are judged: one noisy projection a user; a fresh one for each p, all of which are sent; and only their products are sent.

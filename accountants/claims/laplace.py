@@ -1,8 +1,8 @@
 """What Hsu, Khanna and Roth 2012 print of Laplace noise in general, and what is found: one answer, a sum of noises, a histogram.
 
 The histogram is the simpler algorithm that they compare JL-HH with (Section 3.1): every user adds noise of scale 1/epsilon to
-each entry of her histogram, which "is differentially private, as any neighboring histogram will change exactly one entry". So
-it is where a user's histogram may become empty. Where her value is replaced, two entries change.
+each entry of their histogram, which "is differentially private, as any neighboring histogram will change exactly one entry". So
+it is where a user's histogram may become empty. Where their value is replaced, two entries change.
 """
 
 from __future__ import annotations

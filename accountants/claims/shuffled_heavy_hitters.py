@@ -81,7 +81,7 @@ def least_messages(m: ShuffledHeavyHitters) -> int:
 
 
 def kept(m: ShuffledHeavyHitters, holders: int) -> flint.arb:
-    """Probability that a prefix of so many holders is estimated at T/2 or more; it rises with them.
+    """Probability that a prefix of this many holders is estimated at T/2 or more; it rises with them.
 
     A holder's message speaks for it, every other one with probability p.
     """

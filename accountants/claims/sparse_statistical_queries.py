@@ -48,7 +48,7 @@ class Setting(ShuffledPromise):
         return self.of(self.users)
 
     def of(self, users: int) -> SparseStatisticalQueries:
-        """The same for so many users."""
+        """The same for this many users."""
         return SparseStatisticalQueries.as_printed(self.epsilon, self.delta, users, self.queries, self.k)
 
 

@@ -111,7 +111,7 @@ def simulated() -> tuple[Thresh, ...]:
 
 
 def moving(epochs: int, changes: int) -> tuple[Stream, ...]:
-    """Streams between 1/10 and 9/10 with at most so many changes; steps no larger than the error would try nothing.
+    """Streams between 1/10 and 9/10 with at most this many changes; steps no larger than the error would try nothing.
 
     At equal distances, and right after the epochs in which users would vote for a small change, which is found latest; or where
     every epoch may be a change, back and forth, a drift and a sine. Without changes the mean is 3/10.

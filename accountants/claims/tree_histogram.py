@@ -44,7 +44,7 @@ def level_error(m: TreeHistogram | SplitTreeHistogram, users: int) -> Enclosure:
               c = \frac{1}{2p-1}
 
     for G levels, each of which a share :math:`\rho` of the users answers: :math:`\varphi/G` where a user sends one sign, and
-    1/G where she sends two; BE is Bernstein's bound, solved for the distance. V bounds the children of prefixes that somebody
+    1/G where they send two; BE is Bernstein's bound, solved for the distance. V bounds the children of prefixes that somebody
     holds, and these are fixed by the data alone. Where none of their counts is wrong by more than t, no prefix that nobody
     holds is kept, so that no others are ever counted. Not tight. Source: Bernstein's inequality; the argument is ours.
 

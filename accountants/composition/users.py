@@ -1,7 +1,7 @@
 r"""What each of many users has spent, epoch after epoch: an odometer per user, in one table of counts.
 
-A user who memoizes spends only in epochs in which she draws: the permanent response to a value that is new to her, a vote, an
-estimate. Her reading is therefore a function of her own number of changes, and is itself private data: it tells her what her
+A user who memoizes spends only in epochs in which they draw: the permanent response to a value that is new to them, a vote, an
+estimate. Their reading is therefore a function of their own number of changes, and is itself private data: it tells them what their
 transcript can show at most, against any other stream whose draws come in the same epochs. Do not publish it. What may be
 published is a bound on the number of draws that every client keeps to, and its reading.
 """

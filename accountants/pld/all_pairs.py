@@ -197,5 +197,5 @@ class AllPairs(PrivacyProfile):
             law, other = self.floats[pairs[here, 0]], alpha * self.floats[pairs[here, 1]]
             gap, spread = law - other, _SLACK * (law + other)
             low[here], high[here] = np.maximum(gap - spread, 0).sum(axis=1), np.maximum(gap + spread, 0).sum(axis=1)
-        summed = 4 * self.floats.shape[1] * 2.0**-53  # a sum of so many numbers at least 0
+        summed = 4 * self.floats.shape[1] * 2.0**-53  # a sum of this many numbers at least 0
         return low * (1 - summed), high * (1 + summed)

@@ -8,7 +8,7 @@ where :math:`g_i = R_1(i) - e^\varepsilon R_2(i)`, :math:`g_1 > 0 > g_2`. The li
 first answers, and reaches :math:`e^\varepsilon` where that number among the c + 1 passes :math:`(c+1)\theta`,
 :math:`\theta = -w_2/(w_1 - w_2)`, :math:`w_i = g_i/b_i`. So the best x is :math:`\lfloor (c+1)\theta \rfloor + 1`, it
 moves by at most one when c does, and one step in c or x updates a binomial term and a tail in O(1). D_c does not
-increase with c, for one who sees an answer more can always add one himself: that bounds what lies outside the window.
+increase with c, since an adversary who sees one answer fewer can add one: that bounds what lies outside the window.
 """
 
 from __future__ import annotations

@@ -296,7 +296,7 @@ def _bets(job: Job, game: Game, choice: Choice, seen: int) -> tuple[float, ...]:
 
 
 def may_be_bet(tuning: tuple[float, ...], directions: int, inputs: int, asked: Experiment) -> bool:
-    """Whether a sequential audit of this claim could have chosen these bets for a rule of so many directions."""
+    """Whether a sequential audit of this claim could have chosen these bets for a rule of this many directions."""
     if not directions:
         return not tuning
     if asked.delta:

@@ -162,7 +162,7 @@ def require_released(view: Any, prefixes: Collection[str], most: int = 0) -> Non
 
 @lru_cache(maxsize=256)
 def _numbers(m: NoisyTrieHeavyHitter, own: int, other: int, own_grows: bool, other_grows: bool) -> dict[Numbers, float]:
-    """Law of what a round shows where so many users hold the two words, and their prefixes may grow or not."""
+    """Law of what a round shows where this many users hold the two words, and their prefixes may grow or not."""
     users = own + other
     votes = np.arange(max(0, own - (users - m.batch)), min(m.batch, own) + 1)
     ways = [math.comb(m.batch, v) * math.comb(users - m.batch, own - v) / math.comb(users, own) for v in votes.tolist()]

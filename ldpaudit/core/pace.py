@@ -37,7 +37,7 @@ def seconds(text: str) -> float:
 def trials_within(budget: float, pilot: Callable[[int], object], least: int, clock: Callable[[], float]) -> int:
     """As many trials as fit into what small audits leave of a time.
 
-    ``budget``: in seconds; ``pilot``: an audit of so many trials; ``least``: trials of the smallest audit; never
+    ``budget``: in seconds; ``pilot``: an audit of this many trials; ``least``: trials of the smallest audit; never
     fewer; ``clock``: seconds since any moment.
     """
     begun, size, fresh = clock(), least, True

@@ -56,7 +56,7 @@ class Counts:
         return found
 
     def chunks(self, size: int) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Everybody's values, so many users at a time, each time with the place of the first of them."""
+        """Everybody's values, this many users at a time, each time with the place of the first of them."""
         ends = np.cumsum(self.holders)
         for start in range(0, self.users, size):
             places = np.arange(start, min(start + size, self.users))
@@ -124,7 +124,7 @@ class Partition:
 
     @classmethod
     def of_users(cls, data: Sequence[Any] | NDArray[Any], parts: int) -> Partition:
-        """In memory: everybody's value, in so many parts of about the same size, in the users' order."""
+        """In memory: everybody's value, in this many parts of about the same size, in the users' order."""
         if not 1 <= parts <= len(data):
             raise ValueError(f"{len(data)} users need 1 to {len(data)} parts, got {parts}")
         values = data if isinstance(data, np.ndarray) else listed(data)

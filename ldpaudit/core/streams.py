@@ -98,7 +98,7 @@ def piecewise(
 
     Epochs of changes are drawn without replacement, at least `gap` after the start and after each other.
 
-    Raises ValueError where so many changes do not fit.
+    Raises ValueError where that many changes do not fit.
     """
     free = epochs - 1 - (gap - 1) * changes
     if not 0 <= changes <= free:
@@ -113,7 +113,7 @@ def at_the_bound(epochs: int, changes: int, size: float, groups: int = 1) -> Str
     With K = floor(log T), users can vote for a change of few thresholds in multiples of 2**(K-1) only. Changes beyond those
     multiples make all of them come after multiples of 2**(K-2), and so on.
 
-    Raises ValueError where so many changes do not fit.
+    Raises ValueError where that many changes do not fit.
     """
     step = max(1, 1 << (epochs.bit_length() - 1) >> 1)
     while step > 1 and changes > (epochs - 1) // step:

@@ -71,7 +71,7 @@ def draw(
 ) -> None:
     """Delta over epsilon: its upper end as a line, the enclosure as a band, and the claim as a mark.
 
-    ``curve``: asked at so many values of epsilon; ``axes``: drawn on; ``claim``: a point to mark; ``points``: at
+    ``curve``: asked at this many values of epsilon; ``axes``: drawn on; ``claim``: a point to mark; ``points``: at
     least 2; ``advance``: called after each point.
     """
     smallest = min(SMALLEST, claim[1] / 100) if claim and claim[1] > 0 else SMALLEST

@@ -7,12 +7,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 
 def show_up(value: float, digits: int = 6) -> str:
-    """Decimal of so many significant digits, never below the value."""
+    """Decimal of this many significant digits, never below the value."""
     return _decimal(value, digits, ROUND_CEILING)
 
 
 def show_down(value: float, digits: int = 6) -> str:
-    """Decimal of so many significant digits, never above the value."""
+    """Decimal of this many significant digits, never above the value."""
     return _decimal(value, digits, ROUND_FLOOR)
 
 

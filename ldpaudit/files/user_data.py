@@ -73,7 +73,7 @@ def of_bytes(value: str) -> int:
 
 
 def text_of(number: int) -> str:
-    """The text of so many bytes that has this number; what is no text shows its bytes."""
+    """The text of this many bytes that has this number; what is no text shows its bytes."""
     return number.to_bytes(8, "big")[1:].rstrip(b"\0").decode("utf-8", "backslashreplace")
 
 

@@ -153,9 +153,9 @@ def _hash(seed: int, row: int, size: int, bits: int, symbols: tuple[Question, ..
 
 @dataclass(frozen=True, slots=True)
 class Bitstogram(PartitionedSign, _Spelled):
-    r"""One sign a user: of a hash of her value with one of its symbols, or of all of it, told with probability `p`.
+    r"""One sign per user: of a hash of their value with one of its symbols, or of all of it, told with probability `p`.
 
-    With probability `share` a user is asked for the cell (r-th hash, l-th symbol) of her value, r and l public and uniform,
+    With probability `share` a user is asked for the cell (r-th hash, l-th symbol) of their value, r and l public and uniform,
     else for the value itself. For every bucket of every hash function the server reads off the symbols that are counted
     most; of the values that these spell, it names those that the last question counts at `least_count` or above. Except
     with probability `beta`, a mechanism of `for_epsilon` names every value that `spelled_from` users, and twice
@@ -227,7 +227,7 @@ class Bitstogram(PartitionedSign, _Spelled):
 
 @dataclass(frozen=True, slots=True)
 class SplitBitstogram(SplitSigns, _Spelled):
-    """Two signs a user: of a hash of her value with one of its symbols with `p`, and of all of it with `q`.
+    """Two signs per user: of a hash of their value with one of its symbols with `p`, and of all of it with `q`.
 
     As `Bitstogram`, but everybody answers the last question too, and epsilon is divided. A view is a row ``(i, y, y')``.
 

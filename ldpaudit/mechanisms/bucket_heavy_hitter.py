@@ -40,7 +40,7 @@ class BucketHeavyHitter(InParts, HashedColumn):
     """The bits ``<r, x>`` mod 2 of a value for `trials * rows` public vectors r, each plus Laplace noise.
 
     The vectors are not 0 and come from the seed. A view is a row of ``trials * rows`` floats. An absent user, the
-    input None, is a histogram of zeros, so that all her bits are 0. As for `Laplace`, what is said of privacy is about
+    input None, is a histogram of zeros, so that all their bits are 0. As for `Laplace`, what is said of privacy is about
     real numbers.
 
     Parameters
@@ -120,7 +120,7 @@ class BucketHeavyHitter(InParts, HashedColumn):
         ----------
         present : bool
             Compare a value with an absent user, not two values. The bits of two values differ where those of their
-            exclusive or are 1, and every number of so many bits is such an exclusive or.
+            exclusive or are 1, and every number of this many bits is such an exclusive or.
         """
         below = self.domain if present else 1 << self.bits
         difference, weight, known = heaviest(tuple(self.vectors.tolist()), self.bits, below)

@@ -155,7 +155,7 @@ class _Sketched(Asked):
         return math.fsum(math.comb(M, i) * chance**i * (1 - chance) ** (M - i) for i in range(few, M + 1))
 
     def found(self, holders: int, users: int) -> float:
-        """Probability that a value of so many users is found, if counts are taken for normal and coordinates for independent."""
+        """Probability that a value of this many users is found, if counts are taken for normal and coordinates for independent."""
         return 1 - self.missed(NormalDist().cdf((self.threshold(users) - holders) / self._spread(users)))
 
 
@@ -174,7 +174,7 @@ def _questions(seed: int, coordinates: int, bits: int, name: int) -> tuple[Quest
 
 @dataclass(frozen=True, slots=True)
 class ExpanderSketch(PartitionedSign, _Sketched):
-    r"""One sign a user: of a public coordinate of her value's code word, or of the whole value, told with probability `p`.
+    r"""One sign per user: of a public coordinate of their value's code word, or of the whole value, told with probability `p`.
 
     With probability `share` a user is asked for one of the coordinates, public and uniform: for the symbol there, and for the
     hashed names that this and two other coordinates have for the value, 20 bits as a rule; else for the whole value. The
@@ -237,13 +237,13 @@ class ExpanderSketch(PartitionedSign, _Sketched):
         beta: Number = Fraction(1, 20),
         seed: int = 0,
     ) -> Self:
-        """The most accurate signs that are epsilon-LDP, with coordinates enough for so many users."""
+        """The most accurate signs that are epsilon-LDP, with coordinates enough for this many users."""
         return cls(users, domain, POINTS, odds(epsilon), exact(share), name, exact(beta), seed)._sized()
 
 
 @dataclass(frozen=True, slots=True)
 class SplitExpanderSketch(SplitSigns, _Sketched):
-    """Two signs a user: of a public coordinate of her value's code word with `p`, and of the whole value with `q`.
+    """Two signs per user: of a public coordinate of their value's code word with `p`, and of the whole value with `q`.
 
     As `ExpanderSketch`, but everybody answers the last question too, and epsilon is divided. A view is a row ``(i, y, y')``.
 

@@ -34,7 +34,7 @@ class Hashtogram(InParts, PublicSign):
     r"""One Hadamard coefficient of the cell that a value is hashed to, told with probability `p`, else its opposite.
 
     User i belongs to a public group j and to a public column r in ``1..cells-1``, both from the seed and i. Her group
-    hashes x to the cell ``h_j(x) = A_j x`` over GF(2), where the public matrix A_j has full rank, and she reports the
+    hashes x to the cell ``h_j(x) = A_j x`` over GF(2), where the public matrix A_j has full rank, and they report the
     sign ``H[h_j(x), r]`` of the Hadamard matrix, randomized. As ``H[A x, r] = (-1)**<A^T r, x>``, that is the sign
     oracle with at most ``cells - 1`` columns a group: so few that their sums fit in a table, whose fast Walsh-Hadamard
     transform answers all queries at once. A view is a row ``(i, y)``.

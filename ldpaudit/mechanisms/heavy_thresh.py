@@ -182,7 +182,7 @@ class HeavyThresh(Evolving):
 
     @property
     def differing_votes(self) -> int:
-        """In at most so many epochs one of two streams votes yes and the other no."""
+        """In at most this many epochs one of two streams votes yes and the other no."""
         able = self.changes <= 2 * self.rounds
         if not self.common and self.start < 0:
             able = able | (self.sentinel_needs <= self.rounds)

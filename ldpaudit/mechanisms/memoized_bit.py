@@ -1,7 +1,7 @@
 r"""RAPPOR's two steps on one bit of a value that changes: kept noise for each value, and fresh noise in every epoch.
 
 Erlingsson, Pihur, Korolova 2014, of one bit of their filter, over a user's whole stream: whenever the user comes to a value that
-she has not held before, a noisy copy of its bit is drawn and kept; each epoch reports the copy that belongs to the value held.
+they have not held before, a noisy copy of its bit is drawn and kept; each epoch reports the copy that belongs to the value held.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class MemoizedBit(Mechanism):
         return 1 - self.f / 2 if value % 2 else self.f / 2
 
     def shown(self, value: int, ones: int, zeros: int) -> Fraction:
-        """Probability of so many ones and zeros, in a given order, in the epochs in which one value is held."""
+        """Probability of this many ones and zeros, in a given order, in the epochs in which one value is held."""
         kept = self.kept(value)
         return kept * self.q**ones * (1 - self.q) ** zeros + (1 - kept) * self.p**ones * (1 - self.p) ** zeros
 

@@ -199,7 +199,7 @@ class MemoizedDBitFlip(Memoizing):
 
 
 def over_epochs(m: Mechanism, epochs: int, values: int | None) -> Mechanism:
-    """The client that keeps the reports of a mechanism value by value, over so many epochs.
+    """The client that keeps the reports of a mechanism value by value, over this many epochs.
 
     Parameters
     ----------

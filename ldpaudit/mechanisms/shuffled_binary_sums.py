@@ -29,7 +29,7 @@ _DRAWN = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class ShuffledBinarySums(Mechanism):
-    r"""Every user sends the label of the value that she holds, and every label, her own included, with probability gamma.
+    r"""Every user sends the label of the value that they hold, and every label, their own included, with probability gamma.
 
     The shuffler hides who sent what, so that all that is seen is how often each label was sent. An input is what one user
     holds; what the others hold is known to the adversary, who takes it off, so that nothing depends on it: only their part of

@@ -53,7 +53,7 @@ class Apart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShuffledCountMin(Mechanism):
-    r"""Every user sends the cell ``(t, h_t(x))`` of each of her values x in each row t, and every cell with probability gamma.
+    r"""Every user sends the cell ``(t, h_t(x))`` of each of their values x in each row t, and every cell with probability gamma.
 
     The hash functions are public and come from the seed. The shuffler hides who sent what, so that all that is seen is
     how often each cell was sent. An input is what one user holds; what the others hold is known to the adversary, who

@@ -232,11 +232,11 @@ class ShuffledHeavyHitters(InParts, OneElement):
     def asked_of(
         self, values: Integers, numbers: Integers, length: int, asked: Integers, rng: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Unbiased estimates of the prefixes that are asked for, where so many users hold each of the values, in rising order."""
+        """Unbiased estimates of the prefixes that are asked for, where this many users hold each of the values, in rising order."""
         return self.oracle(length).debias(self._speaking(values, numbers, length, asked, rng), int(numbers.sum()))
 
     def _speaking(self, values: Integers, numbers: Integers, length: int, asked: Integers, rng: np.random.Generator) -> Integers:
-        """Messages of so many users of each value that speak for the prefixes that are asked for."""
+        """Messages of this many users of each value that speak for the prefixes that are asked for."""
         prefixes = values >> (self.bits - length)
         starts = np.flatnonzero(np.diff(prefixes, prepend=-1))
         held, users = np.add.reduceat(numbers, starts), int(numbers.sum())

@@ -22,7 +22,7 @@ from ldpaudit.mechanisms.shared.yes_no_answers import Answers, YesOrNo, yes_coun
 
 @dataclass(frozen=True, slots=True)
 class ShuffledSelection(YesOrNo):
-    r"""A user sends the number of each question that gets a yes, and of every question again for each head of her fair coins.
+    r"""A user sends the number of each question that gets a yes, and of every question again for each head of their fair coins.
 
     All that is seen is how often each question was sent. An input is the tuple of the questions to which one user says yes;
     what the others answer is known to the adversary, who takes it off. A view is the row of the counts of all questions.

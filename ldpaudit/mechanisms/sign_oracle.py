@@ -1,4 +1,4 @@
-r"""The sign oracle: each user reports one randomized sign, of her value in her own column of a public matrix.
+r"""The sign oracle: each user reports one randomized sign, of their value in their own column of a public matrix.
 
 Stemmer's talk on Bassily, Nissim, Stemmer, Thakurta 2017 and Bun, Nelson, Stemmer 2018; Bassily, Smith 2015.
 """

@@ -181,7 +181,7 @@ class SparseStatisticalQueries(HadamardViews):
         return np.clip(self._counted(universe, numbers, rng) / self.users, 0.0, 1.0)
 
     def _counted(self, sets: Sequence[QuerySet], numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
-        """Estimates, where so many users send each of these sets."""
+        """Estimates, where this many users send each of these sets."""
         oracle, users = self.oracle, int(numbers.sum())
         held = np.concatenate([np.array(oracle.elements(each), dtype=np.int64) for each in sets])
         elements, place = np.unique(held, return_inverse=True)

@@ -114,7 +114,7 @@ class Thresh(Evolving):
 
     @property
     def differing_votes(self) -> int:
-        """In at most so many epochs one of two streams votes yes and the other no."""
+        """In at most this many epochs one of two streams votes yes and the other no."""
         possible = int(np.count_nonzero(self.changes <= (1 - self.start) * self.rounds)) - self.common
         return min(2 * (self.votes - self.common), possible)
 
@@ -170,7 +170,7 @@ class Thresh(Evolving):
         return product_law([(1 - p, p) for p in self.chances(x)])
 
     def aggregate(self, ones: float, users: int) -> float:
-        """The global estimate that so many published ones of so many users give."""
+        """The global estimate that so many published ones of this many users give."""
         low, high = self.bit(self.b, self.estimate_coin)
         return (ones / users - float(low)) / float(high - low)
 

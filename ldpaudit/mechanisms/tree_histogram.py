@@ -81,9 +81,9 @@ class _Tree(Asked):
 
 @dataclass(frozen=True, slots=True)
 class TreeHistogram(PartitionedSign, _Tree):
-    r"""One sign a user: of a public prefix of her value, or of the whole value, told with probability `p`, else its opposite.
+    r"""One sign per user: of a public prefix of their value, or of the whole value, told with probability `p`, else its opposite.
 
-    With probability `share` a user is asked for the first l fragments of her value, l public and uniform, else for all of
+    With probability `share` a user is asked for the first l fragments of their value, l public and uniform, else for all of
     it. The server keeps, level by level, the prefixes that are counted at the threshold or above among the children of
     those that it kept, and names what it kept last, with the last question's counts. Except with probability `beta`, every
     value that twice `threshold` and twice `least_count` users hold is named, and none that nobody holds. A view is a row
@@ -148,7 +148,7 @@ class TreeHistogram(PartitionedSign, _Tree):
 
 @dataclass(frozen=True, slots=True)
 class SplitTreeHistogram(SplitSigns, _Tree):
-    """Two signs a user: of a public prefix of her value with `p`, and of the whole value with `q`, as for two oracles.
+    """Two signs per user: of a public prefix of their value with `p`, and of the whole value with `q`, as for two oracles.
 
     As `TreeHistogram`, but everybody answers the last question too, and epsilon is divided. A view is a row ``(i, y, y')``.
 
@@ -229,11 +229,11 @@ class _Hashed(Counted):
 
 @dataclass(frozen=True, slots=True)
 class HashedTreeHistogram(_Tree):
-    """One answer of local hashing a user: of a public prefix of her value, or of the whole value.
+    """One answer of local hashing per user: of a public prefix of their value, or of the whole value.
 
     As `TreeHistogram`, but over another frequency oracle, `LocalHashing`, which is more accurate where epsilon is large, and
     whose server needs time proportional to users for every cell that it counts. A view is a row ``(i, a, b, y)``: the user,
-    her own function of local hashing, and what it makes of the prefix, randomized.
+    their own function of local hashing, and what it makes of the prefix, randomized.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ class HashedTreeHistogram(_Tree):
         return np.concatenate([np.asarray(index, dtype=np.int64)[:, None], told], axis=-1)
 
     def supports(self, views: Views, x: int) -> NDArray[np.bool_]:
-        """Whether each view names the hash of what its user would be asked for, were her value x."""
+        """Whether each view names the hash of what its user would be asked for, were its user's value x."""
         index, *told = np.asarray(views).T
         a, b, y = told
         named: NDArray[np.bool_] = self.oracle.hash(a, b, self.cells([x], index)) == y

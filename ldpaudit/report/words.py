@@ -27,7 +27,7 @@ NEIGHBOURS = {
     "user-level": "two inputs that differ in everything that one user ever holds.",
     "same-pattern": "two inputs that differ in the values that one user ever holds, and not in when these repeat.",
     "pairs": "the pairs of inputs that are named.",
-    "group": "two inputs that differ in what so many users hold.",
+    "group": "two inputs that differ in what this many users hold.",
 }
 """Which inputs must be hard to tell apart, by the kind of the relation."""
 OVERALL = {

@@ -216,7 +216,7 @@ def _sizes(contest: Contest, users: int, values: int) -> dict[str, Any]:
 def score(contender: Contender, contest: Contest, held: Held) -> Score:
     """Run a contender on everybody's value.
 
-    Raises Unsupported where it sends more than can be drawn; ValueError where it is not made for so many users or
+    Raises Unsupported where it sends more than can be drawn; ValueError where it is not made for this many users or
     values.
     """
     if contender.names_values:

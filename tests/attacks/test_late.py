@@ -21,7 +21,7 @@ TRIALS = 20_000
 
 
 class Honest:
-    """Reports fair coins in so many calls, and its input afterwards."""
+    """Reports fair coins in this many calls, and its input afterwards."""
 
     def __init__(self, calls: int) -> None:
         self.left, self.rng = calls, np.random.default_rng(3)

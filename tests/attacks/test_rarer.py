@@ -34,7 +34,7 @@ ONE = ThresholdRule(1.0, -1.0)
 
 
 def leaking(share: float) -> Callable[..., Any]:
-    """Randomized response of epsilon 1 that reports its input in clear in so many of its reports."""
+    """Randomized response of epsilon 1 that reports its input in clear in this many of its reports."""
 
     def function(x: int, size: int, rng: np.random.Generator) -> Any:
         return np.where(rng.random(size) < share, 10 + x, BINARY.sample(x, size, rng))

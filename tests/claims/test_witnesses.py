@@ -212,7 +212,7 @@ def empty_trie(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
 
 
 def _draw(ways: dict[int, int], size: int, most: int) -> dict[int, int]:
-    """In how many ways so many users are drawn, of whom at most `most` hold one more prefix."""
+    """In how many ways this many users are drawn, of whom at most `most` hold one more prefix."""
     found: dict[int, int] = {}
     for drawn, count in ways.items():
         for more in range(min(size, most) + 1):

@@ -125,7 +125,7 @@ def test_the_loss_of_all_counters_is_within_eta_of_their_total(
     )
     total = total + counters * math.log(1 - g)
     beyond = (total - losses if exchanged else losses - total) - eta
-    assert beyond.max() <= 1e-6, "the floats' own error at so many coins"
+    assert beyond.max() <= 1e-6, "the floats' own error at this many coins"
     assert rare < 1e-4
     assert eta < 0.2 * losses.std()
 

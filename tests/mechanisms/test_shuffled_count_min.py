@@ -109,7 +109,7 @@ def test_what_the_other_users_hold_does_not_matter() -> None:
 
 
 def splits(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Ways to put at most so many messages into cells."""
+    """Ways to put at most this many messages into cells."""
     return (y for y in product(range(total + 1), repeat=parts) if sum(y) <= total)
 
 
@@ -317,7 +317,7 @@ def test_users_who_leave_are_seen_in_the_cells_that_they_did_not_touch() -> None
     found = account(m, ADD_REMOVE).epsilon(1e-6)
     mu = math.sqrt(m.rows * m.buckets * m.gamma / (m.users * (1 - m.gamma)))  # as if it were normal noise
     assert 4 * mu < found.low < found.high < 5 * mu
-    assert found.high < 1, "with so many users the claim holds, though"
+    assert found.high < 1, "with this many users the claim holds, though"
 
 
 @pytest.mark.slow

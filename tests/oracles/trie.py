@@ -15,7 +15,7 @@ from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.profile import PrivacyProfile
 
 Words = tuple[str, ...]
-"""What one user holds; one of them is picked when he is sampled."""
+"""What one user holds; one of them is picked when the user is sampled."""
 Data = tuple[tuple[Words, int], ...]
 """Users alike, and how many."""
 Law = dict[frozenset[str], Fraction]
@@ -84,7 +84,7 @@ Tree = tuple[int, tuple["Tree", ...]]
 
 @cache
 def trees(users: int, depth: int) -> tuple[Tree, ...]:
-    """All data sets of so many words of at most so many letters, up to the names of the letters."""
+    """All data sets of this many words of at most this many letters, up to the names of the letters."""
     if depth == 0:
         return ((users, ()),)
     return tuple((ends, below) for ends in range(users + 1) for below in _forests(users - ends, depth - 1))

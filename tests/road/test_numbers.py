@@ -278,7 +278,7 @@ def test_any_number_of_reports_is_answered_by_formula() -> None:
     found = answered(lambda: ldp.account(claim.plan).epsilon(claim.delta))
     assert found is not None
     assert found.rigour is Rigour.EXACT
-    # The mean loss of a run is tanh(1/2); of so many runs the deviations are nothing.
+    # The mean loss of a run is tanh(1/2); of this many runs the deviations are nothing.
     assert found.high == pytest.approx(10**18 * math.tanh(0.5), rel=1e-6)
 
 

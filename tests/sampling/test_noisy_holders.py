@@ -61,7 +61,7 @@ def test_votes_that_are_left_out_count_against_the_bound() -> None:
 
 
 def data_sets(users: int) -> Iterator[tuple[str, ...]]:
-    """Words of so many users, up to their names; an empty word votes for nothing."""
+    """Words of this many users, up to their names; an empty word votes for nothing."""
 
     def parts(left: int, most: int) -> Iterator[tuple[int, ...]]:
         yield from ((),) if not left else ()

@@ -212,7 +212,7 @@ def test_two_levels_hold_over_all_data_sets(n: int, m: int, t: int) -> None:
 
 
 def path(holders: Sequence[int], s: Fraction, t: int) -> list[Fraction]:
-    """Law of how many of nested prefixes are released, of so many holders, with Poisson sampling."""
+    """Law of how many of nested prefixes are released, of this many holders, with Poisson sampling."""
     found, alive = [], Fraction(1)
     for w in holders:
         g = heads(w, s, t)
@@ -271,7 +271,7 @@ def test_poisson_replacement_stays_within_its_enclosure() -> None:
         c, worst = Fraction(math.exp(epsilon)), Fraction(0)
         for v in range(n):
             for w in range(n - v):
-                # He leaves a prefix of v others for one of w others.
+                # The user leaves a prefix of v others for one of w others.
                 p = [a * b for a in (g[v], 1 - g[v]) for b in (g[w + 1], 1 - g[w + 1])]
                 q = [a * b for a in (g[v + 1], 1 - g[v + 1]) for b in (g[w], 1 - g[w])]
                 worst = max(worst, sum((max(Fraction(0), a - c * b) for a, b in zip(p, q, strict=True)), Fraction(0)))

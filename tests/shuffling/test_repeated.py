@@ -30,7 +30,7 @@ def multisets(reports: list[list[Fraction]]) -> Law:
 
 
 def delta(laws: tuple[Law, Law], runs: int, ratio: float) -> float:
-    """Of so many runs on two data sets: float sums of exact probabilities."""
+    """Of this many runs on two data sets: float sums of exact probabilities."""
     found = [(float(laws[0][view]), float(laws[1][view])) for view in laws[0]]
     together = [(1.0, 1.0)]
     for _ in range(runs):

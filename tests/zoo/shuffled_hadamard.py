@@ -16,7 +16,7 @@ Counts = NDArray[np.int64]
 
 
 def drawn(element: int, number: int, size: int, rng: np.random.Generator, m: ShuffledHadamard = TWO) -> Counts:
-    """Views of so many messages of an element, or of the blanket for element 0."""
+    """Views of this many messages of an element, or of the blanket for element 0."""
     return np.asarray(rng.multinomial(number, [float(p) for p in m.shares(element)], size), dtype=np.int64)
 
 

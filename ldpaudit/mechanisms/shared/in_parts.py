@@ -32,7 +32,7 @@ class InParts(ABC):
 
     @abstractmethod
     def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
-        """The centre, for parts of so many users each; all that it draws is drawn from `rng`."""
+        """The centre, for parts of this many users each; all that it draws is drawn from `rng`."""
 
     @abstractmethod
     def answer(self, question: Question, part: Counts, rng: np.random.Generator) -> Answer:

@@ -43,7 +43,7 @@ def _weights(n: int, p: Fraction) -> tuple[list[int], int]:
 def reported(
     kept: NDArray[np.bool_], reports: int, on: Fraction, off: Fraction, rng: np.random.Generator
 ) -> NDArray[np.unsignedinteger]:
-    """How many of so many independent reports of each kept bit are 1, in the smallest unsigned type.
+    """How many of this many independent reports of each kept bit are 1, in the smallest unsigned type.
 
     ``kept``: memoized bits; ``reports``: at least 1; ``on``, ``off``: p[report 1 | kept 1] and P[report 1 | kept 0];
     ``rng``: source of all randomness.

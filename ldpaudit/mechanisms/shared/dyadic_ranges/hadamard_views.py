@@ -120,7 +120,7 @@ class HadamardViews(Mechanism):
         return np.asarray((table[..., 0] + table[..., 2] - seen * table.sum(axis=2)) / more, dtype=np.float64)
 
     def error(self, sent: int, estimates: int, beta: Fraction) -> float:
-        r"""The error that none of so many estimates of counts exceeds, except with probability `beta`, rounded up; in users.
+        r"""The error that none of this many estimates of counts exceeds, except with probability `beta`, rounded up; in users.
 
         .. math:: \frac{1}{1 - p} \Bigl(\frac{l}{3} + \sqrt{\frac{l^2}{9} + 2 v l}\Bigr), \qquad v = s n p,
                   \quad l = \ln \frac{2 m}{\beta}

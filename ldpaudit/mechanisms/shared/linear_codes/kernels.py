@@ -96,7 +96,7 @@ def _spans(basis: Integers) -> Integers:
 
 
 def random_members(number: int, rows: int, bits: int, rng: np.random.Generator) -> Integers:
-    """What `members` counts for so many uniform matrices, by its law; 0 is not counted.
+    """What `members` counts for this many uniform matrices, by its law; 0 is not counted.
 
     The kernel's dimension is drawn, and then a uniform subspace of that dimension.
 
@@ -114,7 +114,7 @@ def random_members(number: int, rows: int, bits: int, rng: np.random.Generator) 
 def random_members_with(
     elements: Integers, numbers: Integers, rows: int, bits: int, rng: np.random.Generator
 ) -> Integers:
-    """The same for uniform matrices that have a given vector in their kernel: so many for each of the elements.
+    """The same for uniform matrices that have a given vector in their kernel: this many for each of the elements.
 
     Such a matrix is a uniform matrix on the quotient by its element.
     """
@@ -170,7 +170,7 @@ def vectors_listed(number: int, rows: int, bits: int) -> float:
 
 
 def _dimensions(numbers: Integers, rows: int, bits: int, rng: np.random.Generator) -> Integers:
-    """How many of so many uniform matrices have kernels of each dimension, shape ``(len(numbers), bits + 1)``."""
+    """How many of this many uniform matrices have kernels of each dimension, shape ``(len(numbers), bits + 1)``."""
     law = [float(p) for p in dimension_law(rows, bits)]
     # numpy computes the last probability from the others: the likeliest one loses nothing by it.
     order = sorted(range(len(law)), key=law.__getitem__)
@@ -184,7 +184,7 @@ def _parts(times: int, dimension: int) -> Iterator[int]:
 
 
 def _extended(basis: Integers, more: int, bits: int, rng: np.random.Generator) -> Integers:
-    """The bases, each with so many more uniform vectors that are independent of it and of each other."""
+    """The bases, each with this many more uniform vectors that are independent of it and of each other."""
     for _ in range(more):
         spans, drawn = _spans(basis), rng.integers(0, 1 << bits, len(basis))
         while len(again := np.flatnonzero((spans == drawn[:, None]).any(axis=1))):

@@ -41,7 +41,7 @@ def _over(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def length(bits: int) -> int:
-    """How many symbols determine a value of so many bits."""
+    """How many symbols determine a value of this many bits."""
     return -(-bits // 8)
 
 

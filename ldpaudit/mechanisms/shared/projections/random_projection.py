@@ -193,7 +193,7 @@ def noise_for(epsilon: Number, delta: Number) -> Fraction:
 
 
 def pure_scale(epsilon: Number, coordinates: int, rows: int) -> Fraction:
-    r"""The scale with which so many coordinates, shifted by :math:`2/\sqrt{rows}` each, cost epsilon, rounded up."""
+    r"""The scale with which this many coordinates, shifted by :math:`2/\sqrt{rows}` each, cost epsilon, rounded up."""
     with working_precision(2 * SIGNIFICANT_BITS):
         return rounded_up(2 * coordinates / (ball(positive("epsilon", epsilon)) * flint.arb(rows).sqrt()))
 

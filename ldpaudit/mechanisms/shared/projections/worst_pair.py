@@ -89,12 +89,12 @@ def _shares(matrix: SignedBuckets, differences: NDArray[np.int64]) -> tuple[NDAr
 
 
 def _images(vectors: tuple[int, ...], bits: int) -> NDArray[np.int64]:
-    """Images of all numbers of so many bits: sums of the images of their bits."""
+    """Images of all numbers of this many bits: sums of the images of their bits."""
     return span([int(images(vectors, 1 << bit)) for bit in range(bits)])
 
 
 def _sums(bits: int) -> NDArray[np.int64]:
-    """Weights of all numbers of so many bits but 0."""
+    """Weights of all numbers of this many bits but 0."""
     weight = np.zeros(1, dtype=np.int64)
     for _ in range(bits):
         weight = np.concatenate([weight, weight + 1])

@@ -35,7 +35,7 @@ class Lists:
 
     @classmethod
     def linked(cls, counts: Iterable[dict[int, float]], name: int, steps: tuple[int, ...], bits: int) -> Lists:
-        """Those of each coordinate's cells, of so many bits, that are listed."""
+        """Those of each coordinate's cells, of this many bits, that are listed."""
         return cls(tuple(counts), name, steps, bits - name * len(steps))
 
     def __contains__(self, cell: tuple[int, int]) -> bool:

@@ -100,7 +100,7 @@ def bernstein(variance: Fraction, most: Fraction, nats: flint.arb) -> flint.arb:
 
 
 def deviation(terms: Terms, users: int, values: int, beta: Fraction, held: int = 0) -> flint.arb:
-    r"""The error that any of so many counts exceeds with probability at most beta, for every data set.
+    r"""The error that any of this many counts exceeds with probability at most beta, for every data set.
 
     .. math:: t = BE\Bigl(f v_1 + (n - f) v_0, \; M + 1, \; \ln \frac{2 K}{\beta}\Bigr)
 

@@ -16,7 +16,7 @@ from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
 
 
 class PublicSign(Mechanism):
-    """User i has a public vector of bits that is not 0; the sign of her value x is ``(-1)**<vector, x>``. A view is ``(i, y)``."""
+    """User i has a public vector of bits that is not 0; the sign of a value x is ``(-1)**<vector, x>``. A view is ``(i, y)``."""
 
     core = "sign_oracle"
     names_user = True

@@ -80,7 +80,7 @@ class Asked(InParts, Mechanism):
 
     @abstractmethod
     def decoding(self, users: int) -> Decoding:
-        """The server: what it asks of the answers of so many users, and in the end the values that it names."""
+        """The server: what it asks of the answers of this many users, and in the end the values that it names."""
 
     def decode(self, answers: Sequence[Counted], users: int) -> dict[int, float]:
         """The values that are named, with their estimated counts, by falling count."""

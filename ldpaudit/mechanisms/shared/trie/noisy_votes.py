@@ -36,7 +36,7 @@ class Noise:
         return most * alpha ** abs(i) if abs(i) <= self.bound else Fraction(0)
 
     def shown(self, votes: int, threshold: int) -> dict[int, Fraction]:
-        """Law of the number that is shown of so many votes: 0 where that is below the threshold."""
+        """Law of the number that is shown of this many votes: 0 where that is below the threshold."""
         found: dict[int, Fraction] = defaultdict(Fraction)
         for i in range(-self.bound, self.bound + 1):
             found[votes + i if votes + i >= threshold else 0] += self.probability(i)

@@ -112,7 +112,7 @@ class Round:
 
 @lru_cache(maxsize=1024)
 def released(holders: int, users: int, batch: int, threshold: int) -> Fraction:
-    """Probability that of so many users a prefix's holders have at least `threshold` votes in a batch."""
+    """Probability that of this many users a prefix's holders have at least `threshold` votes in a batch."""
     # Drawing the batch or drawing the holders is the same: the fewer are counted.
     few, many = sorted((holders, batch))
     ways = sum(
@@ -134,7 +134,7 @@ def shown(votes: NDArray[np.int64], threshold: int, counts: bool) -> NDArray[np.
 
 
 def _spread(ballot: Ballot, users: int) -> Iterator[tuple[dict[int, int], int | Fraction]]:
-    """How so many sampled users with the same ballot vote, and how likely."""
+    """How this many sampled users with the same ballot vote, and how likely."""
     if len(ballot) == 1 and ballot[0][1] == 1:
         yield {ballot[0][0]: users}, 1
         return

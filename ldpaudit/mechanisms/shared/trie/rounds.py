@@ -85,10 +85,10 @@ class TrieRounds(InParts, Mechanism):
         return "a" * self.levels * self.unit
 
     def data(self, holders: Sequence[int], word: str | None, replaced: bool = False) -> Data:
-        """A data set in which so many users share the prefixes of 1, 2, ... units of a word of one letter.
+        """A data set in which this many users share the prefixes of 1, 2, ... units of a word of one letter.
 
         ``holders``: never growing, and at most `users`; `users` less one where one is replaced; ``word``: what one
-        user more holds; the empty word for nothing that counts, None where he is not there; ``replaced``: whether he
+        user more holds; the empty word for nothing that counts, None where absent; ``replaced``: whether the user
         is one of the `users`.
         """
         longer = [*holders[1:], 0]
@@ -183,7 +183,7 @@ class TrieRounds(InParts, Mechanism):
     def run(self, data: ArrayLike | Sequence[Sequence[str]], rng: np.random.Generator) -> View:
         """The whole system: users' words to what is released.
 
-        ``data``: for each user a string, his word, or a sequence of strings, his words as often as he holds them;
+        ``data``: for each user a string, their word, or a sequence of strings, their words as often as they hold them;
         ``rng``: source of all randomness. Returns a view.
         """
         return self._rounds(self._users(data), Fraction(0), rng)
@@ -254,7 +254,7 @@ class TrieRounds(InParts, Mechanism):
                 return end.value
 
     def answer(self, question: tuple[Ballot, int], part: Counts, rng: np.random.Generator) -> Counter[str]:
-        """The votes of so many users of a part, drawn without replacement."""
+        """The votes of this many users of a part, drawn without replacement."""
         ballot, drawn = question
         batch = part.at(subset(part.users, drawn, rng))
         if (found := next((words for words in batch if not isinstance(words, str | Sequence)), None)) is not None:

@@ -52,7 +52,7 @@ def start_of(public: Projection, rounds: int, start: int, need: int) -> Start:
 
 
 def _are_few(rounds: int, domain: int, most: int) -> bool:
-    """Whether there are at most so many histograms, ``comb(rounds + domain - 1, domain - 1)``: it may have millions of digits."""
+    """Whether there are at most this many histograms, ``comb(rounds + domain - 1, domain - 1)``: it may have millions of digits."""
     found, fewer = 1, min(rounds, domain - 1)
     for chosen in range(1, fewer + 1):
         found = found * (rounds + domain - 1 - fewer + chosen) // chosen

@@ -117,7 +117,7 @@ def by_epoch(epochs: int, by_power: Sequence[int]) -> NDArray[np.int64]:
 
 @dataclass
 class Users:
-    """Counters and references of many users, who are allowed so many votes and estimates each.
+    """Counters and references of many users, who are allowed this many votes and estimates each.
 
     All send estimates in the same epochs, so that one count serves all.
     """

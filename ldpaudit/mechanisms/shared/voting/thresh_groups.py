@@ -31,7 +31,7 @@ class Counts:
 
     @classmethod
     def of(cls, rounds: int, mean: float) -> Counts:
-        """Of so many draws."""
+        """Of this many draws."""
         reach = int(_SPREAD * (rounds * mean * (1 - mean)) ** 0.5) + 100
         least, most = max(0, int(rounds * mean) - reach), min(rounds, int(rounds * mean) + reach)
         if mean in (0.0, 1.0):
