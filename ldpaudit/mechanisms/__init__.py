@@ -1,180 +1,29 @@
-"""What is deployed: one mechanism a file. The folder is the registry."""
+"""What is deployed: one mechanism per file. The folder is the registry, and `__init__.pyi` is printed from it."""
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
-import pkgutil
-from functools import cache
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.shared.plugins import part_of as part_of
-from ldpaudit.mechanisms.shared.plugins import plugins
-
-if TYPE_CHECKING:  # tests/road/test_types.py holds these to the folder
-    from ldpaudit.mechanisms.bassily_smith import BassilySmith as BassilySmith
-    from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith as ProjectedBassilySmith
-    from ldpaudit.mechanisms.bitstogram import Bitstogram as Bitstogram
-    from ldpaudit.mechanisms.bitstogram import SplitBitstogram as SplitBitstogram
-    from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter as BucketHeavyHitter
-    from ldpaudit.mechanisms.channel import Channel as Channel
-    from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch as CountMeanSketch
-    from ldpaudit.mechanisms.count_mean_sketch import HadamardCountMeanSketch as HadamardCountMeanSketch
-    from ldpaudit.mechanisms.expander_sketch import ExpanderSketch as ExpanderSketch
-    from ldpaudit.mechanisms.expander_sketch import SplitExpanderSketch as SplitExpanderSketch
-    from ldpaudit.mechanisms.genprot import GenProt as GenProt
-    from ldpaudit.mechanisms.genprot import GenProtBit as GenProtBit
-    from ldpaudit.mechanisms.geometric import Geometric as Geometric
-    from ldpaudit.mechanisms.geometric import TruncatedGeometric as TruncatedGeometric
-    from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter as GlpsHeavyHitter
-    from ldpaudit.mechanisms.hadamard_response import HadamardResponse as HadamardResponse
-    from ldpaudit.mechanisms.hashtogram import Hashtogram as Hashtogram
-    from ldpaudit.mechanisms.heavy_thresh import HeavyThresh as HeavyThresh
-    from ldpaudit.mechanisms.heavy_thresh import HeavyThreshRepaired as HeavyThreshRepaired
-    from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts as FreshProducts
-    from ldpaudit.mechanisms.jl_heavy_hitter import FreshProjections as FreshProjections
-    from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter as JLHeavyHitter
-    from ldpaudit.mechanisms.laplace import Laplace as Laplace
-    from ldpaudit.mechanisms.laplace import LaplaceHistogram as LaplaceHistogram
-    from ldpaudit.mechanisms.local_hashing import LocalHashing as LocalHashing
-    from ldpaudit.mechanisms.memoized_bit import MemoizedBit as MemoizedBit
-    from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip as MemoizedDBitFlip
-    from ldpaudit.mechanisms.memoized_response import MemoizedResponse as MemoizedResponse
-    from ldpaudit.mechanisms.one_bit import DBitFlip as DBitFlip
-    from ldpaudit.mechanisms.one_bit import OneBitMean as OneBitMean
-    from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse as KaryRandomizedResponse
-    from ldpaudit.mechanisms.range_queries import CountMinRangeQueries as CountMinRangeQueries
-    from ldpaudit.mechanisms.range_queries import HadamardRangeQueries as HadamardRangeQueries
-    from ldpaudit.mechanisms.range_queries import RangeQueries as RangeQueries
-    from ldpaudit.mechanisms.rappor import PermanentRappor as PermanentRappor
-    from ldpaudit.mechanisms.rappor import Rappor as Rappor
-    from ldpaudit.mechanisms.sampled_answer import SampledAnswer as SampledAnswer
-    from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums as ShuffledBinarySums
-    from ldpaudit.mechanisms.shuffled_count_min import OneSidedShuffledCountMin as OneSidedShuffledCountMin
-    from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin as ShuffledCountMin
-    from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard as ShuffledHadamard
-    from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters as ShuffledHeavyHitters
-    from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles as ShuffledQuantiles
-    from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection as ShuffledSelection
-    from ldpaudit.mechanisms.sign_oracle import SignOracle as SignOracle
-    from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries as SparseStatisticalQueries
-    from ldpaudit.mechanisms.subset_selection import SubsetSelection as SubsetSelection
-    from ldpaudit.mechanisms.thresh import Thresh as Thresh
-    from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired as ThreshRepaired
-    from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram as HashedTreeHistogram
-    from ldpaudit.mechanisms.tree_histogram import SplitTreeHistogram as SplitTreeHistogram
-    from ldpaudit.mechanisms.tree_histogram import TreeHistogram as TreeHistogram
-    from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter as NoisyTrieHeavyHitter
-    from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter as TrieHeavyHitter
-    from ldpaudit.mechanisms.unary_encoding import UnaryEncoding as UnaryEncoding
-
-_INSTEAD = "Wrap one in a Mechanism with a law(x) of its own, or give the matrix of its law as a `channel`"
-"""What users write in place of a subclass."""
+from ldpaudit.mechanisms.shared.stems import classes as classes
+from ldpaudit.mechanisms.shared.stems import has_own_law as has_own_law
+from ldpaudit.mechanisms.shared.stems import homes as homes
+from ldpaudit.mechanisms.shared.stems import is_stranger as is_stranger
+from ldpaudit.mechanisms.shared.stems import named as named
+from ldpaudit.mechanisms.shared.stems import names as names
+from ldpaudit.mechanisms.shared.stems import source as source
+from ldpaudit.mechanisms.shared.stems import stem as stem
+from ldpaudit.mechanisms.shared.stems import stems as stems
 
 
-def stems() -> tuple[str, ...]:
-    """Names of the files of this folder, each a mechanism."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)]) if not m.ispkg))
-
-
-def names() -> tuple[str, ...]:
-    """Names of all mechanisms: the stems of this folder, and ``package:stem`` of those that other packages bring."""
-    return (*stems(), *plugins())
-
-
-def source(name: str) -> str:
-    """The distribution that a mechanism comes from, and its version where it is another."""
-    return plugins()[name].source if name in plugins() else "ldpaudit"
-
-
-def named(text: str) -> tuple[str, str]:
-    """The name and the variant that ``stem``, ``stem:variant``, ``package:stem`` or ``package:stem:variant`` means."""
-    first, _, rest = text.partition(":")
-    second, _, variant = rest.partition(":")
-    return (f"{first}:{second}", variant) if f"{first}:{second}" in plugins() else (first, rest)
-
-
-def classes(stem: str) -> dict[str, type[Mechanism]]:
-    """The mechanisms of a file by variant, in the order of the file; the first one's variant is empty."""
-    module = plugins()[stem].classes_in() if stem in plugins() else import_module(f"{__name__}.{stem}")
-    inside = plugins()[stem].holds if stem in plugins() else lambda c: c.__module__ == module.__name__
-    own = (c for c in vars(module).values() if inspect.isclass(c) and inside(c))
-    return {c.variant: c for c in own if issubclass(c, Mechanism) and not inspect.isabstract(c)}
-
-
-@cache
-def homes(stem: str) -> tuple[str, ...]:
-    """Under which names its accountant, attack and proof are looked for: its own, then the `core` that its classes name."""
-    core = next(iter(classes(stem).values())).core if stem in stems() else ""
-    return (stem, core) if core else (stem,)
-
-
-def stem(mechanism: Mechanism | type[Mechanism]) -> str:
-    """The file that a mechanism stands in, and with it its accountant, its attack and its proofs.
-
-    Raises Unsupported for a mechanism that users write: also for a subclass of one of these, since nothing known of a
-    class need hold of its subclasses.
-    """
-    owner = mechanism if isinstance(mechanism, type) else type(mechanism)
-    base = _bundled(owner)
-    if base is None:
-        found = f"it is not a mechanism of {__name__}, and states no finite law of its own"
-        raise Unsupported(owner.__name__, f"{found}: with a method law(x) it is accounted, proved and attacked by that")
-    if base is not owner:
-        found = f"it is a subclass of {base.__name__}, which is final: nothing that is known of that is known of it"
-        raise Unsupported(owner.__name__, f"{found}. {_INSTEAD}")
-    if changed := _replaced(mechanism):
-        raise Unsupported(owner.__name__, f"its {', '.join(changed)} is not that of its class. {_INSTEAD}")
-    return _file(base)
-
-
-def is_stranger(mechanism: Mechanism) -> bool:
-    """Whether nothing is known of a mechanism but its samples: it is not of this folder, and states no law."""
-    return _bundled(type(mechanism)) is None and not has_own_law(mechanism)
-
-
-def _bundled(owner: type) -> type | None:
-    """The class of this folder that a class is, or is a subclass of."""
-    return next((base for base in owner.__mro__ if _file(base) and dataclasses.is_dataclass(base)), None)
-
-
-def has_own_law(mechanism: Mechanism) -> bool:
-    """Whether a mechanism that users write states the law of its views, and has not redefined `sample` since."""
-    owners = type(mechanism).__mro__
-    law = next(i for i, owner in enumerate(owners) if "law" in vars(owner))
-    samples = [i for i, owner in enumerate(owners) if "sample" in vars(owner) and owner is not Mechanism]
-    stale = bool(samples) and samples[0] < law <= samples[-1]
-    return owners[law] is not Mechanism and not _file(owners[law]) and not stale and not _replaced(mechanism)
-
-
-def _file(owner: type) -> str:
-    """The file of this folder that a class stands in, or the plugin; empty where it stands elsewhere."""
-    if owner.__module__.startswith(f"{__name__}."):
-        return owner.__module__.removeprefix(f"{__name__}.")
-    theirs = plugins().values() if issubclass(owner, Mechanism) and owner is not Mechanism else ()
-    return next((plugin.name for plugin in theirs if plugin.holds(owner)), "")
-
-
-def _replaced(mechanism: Mechanism | type[Mechanism]) -> list[str]:
-    """Methods in place of which one object has something of its own."""
-    own = {} if isinstance(mechanism, type) else getattr(mechanism, "__dict__", {})
-    return [name for name in own if inspect.isfunction(inspect.getattr_static(type(mechanism), name, None))]
-
-
-if not TYPE_CHECKING:  # a type checker knows the names above, and no others
-
-    def __getattr__(name: str) -> Any:
-        """Find a mechanism by its class name."""
-        if not name.startswith("_"):
-            for each in stems():
-                for found in classes(each).values():
-                    if found.__name__ == name:
-                        return found
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __getattr__(name: str) -> Any:
+    """Find a mechanism by its class name."""
+    if not name.startswith("_"):
+        for each in stems():
+            for found in classes(each).values():
+                if found.__name__ == name:
+                    return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
