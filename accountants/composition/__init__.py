@@ -10,7 +10,7 @@ guarantee (epsilon, delta) has a dominating pair (the same); dominating pairs co
 2022, Theorem 10); epsilons, deltas and rho may be spent adaptively (Rogers, Roth, Ullman, Vadhan 2016; Feldman, Zrnic 2021).
 
 Reading order: `plan` (the fold over a plan), `compose` (chooses a formula, an enumeration or a lattice), `coins` and
-`enumerated`; `product` (independent parts of one view), `two_coins`, `signs` and `laplace_vector` (closed forms),
+`enumerated`; `product` (independent parts of one view), `two_coins` and `laplace_vector` (closed forms),
 `laplace_contour` (many coordinates, by an integral), `laplace_far` (shifted very far) and `laplace_products` (sums of noises,
 shifted differently); `memoized_bits` (one memoized bit over a whole stream); then the published bounds, `theorems` and
 `divergences`; `filters` for adaptive use, `users` for many users at once.

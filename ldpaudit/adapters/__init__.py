@@ -1,1 +1,5 @@
-"""Third-party randomizers as samplers, by duck typing: no other library is imported."""
+"""Other people's code as samplers: Python callables and objects, external programs, and recorded logs of reports.
+
+`callables` and `objects` (by duck typing: no other library is imported) with `measures` and `outputs`; `programs` with `talk`
+(one JSON line per report); `logs` with `rows` and `parquet` (columns input and report).
+"""

@@ -5,5 +5,5 @@ Read `certify` (each claim: an accountant's enclosure, samples, a proof, and one
 (what an epsilon means for a person), `exhibits` (what a page shows beside a verdict), `signature`, `source_control` (which
 commit) and `parallel` (several deployments at once).
 
-Imports: everything but `gate`, `report` and `commands`.
+May import everything but `gate`, `report` and `commands`.
 """

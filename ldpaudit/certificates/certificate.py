@@ -174,7 +174,7 @@ class Certificate(Record):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON of everything above."""
+        """SHA-256 of the canonical JSON of all fields; `verdict` follows from them, and is compared by itself."""
         canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 

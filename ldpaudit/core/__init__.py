@@ -6,5 +6,5 @@ then `records` (what is written and read again) and `working_precision` (the pre
 through data and data sets; `pace` is how many samples a refutation takes; `remembered` computes a thing once.
 The nouns (mechanism, plan, claim, profile, enclosure, evidence, verdict) stand one folder up: users import them.
 
-Imports: the nouns and `display`. Nothing here imports a mechanism, a theorem or a command.
+May import the nouns and `display`. Nothing here imports a mechanism, a theorem or a command.
 """

@@ -4,5 +4,5 @@ Read `deployment` (the file whose claims are certified), then `toml` (lines and 
 that come with ldpaudit), `starter` (what `ldpaudit init` writes), `user_data` (data sets that a study runs on), `checkpoints`
 (work that goes on after an interruption) and `whole` (a file is written whole or not at all).
 
-Imports: the nouns, `core`, `mechanisms`, `adapters`.
+May import the nouns, `core`, `mechanisms`, `adapters`.
 """

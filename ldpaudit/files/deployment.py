@@ -353,7 +353,7 @@ def _over_epochs(file: _File, epochs: _Epochs, plan: Plan, unit: str) -> Plan:
     """All answers that the budgets admit: fresh ones, or a stream of kept ones."""
     answers = file.contribution.reports * epochs.answers(unit)
     if not file.contribution.memoized:
-        return Repeat(plan, answers)
+        return Repeat(plan, answers) if answers > 1 else plan
     if not isinstance(plan, Run):
         raise ValueError(f"memoized = true needs a mechanism that memoizes, got {plan}")
     try:

@@ -3,5 +3,5 @@
 Read `config` ([tool.ldpaudit]), `checking` (each claim of each file, with a verdict), `findings` (what the gate reports),
 `baseline` (what was accepted before), `measuring` (the code under test) and `cache` (answers that need not be computed again).
 
-Imports: everything but `report` and `commands`.
+May import everything but `report` and `commands`.
 """

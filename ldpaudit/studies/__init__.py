@@ -4,5 +4,5 @@ Read `design` (the parameter at which a goal is kept), `comparison` (mechanisms 
 judged) with `tables` and `ggkpv_tables` (printed tables beside certified values), `counting_protocols` and `frequencies`
 (error and cost of protocols), and `calibration` (how often the auditor is right).
 
-Imports: the nouns, `core`, `mechanisms`, `accountants`, `attacks`, `files`, `workers`.
+May import the nouns, `core`, `mechanisms`, `accountants`, `attacks`, `files`, `workers`.
 """

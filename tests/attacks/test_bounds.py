@@ -123,7 +123,7 @@ def test_tails_are_bounded_from_above(n: int, p: float, deviation: float) -> Non
         at_least = flint.arb(p).beta_lower(count, n - count + 1, regularized=True)
         at_most = 1 - flint.arb(p).beta_lower(count + 1, n - count, regularized=True) if count < n else flint.arb(1)
         mass = at_least + at_most - 1
-        exact = [float(tail.mid()) * (1 - HAIR) for tail in (at_least, at_most, mass)]
+        exact = [float(tail.mid()) for tail in (at_least, at_most, mass)]
     chance = np.array([p])
     found = (
         nuisance._at_least(np.array([[float(count)]]), np.array([[n]]), chance)[0, 0],
@@ -182,6 +182,14 @@ def test_at_positive_delta_too_whatever_a_wrong_guess_costs(wrong: float) -> Non
         refuted += float(moved[out].sum())
         alive = np.where(out, 0.0, moved)
     assert 0.01 < refuted <= alpha
+
+
+@given(counts, st.floats(0, 8), st.sampled_from(INPUTS))
+def test_a_p_value_is_never_below_the_exact_tail(c: Counts, epsilon: float, inputs: int) -> None:
+    with flint.ctx.workprec(200):
+        odds = flint.arb(epsilon).exp()
+        exact = (odds / (odds + inputs - 1)).beta_lower(c.right, c.wrong + 1, regularized=True) if c.right else flint.arb(1)
+        assert not flint.arb(BinomialTest(inputs, ALPHA).p_value(c, epsilon)) < exact
 
 
 @given(counts, st.integers(0, 10**6), st.sampled_from([0.0, 1e-3]), st.sampled_from(MODES), st.sampled_from(INPUTS))
