@@ -13,6 +13,7 @@ such a rule needs a test that holds at every stopping time (`e_process`). For :m
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +53,7 @@ class BinomialTest:
             tail = special.betainc(counts.right, counts.wrong + 1, special.expit(odds))
         else:
             tail = special.betaincc(counts.wrong + 1, counts.right, special.expit(-odds))
-        return min(1.0, float(tail) * (1 + MARGIN))
+        return min(1.0, max(float(tail) * (1 + MARGIN), sys.float_info.min))  # below it, floats lose the margin
 
     def refutes(self, counts: Counts, epsilon: float) -> bool:
         """See `LevelTest`."""
