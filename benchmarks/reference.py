@@ -1,4 +1,4 @@
-"""What every file may say: prints docs/reference.md from the JSON Schemas in schemas/.
+"""The file format reference: prints docs/reference.md from the JSON Schemas in schemas/.
 
     for kind in deployment gate baseline certificate; do ldpaudit schema $kind > schemas/$kind.json; done
     python -m benchmarks.reference > docs/reference.md
@@ -13,7 +13,7 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parent.parent / "schemas"
 HEAD = """\
-# What every file may say
+# File format reference
 
 Printed by `python -m benchmarks.reference` from the JSON Schemas in `schemas/`, which `ldpaudit schema KIND` makes from the
 models that read the files; compared by tests, never edited by hand. `ldpaudit init STEM` writes a deployment file to begin

@@ -160,7 +160,7 @@ def test_every_block_is_in_a_language_that_the_site_can_colour() -> None:
 def test_a_link_that_the_site_has_not_is_a_name_and_others_lead_to_where_the_page_is_put() -> None:
     assert "`examples/plugin`" in site.relinked(DOCS / "own.md")
     assert "](CONTRIBUTING.md)" in site.relinked(DOCS / "own.md")
-    assert "](theory.md)" in site.relinked(ROOT / "CONTRIBUTING.md")
+    assert "](architecture.md)" in site.relinked(ROOT / "CONTRIBUTING.md")
     assert "](../adapters.md)" in site.relinked(DOCS / "howto" / "programs.md")
 
 
