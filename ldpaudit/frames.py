@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ldpaudit.accountants.claims.sentence import Printed
-from ldpaudit.certificates.risk import Risk
+from ldpaudit.certificates.risk import Risk, ends
 from ldpaudit.display import markup
 from ldpaudit.errors import LdpauditError
 from ldpaudit.studies.comparison import Contender, Score
@@ -102,7 +102,7 @@ def table(values: Risk | Iterable[Printed | Row | Measured | tuple[Contender, Sc
         Where it is something else.
     """
     if isinstance(values, Risk):
-        return Table(tuple({"chance": name, **_ends(found)} for name, found in values.rows))
+        return Table(tuple({"chance": name, **ends(found)} for name, found in values.rows))
     if not isinstance(values, Iterable):
         raise TypeError(f"a table needs a risk, or claims, rows, measured errors or scores, got {values!r:.60}")
     return Table(tuple(map(_row, values)))
@@ -122,7 +122,7 @@ def _row(value: Any) -> Mapping[str, Any]:
 
 
 def _of_a_claim(claim: Printed) -> dict[str, Any]:
-    found = {"claimed": float(claim.claimed), "claimed_exact": str(claim.claimed), **_ends(claim.found)}
+    found = {"claimed": float(claim.claimed), "claimed_exact": str(claim.claimed), **ends(claim.found)}
     words = {"provenance": claim.provenance.value, "reading": claim.reading, "variant": claim.variant}
     judged = {"attained": claim.attained, "holds": claim.holds, "standing": claim.standing.value}
     return {"where": claim.where, "sentence": claim.sentence, **judged, **found, **words, "remarks": "; ".join(claim.remarks)}
@@ -137,16 +137,8 @@ def _of_a_sentence(row: Row) -> dict[str, Any]:
 
 def _of_an_error(each: Measured) -> dict[str, Any]:
     claim = {"where": each.claim.where, "sentence": each.claim.sentence, "alpha": each.claim.alpha, "beta": each.claim.beta}
-    runs = {name: value for name, value in _shallow(each).items() if name != "claim"}
+    runs = {name: getattr(each, name) for name in Measured.__dataclass_fields__ if name != "claim"}
     return {**claim, **runs, "holds": each.holds, "standing": each.standing.value}
-
-
-def _shallow(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in type(value).__dataclass_fields__}
-
-
-def _ends(found: Any) -> dict[str, Any]:
-    return {"low": found.low, "high": found.high, "rigour": found.rigour.name, "source": found.source}
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date
 from fractions import Fraction
@@ -137,6 +138,15 @@ class ClaimRecord(Record):
         if self.code_differs and not self.refuted_by_samples:
             return False
         return self.verdict.record == self.expect if self.expect else self.verdict is not Outcome.REFUTED
+
+
+def exit_code(certificates: Iterable[Certificate], require_decision: bool) -> int:
+    """How a command ends that made these: 1 where a claim is not as recorded, 3 where a decision is missing that is required."""
+    claims = [claim for certificate in certificates for claim in certificate.claims]
+    if not all(claim.as_recorded for claim in claims):
+        return 1
+    undecided = any(claim.verdict.record == "undecided" and not claim.expect for claim in claims)
+    return 3 if require_decision and undecided else 0
 
 
 class Certificate(Record):

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ldpaudit.accountants import account
-from ldpaudit.certificates.certificate import Certificate, ClaimRecord
+from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.certificates.repair import Repair, repair
 from ldpaudit.certificates.risk import Risk
 from ldpaudit.certificates.verification import deployment_of
@@ -51,16 +51,11 @@ def exhibits(certificate: Certificate) -> dict[str, Exhibit]:
             continue
         instead = repair(whole, claim) if claim.id in lacking else None
         try:
-            found[claim.id] = _exhibit(claim, written, instead)
+            curve = _curve(account(claim.plan, claim.neighbours), claim)
+            found[claim.id] = Exhibit(_seen(claim), curve, Risk.of(written.risk) if written.risk else None, instead)
         except Unsupported:
             found[claim.id] = Exhibit(_seen(claim), repair=instead)
     return found
-
-
-def _exhibit(claim: Claim, written: ClaimRecord, instead: Repair | None) -> Exhibit:
-    profile = account(claim.plan, claim.neighbours)
-    risk = Risk.of(written.risk) if written.risk else None
-    return Exhibit(_seen(claim), _curve(profile, claim), risk, instead)
 
 
 def _seen(claim: Claim) -> str:

@@ -17,13 +17,12 @@ from ldpaudit.core.number import show
 from ldpaudit.enclosure import Enclosure, show_down, show_up
 from ldpaudit.errors import LdpauditError, Unsupported
 from ldpaudit.files import toml
-from ldpaudit.files.deployment import Deployment
+from ldpaudit.files.deployment import Deployment, usual
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.registry import CONSTRUCTOR, constructors, find, parameters_of
-from ldpaudit.studies.design import GUARANTEE, SEARCHED, Answer, Goal, design
+from ldpaudit.studies.design import GUARANTEE, SEARCHED, Goal, design
 
 _FARTHER = (2, 10, 100, 1000)
 """How many times the smallest delta at which any epsilon holds is asked about, until one is finite."""
@@ -101,7 +100,7 @@ def _rounded_up(found: Enclosure) -> str:
 def _designed(whole: Deployment, claim: Claim) -> tuple[str, str]:
     """The command and its answer; both empty where no parameter can be asked for."""
     shape = _shape(claim.plan)
-    if claim.epsilon is None or shape is None or shape[0] != whole.plan or claim.neighbours != _usual(whole.plan):
+    if claim.epsilon is None or shape is None or shape[0] != whole.plan or claim.neighbours != usual(whole.plan):
         return "", ""
     _, users, repeat = shape
     goal = Goal(claim.epsilon, claim.delta)
@@ -110,7 +109,8 @@ def _designed(whole: Deployment, claim: Claim) -> tuple[str, str]:
             answer = design(name, {key: _number(value) for key, value in given.items()}, goal, users, repeat)
         except (ValueError, ArithmeticError, LdpauditError):
             continue
-        return _command(name, given, goal, users, repeat), _answer(answer)
+        found = f"{answer.parameter} = {answer.value} is the {answer.best} found that keeps the claim"
+        return _command(name, given, goal, users, repeat), found
     return "", ""
 
 
@@ -124,11 +124,6 @@ def _shape(plan: Plan) -> tuple[Plan, int | None, int | None] | None:
         case Repeat(Run() | Guarantee() | Shuffle() as once, times) if (found := _shape(once)) is not None:
             return found[0], found[1], times
     return None
-
-
-def _usual(plan: Plan) -> Neighbours:
-    """The relation that `design` answers for."""
-    return plan.mechanism.relations[0] if isinstance(plan, Run) else REPLACE_ONE
 
 
 def _questions(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -169,7 +164,3 @@ def _command(name: str, given: Mapping[str, Any], goal: Goal, users: int | None,
 def _word(value: Any) -> str:
     text = str(value).replace(" ", "")
     return f"'{text}'" if set("()*'") & set(text) else text
-
-
-def _answer(found: Answer) -> str:
-    return f"{found.parameter} = {found.value} is the {found.best} found that keeps the claim"

@@ -59,10 +59,10 @@ class Risk:
     def record(self) -> RiskRecord:
         """As a certificate says it."""
         tests = (
-            TruePositiveRecord(**_ends(found), false_positive=str(rate), false_positive_number=float(rate))
+            TruePositiveRecord(**ends(found), false_positive=str(rate), false_positive_number=float(rate))
             for rate, found in self.true_positive
         )
-        beliefs = (PosteriorRecord(**_ends(e), prior=str(p), prior_number=float(p)) for p, e in self.posterior)
+        beliefs = (PosteriorRecord(**ends(e), prior=str(p), prior_number=float(p)) for p, e in self.posterior)
         return RiskRecord(guess=EnclosureRecord.of(self.guess), true_positive=tuple(tests), posterior=tuple(beliefs))
 
     @classmethod
@@ -117,7 +117,8 @@ def of_plan(plan: Plan, neighbours: Neighbours) -> Risk:
     return risk(account(plan, neighbours))
 
 
-def _ends(chance: Enclosure) -> dict[str, Any]:
+def ends(chance: Enclosure) -> dict[str, Any]:
+    """As plain data."""
     return {**asdict(chance), "rigour": chance.rigour.name}
 
 

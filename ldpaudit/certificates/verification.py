@@ -39,14 +39,11 @@ def deployment_of(certificate: Certificate) -> Deployment:
     name = f"{shown(certificate.id)} (inside the certificate)"
     if (size := len(certificate.deployment.encode())) > LARGEST_FILE:
         raise DeploymentError(f"needs a file of at most {LARGEST_FILE} bytes, got {size}", name)
-    return loads(certificate.deployment, name, among(_embedded(certificate, name)))
-
-
-def _embedded(certificate: Certificate, name: str) -> list[File]:
     try:
-        return [File(file, base64.b64decode(content, validate=True)) for file, content in certificate.files.items()]
+        files = [File(file, base64.b64decode(content, validate=True)) for file, content in certificate.files.items()]
     except ValueError as error:
         raise DeploymentError(f"needs files in base64: {error}", name) from None
+    return loads(certificate.deployment, name, among(files))
 
 
 def embedded(whole: Deployment) -> dict[str, str]:
@@ -89,18 +86,13 @@ def of_a_claim(claim: Claim, written: ClaimRecord, again: ClaimRecord) -> list[s
     ]
 
 
-def of_the_words(written: EvidenceRecord | None) -> list[str]:
-    """The sentence that the evidence says of itself."""
-    if written is None or written.resolution == (said := written.read().resolution):
-        return []
-    return [f"its evidence says {said!r}, not {shown(written.resolution)!r}"]
-
-
-def of_the_seed(written: EvidenceRecord | None, seed: int, implemented: bool) -> list[str]:
-    """Only code that is not ours may draw from a source of its own, and have no seed."""
-    if written is None or written.seed == seed or (implemented and written.seed is None):
-        return []
-    return [f"its evidence needs the seed of this claim, {seed}, got {written.seed}"]
+def of_the_evidence(written: EvidenceRecord, seed: int, implemented: bool) -> Iterator[str]:
+    """Its seed, and the sentence that it says of itself."""
+    # Only code that is not ours may draw from a source of its own, and have no seed.
+    if written.seed != seed and not (implemented and written.seed is None):
+        yield f"its evidence needs the seed of this claim, {seed}, got {written.seed}"
+    if written.resolution != (said := written.read().resolution):
+        yield f"its evidence says {said!r}, not {shown(written.resolution)!r}"
 
 
 def stand_ins(whole: Deployment, claim: Claim) -> tuple[Stand | None, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,13 +11,8 @@ from ldpaudit.commands.options import Format, FormatOption, NameArgument, Parame
 from ldpaudit.commands.output import console, progress, require_drawable, say, say_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
-
     from ldpaudit.accountants.claims.published import Published
     from ldpaudit.enclosure import Enclosure
-    from ldpaudit.neighbours import Neighbours
-    from ldpaudit.plan import Plan
 
 _WORDS = {True: "is kept", False: "is not kept", None: "is neither shown nor refuted"}
 
@@ -66,13 +61,18 @@ def account(
         mark = (there, nearest(given)) if epsilon is None else (nearest(given), there)
         with progress("drawing", axes.POINTS) as advance:
             drawing.draw(profile, plot, title=str(plan), mark=mark, advance=advance)
-    beside = _published(plan, given, answer, relation) if compare else ()
+    beside: tuple[Published, ...] = ()
+    if compare:
+        from ldpaudit.accountants.claims.published import published
+        from ldpaudit.report.published import as_data, print_comparison
+
+        beside = published(plan, given, answer, relation)
     other = f"{'delta' if asked == 'epsilon' else 'epsilon'}={six_digits(given)}"
     if format is Format.json:
         values = {"low": answer.low, "high": answer.high, "rigour": answer.rigour.name, "source": answer.source}
         number = {"at": "delta" if asked == "epsilon" else "epsilon", "at_number": nearest(given), "at_exact": spelled(given)}
         claim = {} if claimed is None else {"claimed": nearest(claimed), "kept": answer.at_most(claimed)}
-        rows = {"published": _data(beside)} if compare else {}
+        rows = {"published": [as_data(row) for row in beside]} if compare else {}
         say_json({"plan": str(plan), "asked": asked, "given": other, **number, **values, **claim, **rows})
         return
     say(str(plan))
@@ -81,28 +81,8 @@ def account(
         say(f"({six_digits(given)}, {six_digits(claimed)}) {_WORDS[answer.at_most(claimed)]}")
     say(f"by {answer.source}")
     if compare:
-        _print(answer, beside)
-
-
-def _published(
-    plan: Plan, delta: Fraction, certified: Enclosure, relation: Neighbours | None
-) -> tuple[Published, ...]:
-    from ldpaudit.accountants.claims.published import published
-
-    return published(plan, delta, certified, relation)
-
-
-def _data(rows: Sequence[Published]) -> list[dict[str, Any]]:
-    from ldpaudit.report.published import as_data
-
-    return [as_data(row) for row in rows]
-
-
-def _print(certified: Enclosure, rows: Sequence[Published]) -> None:
-    from ldpaudit.report.published import print_comparison
-
-    say()
-    print_comparison(certified, rows, console())
+        say()
+        print_comparison(answer, beside, console())
 
 
 def _ends(answer: Enclosure) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, NoImportOption, SeedOption
+from ldpaudit.commands.options import Format, FormatOption, NoImportOption, SeedOption, files_in
 from ldpaudit.commands.output import console, note, progress, say_json
 from ldpaudit.errors import LdpauditError, in_a_line
 
@@ -46,7 +47,8 @@ def certify(
     Code that a deployment names in a table `implementation` is run, in a process of its own.
     """
     from ldpaudit.certificates import parallel, signature
-    from ldpaudit.certificates.certificate import Certificate
+    from ldpaudit.certificates.certificate import Certificate, day, exit_code
+    from ldpaudit.certificates.source_control import last_commit
 
     if sign is not None and output is None:
         raise ValueError("certify needs --output, the folder for the signed certificates, where --sign is given")
@@ -54,7 +56,8 @@ def certify(
         raise ValueError("certify needs --output, the folder for the pages that say what changed, where --previous is given")
     key = None if sign is None else signature.private_key(sign)
 
-    asked = [parallel.ask(path) for path in _paths(files)]
+    paths = files_in(files, ".toml", "certify needs deployment files")
+    asked = [parallel.ask(path) for path in paths]
     parallel.require_ids(asked)
     if no_import:
         parallel.require_no_code(asked)
@@ -62,7 +65,8 @@ def certify(
     for error in unreadable:  # known before any work is done
         note(in_a_line(error))
     before = None if previous is None else _before(previous, asked)
-    made = [{"date": _day(path, date), "issuer": issuer} for path in _paths(files)]
+    # The date that is given, or that of the last commit where the file is; never that of a clock.
+    made = [{"date": last_commit(path.parent) if date is None else day(date), "issuer": issuer} for path in paths]
     certificates: list[Certificate] = []
     errors: list[LdpauditError] = []
     with progress("certifying", len(asked)) as advance:
@@ -82,22 +86,7 @@ def certify(
         instead = _write_pages(output, certificates, before, jobs)
     if certificates:
         _print(certificates, format, instead, len(errors))
-    raise typer.Exit(2 if errors else _exit_code(certificates, require_decision))
-
-
-def _paths(files: list[Path]) -> list[Path]:
-    found = [p for f in files for p in (sorted(f.glob("*.toml")) if f.is_dir() else [f])]
-    if not found:
-        raise ValueError(f"certify needs deployment files, found none in {', '.join(map(str, files))}")
-    return found
-
-
-def _day(path: Path, given: str | None) -> str:
-    """The date that is given, or that of the last commit where the file is; never that of a clock."""
-    from ldpaudit.certificates.certificate import day
-    from ldpaudit.certificates.source_control import last_commit
-
-    return day(given) if given is not None else last_commit(path.parent)
+    raise typer.Exit(2 if errors else exit_code(certificates, require_decision))
 
 
 def _before(folder: Path, asked: Sequence[Asked | LdpauditError]) -> dict[str, Certificate]:
@@ -113,25 +102,19 @@ def _before(folder: Path, asked: Sequence[Asked | LdpauditError]) -> dict[str, C
 
 def _write(output: Path, certificate: Certificate, key: Any) -> None:
     """JSON, and its signature where there is a key."""
+    from ldpaudit.certificates.certificate import Certificate
     from ldpaudit.certificates.signature import beside
     from ldpaudit.files.whole import write_whole
 
     path, content = output / f"{certificate.id}.json", certificate.to_json().encode()
-    if (old := _deployment_in(path)) is not None and old != certificate.deployment:
+    old = certificate.deployment
+    with suppress(LdpauditError):  # of what is no certificate, or not there
+        old = Certificate.load(path).deployment
+    if old != certificate.deployment:
         note(f"{path}: was of another deployment file, or of this one before it was changed, and is replaced")
     write_whole(path, content)
     if key is not None:
         write_whole(beside(path), key.sign(content))
-
-
-def _deployment_in(path: Path) -> str | None:
-    """The deployment file in the certificate that is there already."""
-    from ldpaudit.certificates.certificate import Certificate
-
-    try:
-        return Certificate.load(path).deployment
-    except LdpauditError:
-        return None
 
 
 def _write_pages(
@@ -179,11 +162,3 @@ def _print(
     missing = [f"{left} of {left + len(certificates)} files gave no certificate, and are not counted."] if left else []
     for line in (*missing, *text.summary(certificates)):
         screen.print(Text(visible(line)))
-
-
-def _exit_code(certificates: list[Certificate], require_decision: bool) -> int:
-    claims = [claim for c in certificates for claim in c.claims]
-    if not all(claim.as_recorded for claim in claims):
-        return 1
-    undecided = any(claim.verdict.record == "undecided" and not claim.expect for claim in claims)
-    return 3 if require_decision and undecided else 0

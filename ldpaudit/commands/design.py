@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, pairs, whole
+from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, pairs, parameters_of, whole
 from ldpaudit.commands.output import say, say_json
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def design(
       ldpaudit design frequencies users=1e6 values=1000 ...
     """
     from ldpaudit.core.expression import parse
-    from ldpaudit.registry import ParameterError
     from ldpaudit.studies.design import Goal
     from ldpaudit.studies.design import design as answer_to
 
@@ -69,11 +68,8 @@ def design(
         _frequencies(goal, parameters or [], shuffle, repeat, format)
         return
     given = {key: parse(value) if key != "constructor" else value for key, value in pairs(parameters or []).items()}
-    try:
+    with parameters_of(mechanism, keys=True):
         found = answer_to(mechanism, given, goal, shuffle, repeat)
-    except ParameterError as error:
-        where = f"{'.'.join(error.keys)}: " if error.keys else ""
-        raise ValueError(f"{mechanism}: {where}{error}") from None
     if format is Format.json:
         say_json(_data(found))
     else:
@@ -81,17 +77,14 @@ def design(
 
 
 def _frequencies(goal: Goal, parameters: list[str], shuffle: int | None, repeat: int | None, format: Format) -> None:
-    from ldpaudit.registry import ParameterError, call
+    from ldpaudit.registry import call
     from ldpaudit.report import frequencies as report
     from ldpaudit.studies import frequencies
 
     if shuffle is not None or repeat is not None:
         raise ValueError(f"design of {FREQUENCIES} needs no --shuffle and no --repeat: all its protocols are shuffled, once")
-
-    try:
+    with parameters_of(FREQUENCIES):
         users, values = call(_sizes, pairs(parameters))
-    except ParameterError as error:
-        raise ValueError(f"{FREQUENCIES}: {error}") from None
     found = frequencies.any_messages(goal, users, values)
     if format is Format.json:
         say_json(report.as_data(goal, users, values, found))

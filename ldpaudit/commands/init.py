@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ldpaudit.commands.options import parameters_of
 from ldpaudit.commands.output import note, say
 
 NameArgument = Annotated[
@@ -22,29 +23,24 @@ def init(
     schema: Annotated[str, typer.Option(help="Path or URL of the JSON Schema, named in the first line for editors.")] = "",
 ) -> None:
     """Write a commented deployment file for a mechanism; it certifies as it stands."""
+    from ldpaudit import mechanisms, registry
+    from ldpaudit.files.starter import CHOICE, starter
+
     if name is None:
         if output is not None:
             raise ValueError("init needs a STEM where --output is given")
-        _show_choice()
+        widest = max(map(len, CHOICE))
+        for stem in CHOICE:
+            say(f"{stem:{widest}}  {registry.find(stem).title}")
+        note("init needs one of these, or of the others that `ldpaudit mechanisms` lists")
         return
-    text = _text(name, schema)
+    with parameters_of(name):
+        text = starter(*mechanisms.named(name), schema)
     if output is None:
         say(text.rstrip("\n"))
         return
     _write(output, text, overwrite)
     note(f"wrote {output}; to have it judged: ldpaudit certify {output}")
-
-
-def _text(name: str, schema: str) -> str:
-    from ldpaudit import mechanisms
-    from ldpaudit.files.starter import starter
-    from ldpaudit.registry import ParameterError
-
-    stem, variant = mechanisms.named(name)
-    try:
-        return starter(stem, variant, schema)
-    except ParameterError as error:
-        raise ValueError(f"{name}: {error}") from None
 
 
 def _write(output: Path, text: str, overwrite: bool) -> None:
@@ -59,13 +55,3 @@ def _write(output: Path, text: str, overwrite: bool) -> None:
             file.write(text)
     except FileExistsError:
         raise ValueError(f"{output}: needs a name that no file has yet, or --overwrite") from None
-
-
-def _show_choice() -> None:
-    from ldpaudit import registry
-    from ldpaudit.files.starter import CHOICE
-
-    widest = max(map(len, CHOICE))
-    for stem in CHOICE:
-        say(f"{stem:{widest}}  {registry.find(stem).title}")
-    note("init needs one of these, or of the others that `ldpaudit mechanisms` lists")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, pairs
+from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, pairs, parameters_of
 from ldpaudit.commands.output import say, say_json
 
 
@@ -18,7 +18,7 @@ def limit(
 ) -> None:
     """Lower bounds on the error of every private protocol."""
     from ldpaudit.accountants.limits import calculators
-    from ldpaudit.registry import ParameterError, call
+    from ldpaudit.registry import call
 
     known = calculators()
     if name is None:
@@ -26,10 +26,8 @@ def limit(
         return
     if name not in known:
         raise ValueError(f"limit needs one of {', '.join(known)}, got {name!r}")
-    try:
+    with parameters_of(name):
         answer = call(known[name], pairs(parameters or []))
-    except ParameterError as error:
-        raise ValueError(f"{name}: {error}") from None
     if format is Format.json:
         low, high = (getattr(answer, side, answer) for side in ("low", "high"))
         say_json({"limit": name, "low": low, "high": high, "source": getattr(answer, "source", "")})

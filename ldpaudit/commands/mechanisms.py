@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption
+from ldpaudit.commands.options import Format, FormatOption, parameters_of
 from ldpaudit.commands.output import say, say_json
 
 if TYPE_CHECKING:
@@ -51,10 +51,8 @@ def _asked(name: str) -> dict[str, type[Mechanism]]:
     from ldpaudit import registry
 
     stem, variant = known.named(name)
-    try:
+    with parameters_of(name):
         one = registry.find(stem, variant)
-    except registry.ParameterError as error:
-        raise ValueError(f"{name}: {error}") from None
     found = {variant: one} if variant else known.classes(stem)
     return {_named(stem, each): owner for each, owner in found.items()}
 
@@ -94,7 +92,7 @@ def _data(name: str, owner: type[Mechanism]) -> dict[str, Any]:
     from ldpaudit.core.parameters import of
 
     ways = [
-        {"name": way, "summary": _summary(owner, way), "parameters": [_fields(each) for each in parameters]}
+        {"name": way, "summary": _summary(owner, way), "parameters": [*map(_fields, parameters)]}
         for way, parameters in of(owner).items()
     ]
     neighbours = [str(each) for each in owner.relations]

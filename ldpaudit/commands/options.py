@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -49,6 +52,26 @@ StemArgument = Annotated[
 ]
 
 
+def files_in(given: list[Path], ending: str, needs: str) -> list[Path]:
+    """Files as they are given, and those in folders that end so, by their names; an error that says what it needs for none."""
+    found = [path for each in given for path in (sorted(each.glob(f"*{ending}")) if each.is_dir() else [each])]
+    if not found:
+        raise ValueError(f"{needs}, found none in {', '.join(map(str, given))}")
+    return found
+
+
+@contextmanager
+def parameters_of(name: str, keys: bool = False) -> Iterator[None]:
+    """Errors of parameters say whose these are, and where asked, which."""
+    from ldpaudit.registry import ParameterError
+
+    try:
+        yield
+    except ParameterError as error:
+        where = f"{'.'.join(error.keys)}: " if keys and error.keys else ""
+        raise ValueError(f"{name}: {where}{error}") from None
+
+
 def pairs(texts: list[str], what: str = "a parameter", form: str = "key=value") -> dict[str, str]:
     """Values by their keys, from texts of this form, such as key=value."""
     found: dict[str, str] = {}
@@ -69,13 +92,8 @@ def mechanism(name: str, parameters: list[str]) -> Any:
 
     kind, variant = mechanisms.named(name)
     given = pairs(parameters)
-    try:
-        if kind == "guarantee":
-            return registry.construct(Guarantee, given)
-        return registry.build(kind, variant, given)
-    except registry.ParameterError as error:
-        where = f"{'.'.join(error.keys)}: " if error.keys else ""
-        raise ValueError(f"{name}: {where}{error}") from None
+    with parameters_of(name, keys=True):
+        return registry.construct(Guarantee, given) if kind == "guarantee" else registry.build(kind, variant, given)
 
 
 def deployed(name: str, parameters: list[str], shuffle: int | None, subsample: int | None, repeat: int | None) -> Plan:
@@ -90,12 +108,9 @@ def deployed(name: str, parameters: list[str], shuffle: int | None, subsample: i
 
 def settings(verb: str, stem: str, parameters: list[str] | None) -> list[tuple[str, Any]]:
     """Settings of a stem with the commands that reproduce what is said of them."""
-    from ldpaudit.registry import ParameterError
     from ldpaudit.studies import literature
 
-    try:
-        choose = literature.simulated if verb == "accuracy" else literature.settings
+    choose = literature.simulated if verb == "accuracy" else literature.settings
+    with parameters_of(stem):
         chosen = choose(stem, pairs(parameters or []))
-    except ParameterError as error:
-        raise ValueError(f"{stem}: {error}") from None
     return [(literature.command(stem, each, verb), each) for each in chosen]

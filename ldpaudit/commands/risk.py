@@ -11,7 +11,6 @@ from ldpaudit.commands.output import console, say, say_json
 
 if TYPE_CHECKING:
     from ldpaudit.certificates.risk import Risk
-    from ldpaudit.enclosure import Enclosure
     from ldpaudit.plan import Plan
 
 
@@ -67,12 +66,10 @@ def _print(found: dict[str, tuple[Plan, Risk]]) -> None:
 
 
 def _data(risk: Risk) -> dict[str, Any]:
+    from ldpaudit.certificates.risk import ends
+
     return {
-        "guess": _ends(risk.guess),
-        "true_positive": [{"false_positive": float(rate), **_ends(found)} for rate, found in risk.true_positive],
-        "posterior": [{"prior": float(prior), **_ends(found)} for prior, found in risk.posterior],
+        "guess": ends(risk.guess),
+        "true_positive": [{"false_positive": float(rate), **ends(found)} for rate, found in risk.true_positive],
+        "posterior": [{"prior": float(prior), **ends(found)} for prior, found in risk.posterior],
     }
-
-
-def _ends(chance: Enclosure) -> dict[str, Any]:
-    return {"low": chance.low, "high": chance.high, "rigour": chance.rigour.name, "source": chance.source}

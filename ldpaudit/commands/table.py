@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, SeedOption, pairs
+from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, SeedOption, pairs, parameters_of
 from ldpaudit.commands.output import console, progress, require_drawable, say, say_json
 
 COUNTING = ("ggkpv-1", "ggkpv-2")
@@ -48,15 +48,13 @@ def table(
 
 def _counting(table: str, parameters: list[str], runs: int, seed: int, plot: Path | None, format: Format) -> None:
     require_drawable(plot)
-    from ldpaudit.registry import ParameterError, call
+    from ldpaudit.registry import call
     from ldpaudit.report import ggkpv_tables as report
     from ldpaudit.studies import ggkpv_tables
     from ldpaudit.studies.counting_protocols import Setting
 
-    try:
+    with parameters_of(table):
         s: Setting = call(Setting.of, pairs(parameters))
-    except ParameterError as error:
-        raise ValueError(f"{table}: {error}") from None
     title, command, found = ggkpv_tables.TITLES[table], report.table_command(table, s, runs, seed), []
     with progress(table, len(ggkpv_tables.TABLES[table])) as advance:
         for each in ggkpv_tables.lines(table, s, runs, seed):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption
+from ldpaudit.commands.options import Format, FormatOption, files_in
 from ldpaudit.commands.output import console, note, progress, say, say_json
 from ldpaudit.errors import LdpauditError, in_a_line
 
@@ -32,7 +32,7 @@ def verify(
 
     docs/security.md says what that promises.
     """
-    paths = _paths(certificates)
+    paths = files_in(certificates, ".json", "verify needs certificates in JSON")
     if certificates != paths or len(paths) > 1:
         if deployment is not None or signature is not None:
             raise ValueError(f"verify needs one certificate where --deployment or --signature is given, got {len(paths)}")
@@ -41,13 +41,6 @@ def verify(
     differences = _differences(loaded, deployment, resample)
     _print(loaded, differences, format)
     raise typer.Exit(1 if differences else 0)
-
-
-def _paths(given: list[Path]) -> list[Path]:
-    found = [path for each in given for path in (sorted(each.glob("*.json")) if each.is_dir() else [each])]
-    if not found:
-        raise ValueError(f"verify needs certificates in JSON, found none in {', '.join(map(str, given))}")
-    return found
 
 
 def _verify_several(paths: list[Path], key: Path | None, resample: bool, format: Format) -> NoReturn:
@@ -85,12 +78,16 @@ def _print_table(rows: list[tuple[Path, str, list[str], bool]]) -> None:
 
 
 def _differences(loaded: Certificate, deployment: Path | None, resample: bool) -> list[str]:
-    from ldpaudit.certificates.certify import verify as check
+    from ldpaudit.certificates import certify
     from ldpaudit.certificates.verification import of_the_source
 
     found = [] if deployment is None else of_the_source(loaded, deployment)
-    found += check(loaded)
-    return found + _resampled(loaded) if resample and not found else found
+    found += certify.verify(loaded)
+    if resample and not found:
+        sys.path.insert(0, str(Path.cwd()))  # where the code that it names may stand
+        with progress("drawing again"):
+            found = certify.resample(loaded)
+    return found
 
 
 def _signed(path: Path, key: Path | None, signed: Path | None) -> Certificate:
@@ -105,14 +102,6 @@ def _signed(path: Path, key: Path | None, signed: Path | None) -> Certificate:
     if key is not None:
         signature.require(content, signed or signature.beside(path), signature.public_key(key))
     return Certificate.from_json(decode(content, str(path)), str(path))
-
-
-def _resampled(loaded: Certificate) -> list[str]:
-    from ldpaudit.certificates.certify import resample
-
-    sys.path.insert(0, str(Path.cwd()))  # where the code that it names may stand
-    with progress("drawing again"):
-        return resample(loaded)
 
 
 def _print(loaded: Certificate, differences: list[str], format: Format) -> None:

@@ -137,19 +137,17 @@ def _binary(op: ast.operator, left: Value, right: Value, text: str) -> Value:
     if isinstance(op, ast.Pow):
         if not isinstance(right, Fraction) or right.denominator != 1 or abs(right) > LARGEST_POWER:
             raise ValueError(f"needs an integer exponent of at most {LARGEST_POWER}, got {text!r}")
-        return (_ball(left) if isinstance(left, Fraction) and _grows(left, int(right)) else left) ** int(right)
+        if isinstance(left, Fraction):
+            bits = left.numerator.bit_length() + left.denominator.bit_length()
+            if bits > _LONGEST_BASE or bits * abs(right) > _LONGEST_POWER:
+                left = _ball(left)
+        return left ** int(right)
     if type(op) not in _OPERATORS:
         raise ValueError(f"needs {_GRAMMAR}, got {text!r}")
     if not (isinstance(left, Fraction) and isinstance(right, Fraction)):
         left, right = _ball(left), _ball(right)
     result: Value = _OPERATORS[type(op)](left, right)
     return result
-
-
-def _grows(base: Fraction, power: int) -> bool:
-    """Whether the exact power would be too long."""
-    bits = base.numerator.bit_length() + base.denominator.bit_length()
-    return bits > _LONGEST_BASE or bits * abs(power) > _LONGEST_POWER
 
 
 def _ball(value: Value) -> flint.arb:

@@ -82,18 +82,19 @@ def plain(text: str) -> str:
 def of(owner: type) -> dict[str, tuple[Parameter, ...]]:
     """The parameters of every constructor of a class, by the constructor's name."""
     made: dict[str, Callable[..., Any]] = registry.constructors(owner)
-    return {name: tuple(_described(owner, make)) for name, make in made.items()}
+    return {
+        constructor: tuple(
+            Parameter(name, _type(each.annotation), _meaning(owner, make, name), _default(each.default))
+            for name, each in registry.parameters_of(make).items()
+        )
+        for constructor, make in made.items()
+    }
 
 
 def summary(make: Callable[..., Any]) -> str:
     """The first sentence of what a constructor's docstring says, on one line."""
     paragraph = " ".join(inspect.cleandoc(make.__doc__ or "").split("\n\n")[0].split())
     return plain(paragraph)
-
-
-def _described(owner: type, make: Callable[..., Any]) -> Iterator[Parameter]:
-    for name, each in registry.parameters_of(make).items():
-        yield Parameter(name, _type(each.annotation), _meaning(owner, make, name), _default(each.default))
 
 
 def _default(value: Any) -> str | None:
@@ -109,21 +110,15 @@ def _type(annotation: Any) -> str:
 
 
 def _meaning(owner: type, make: Callable[..., Any], name: str) -> str:
-    """What the constructor says, else the class, else those that it is derived from."""
+    """What the constructor says, else the class, else those that it is derived from; "As for `Other`" is what that class says."""
     for each in (make, *owner.__mro__):
-        if found := _items(each.__doc__).get(name):
-            return _resolved(each, name, found)
+        if text := _items(each.__doc__).get(name):
+            if (elsewhere := _ELSEWHERE.fullmatch(text)) is None:
+                return text
+            other = getattr(sys.modules[each.__module__], elsewhere["owner"])
+            meant = _meaning(other, other, name)
+            return f"{meant.rstrip('.')}; {elsewhere['more']}" if elsewhere["more"] else meant
     return ""
-
-
-def _resolved(where: Any, name: str, text: str) -> str:
-    """A meaning in full: "As for `Other`" is what that class says."""
-    elsewhere = _ELSEWHERE.fullmatch(text)
-    if elsewhere is None:
-        return text
-    other = getattr(sys.modules[where.__module__], elsewhere["owner"])
-    meant = _meaning(other, other, name)
-    return f"{meant.rstrip('.')}; {elsewhere['more']}" if elsewhere["more"] else meant
 
 
 def _items(docstring: str | None) -> dict[str, str]:

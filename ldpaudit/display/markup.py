@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ldpaudit.display.visible import visible
 
@@ -42,10 +42,10 @@ def card(title: str, facts: Iterable[tuple[str, str]], inside: str = "") -> str:
     return f'<div class="ldpaudit"><style>{STYLE}</style><strong>{escape(title)}</strong><dl>{listed}</dl>{inside}</div>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells of text, the first of each row its heading."""
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], shown: Callable[[str], str] = escape) -> str:
+    """Cells of text, the first of each row its heading; `shown` writes the others."""
     top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     lines = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in row[1:])}</tr>' for row in rows
+        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{shown(cell)}</td>" for cell in row[1:])}</tr>' for row in rows
     )
     return f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"

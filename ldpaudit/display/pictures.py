@@ -162,9 +162,6 @@ def _text(x: float, y: float, text: str, kind: str, anchor: str) -> str:
 
 
 def _figure(height: int, title: str, marks: Sequence[str], caption: str, top: int = 0) -> str:
-    drawn = f'<svg viewBox="0 {top} {WIDTH} {height - top}" role="img" aria-label="{_attribute(title)}">{"".join(marks)}</svg>'
+    size, label = f"0 {top} {WIDTH} {height - top}", html.escape(visible(title))
+    drawn = f'<svg viewBox="{size}" role="img" aria-label="{label}">{"".join(marks)}</svg>'
     return f"<figure>{drawn}<figcaption>{html.escape(caption)}</figcaption></figure>"
-
-
-def _attribute(text: str) -> str:
-    return html.escape(visible(text))

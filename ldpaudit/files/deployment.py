@@ -43,10 +43,6 @@ def exact_number(value: object) -> Fraction:
         raise ValueError(f"needs a number or an expression in quotes, got {brief(value)}") from None
 
 
-def _exact_or_question(value: object) -> Fraction | None:
-    return None if value == "?" else exact_number(value)
-
-
 def _relation(value: object) -> Neighbours:
     if not isinstance(value, str):
         raise ValueError(f"needs a relation in quotes, such as \"replace-one\", got {brief(value)}")
@@ -116,9 +112,9 @@ class _Implementation(_Table):
 
 class _ClaimTable(_Table):
     id: Id = Field(description="Of the claim, within the file.")
-    epsilon: Annotated[Fraction | None, BeforeValidator(_exact_or_question), WithJsonSchema(NUMBER)] = Field(
-        description='In nats; or "?", where nothing is claimed, and the certificate answers.'
-    )
+    epsilon: Annotated[
+        Fraction | None, BeforeValidator(lambda x: None if x == "?" else exact_number(x)), WithJsonSchema(NUMBER)
+    ] = Field(description='In nats; or "?", where nothing is claimed, and the certificate answers.')
     delta: ExactNumber = Field(Fraction(0), description="In [0, 1).")
     neighbours: Annotated[Neighbours | None, BeforeValidator(_relation), WithJsonSchema(RELATION)] = Field(
         None,
@@ -277,7 +273,7 @@ def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], 
             raise fail("needs a table [shuffle] for the view 'shuffled'", ["claims", index, "view"])
         try:
             claimed = _claimed_plan(file, plan, table)
-            relation = table.neighbours or _usual(claimed if _is_stream(file, table) else plan)
+            relation = table.neighbours or usual(claimed if _is_stream(file, table) else plan)
             claim = Claim(
                 id=table.id,
                 plan=claimed,
@@ -316,7 +312,7 @@ def _runs(claimed: Plan) -> set[int]:
     return {1, getattr(mechanism, "values", 1) or getattr(mechanism, "epochs", 1)}
 
 
-def _usual(plan: Plan) -> Neighbours:
+def usual(plan: Plan) -> Neighbours:
     """The relation that the mechanism's source has in mind."""
     return plan.mechanism.relations[0] if isinstance(plan, Run) else REPLACE_ONE
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ldpaudit import registry
 from ldpaudit.core.expression import parse
-from ldpaudit.core.parameters import NONE, Parameter, of, plain
+from ldpaudit.core.parameters import NONE, of, plain
 from ldpaudit.core.refusal import table_at
 from ldpaudit.errors import Unsupported
 from ldpaudit.files.deployment import MODEL, SCHEMA
@@ -131,30 +131,18 @@ def _mechanism(stem: str, variant: str, owner: type[Mechanism], constructor: str
     if variant:
         yield f"variant = {json.dumps(variant)}"
     ways = of(owner)
-    if len(_fitting(ways, values)) > 1:
+    names = {name: {each.name for each in way} for name, way in ways.items()}
+    needed = {name: {each.name for each in way if each.default is None} for name, way in ways.items()}
+    if sum(needed[name] <= values.keys() <= names[name] for name in ways) > 1:
         yield f"{registry.CONSTRUCTOR} = {json.dumps(constructor)}"
     for each in ways[constructor]:
-        yield from _parameter(each, values)
+        value = values.get(each.name, each.default or NONE)
+        if value != NONE:
+            yield from _comment(each.words)
+            yield f"{'' if each.name in values else '# '}{each.name} = {_value(value)}"
     others = [f"({', '.join(each.name for each in way)})" for name, way in ways.items() if name != constructor]
     if others:
         yield from _comment(f"Or in place of these: {' or '.join(others)}; see `ldpaudit mechanisms {stem}`.")
-
-
-def _fitting(ways: Mapping[str, tuple[Parameter, ...]], values: Mapping[str, str]) -> list[str]:
-    """Constructors that the values fit."""
-    needs = {name: {each.name for each in way if each.default is None} for name, way in ways.items()}
-    takes = {name: {each.name for each in way} for name, way in ways.items()}
-    return [name for name in ways if needs[name] <= set(values) <= takes[name]]
-
-
-def _parameter(each: Parameter, values: Mapping[str, str]) -> Iterator[str]:
-    """Its meaning, and below this its value; where it has a default, as a comment."""
-    if each.name in values:
-        yield from _comment(each.words)
-        yield f"{each.name} = {_value(values[each.name])}"
-    elif each.default is not None and each.default != NONE:
-        yield from _comment(each.words)
-        yield f"# {each.name} = {_value(each.default)}"
 
 
 def _claim(owner: type[Mechanism], values: Mapping[str, str]) -> Iterator[str]:

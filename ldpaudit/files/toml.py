@@ -52,7 +52,8 @@ def parse(text: str, name: str) -> dict[str, Any]:
     try:
         tree = tomllib.loads(text.removeprefix(MARK))
     except TOMLDecodeError as error:
-        line = syntax_line(error)
+        at = re.search(r"at line (\d+)", str(error))
+        line = int(at[1]) if at else None
         raise DeploymentError(f"needs TOML: {error}{_unquoted(text, line)}", name, line) from None
     except ValueError as error:  # an integer of thousands of digits
         raise DeploymentError(f"needs TOML: {error}", name) from None
@@ -113,9 +114,3 @@ def _paths(text: str) -> list[tuple[int, list[str | int]]]:
         elif set_ := _KEY.match(line):
             found.append((number, [*table, *set_[1].strip('"').split(".")]))
     return found
-
-
-def syntax_line(error: TOMLDecodeError) -> int | None:
-    """The line that a syntax error names."""
-    at = re.search(r"at line (\d+)", str(error))
-    return int(at[1]) if at else None

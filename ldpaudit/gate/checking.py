@@ -100,7 +100,10 @@ def check(
     asked = [(file, ask(file)) for file in _files(folder, config, path)]
     require_ids([each for _, each in asked])
     if config.no_import:
-        _require_no_code(config, path, [each for _, each in asked])
+        for index, target in enumerate(config.targets):
+            needs = f"needs no code with --no-import, got {target.callable!r}"
+            raise DeploymentError(needs, str(path), _target_line(path, index), "targets")
+        require_no_code([each for _, each in asked])
     baseline = read_baseline(folder / config.baseline) if config.baseline else Baseline()
     # All of it before any code of the user's runs, which could write what is then read.
     known = [_known(cache, each, config) for _, each in asked]
@@ -158,30 +161,22 @@ def _use(deployments: Sequence[str], known: Sequence[_Known], config: Config) ->
     return CacheUse(tuple(reused), (*anew, *(target.id for target in config.targets)), tuple(remarks))
 
 
-def _require_no_code(config: Config, path: Path, asked: Sequence[Asked | LdpauditError]) -> None:
-    for index, target in enumerate(config.targets):
-        line = _target_line(path, index)
-        raise DeploymentError(f"needs no code with --no-import, got {target.callable!r}", str(path), line, "targets")
-    require_no_code(asked)
-
-
 def _target_line(path: Path, index: int) -> int | None:
     return line_of(read_text(path), [*(() if path.name == CONFIG else TABLE), "targets", index, "id"])
 
 
 def _files(folder: Path, config: Config, path: Path) -> list[Path]:
     """Each file once, whatever number of patterns match it."""
-    return list(dict.fromkeys(file for pattern in config.deployments for file in _matches(folder, pattern, path)))
-
-
-def _matches(folder: Path, pattern: str, path: Path) -> Iterator[Path]:
-    try:
-        found = sorted(folder.glob(pattern))
-    except (NotImplementedError, ValueError, IndexError, OSError):  # what pathlib says of absolute, empty and endless patterns
-        raise DeploymentError(f"needs relative patterns, got {pattern!r:.60}", str(path), None, "deployments") from None
-    if not found:
-        raise DeploymentError(f"needs a file that matches {pattern!r}, got none", str(path), None, "deployments")
-    yield from found
+    files: dict[Path, None] = {}
+    for pattern in config.deployments:
+        try:
+            found = sorted(folder.glob(pattern))
+        except (NotImplementedError, ValueError, IndexError, OSError):  # what pathlib says of absolute, empty and endless patterns
+            raise DeploymentError(f"needs relative patterns, got {pattern!r:.60}", str(path), None, "deployments") from None
+        if not found:
+            raise DeploymentError(f"needs a file that matches {pattern!r}, got none", str(path), None, "deployments")
+        files |= dict.fromkeys(found)
+    return list(files)
 
 
 def _shown(file: Path, folder: Path) -> str:

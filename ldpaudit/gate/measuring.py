@@ -38,8 +38,13 @@ def measure(
     ``exec:COMMAND`` is run in the folder.
     """
     with ExitStack() as stack:
+        if (command := program_of(name)) is None:
+            code = import_module("ldpaudit.adapters.callables").resolve(name)
+        else:
+            os.chdir(folder)
+            code = stack.enter_context(import_module("ldpaudit.adapters.programs").Program(command))
         found = ldpaudit.audit(
-            _audited(name, folder, stack),
+            code,
             inputs=inputs,
             epsilon=float(epsilon),
             delta=round_up(delta),
@@ -49,11 +54,3 @@ def measure(
             reading=Reading(Form(form)),
         )
     return EvidenceRecord.of(found).model_dump_json()
-
-
-def _audited(name: str, folder: str, stack: ExitStack) -> Any:
-    command = program_of(name)
-    if command is None:
-        return import_module("ldpaudit.adapters.callables").resolve(name)
-    os.chdir(folder)
-    return stack.enter_context(import_module("ldpaudit.adapters.programs").Program(command))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from difflib import unified_diff
 
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord
@@ -37,16 +37,13 @@ def _of_a_claim(old: ClaimRecord, new: ClaimRecord) -> Iterator[str]:
 
 
 def _of_the_run(before: Certificate, now: Certificate) -> Iterator[str]:
-    for what, was, is_ in _settings(before, now):
+    fields = (("the seed", "seed"), ("the number of views", "trials"), ("the confidence", "confidence"), ("the issuer", "issuer"))
+    settings = [(what, getattr(before, field), getattr(now, field)) for what, field in fields]
+    settings += [(f"the version of {name}", before.versions.get(name), version) for name, version in now.versions.items()]
+    for what, was, is_ in settings:
         if was != is_:
             yield f"{what} was {_told(was)} and is {_told(is_)}"
 
 
 def _told(value: object) -> str:
     return "none" if value in (None, "") else str(value)
-
-
-def _settings(before: Certificate, now: Certificate) -> Sequence[tuple[str, object, object]]:
-    versions = [(f"the version of {name}", before.versions.get(name), now.versions.get(name)) for name in now.versions]
-    fields = (("the seed", "seed"), ("the number of views", "trials"), ("the confidence", "confidence"), ("the issuer", "issuer"))
-    return [*((what, getattr(before, field), getattr(now, field)) for what, field in fields), *versions]

@@ -6,12 +6,14 @@ import csv
 import dataclasses
 import io
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from ldpaudit.accountants.claims.accuracy import Accuracy
     from ldpaudit.accountants.claims.sentence import Failure, Printed
     from ldpaudit.studies.literature import Measured, Row
 
@@ -129,6 +131,16 @@ BAR = r"\|"
 """A bar inside a cell of a Markdown table."""
 
 
+def text_of(rows: Sequence[Cells], left: float = math.inf) -> list[str]:
+    """A table's lines, each column as wide as its widest cell; those from number `left` on are set to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        placed = enumerate(zip(row, widths, strict=True))
+        lines.append("  ".join(cell.ljust(width) if i < left else cell.rjust(width) for i, (cell, width) in placed).rstrip())
+    return lines
+
+
 def csv_of(rows: Iterable[Cells]) -> str:
     """A table of CSV."""
     page = io.StringIO()
@@ -223,10 +235,7 @@ def spread(looseness: tuple[float, ...]) -> str:
 def as_data(stem: str, setting: Any, claim: Printed, command: str) -> dict[str, Any]:
     """One claim as plain data."""
     return {
-        "stem": stem,
-        "setting": {f.name: str(getattr(setting, f.name)) for f in dataclasses.fields(setting)},
-        "where": claim.where,
-        "sentence": claim.sentence,
+        **_stated(stem, setting, claim),
         "claimed": float(claim.claimed),
         "low": claim.found.low,
         "high": claim.found.high,
@@ -245,20 +254,16 @@ def as_data(stem: str, setting: Any, claim: Printed, command: str) -> dict[str, 
 
 def measured_as_data(stem: str, setting: Any, each: Measured, command: str) -> dict[str, Any]:
     """One measured error as plain data."""
+    seen = ("runs", "failures", "low", "high", "confidence", "median", "upper", "holds")
     return {
-        "stem": stem,
-        "setting": {f.name: str(getattr(setting, f.name)) for f in dataclasses.fields(setting)},
-        "where": each.claim.where,
-        "sentence": each.claim.sentence,
+        **_stated(stem, setting, each.claim),
         "alpha": each.claim.alpha,
         "beta": each.claim.beta,
-        "runs": each.runs,
-        "failures": each.failures,
-        "low": each.low,
-        "high": each.high,
-        "confidence": each.confidence,
-        "median": each.median,
-        "upper": each.upper,
-        "holds": each.holds,
+        **{name: getattr(each, name) for name in seen},
         "command": command,
     }
+
+
+def _stated(stem: str, setting: Any, claim: Printed | Accuracy) -> dict[str, Any]:
+    given = {f.name: str(getattr(setting, f.name)) for f in dataclasses.fields(setting)}
+    return {"stem": stem, "setting": given, "where": claim.where, "sentence": claim.sentence}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldpaudit.display.digits import show_up
-from ldpaudit.report.claims import Cells, TableFormat, csv_of, latex_of, markdown_of
+from ldpaudit.report.claims import Cells, TableFormat, csv_of, latex_of, markdown_of, text_of
 from ldpaudit.report.plot import new_figure, save
 from ldpaudit.studies.comparison import CLOSE
 
@@ -77,10 +77,7 @@ def write(table: Leaderboard, form: TableFormat) -> str:
         return latex_of(HEAD, rows)
     if form is TableFormat.markdown:
         return "\n\n".join([table.title, markdown_of(HEAD, rows), *table.remarks])
-    widths = [max(map(len, column)) for column in zip(HEAD, *rows, strict=True)]
-    lines = ["  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
-             for row in (HEAD, *rows)]  # fmt: skip
-    return "\n".join([table.title, *lines, *table.remarks])
+    return "\n".join([table.title, *text_of([HEAD, *rows], left=1), *table.remarks])
 
 
 def _cells(place: int | None, contender: Contender, score: Score) -> Cells:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ldpaudit.enclosure import show_up
+from ldpaudit.report.claims import text_of
 
 if TYPE_CHECKING:
     from ldpaudit.studies.design import Goal
@@ -17,11 +18,8 @@ _NOTE = "error at most: bound of the expected largest error of all values, for a
 
 def write(goal: Goal, users: int, values: int, found: Sequence[Protocol]) -> str:
     """As text, the protocol with the least bound of its error first."""
-    rows = [HEAD, *map(_cells, found)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     title = f"{values:,} values counted among {users:,} users, each protocol with the least noise found that keeps {goal}"
-    return "\n".join([title, *table, _NOTE])
+    return "\n".join([title, *text_of([HEAD, *map(_cells, found)]), _NOTE])
 
 
 def _cells(each: Protocol) -> tuple[str, ...]:

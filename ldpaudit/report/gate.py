@@ -12,7 +12,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from ldpaudit.display.visible import visible, visible_json
-from ldpaudit.report.gate_summary import summary
+from ldpaudit.report.gate_summary import count, markdown, outcome
 
 if TYPE_CHECKING:  # only the types: the command line reads the list of formats, and must start fast
     from ldpaudit.gate.checking import Finding, Gate
@@ -33,10 +33,10 @@ def text(gate: Gate) -> str:
     """One line a claim; under each that fails, why, and the command that shows it."""
     lines = []
     for f in gate.findings:
-        lines.append(f"{_mark(f):9}  {f.id}: {f.problem or _outcome(f)}")
+        lines.append(f"{_mark(f):9}  {f.id}: {f.problem or outcome(f)}")
         if f.problem:
             lines += [f"           {f.message}", f"           reproduce: {f.reproduce}"]
-    return "\n".join([*map(visible, lines), _count(gate)]) + "\n"
+    return "\n".join([*map(visible, lines), count(gate)]) + "\n"
 
 
 def _mark(f: Finding) -> str:
@@ -44,21 +44,6 @@ def _mark(f: Finding) -> str:
     if f.problem == "error":
         return "ERROR"
     return "FAIL" if f.problem else f.state
-
-
-def _outcome(f: Finding) -> str:
-    """How it came out where the build does not fail over it."""
-    if f.target is not None and not f.target.refuted:
-        return "not refuted"
-    return "REFUTED, as recorded" if f.outcome == "REFUTED" else str(f.outcome)
-
-
-def _count(gate: Gate) -> str:
-    states = Counter(f.state for f in gate.findings if f.state != "ok")
-    failed = sum(f.problem is not None for f in gate.findings)
-    counted = [f"{n} {state}" for state, n in states.items()]
-    told = ", ".join([f"{len(gate.findings)} claims", *counted, *([] if failed else ["none failed"])])
-    return f"{told}; {gate.uncompared}" if gate.uncompared else told
 
 
 def as_json(gate: Gate) -> str:
@@ -131,7 +116,7 @@ def github(gate: Gate) -> str:
             where = f"file={_property(f.file)}" + (f",line={f.line}" if f.line else "")
             title = _property(f"{f.id} {f.state}")
             lines.append(f"::{kind} {where},title={title}::{_data(f'{f.message}. Reproduce: {f.reproduce}')}")
-    return "\n".join([*lines, _count(gate)]) + "\n"
+    return "\n".join([*lines, count(gate)]) + "\n"
 
 
 def _data(value: str) -> str:
@@ -140,11 +125,6 @@ def _data(value: str) -> str:
 
 def _property(value: str) -> str:
     return _data(value).replace(":", "%3A").replace(",", "%2C")
-
-
-def markdown(gate: Gate) -> str:
-    """For a build's summary page, and for a comment on the change."""
-    return summary(gate, _outcome, _count(gate))
 
 
 class GateFormat(StrEnum):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ldpaudit.display.visible import markdown_code, markdown_text
@@ -16,14 +17,30 @@ ROOM = 15_000
 """Characters of one of the four parts that grow with the number of claims: a comment on GitHub may have 65,536."""
 
 
-def summary(gate: Gate, outcome: Callable[[Finding], str], count: str) -> str:
-    """A page in Markdown; `outcome` is a finding's in words, `count` that of all of them."""
+def outcome(f: Finding) -> str:
+    """How it came out where the build does not fail over it."""
+    if f.target is not None and not f.target.refuted:
+        return "not refuted"
+    return "REFUTED, as recorded" if f.outcome == "REFUTED" else str(f.outcome)
+
+
+def count(gate: Gate) -> str:
+    """How many claims there are, and how many of them in each state that is not ok."""
+    states = Counter(f.state for f in gate.findings if f.state != "ok")
+    failed = sum(f.problem is not None for f in gate.findings)
+    counted = [f"{n} {state}" for state, n in states.items()]
+    told = ", ".join([f"{len(gate.findings)} claims", *counted, *([] if failed else ["none failed"])])
+    return f"{told}; {gate.uncompared}" if gate.uncompared else told
+
+
+def markdown(gate: Gate) -> str:
+    """For a build's summary page, and for a comment on the change."""
     parts = [
-        [f"### ldpaudit: {HEADINGS[gate.exit_code]}", "", f"{count}."],
+        [f"### ldpaudit: {HEADINGS[gate.exit_code]}", "", f"{count(gate)}."],
         _changed(gate),
-        _table([f for f in gate.findings if f.state != "ok"], outcome),
+        _table([f for f in gate.findings if f.state != "ok"]),
         _commands([f for f in gate.findings if f.problem]),
-        _folded([f for f in gate.findings if f.state == "ok"], outcome),
+        _folded([f for f in gate.findings if f.state == "ok"]),
         _reused(gate),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
@@ -61,10 +78,8 @@ def _changed(gate: Gate) -> list[str]:
     return [f"Changed against {name}:", "", _row("claim", "before", "now"), "|---|---|---|", *_fitting(rows)]
 
 
-def _table(findings: Sequence[Finding], outcome: Callable[[Finding], str]) -> list[str]:
-    rows = [
-        _row(_text(f.id), f"**{f.problem}**" if f.problem else outcome(f), _text(f.message)) for f in findings
-    ]
+def _table(findings: Sequence[Finding]) -> list[str]:
+    rows = [_row(_text(f.id), f"**{f.problem}**" if f.problem else outcome(f), _text(f.message)) for f in findings]
     return [_row("claim", "outcome", "why"), "|---|---|---|", *_fitting(rows)] if rows else []
 
 
@@ -77,10 +92,10 @@ def _commands(failed: Sequence[Finding]) -> list[str]:
     return ["To reproduce:", "", *_fitting(lines)] if lines else []
 
 
-def _folded(passed: Sequence[Finding], outcome: Callable[[Finding], str]) -> list[str]:
+def _folded(passed: Sequence[Finding]) -> list[str]:
     if not passed:
         return []
-    return [f"<details><summary>{len(passed)} passed</summary>", "", *_table(passed, outcome), "", "</details>"]
+    return [f"<details><summary>{len(passed)} passed</summary>", "", *_table(passed), "", "</details>"]
 
 
 def _reused(gate: Gate) -> list[str]:

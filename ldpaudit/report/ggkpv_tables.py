@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldpaudit.enclosure import show_down, show_up
+from ldpaudit.report.claims import text_of
 from ldpaudit.report.plot import new_figure, save
 
 if TYPE_CHECKING:
@@ -35,10 +36,9 @@ def table_command(table: str, s: Setting, runs: int, seed: int) -> str:
 
 def write(title: str, command: str, data: str, lines: Sequence[Line]) -> str:
     """As text: the table, what its columns mean, and the commands behind its cells."""
-    rows = [HEAD, *map(_cells, lines)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    missing = [_infeasible(each) for each in lines if each.system is None]
+    table = text_of([HEAD, *map(_cells, lines)])
+    lacking = ((each.protocol, each.least_users) for each in lines if each.system is None)
+    missing = [f"infeasible: {p.name}, {p.origin}, {p.needs}: from n = {users:,} on" for p, users in lacking]
     return "\n".join([title, f"$ {command}", *table, *missing, "", *_notes(data, lines), "", *_commands(lines)])
 
 
@@ -57,11 +57,6 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 def _count(value: Any) -> str:
     return f"{float(value):,.0f}" if value >= 1000 else f"{float(value):.4g}"
-
-
-def _infeasible(line: Line) -> str:
-    p = line.protocol
-    return f"infeasible: {p.name}, {p.origin}, {p.needs}: from n = {line.least_users:,} on"
 
 
 def _notes(data: str, lines: Sequence[Line]) -> list[str]:

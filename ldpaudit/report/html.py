@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord
-from ldpaudit.display.visible import visible
+from ldpaudit.display.markup import escape as escape
+from ldpaudit.display.markup import table
 from ldpaudit.report import drawing
 from ldpaudit.report.changes import changes, deployment_lines
 from ldpaudit.report.style import STYLE
@@ -24,11 +24,6 @@ INDEX = "index"
 """The name of the page over all deployments of a run."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser is told, should anything ask for more than the page itself."""
-
-
-def escape(text: str) -> str:
-    """The text as it is, lines kept, in a page."""
-    return html.escape(visible(text, kept="\n\t"))
 
 
 def chances(text: str) -> str:
@@ -147,24 +142,15 @@ def _risks(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> str:
     if not columns:
         return ""
     names = [f"{exhibit.seen} ({claim.id}{', as assumed' * bool(claim.assumptions)})" for claim, exhibit in columns.values()]
-    chances = zip(*(each.risk.rows for _, each in columns.values() if each.risk), strict=True)
-    rows = ((row[0][0], *(percent(chance) for _, chance in row)) for row in chances)
+    by_chance = zip(*(each.risk.rows for _, each in columns.values() if each.risk), strict=True)
+    rows = ((row[0][0], *(percent(chance) for _, chance in row)) for row in by_chance)
     lifetime = any(claim.unit == "lifetime" for claim, _ in columns.values())
     missing = "" if lifetime else " Nothing here is about a user's lifetime: no claim is."
     return f"""<section><h2>What the numbers mean for a user</h2>
 <p>The best that anybody can do who sees what is named in the column, knows all other inputs, and has unlimited time; certified
 from the privacy profile, rounded outward.{missing}</p>
-{table(("chance", *names), rows)}</section>
+<div class="wide">{table(("chance", *names), rows, chances)}</div></section>
 """
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells of text, the first of each row its heading."""
-    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    lines = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{chances(cell)}</td>" for cell in row[1:])}</tr>' for row in rows
-    )
-    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
 def _since(before: Certificate, now: Certificate) -> str:

@@ -11,13 +11,13 @@ from rich.text import Text
 
 from ldpaudit.accountants.claims.ledger import COLUMNS
 from ldpaudit.enclosure import Enclosure, show_down, show_up
-from ldpaudit.report.claims import BAR
+from ldpaudit.report.claims import markdown_of
 from ldpaudit.report.published import as_data as as_published
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ldpaudit.accountants.claims.ledger import Chapter, Formula, Setting
+    from ldpaudit.accountants.claims.ledger import Chapter, Setting
     from ldpaudit.accountants.claims.published import Published
 
 
@@ -26,8 +26,14 @@ def print_ledger(chapters: Sequence[Chapter], console: Console) -> None:
     for chapter in chapters:
         console.print(chapter.title)
         _indented(_settings(chapter), console)
-        console.print(_grid(chapter))
-        _indented((f"{each.stated.name}: {_origin(each)}; needs {each.stated.needs}" for each in chapter.formulas), console)
+        grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+        for column in ("formula", *COLUMNS):
+            grid.add_column(column, no_wrap=column != "formula")
+        for formula in chapter.formulas:
+            grid.add_row(formula.stated.name, *map(_verdict, formula.found))
+        console.print(grid)
+        known = (formula.stated for formula in chapter.formulas)
+        _indented((f"{each.name}: {each.source} ({each.provenance.value}); needs {each.needs}" for each in known), console)
         _indented(_unmet(chapter), console)
         console.print()
 
@@ -37,15 +43,6 @@ def _indented(lines: Iterable[str], console: Console) -> None:
         console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
 
 
-def _grid(chapter: Chapter) -> Grid:
-    grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for column in ("formula", *COLUMNS):
-        grid.add_column(column, no_wrap=column != "formula")
-    for formula in chapter.formulas:
-        grid.add_row(formula.stated.name, *map(_verdict, formula.found))
-    return grid
-
-
 def markdown(chapters: Sequence[Chapter]) -> str:
     """The same as sections of a page."""
     return "\n\n".join(_section(chapter) for chapter in chapters)
@@ -53,12 +50,11 @@ def markdown(chapters: Sequence[Chapter]) -> str:
 
 def _section(chapter: Chapter) -> str:
     head = ("formula", "needs", *COLUMNS, "source", "known how")
-    lines = [f"### {chapter.title}", "", *(f"- {line}" for line in _settings(chapter)), ""]
-    lines += [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    rows = []
     for formula in chapter.formulas:
         known = formula.stated
-        cells = (known.name, known.needs, *map(_verdict, formula.found), known.source, known.provenance.value)
-        lines.append(f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |")
+        rows.append((known.name, known.needs, *map(_verdict, formula.found), known.source, known.provenance.value))
+    lines = [f"### {chapter.title}", "", *(f"- {line}" for line in _settings(chapter)), "", markdown_of(head, rows)]
     unmet = [f"- {line}" for line in _unmet(chapter)]
     return "\n".join([*lines, "", *unmet] if unmet else lines)
 
@@ -69,17 +65,15 @@ def as_data(chapter: Chapter) -> dict[str, Any]:
     return {
         "title": chapter.title,
         "settings": {column: _setting_as_data(setting, certified) for column, setting, certified in columns},
-        "formulas": [_formula_as_data(formula) for formula in chapter.formulas],
+        "formulas": [
+            {column: as_published(row) for column, row in zip(COLUMNS, formula.found, strict=True)} for formula in chapter.formulas
+        ],
     }
 
 
 def _setting_as_data(setting: Setting, certified: Enclosure) -> dict[str, Any]:
     ends = {"low": str(certified.low), "high": str(certified.high), "rigour": certified.rigour.name}
     return {"what": setting.what, "delta": str(setting.delta), **ends}
-
-
-def _formula_as_data(formula: Formula) -> dict[str, Any]:
-    return {column: as_published(row) for column, row in zip(COLUMNS, formula.found, strict=True)}
 
 
 def _settings(chapter: Chapter) -> Iterator[str]:
@@ -98,10 +92,6 @@ def _verdict(row: Published) -> str:
     if row.printed is None or not 0 < row.printed.looseness < float("inf"):
         return row.standing.value
     return f"{row.standing.value}, {show_down(row.printed.looseness, 3)} x"
-
-
-def _origin(formula: Formula) -> str:
-    return f"{formula.stated.source} ({formula.stated.provenance.value})"
 
 
 def _unmet(chapter: Chapter) -> Iterator[str]:

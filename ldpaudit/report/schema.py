@@ -95,16 +95,13 @@ def _kind(stem: str, variant: str, owner: type) -> dict[str, Any]:
     here = {**chosen, "required": ["kind", "variant"] if variant else ["kind"]}
     ways = parameters.of(owner)
     known = _properties(each for way in ways.values() for each in way if each.type != "other")
-    takes = [[each.name for each in way if each.default is None] for way in ways.values() if _writable(way)]
+    # Ways of which a file can say all that the constructor needs.
+    writable = [way for way in ways.values() if all(each.type != "other" or each.default is not None for each in way)]
+    takes = [[each.name for each in way if each.default is None] for way in writable]
     constructor = {"enum": list(constructors(owner)), "description": "Where the parameters fit several, which one is meant."}
     properties = {"kind": True, "variant": True, CONSTRUCTOR: constructor, **known}
     then = {"properties": properties, "additionalProperties": False, "anyOf": [{"required": each} for each in takes]}
     return {"if": here, "then": then}
-
-
-def _writable(way: tuple[parameters.Parameter, ...]) -> bool:
-    """Whether a file can say all that the constructor needs."""
-    return all(each.type != "other" or each.default is not None for each in way)
 
 
 def _properties(given: Iterable[parameters.Parameter]) -> dict[str, Any]:

@@ -68,18 +68,14 @@ def run(m: Mechanism, partition: Partition, seed: int | None = None, execution: 
     if seed is not None and seed < 0:
         raise ValueError(f"a run needs seed >= 0, got {seed}")
     census = tuple(stream(map(_Counting, partition.parts), execution.executor))
-    _require_everybody(m, sum(users for users, _ in census))
+    users = sum(users for users, _ in census)
+    if (stated := getattr(m, "users", users)) != users:  # a part that is missing is no smaller deployment
+        raise ValueError(f"{type(m).__name__}.run needs the values of {stated} users, got {users} in all parts")
     made = f"{type(m).__module__} {m!r} {seed} {census} {np.__version__}"  # str(m) would round parameters
     file = None if execution.checkpoint is None else Saved(Path(execution.checkpoint), "run", SCHEMA, made, LARGEST_FILE)
     coins, state = _begun(seed, file)
     rounds = _Rounds(m, partition, [digest for _, digest in census], coins, execution, file, state)
     return driven(m.centre([users for users, _ in census], coins.at(_CENTRE).generator()), rounds.answered)
-
-
-def _require_everybody(m: Mechanism, users: int) -> None:
-    """A part that is missing is no smaller deployment: whoever is not there has to be left out of `users` by name."""
-    if (stated := getattr(m, "users", users)) != users:
-        raise ValueError(f"{type(m).__name__}.run needs the values of {stated} users, got {users} in all parts")
 
 
 def _begun(seed: int | None, file: Saved | None) -> tuple[Coins, _State]:
@@ -141,10 +137,6 @@ class _State:
     parts: int = 0  # parts of the present round whose answers are added
     added: Answer | None = None  # their sum
 
-    def with_answer(self, answer: Answer) -> _State:
-        """When one more part has answered."""
-        return replace(self, parts=self.parts + 1, added=answer if self.added is None else total((self.added, answer)))
-
     @classmethod
     def from_json(cls, data: Any) -> _State:
         """Read back."""
@@ -204,11 +196,12 @@ class _Rounds:
         return over
 
     def _add(self, answer: Answer, asked: int) -> None:
-        self._state = self._state.with_answer(answer)
+        added = answer if self._state.added is None else total((self._state.added, answer))
+        self._state = replace(self._state, parts=self._state.parts + 1, added=added)
         self._answers += 1
         if self._file is not None:
-            added = None if self._state.added is None else _plain(self._state.added)
-            self._file.save({**_key(self._coins), "totals": self._written, "parts": self._state.parts, "added": added})
+            state = {"totals": self._written, "parts": self._state.parts, "added": _plain(added)}
+            self._file.save({**_key(self._coins), **state})
         if self._execution.progress is not None:
             self._execution.progress(self._answers, len(self._state.totals) + self._state.parts / asked)
 
