@@ -115,4 +115,5 @@ def _print(loaded: Certificate, differences: list[str], format: Format) -> None:
         return
     for line in differences:
         say(line)
-    say(f"{shown(loaded.id)}: {'stands' if not differences else 'does not stand'} ({len(loaded.claims)} claims)")
+    claims = f"{len(loaded.claims)} claim{'s' * (len(loaded.claims) != 1)}, verdict {loaded.verdict}"
+    say(f"{shown(loaded.id)}: {'stands' if not differences else 'does not stand'} ({claims})")

@@ -101,7 +101,9 @@ class _Epochs(_Table):
 
 
 class _Shuffle(_Table):
-    users: int = Field(ge=1, description="Number of users among whom a shuffler hides each one's views.")
+    users: int = Field(
+        ge=1, description="Number of users whose views are shuffled; per user-day, window or lifetime, one bundle per user."
+    )
 
 
 class _Implementation(_Table):
@@ -363,7 +365,7 @@ def _of_days(plan: Plan, unit: str, given: _Contribution) -> Plan:
     if given.memoized:
         return Run(_memoized(plan, unit, given.reports))
     if unit == "lifetime":
-        raise ValueError("a claim per lifetime needs memoized = true: otherwise reports go on for ever")
+        raise ValueError("a claim per lifetime needs a table [epochs] with the number of epochs, or memoized = true")
     return Repeat(plan, given.reports) if given.reports > 1 else plan
 
 

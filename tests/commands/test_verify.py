@@ -58,7 +58,7 @@ def written(tmp_path: Path) -> Path:
 
 def test_a_certificate_stands_beside_its_deployment_and_its_samples(written: Path, main: Main) -> None:
     done = main("verify", str(written), "--deployment", str(written.with_name("d.toml")), "--resample")
-    assert (done.returncode, done.stdout) == (0, "base: stands (4 claims)\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "base: stands (4 claims, verdict REFUTED)\n"), done.stderr
 
 
 def test_what_differs_is_printed_and_ends_with_1(written: Path, main: Main) -> None:
@@ -66,7 +66,7 @@ def test_what_differs_is_printed_and_ends_with_1(written: Path, main: Main) -> N
     done = main("verify", str(written), "--deployment", str(written.with_name("d.toml")))
     assert done.returncode == 1
     assert done.stdout.splitlines()[0].endswith("d.toml")
-    assert done.stdout.splitlines()[1] == "base: does not stand (4 claims)"
+    assert done.stdout.splitlines()[1] == "base: does not stand (4 claims, verdict REFUTED)"
     written.write_text(forged(claim(epsilon="1/10")))
     found = json.loads(main("verify", str(written), "--format", "json").stdout)["differences"]
     assert found == ["local: epsilon is 1, not 1/10"]
