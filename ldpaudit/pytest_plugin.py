@@ -135,11 +135,6 @@ def _importable(file: Path, module: str) -> bool:
     return not ours or file in (here / f"{place}.py", here / place / "__init__.py")
 
 
-def node_seed(node: str) -> int:
-    """A seed from a test's id: order and parallelism change nothing."""
-    return int.from_bytes(hashlib.sha256(node.encode()).digest()[:8], "big")
-
-
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test with the marker audits something: it takes the fixture."""
     if item.get_closest_marker("ldp") is not None and "ldp_audit" not in getattr(item, "fixturenames", ()):
@@ -150,8 +145,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def ldp_audit(request: pytest.FixtureRequest) -> Callable[..., Evidence]:
     """`assert_ldp` with what the test's marker ``ldp`` says."""
     marker = request.node.get_closest_marker("ldp")
-    defaults: dict[str, Any] = {"seed": node_seed(request.node.nodeid)}
-    defaults["again"] = f"pytest {shlex.quote(request.node.nodeid)}"
+    node = request.node.nodeid  # which the seed comes from: order and parallelism change nothing
+    seed = int.from_bytes(hashlib.sha256(node.encode()).digest()[:8], "big")
+    defaults: dict[str, Any] = {"seed": seed, "again": f"pytest {shlex.quote(node)}"}
     if marker is not None:
         if marker.args:
             raise pytest.UsageError("the marker ldp takes keywords only, such as ldp(epsilon=1)")

@@ -42,18 +42,14 @@ def find(kind: str, variant: str = "") -> type[Mechanism]:
         Where there is none.
     """
     if kind not in mechanisms.names():
-        raise ParameterError(_no_mechanism(kind), "kind")
+        # The one that was probably meant, or all, of which there are dozens.
+        meant = or_rather(kind, mechanisms.names())
+        listed = f"needs one of those that `ldpaudit mechanisms` lists, got {kind!r}{meant}"
+        raise ParameterError(listed if meant else _one_of(mechanisms.names(), kind), "kind")
     variants = mechanisms.classes(kind)
     if variant not in variants:
         raise ParameterError(_one_of(variants, variant, repr), "variant")
     return variants[variant]
-
-
-def _no_mechanism(kind: object) -> str:
-    """What a kind that is none is refused with: the one that was probably meant, or all, of which there are dozens."""
-    if meant := or_rather(kind, mechanisms.names()):
-        return f"needs one of those that `ldpaudit mechanisms` lists, got {kind!r}{meant}"
-    return _one_of(mechanisms.names(), kind)
 
 
 def _one_of(known: Collection[str], given: object, shown: Callable[[str], str] = str) -> str:

@@ -44,11 +44,12 @@ def as_sampler(implementation: Mechanism | Callable[..., Any]) -> Sampler:
         Where it is none of these.
     """
     if isinstance(implementation, Mechanism):
-        return implementation.sample if is_ours(implementation) else _copying(implementation)
+        sample = implementation.sample
+        return sample if is_ours(implementation) else lambda x, size, rng: as_it_is_now(sample(x, size, rng), x)
     if not callable(implementation):
         raise TypeError(f"an implementation needs a callable, got {type(implementation).__name__}")
     if positional(implementation) >= 3:
-        return _guarded(implementation)
+        return lambda x, size, rng: call(lambda value: implementation(value, size, rng), x)
     return lambda x, size, rng: stack([call(implementation, x) for _ in range(size)], x)
 
 
@@ -119,13 +120,11 @@ def _imported(name: str) -> Any:
 def _require_first(name: str) -> None:
     """A module of the user's that has the name of one that was loaded before would never be looked at."""
     loaded, first = getattr(sys.modules[name], "__file__", None), PathFinder.find_spec(name)
-    if first is not None and first.has_location and first.origin and not _same(loaded, first.origin):
+    if first is None or not (first.has_location and first.origin):
+        return
+    if loaded is None or Path(loaded).resolve() != Path(first.origin).resolve():
         found = f"{first.origin}, but {loaded or 'a part of Python'} was loaded before"
         raise ImportError(f"needs a module whose name no other has, got {name!r} at {found}")
-
-
-def _same(one: str | None, other: str) -> bool:
-    return one is not None and Path(one).resolve() == Path(other).resolve()
 
 
 def positional(function: Callable[..., Any]) -> int:
@@ -228,18 +227,6 @@ def in_order(function: Callable[..., Any], xs: Sequence[Any], order: Sequence[in
     for place in order:
         reports[place].append(call(function, xs[place]))
     return reports
-
-
-def _copying(m: Mechanism) -> Sampler:
-    """Of a mechanism that users write."""
-    return lambda x, size, rng: as_it_is_now(m.sample(x, size, rng), x)
-
-
-def _guarded(function: Callable[..., Any]) -> Sampler:
-    def sample(x: Any, size: int, rng: np.random.Generator) -> Views:
-        return call(lambda value: function(value, size, rng), x)
-
-    return sample
 
 
 def stack(reports: list[Any], x: Any) -> Views:

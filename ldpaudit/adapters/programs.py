@@ -115,18 +115,15 @@ class Program:
 
     def _running(self) -> Talk:
         if self._talk is None:
-            process = self._started()
+            pipe = subprocess.PIPE
+            try:
+                process = subprocess.Popen(self.command, stdin=pipe, stdout=pipe, bufsize=0, start_new_session=True)
+            except OSError as error:
+                raise ImplementationError(f"cannot start {self.command[0]}: {error.strerror}") from None
             talk = self._talk = Talk(process, self.longest)
             self._end = weakref.finalize(self, _end, process, talk)  # at the end of the interpreter too
             self._require_quiet(talk, QUIET)
         return self._talk
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        pipe = subprocess.PIPE
-        try:
-            return subprocess.Popen(self.command, stdin=pipe, stdout=pipe, bufsize=0, start_new_session=True)
-        except OSError as error:
-            raise ImplementationError(f"cannot start {self.command[0]}: {error.strerror}") from None
 
     def _answer(self, talk: Talk, x: Any) -> Any:
         patience = self.patience if talk.answers else START * self.patience

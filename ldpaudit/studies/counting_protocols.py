@@ -38,7 +38,7 @@ from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.profile import Number
-from ldpaudit.registry import build
+from ldpaudit.registry import build, constructors, find
 from ldpaudit.studies.design import Goal, design
 
 MOST_USERS, MOST_VALUES = 1 << 40, 1 << 24
@@ -151,21 +151,21 @@ def _exactly(value: Any) -> str:
     return short if parse(short) == value else str(value)
 
 
-def _designed(stem: str, parameters: Mapping[str, Any], s: Setting, *, shuffled: bool) -> tuple[Any, str, str]:
-    """The mechanism with the least noise, its noise in words, and the command that finds it."""
+def _designed(stem: str, parameters: Mapping[str, Any], s: Setting, *, shuffled: bool = False) -> tuple[Any, str]:
+    """The mechanism with the least noise, and the command that finds it."""
     answer = design(stem, parameters, s.goal, s.users if shuffled else None)
     goal = f"--epsilon {_exactly(s.goal.epsilon)} --delta {_exactly(s.goal.delta)}"
     command = f"ldpaudit design {stem} {words(parameters)} {goal}{f' --shuffle {s.users}' if shuffled else ''}"
     exact = answer.value if isinstance(answer.value, int) else Fraction(answer.value)
-    made = build(stem, "", {**parameters, answer.parameter: exact})
-    return made, f"{answer.parameter} = {float(answer.value):.6g}", command
+    return build(stem, "", {**parameters, answer.parameter: exact}), command
 
 
-def _costs(stem: str, constructor: str, parameters: Mapping[str, Any], s: Setting, *, shuffled: bool) -> str:
-    """The command that tells what the noise of a closed form costs."""
-    given = words({"constructor": constructor, **s.promise, **parameters})
+def _closed(stem: str, constructor: str, parameters: Mapping[str, Any], s: Setting, *, shuffled: bool = False) -> tuple[Any, str]:
+    """The mechanism with the noise of a closed form, and the command that tells what it costs."""
+    given = {**s.promise, **parameters}
     asked = f"{f' --shuffle {s.users}' if shuffled else ''} --delta {_exactly(s.goal.delta)}"
-    return f"ldpaudit account {stem} {given}{asked}"
+    command = f"ldpaudit account {stem} {words({'constructor': constructor, **given})}{asked}"
+    return constructors(find(stem))[constructor](**given), command
 
 
 def _sign_oracle(s: Setting) -> System:
@@ -176,31 +176,26 @@ def _sign_oracle(s: Setting) -> System:
 
 
 def _vectors_in_closed_form(s: Setting) -> System:
-    constructor = "shuffled_in_closed_form"
-    m = UnaryEncoding.shuffled_in_closed_form(**s.promise, users=s.users, k=s.values)
     given = {"users": s.users, "k": s.values}
-    return _of_vectors(m, f"q = {float(m.q):.6g}", _costs("unary_encoding", constructor, given, s, shuffled=True), s)
+    return _of_vectors(*_closed("unary_encoding", "shuffled_in_closed_form", given, s, shuffled=True), s)
 
 
 def _vectors(s: Setting) -> System:
-    m, _, command = _designed("unary_encoding", {"k": s.values, "constructor": "symmetric"}, s, shuffled=True)
-    return _of_vectors(m, f"q = {float(m.q):.6g}", command, s)
+    return _of_vectors(*_designed("unary_encoding", {"k": s.values, "constructor": "symmetric"}, s, shuffled=True), s)
 
 
-def _of_vectors(m: UnaryEncoding, noise: str, command: str, s: Setting) -> System:
-    error = unary_encoding.errors(m, s.users).expected_error()
+def _of_vectors(m: UnaryEncoding, command: str, s: Setting) -> System:
+    error, noise = unary_encoding.errors(m, s.users).expected_error(), f"q = {float(m.q):.6g}"
     return System(m, noise, error, Fraction(1), s.values, Fraction(s.users), command)
 
 
 def _draws_in_closed_form(s: Setting) -> System:
-    m = KaryRandomizedResponse.shuffled_as_printed(**s.promise, users=s.users, k=s.values)
     given = {"users": s.users, "k": s.values}
-    return _of_draws(m, _costs("randomized_response", "shuffled_as_printed", given, s, shuffled=True), s)
+    return _of_draws(*_closed("randomized_response", "shuffled_as_printed", given, s, shuffled=True), s)
 
 
 def _draws(s: Setting) -> System:
-    m, _, command = _designed("randomized_response", {"k": s.values}, s, shuffled=True)
-    return _of_draws(m, command, s)
+    return _of_draws(*_designed("randomized_response", {"k": s.values}, s, shuffled=True), s)
 
 
 def _of_draws(m: KaryRandomizedResponse, command: str, s: Setting) -> System:
@@ -213,20 +208,14 @@ def _label(s: Setting) -> int:
     return (s.values - 1).bit_length()
 
 
-def _hadamard_sizes(s: Setting) -> dict[str, Any]:
-    """The least domain that holds the values, and tau of Theorem 4.3, which has but powers of two in mind."""
-    return {"users": s.users, "domain": 1 << _label(s), "tau": (s.users - 1).bit_length()}
-
-
 def _hadamard_in_closed_form(s: Setting) -> System:
-    m = ShuffledHadamard.as_printed(**s.promise, users=s.users, domain=1 << _label(s))
-    given = {"users": s.users, "domain": m.domain}
-    return _of_hadamard(m, _costs("shuffled_hadamard", "as_printed", given, s, shuffled=False), s)
+    return _of_hadamard(*_closed("shuffled_hadamard", "as_printed", {"users": s.users, "domain": 1 << _label(s)}, s), s)
 
 
 def _hadamard(s: Setting) -> System:
-    m, _, command = _designed("shuffled_hadamard", _hadamard_sizes(s), s, shuffled=False)
-    return _of_hadamard(m, command, s)
+    # The least domain that holds the values, and tau of Theorem 4.3, which has but powers of two in mind.
+    sizes = {"users": s.users, "domain": 1 << _label(s), "tau": (s.users - 1).bit_length()}
+    return _of_hadamard(*_designed("shuffled_hadamard", sizes, s), s)
 
 
 def _of_hadamard(m: ShuffledHadamard, command: str, s: Setting) -> System:
@@ -236,8 +225,8 @@ def _of_hadamard(m: ShuffledHadamard, command: str, s: Setting) -> System:
 
 
 def _sums(s: Setting) -> System:
-    m, noise, command = _designed("shuffled_binary_sums", {"users": s.users, "values": s.values}, s, shuffled=False)
-    error = shuffled_binary_sums.expected_error_bound(m)
+    m, command = _designed("shuffled_binary_sums", {"users": s.users, "values": s.values}, s)
+    error, noise = shuffled_binary_sums.expected_error_bound(m), f"gamma = {float(m.gamma):.6g}"
     return System(m, noise, error, m.expected_messages, m.message_bits, Fraction(1), command)
 
 
@@ -247,14 +236,11 @@ def _sums_exist(s: Setting) -> bool:
 
 
 def _count_min_in_closed_form(s: Setting) -> System:
-    m = ShuffledCountMin.as_printed(**s.promise, users=s.users, domain=s.values)
-    given = {"users": s.users, "domain": s.values}
-    return _of_count_min(m, _costs("shuffled_count_min", "as_printed", given, s, shuffled=False), s)
+    return _of_count_min(*_closed("shuffled_count_min", "as_printed", {"users": s.users, "domain": s.values}, s), s)
 
 
 def _count_min(s: Setting) -> System:
-    m, _, command = _designed("shuffled_count_min", _count_min_sizes(s), s, shuffled=False)
-    return _of_count_min(m, command, s)
+    return _of_count_min(*_designed("shuffled_count_min", _count_min_sizes(s), s), s)
 
 
 def _count_min_sizes(s: Setting) -> dict[str, Any]:

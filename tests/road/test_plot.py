@@ -78,7 +78,7 @@ def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_computed(
     def computed(*_: object, **__: object) -> None:
         raise AssertionError("it was computed before the refusal")
 
-    for name in ("account", "comparison.contenders", "ggkpv_tables.lines"):
+    for name in ("account", "studies.comparison.contenders", "studies.ggkpv_tables.lines"):
         monkeypatch.setattr(f"ldpaudit.{name}", computed)
     fails_in_one_line(within(tmp_path, *command, "--plot", "x.gif"), "needs an ending among")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
