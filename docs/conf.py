@@ -13,7 +13,7 @@ from sphinx.util import logging
 from ldpaudit import __version__
 
 # Beforehand: autodoc imports with TYPE_CHECKING on, with which pydantic cannot read the models of files.
-import_module("ldpaudit.certify")
+import_module("ldpaudit.certificates.certify")
 
 project = "ldpaudit"
 release = version = __version__
