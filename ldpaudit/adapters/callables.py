@@ -101,7 +101,7 @@ def resolve_system(name: str) -> Any:
 def _imported(name: str) -> Any:
     module, _, attribute = name.partition(":")
     if "/" in module or module.endswith(".py"):
-        raise ImplementationError(f"needs MODULE:CALLABLE with a module's name as in an import, got the path {module!r}")
+        raise ImplementationError(f"needs MODULE:CALLABLE with an importable module name, got the path {module!r}")
     if not module or not attribute:
         raise ImplementationError(f"needs MODULE:CALLABLE, got {name!r}")
     try:
@@ -121,7 +121,7 @@ def _require_first(name: str) -> None:
     loaded, first = getattr(sys.modules[name], "__file__", None), PathFinder.find_spec(name)
     if first is not None and first.has_location and first.origin and not _same(loaded, first.origin):
         found = f"{first.origin}, but {loaded or 'a part of Python'} was loaded before"
-        raise ImportError(f"needs a module whose name no other has, got {name!r} at {found}")
+        raise ImportError(f"needs a module with a unique name, got {name!r} at {found}")
 
 
 def _same(one: str | None, other: str) -> bool:

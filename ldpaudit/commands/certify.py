@@ -49,9 +49,9 @@ def certify(
     from ldpaudit.certificates.certificate import Certificate
 
     if sign is not None and output is None:
-        raise ValueError("certify needs --output, the folder for the signed certificates, where --sign is given")
+        raise ValueError("certify needs --output, the folder for the signed certificates, with --sign")
     if previous is not None and output is None:
-        raise ValueError("certify needs --output, the folder for the pages that say what changed, where --previous is given")
+        raise ValueError("certify needs --output, the folder for the pages that list the changes, with --previous")
     key = None if sign is None else signature.private_key(sign)
 
     asked = [parallel.ask(path) for path in _paths(files)]

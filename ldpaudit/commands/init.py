@@ -24,7 +24,7 @@ def init(
     """Write a commented deployment file for a mechanism; it certifies as it stands."""
     if name is None:
         if output is not None:
-            raise ValueError("init needs a STEM where --output is given")
+            raise ValueError("init needs a STEM with --output")
         _show_choice()
         return
     text = _text(name, schema)
@@ -58,7 +58,7 @@ def _write(output: Path, text: str, overwrite: bool) -> None:
         with output.open("x", encoding="utf-8", newline="\n") as file:  # never in place of what came between a look and this
             file.write(text)
     except FileExistsError:
-        raise ValueError(f"{output}: needs a name that no file has yet, or --overwrite") from None
+        raise ValueError(f"{output}: already exists: needs another name, or --overwrite") from None
 
 
 def _show_choice() -> None:

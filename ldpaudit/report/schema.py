@@ -96,7 +96,7 @@ def _kind(stem: str, variant: str, owner: type) -> dict[str, Any]:
     ways = parameters.of(owner)
     known = _properties(each for way in ways.values() for each in way if each.type != "other")
     takes = [[each.name for each in way if each.default is None] for way in ways.values() if _writable(way)]
-    constructor = {"enum": list(constructors(owner)), "description": "Where the parameters fit several, which one is meant."}
+    constructor = {"enum": list(constructors(owner)), "description": "Name of the constructor, if the parameters fit several."}
     properties = {"kind": True, "variant": True, CONSTRUCTOR: constructor, **known}
     then = {"properties": properties, "additionalProperties": False, "anyOf": [{"required": each} for each in takes]}
     return {"if": here, "then": then}
