@@ -26,7 +26,7 @@ _ALL_PAIRS = 10
 @singledispatch
 def profile(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     """Profile of any reading; see `projection`, `projections` and `products`."""
-    raise Unsupported(m, "it is no reading of JL-HH")
+    raise Unsupported(m, "it is not a known reading of JL-HH")
 
 
 @profile.register

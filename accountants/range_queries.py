@@ -60,7 +60,7 @@ def profile(m: Ranges, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
             return hadamard(m)
         case CountMinRangeQueries():
             return count_min(m)
-    raise Unsupported(m, "it is no layout of range queries that is known")
+    raise Unsupported(m, "it is not a known layout of range queries")
 
 
 def one_element_each(m: OneElement) -> PrivacyProfile:

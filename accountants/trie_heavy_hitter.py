@@ -143,7 +143,7 @@ def with_dropouts(m: TrieRounds, rate: Number, neighbours: Neighbours = ADD_REMO
     if m.with_counts:
         return Bracket(ConstantDelta(Fraction(0), "votes that get lost"), profile(m, neighbours))
     if neighbours != ADD_REMOVE or m.words > 1:
-        raise Unsupported(m, "with lost users, of the trie alone only one user more or less is bounded, and one word a user")
+        raise Unsupported(m, "with lost users, the trie alone is bounded only for one user more or less, and one word per user")
     return LossyTrie(ThinnedRound(m.users, m.batch, m.threshold, 1 - lost), m.levels)
 
 

@@ -113,18 +113,18 @@ def audit(
             raise TypeError(f"an audit needs {name} to be a value of {kind.__name__}, got {value!r:.60}")
     if isinstance(target, Plan | Mechanism):
         if reading != AS_RETURNED:
-            raise ValueError(f"reading is for a callable, and the score of a mechanism is known; got {reading}")
+            raise ValueError(f"reading is for callables, because the score of a mechanism is known; got {reading}")
         target, neighbours = _of_one_user(target, neighbours)
         m = target.mechanism if isinstance(target, Run) else target
         if isinstance(m, Mechanism) and is_stranger(m) and witness is None:  # run once, and nothing is known but its samples
             several = _inputs_of(m, inputs, neighbours)
             return _of_callable(implementation or m.sample, several, asked, reading, execution)
         if inputs:
-            raise ValueError(f"an audit of a mechanism or plan knows its inputs and needs none, got {list(inputs)!r:.60}")
+            raise ValueError(f"an audit of a mechanism or plan chooses its inputs itself, got {list(inputs)!r:.60}")
         asked = _drawable(target, witness, implementation, asked)
         return _of_plan(target, neighbours, implementation, witness, asked, execution)
     if witness is not None:
-        raise ValueError("a witness is for a shuffled plan, and of a callable nothing is known")
+        raise ValueError("a witness needs a shuffled plan: nothing is known about a callable")
     if isinstance(target, Outputs):
         found = _of_callable(target, target.inputs if inputs is None else inputs, asked, reading, execution)
         return replace(found, event=f"{WEAKER}{found.event}")
@@ -199,7 +199,7 @@ def _of_one_user(target: Plan | Mechanism, neighbours: Neighbours | None) -> tup
 def _inputs_of(m: Mechanism, inputs: Sequence[Any] | None, neighbours: Neighbours | None) -> list[Any]:
     """Inputs any two of which are neighbours, the first few of those that a mechanism names."""
     if (relation := neighbours or m.relations[0]) != REPLACE_ONE:
-        raise Unsupported(m, f"of a mechanism without a law any two inputs are compared, and {relation} relates others")
+        raise Unsupported(m, f"without a law, any two inputs of a mechanism are compared, but {relation} relates only some of them")
     return list(islice(m.inputs, _MOST_INPUTS)) if inputs is None else list(inputs)
 
 

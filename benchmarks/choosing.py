@@ -29,21 +29,22 @@ DELTA = Fraction(1, 10**9)
 HEAD = """\
 # Which system to choose
 
-Printed by `python -m benchmarks.choosing`: every frequency oracle and every heavy-hitter system that an epsilon, users, values and
-usual sizes suffice to make, on the same English words. `ldpaudit compare --data FILE --epsilon 1` prints the same table of your
-own data, and `--plot` draws it.
+`python -m benchmarks.choosing` prints this page. It runs every frequency oracle and heavy-hitter system that can be made from
+an epsilon, a number of users and values, and usual sizes, on the same English words. `ldpaudit compare --data FILE --epsilon
+1` prints the same table for your own data, and `--plot` draws it.
 
-Every row costs the same: (epsilon, 1e-9), where one user's value is replaced, is what the accountants *certify* of it (column
-*epsilon*: rounded up), in its own *model*. In the local one nobody is trusted and a report is private by itself; in the shuffled
-one a shuffler must be trusted to hide who sent what, and a report alone may show much more. Where a constructor's own formula
-makes more or less noise than that (*as_printed*, *for_users*), the epsilon that is put into it is searched, so that the sizes are
-the formula's and the noise is not. A row that cannot be brought to within 5 % of what is asked has no *rank*.
+Every row has the same privacy: the accountants *certify* (epsilon, 1e-9) for replace-one neighbours, in the system's own
+*model* (column *epsilon*, rounded up). In the local model nobody is trusted, and each report is private by itself. In the
+shuffled model a shuffler must be trusted to hide who sent what, and a single report may reveal much more. If a constructor's
+own formula makes more or less noise than that (*as_printed*, *for_users*), its input epsilon is searched, so that the sizes
+are the formula's but the noise is not. A row that cannot be brought to within 5 % of the requested epsilon has no *rank*.
 
-Oracles are asked about a dictionary of the most frequent words; their *recall* is the share of the top 100 that are among their
-100 largest counts. Systems that name values (*finds from*: the count from which on they are proved or built to name one) know no
-dictionary, unless the table says so: a word is its first 12 letters, five bits each. *Bits* are those of a user's messages, of
-which seeds of hash functions are a part; *seconds* and *MB* are those of all users and the server together in one process, on a
-machine that did other work too: compare orders of magnitude. One run each: two errors that differ by a tenth are not different.
+Oracles are asked about a dictionary of the most frequent words; their *recall* is the share of the top 100 that are among
+their 100 largest counts. Systems that name values do not know the dictionary, unless the table says so: they encode a word by
+its first 12 letters, five bits each. *Finds from* is the count from which on they are proved or built to name a value. *Bits*
+counts a user's messages, including seeds of hash functions. *Seconds* and *MB* are for all users and the server together in
+one process, on a machine that did other work, too, so compare only orders of magnitude. Each system is run once, so
+differences of a tenth mean nothing.
 
 ![Errors, recall and bits at epsilon 2](systems.svg)
 """

@@ -53,13 +53,14 @@ Rows: TypeAlias = Iterable[tuple[str, Iterable[Any]]]
 HEAD = """\
 # How many words TrieHH finds
 
-Printed by `python -m benchmarks.discovery`: figures 2 to 9 of the TrieHH paper, simulated. The paper's tweets are Sentiment140 (Go,
-Bhayani, Huang 2009: 1.6 million tweets of 658,769 users), which is public; it is not part of this repository, and nothing here
-was run on it. Here users' words are drawn from English words by their frequency (the package wordfreq), each draw by itself: in
-tweets a user's words depend on each other, and the paper's single word is the one that a user writes most. The paper's lists of n
-and epsilon are illegible in the text that we have, and these are ours. Delta is 1/n**2 throughout, theta the least at which the
-paper's Theorem 1 reaches it, and ten rounds find words of nine letters: what is longer is never found. Three systems trust a
-curator, who is granted the same (epsilon, delta) for one user more or less:
+`python -m benchmarks.discovery` prints this page: simulations of figures 2 to 9 of the TrieHH paper ([Zhu, Kairouz, McMahan,
+Sun, Li 2019](bibliography.md#the-five-sources)). The paper's tweets are Sentiment140 (Go, Bhayani, Huang 2009: 1.6 million
+tweets of 658,769 users), which is public; it is not part of this repository, and nothing here was run on it. Here, each
+user's words are drawn independently from English words by their frequency (the package wordfreq). In tweets a user's words
+are dependent, and the paper's single word is the one that a user writes most. The paper's lists of n and epsilon are
+illegible in our text, so the lists here are our own. Delta is 1/n**2 throughout, and theta is the least threshold at which
+the paper's Theorem 1 reaches it. Ten rounds find words of at most nine letters. Three systems trust a curator, and get the
+same (epsilon, delta) for add-remove neighbours:
 
 - *printed*: TrieHH with the batch of the paper's Corollary 2;
 - *certified*: TrieHH with the largest batch found that is certified for the same epsilon, delta and theta. Where the paper's
@@ -70,11 +71,12 @@ Prefix trees that trust a shuffler, or nobody, have the same epsilon:
 
 - *shuffled*: a shuffled Hadamard oracle for each length of prefix, with about the least certified noise at the same delta (one
   user replaced);
-- *TreeHist*: one sign a user, and *TreeHist, hashed*, one answer of local hashing a user; local, at delta 0.
+- *TreeHist*: one sign per user, and *TreeHist, hashed*: one answer of local hashing per user; both are local, at delta 0.
 
-These take a word for its first letters (8, 12 and 6), which favours them. Figures 2 to 4 and *worst case* are Proposition 1's
-formula, rounded. All else is a mean over runs, with half the width of its 95 % interval after +- where there are several: from a
-million users on trees are run once, and for ten million the curator's systems three times.
+These take a word for its first letters (8, 12 and 6), which favours them. Figures 2 to 4 and *worst case* are computed by
+Proposition 1's formula, and rounded. Everything else is a mean over runs; if there are several runs, half the width of its 95
+% interval follows after +-. From a million users on, trees are run once; for ten million users, the curator's systems are run
+three times.
 
 ![Recall of the most frequent words, by how many are looked for and by users](discovery.svg)
 """

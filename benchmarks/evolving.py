@@ -46,22 +46,23 @@ CONSTANT = "always 1/2"
 HEAD = """\
 # Data that evolve
 
-Printed by `python -m benchmarks.evolving`: what a mean costs that is asked for in each of 1,000 epochs, under the systems that a
-team would choose among; what each user has spent; and where the error that Joseph, Roth, Ullman and Waggoner 2018 promise says
-anything.
+`python -m benchmarks.evolving` prints this page. It compares the systems that a team would consider for collecting a mean in
+each of 1,000 epochs: their errors, their privacy loss, what each user has spent, and at which parameters the error bounds of
+Joseph, Roth, Ullman and Waggoner 2018 ([JRUW18](bibliography.md#the-five-sources)) are nontrivial.
 
 ## The systems, side by side
 """
 TABLE = """\
-{users:,} users, {epochs:,} epochs of {rounds:,} rounds. In each epoch a user's rounds are bits of the epoch's mean, which jumps
-between 3/10 and 7/10 at random epochs. THRESH and HEAVYTHRESH (of the two words 0 and 1) hold them all, and claim
-epsilon = {claim}; peers randomize one bit, drawn per epoch where the response is fresh, and once for each mean where it is kept.
-*Always 1/2* asks nobody anything. Errors are of estimates cut to [0, 1], against the epoch's mean, over {runs} runs, each on a
-stream of its own: the mean over epochs and runs, with half the width of its 95 % interval (Student's t over the runs' means), and
-the largest one of an epoch in any run. *Same pattern*: epsilon between streams that change in the same epochs; *any*: against any
-other stream. Both are certified, over the lifetime, at delta = 0; the largest of the runs. *Odometers*: what users' own odometers
-read at the end, the mean over users and the most: what a user's own draws can show against streams that draw in the same epochs.
-A reading is itself private.
+{users:,} users, {epochs:,} epochs of {rounds:,} rounds. In each epoch a user's rounds are bits of the epoch's mean, which
+jumps between 3/10 and 7/10 at random epochs. THRESH and HEAVYTHRESH (with the two words 0 and 1) use all of them, and claim
+epsilon = {claim}; the other systems randomize one bit, drawn anew per epoch for fresh responses, and once per mean for
+memoized ones. *Always 1/2* collects no data. Errors are those of estimates clipped to [0, 1], against the epoch's mean, over
+{runs} runs, each on its own stream. The table has the mean over epochs and runs, with half the width of its 95 % interval
+(Student's t over the runs' means), and the largest error of an epoch in any run. *Same pattern*: epsilon between streams that
+change in the same epochs; *any*: against any other stream. Both are certified, over the lifetime, at delta = 0; the table has
+the largest of the runs. *Odometers*: the final readings of the users' own odometers, mean and maximum over users. A reading
+bounds what a user's own draws reveal against streams that draw in the same epochs; the readings themselves must be kept
+private.
 
 ![Mean error by changes](evolving.svg)
 """
@@ -378,7 +379,7 @@ That event's other side is unlikely, so this is a gap of the sketches and refute
 BOUNDS = """\
 ## Where the promised errors say something
 
-The error that holds except with probability 1/20, and up to how many changes. A bound of 1/2 is kept by always answering 1/2.
+The error that holds except with probability 1/20, and up to how many changes. Always answering 1/2 meets a bound of 1/2.
 """
 MEASURED = """\
 Where a bound says something, these runs make as many changes as it allows. For means, only the number of users in each state

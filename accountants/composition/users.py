@@ -150,7 +150,7 @@ class UserOdometers:
                     raise ValueError(f"needs {size} bytes of counts, has {path.stat().st_size - file.tell()}")
                 body = file.read()
             if header.pop("digest") != _digest(header, body) or header["schema"] != SCHEMA:
-                raise ValueError("its digest is another's")
+                raise ValueError("its digest does not match")
             counts = np.frombuffer(body, dtype="<i8").astype(np.int64).reshape(-1, len(kinds))
             return cls(kinds, counts, Fraction(header["slack"]), int(header["epochs"]))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:

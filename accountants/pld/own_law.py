@@ -56,7 +56,7 @@ def _pairs(m: Mechanism, inputs: list[Any], neighbours: Neighbours) -> Iterator[
             for first, second in pairs:
                 yield from ((first, second), (second, first))
         case _:
-            raise Unsupported(m, f"its law says nothing of {neighbours} neighbours")
+            raise Unsupported(m, f"its law says nothing about {neighbours} neighbours")
 
 
 def table(m: Mechanism, inputs: Sequence[Any]) -> Table:

@@ -65,7 +65,7 @@ def users_needed(local_epsilon: Number, epsilon: Number, delta: Number) -> int:
     if goal >= clones.epsilon0:
         return 1
     if target == 0:
-        raise Unsupported(Guarantee(clones.epsilon0), "at delta = 0 no number of users is more private than one")
+        raise Unsupported(Guarantee(clones.epsilon0), "at delta = 0 more users give no more privacy than one")
 
     def look(users: float) -> tuple[bool, float]:
         value = clones.delta(goal, int(users)).abs_upper()
@@ -117,7 +117,7 @@ def _crossed(
     """Two neighbouring noises; this end of the enclosure of delta exceeds the goal's at the first, and not at the second."""
     epsilon, delta = _goal(*goal)
     if delta == 0:
-        raise ValueError("a least noise needs delta > 0: at delta = 0 no number of users is more private than one")
+        raise ValueError("a least noise needs delta > 0: at delta = 0 more users give no more privacy than one")
 
     def cost(noise: float) -> float:
         return 0.0 if noise >= most else end(account(plan(Fraction(noise))).delta(epsilon))

@@ -71,17 +71,17 @@ def profile(
     infinite, and for other plans.
     """
     if not isinstance(plan.plan, Run | Guarantee | Repeat | Compose | PostProcess):
-        raise Unsupported(plan.plan, "a shuffled plan needs to be one user's, run once")
+        raise Unsupported(plan.plan, "a shuffled plan needs a mechanism for one user, run once")
     leaves = list(plan.plan.leaves())
     models = [leaf.mechanism.model for leaf in leaves if isinstance(leaf, Run)]
     if system := next((model for model in models if model not in ("local", "interactive")), None):
-        raise Unsupported(plan.plan, f"a shuffled plan needs to be one user's, and this mechanism is {system}")
+        raise Unsupported(plan.plan, f"a shuffled plan needs a mechanism for one user, but this one is {system}")
     # An absent user sends nothing; of some mechanisms an absent user's view is another one, which these name.
     silent = all(isinstance(leaf, Run) and ADD_REMOVE not in leaf.mechanism.relations for leaf in leaves)
     if neighbours == ADD_REMOVE and silent:
         return revealed("every user sends one view, so that the number of views reveals that a user is absent")
     if neighbours not in (None, REPLACE_ONE):
-        raise Unsupported(plan, f"only replace-one neighbours hide in a known number of users, not {neighbours}")
+        raise Unsupported(plan, f"shuffling a known number of users needs replace-one neighbours, not {neighbours}")
     local = account(plan.plan, REPLACE_ONE)
     if plan.users == 1:
         return local

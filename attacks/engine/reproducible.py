@@ -99,9 +99,9 @@ def require(code: Any, ask: Ask, trials: int, execution: Execution) -> str:
     code = as_callable(code)
     drawn = fingerprint(code, ask, max(1, min(VIEWS, trials // SHARE))) if takes_rng(code) else None
     if drawn is None:
-        wanted = "other processes may sample" if apart else "an audit may go on from a checkpoint that samples"
+        wanted = "sampling in other processes needs" if apart else "a checkpoint needs"
         raise TypeError(
-            f"{wanted} a mechanism or a callable (x, size, rng) that draws from rng alone, for what draws from a source "
-            f"of its own may repeat itself; got {code!r:.80}: use {'threads' if apart else 'no checkpoint'}"
+            f"{wanted} a mechanism or a callable (x, size, rng) that draws from rng alone, because code with its "
+            f"own source of randomness may repeat its draws; got {code!r:.80}: use {'threads' if apart else 'no checkpoint'}"
         )
     return drawn

@@ -35,7 +35,7 @@ def run(
     file = None if path is None else Checkpoint(Path(path), f"{job.description} {np.__version__} {code}")
     state = file.load() if file else None
     if file and state and (wrong := problem(job, state)):
-        raise ValueError(f"{file.path}: needs {wrong}: remove it to start anew")
+        raise ValueError(f"{file.path}: needs {wrong}: remove it to start again")
     return _evidence(job, measure(job, state or begin(job), file))
 
 

@@ -94,9 +94,9 @@ def views_within(plan: Plan | Mechanism, trials: int) -> int:
     """
     plan = as_plan(plan)
     if (each := runs(plan)) > RUNS_A_VIEW:
-        raise Unsupported(plan, f"a view is {each} runs, which are drawn one after the other, and {RUNS_A_VIEW} are the most")
+        raise Unsupported(plan, f"a view is {each} runs, which are drawn one after the other; at most {RUNS_A_VIEW} are drawn")
     if (length := numbers(plan)) > NUMBERS_A_VIEW:
-        raise Unsupported(plan, f"a view is {length} numbers, all of which are drawn, and {NUMBERS_A_VIEW} are the most")
+        raise Unsupported(plan, f"a view is {length} numbers, all of which are drawn; at most {NUMBERS_A_VIEW} are drawn")
     # A run of its own is drawn with many others by one call.
     return min(trials, trials if each == 1 else RUNS // each, trials if length <= SHORT else NUMBERS // length)
 
@@ -155,7 +155,7 @@ def _sum(parts: list[tuple[Target, int]]) -> Target:
             for _ in range(times):
                 total += part.draw(side, size, rng)
         if np.isnan(total).any():
-            raise ImplementationError("needs views of one of the two inputs, got some that neither shows", first[side])
+            raise ImplementationError("needs views of one of the two inputs, got some that are impossible on both", first[side])
         # Sums of equal losses in another order must compare equal, or thresholds would split an atom.
         return np.round(total, 9)
 

@@ -64,7 +64,7 @@ def views_within(plan: Shuffle, implementation: Implementation, trials: int) -> 
     reports = (REPORTS_ONE_BY_ONE if slow or runs > 1 else REPORTS) // size
     most = min(reports, plans.NUMBERS // (plan.users * plans.numbers(plan.plan)))
     if most < plans.LEAST_VIEWS:
-        raise Unsupported(plan, f"a view is {size} reports, each of which is drawn, and 16 views are too many of them")
+        raise Unsupported(plan, f"a view is {size} reports, and even 16 views are too many to draw")
     return min(trials, most)
 
 
@@ -78,7 +78,7 @@ def games(
     Raises Unsupported for another relation than replace-one, and for a plan whose single report has no attack.
     """
     if neighbours not in (None, REPLACE_ONE):
-        raise Unsupported(plan, f"only replace-one neighbours hide in a known number of users, not {neighbours}")
+        raise Unsupported(plan, f"shuffling a known number of users needs replace-one neighbours, not {neighbours}")
     if names_users(plan):
         local = plans.target(plan.plan, neighbours, implementation, delta)
         # User 1's report is the one with user 1's name; all others hold the local attack's second value.

@@ -102,7 +102,7 @@ def resolve_system(name: str) -> Any:
 def _imported(name: str) -> Any:
     module, _, attribute = name.partition(":")
     if "/" in module or module.endswith(".py"):
-        raise ImplementationError(f"needs MODULE:CALLABLE with a module's name as in an import, got the path {module!r}")
+        raise ImplementationError(f"needs MODULE:CALLABLE with an importable module name, got the path {module!r}")
     if not module or not attribute:
         raise ImplementationError(f"needs MODULE:CALLABLE, got {name!r}")
     try:
@@ -124,7 +124,7 @@ def _require_first(name: str) -> None:
         return
     if loaded is None or Path(loaded).resolve() != Path(first.origin).resolve():
         found = f"{first.origin}, but {loaded or 'a part of Python'} was loaded before"
-        raise ImportError(f"needs a module whose name no other has, got {name!r} at {found}")
+        raise ImportError(f"needs a module with a unique name, got {name!r} at {found}")
 
 
 def positional(function: Callable[..., Any]) -> int:

@@ -53,7 +53,7 @@ class Log:
         self._one = threading.Lock()
 
     def __reduce__(self) -> Any:
-        raise TypeError("a log hands out each of its reports once, in one process: use threads")
+        raise TypeError("each report of a log is used once, in one process: use threads")
 
     @property
     def inputs(self) -> list[Any]:
@@ -98,7 +98,7 @@ class Log:
             if _key(x) in self.reports:
                 return _key(x)
         shown = ", ".join(f"{each!r:.20}" for each in self.inputs[:SHOWN])
-        raise ImplementationError(f"the log holds no reports on it, but on {shown}", x)
+        raise ImplementationError(f"the log has no reports on it, only on {shown}", x)
 
     def __call__(self, x: Any, size: int, rng: np.random.Generator) -> list[Any]:
         """Fresh reports. Raises ImplementationError where the log holds no more of them, or none."""
@@ -106,7 +106,7 @@ class Log:
         with self._one:
             reports, start = self.reports[key], self._next[key]
             if start + size > len(reports):
-                raise ImplementationError(f"the log holds {len(reports)} reports, and more are needed", x)
+                raise ImplementationError(f"the log holds {len(reports)} reports, but more are needed", x)
             self._next[key] = start + size
         return reports[start : start + size]
 
@@ -142,7 +142,7 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
             kind = type(row[input_column]).__name__
             raise DeploymentError(f"needs inputs that can be written as JSON, got {kind}", str(file), number) from None
         except RecursionError:
-            raise DeploymentError("needs JSON that is less deep", str(file), number) from None
+            raise DeploymentError("needs JSON with less nesting", str(file), number) from None
     if all(report == "" for reports in found.values() for report in reports):
         raise DeploymentError(f"needs reports, got empty cells in the column {report_column!r}", str(file))
     try:

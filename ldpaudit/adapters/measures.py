@@ -34,7 +34,7 @@ def claim_of_measure(target: Any, distance: Any, delta: float | None) -> tuple[f
         raise ValueError(f"a claim needs 0 < delta < 1, got {delta}")
     measure = getattr(target, "output_measure", None)
     if measure is None and getattr(target, "output_metric", None) is not None:
-        raise Unsupported("a transformation", "its map gives a distance of outputs, and no privacy: chain it with a measurement")
+        raise Unsupported("a transformation", "its map bounds a distance of outputs, not privacy: chain it with a measurement")
     if measure is None:
         return _either(target.map(distance))
     if (name := named(measure)) not in MEASURES:
@@ -111,7 +111,7 @@ def _nearly_concentrated(answer: Any, delta: float | None) -> tuple[float, float
 
 def _required(delta: float | None) -> float:
     if delta is None:
-        raise ValueError("a claim that holds at every delta needs the one to read it at, got none: give delta=")
+        raise ValueError("a claim that holds at every delta needs a delta at which to read it, got none: give delta=")
     return delta
 
 

@@ -76,7 +76,7 @@ class Program:
         self._one = threading.Lock()
 
     def __reduce__(self) -> Any:
-        raise TypeError("a running program is in one process: use threads")
+        raise TypeError("a program runs in one process: use threads")
 
     def __call__(self, x: Any, size: int, rng: np.random.Generator) -> list[Any]:
         """Reports on input `x`.
@@ -190,7 +190,7 @@ def _require_none(said: Callable[[float], bytes | None], seconds: float) -> None
     except OverflowError as error:
         raise ImplementationError(f"needs {error}") from None
     if line is not None:
-        raise ImplementationError(f"{_NEEDS}, got {_shown(line)}, which nothing asked for")
+        raise ImplementationError(f"{_NEEDS}, got {_shown(line)}, which answers no question")
 
 
 def _shown(line: bytes) -> str:

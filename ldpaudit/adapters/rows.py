@@ -92,7 +92,7 @@ def table(file: Path) -> Iterator[tuple[int, list[str]]]:
                     raise DeploymentError(f"needs each column once, got {min(twice)!r:.60} twice", str(file), rows.line_num)
             elif len(row) != len(names):
                 found = f"{len(row)} for {len(names)} columns" if row else "an empty line"
-                raise DeploymentError(f"needs a value in each column, and no more, got {found}", str(file), rows.line_num)
+                raise DeploymentError(f"needs exactly one value in each column, got {found}", str(file), rows.line_num)
             yield rows.line_num, row
     except csv.Error as error:
         raise DeploymentError(f"needs a readable CSV file: {error}", str(file), rows.line_num) from None

@@ -308,6 +308,6 @@ def resample(certificate: Certificate) -> list[str]:
     whole = verification.deployment_of(certificate)
     code = cases(whole, certificate.seed, certificate.trials, certificate.confidence)[0].code
     if code is not None and not import_module("ldpaudit.attacks.engine.reproducible").takes_rng(code):
-        raise Unsupported(whole.implementation, "draws from a source of its own, so its samples cannot be drawn again")
+        raise Unsupported(whole.implementation, "has its own source of randomness, so its samples cannot be drawn again")
     again = certify(whole, seed=certificate.seed, trials=certificate.trials, confidence=certificate.confidence)
     return verification.of_the_samples(certificate, again)

@@ -62,7 +62,7 @@ def require_ids(asked: Sequence[Asked | LdpauditError]) -> None:
         if repeated(seen) is not None:
             line = line_of(each.deployment.text, ["id"])
             first = next(other.name for other in known if repeated([other.deployment.id, each.deployment.id]) is not None)
-            raise DeploymentError(f"needs an id of its own, got {each.deployment.id!r} twice, as in {first}", each.name, line, "id")
+            raise DeploymentError(f"needs a unique id, got {each.deployment.id!r} twice, as in {first}", each.name, line, "id")
 
 
 def require_no_code(asked: Sequence[Asked | LdpauditError]) -> None:
@@ -73,7 +73,7 @@ def require_no_code(asked: Sequence[Asked | LdpauditError]) -> None:
     for each in asked:
         if isinstance(each, Asked) and (code := each.deployment.implementation):
             line = line_of(each.deployment.text, ["implementation", "callable"])
-            raise DeploymentError(f"needs no code with --no-import, got {code!r}", each.name, line, "implementation")
+            raise DeploymentError(f"must not name code with --no-import, got {code!r}", each.name, line, "implementation")
 
 
 def certify_all(

@@ -74,7 +74,7 @@ def _infinite(profile: PrivacyProfile, epsilon: Enclosure) -> Iterator[str]:
     if lost.low > 0:
         yield (
             f"below delta = {show_down(lost.low, _DIGITS)} no epsilon holds, however large: with that probability "
-            "a view shows what no other input can show"
+            "a view shows something that is impossible on another input"
         )
     for times in _FARTHER:
         delta = Fraction(show_up(min(lost.high * times, 1.0), 2))

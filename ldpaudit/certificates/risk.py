@@ -80,7 +80,7 @@ class Risk:
         most = percent_up(sure)
         belief = "may become certain" if most == "100 %" else f"is never more than {most} sure"
         return (
-            f"Whoever sees {seen}, and knows everything else, guesses which of two inputs it was with a chance of at most "
+            f"An adversary who sees {seen} and knows everything else guesses which of two inputs it was with a chance of at most "
             f"{percent_up(self.guess)} (a coin has 50 %), and {belief} of an input that "
             f"was held {percent_exactly(prior)} likely before."
         )

@@ -46,7 +46,7 @@ def public_key(path: Path) -> Ed25519PublicKey:
     """
     found: Ed25519PublicKey = _key(_loader("load_pem_public_key"), path, "public", "Ed25519PublicKey")
     if _is_of_low_order(found.public_bytes_raw()):
-        raise DeploymentError("needs a public Ed25519 key of large order, got one that anybody can sign for", str(path))
+        raise DeploymentError("needs a public Ed25519 key of large order, got one that anybody can forge", str(path))
     return found
 
 

@@ -106,13 +106,13 @@ def _log(
     from ldpaudit.adapters.logs import read_log
 
     if users != 1:
-        raise ValueError(f"an audit of a log needs --users 1, got {users}: its reports are not of consecutive calls")
+        raise ValueError(f"an audit of a log needs --users 1, got {users}: its reports do not come from consecutive calls")
     function = read_log(file)
     left = [] if values else function.inputs[len(function.compared) :]
     values = values or function.compared
     if left:
         some = ", ".join(f"{x!r:.20}" for x in left[:5])
-        note(f"{file}: left out for their few reports: {len(left)} inputs, such as {some}; --inputs takes any")
+        note(f"{file}: left out for having too few reports: {len(left)} inputs, such as {some}; --inputs takes any")
     if budget is not None:
         raise ValueError("an audit of a log needs --trials, got --budget: its reports are used once")
     wanted, held = TRIALS if trials is None else trials, function.trials_on(values)

@@ -51,9 +51,9 @@ def certify(
     from ldpaudit.certificates.source_control import last_commit
 
     if sign is not None and output is None:
-        raise ValueError("certify needs --output, the folder for the signed certificates, where --sign is given")
+        raise ValueError("certify needs --output, the folder for the signed certificates, with --sign")
     if previous is not None and output is None:
-        raise ValueError("certify needs --output, the folder for the pages that say what changed, where --previous is given")
+        raise ValueError("certify needs --output, the folder for the pages that list the changes, with --previous")
     key = None if sign is None else signature.private_key(sign)
 
     paths = files_in(files, ".toml", "certify needs deployment files")

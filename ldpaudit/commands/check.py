@@ -55,7 +55,7 @@ def check(
             note(line)
     if update_baseline and written is not None:
         if result.exit_code == 2:
-            note(f"{written} stays as it is: not everything was checked")
+            note(f"{written} is unchanged, because not everything was checked")
         else:
             write_whole(folder / written, checking.baseline_of(result))
             result = replace(result, uncompared="")

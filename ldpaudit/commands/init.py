@@ -28,7 +28,7 @@ def init(
 
     if name is None:
         if output is not None:
-            raise ValueError("init needs a STEM where --output is given")
+            raise ValueError("init needs a STEM with --output")
         widest = max(map(len, CHOICE))
         for stem in CHOICE:
             say(f"{stem:{widest}}  {registry.find(stem).title}")
@@ -54,4 +54,4 @@ def _write(output: Path, text: str, overwrite: bool) -> None:
         with output.open("x", encoding="utf-8", newline="\n") as file:  # never in place of what came between a look and this
             file.write(text)
     except FileExistsError:
-        raise ValueError(f"{output}: needs a name that no file has yet, or --overwrite") from None
+        raise ValueError(f"{output}: already exists: needs another name, or --overwrite") from None

@@ -84,7 +84,7 @@ def progress(title: str, total: int | None = None) -> Iterator[Any]:
         task = shown.add_task(title, total=total)
         yield lambda description=title, step=1: shown.update(task, description=visible(description), advance=step)
     if was_open and not _is_open(1):
-        raise ImplementationError("needs code that leaves standard output open, got its descriptor 1 closed")
+        raise ImplementationError("needs code that leaves standard output open, but it closed descriptor 1")
 
 
 def _is_open(descriptor: int) -> bool:

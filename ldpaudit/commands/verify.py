@@ -24,7 +24,7 @@ def verify(
     key: Annotated[Path | None, typer.Option(help="Public Ed25519 key in PEM that must have signed the certificate.")] = None,
     signature: Annotated[Path | None, typer.Option(help="Signature file; by default CERTIFICATE.sig.")] = None,
     resample: Annotated[
-        bool, typer.Option("--resample", help="Draw the samples again: this RUNS THE CODE that it names.")
+        bool, typer.Option("--resample", help="Draw the samples again: this RUNS THE CODE that the certificate names.")
     ] = False,
     format: FormatOption = Format.text,
 ) -> None:
@@ -35,7 +35,7 @@ def verify(
     paths = files_in(certificates, ".json", "verify needs certificates in JSON")
     if certificates != paths or len(paths) > 1:
         if deployment is not None or signature is not None:
-            raise ValueError(f"verify needs one certificate where --deployment or --signature is given, got {len(paths)}")
+            raise ValueError(f"verify needs a single certificate with --deployment or --signature, got {len(paths)}")
         _verify_several(paths, key, resample, format)
     loaded = _signed(paths[0], key, signature)
     differences = _differences(loaded, deployment, resample)
@@ -97,7 +97,7 @@ def _signed(path: Path, key: Path | None, signed: Path | None) -> Certificate:
     from ldpaudit.core.strict_json import decode, read_bytes
 
     if signed is not None and key is None:
-        raise ValueError("verify needs --key, the public key of whoever signed, where --signature is given")
+        raise ValueError("verify needs --key, the signer's public key, with --signature")
     content = read_bytes(path)
     if key is not None:
         signature.require(content, signed or signature.beside(path), signature.public_key(key))
@@ -109,7 +109,7 @@ def _print(loaded: Certificate, differences: list[str], format: Format) -> None:
     from ldpaudit.version import __version__
 
     if differences and (theirs := loaded.versions.get("ldpaudit")) != __version__:
-        note(f"written by ldpaudit {shown(theirs, 20)}, re-checked by {__version__}: differences may come from that")
+        note(f"written by ldpaudit {shown(theirs, 20)}, checked by {__version__}: this may explain differences")
     if format is Format.json:
         say_json({"certificate": loaded.id, "digest": loaded.digest, "differences": differences})
         return

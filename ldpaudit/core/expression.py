@@ -87,7 +87,7 @@ def parse(text: str) -> Fraction:
                 return _rational(value, text)
             if not value.is_finite():
                 raise ValueError(f"needs a finite number of moderate size, got {text!r}")
-    raise ValueError(f"needs a number that {_BITS[-1]} bits tell from 0, got {text!r}")
+    raise ValueError(f"needs a number that {_BITS[-1]} bits can distinguish from 0, got {text!r}")
 
 
 def _rational(value: Value, text: str) -> Fraction:

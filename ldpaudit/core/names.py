@@ -22,9 +22,9 @@ def checked_id(text: str) -> str:
     Raises ValueError where it has characters of a path or of a terminal, is a device's name, or is too long.
     """
     if not _ID.fullmatch(text) or ".." in text:
-        raise ValueError(f"needs letters, digits, and inside also . - + = ( ) , @ and spaces, got {text!r:.60}")
+        raise ValueError(f"needs letters and digits, and only between them . - + = ( ) , @ and spaces, got {text!r:.60}")
     if _DEVICE.fullmatch(text.split(".")[0].strip()):
-        raise ValueError(f"needs an id that is no device's name, got {text!r}")
+        raise ValueError(f"needs an id that is not a device name, got {text!r}")
     if len(text.encode()) > LONGEST:
         raise ValueError(f"needs at most {LONGEST} bytes, got {len(text.encode())}")
     return text

@@ -44,7 +44,7 @@ def parse(text: str) -> Any:
             text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
         )
     except RecursionError:
-        raise ValueError(f"needs at most {DEEPEST} lists and objects within each other, got more") from None
+        raise ValueError(f"needs at most {DEEPEST} levels of lists and objects, got more") from None
     _require_shallow(value, DEEPEST)
     return value
 
@@ -68,7 +68,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(token: str) -> Any:
-    raise ValueError(f"needs numbers, got {token}, which JSON does not know")
+    raise ValueError(f"needs numbers, got {token}, which is not JSON")
 
 
 def _float(token: str) -> float:
@@ -87,7 +87,7 @@ def _require_shallow(value: Any, levels: int) -> None:
     if not isinstance(value, dict | list):
         return
     if not levels:
-        raise ValueError(f"needs at most {DEEPEST} lists and objects within each other, got more")
+        raise ValueError(f"needs at most {DEEPEST} levels of lists and objects, got more")
     for each in value.values() if isinstance(value, dict) else value:
         _require_shallow(each, levels - 1)
 

@@ -50,4 +50,4 @@ def _require_pickle(unit: Callable[[], Any]) -> None:
         pickle.dumps(unit)
     except Exception as error:  # whatever the audited object raises when it is pickled
         wanted = "a process pool needs an importable function or a mechanism, or use threads"
-        raise TypeError(f"{wanted}, got what does not pickle: {error}") from error
+        raise TypeError(f"{wanted}, got an object that cannot be pickled: {error}") from error

@@ -42,7 +42,7 @@ class Saved:
             Where the file is other work's, or no checkpoint, or its folder does not exist.
         """
         if not self.path.parent.is_dir() or self.path.is_dir():
-            raise ValueError(f"{self.path}: needs a file in a folder that is there, for a checkpoint")
+            raise ValueError(f"{self.path}: needs an existing folder for the checkpoint")
         if not self.path.exists():
             return None
         try:
@@ -55,7 +55,7 @@ class Saved:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{self.needs}, got {error!r}") from None
         if (schema, digest) != (self.schema, self.digest):
-            raise ValueError(f"{self.path}: needs the checkpoint of this {self.kind}, got another's; remove it to start anew")
+            raise ValueError(f"{self.path}: needs the checkpoint of this {self.kind}, got another one; remove it to start again")
         return state
 
     def save(self, state: Any) -> None:

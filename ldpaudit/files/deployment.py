@@ -63,9 +63,9 @@ class _Table(BaseModel):
 class _MechanismTable(_Table):
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     kind: str = Field(
-        description="Stem of a mechanism, as `ldpaudit mechanisms` lists them; or `guarantee`, where only an epsilon is known."
+        description="Name of a mechanism, as `ldpaudit mechanisms` lists them; or `guarantee`, if only an epsilon is known."
     )
-    variant: str = Field("", description="Where the stem has several mechanisms, which one.")
+    variant: str = Field("", description="Which mechanism, if several have this name.")
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -73,22 +73,22 @@ class _MechanismTable(_Table):
 
 
 class _Contribution(_Table):
-    reports: int = Field(1, ge=1, description="Reports of one user on one day.")
+    reports: int = Field(1, ge=1, description="Number of reports per user and day.")
     memoized: bool = Field(
         False,
-        description="Whether a client keeps its first answer to a value, and every report of that value is of this answer. Beside "
-        "`[epochs]` the value may change; without it, a day's or a lifetime's reports are all of one value. A claim per `report` "
-        "is about one report either way.",
+        description="Whether a client keeps its first answer for a value, and derives every report of that value from it. With "
+        "`[epochs]` the value may change; without it, all reports of a day or a lifetime are of one value. A claim per `report` "
+        "is about one report in either case.",
     )
 
 
 class _Epochs(_Table):
-    count: int = Field(ge=1, description="How many epochs there are.")
-    window: int = Field(ge=1, description="Consecutive epochs that a window has.")
-    window_answers: int = Field(ge=1, description="Most answers of one user in any window.")
-    lifetime_answers: int = Field(ge=1, description="Most answers of one user in all epochs.")
+    count: int = Field(ge=1, description="Number of epochs.")
+    window: int = Field(ge=1, description="Number of consecutive epochs in a window.")
+    window_answers: int = Field(ge=1, description="Maximum number of answers per user in any window.")
+    lifetime_answers: int = Field(ge=1, description="Maximum number of answers per user in all epochs.")
     values: int | None = Field(
-        None, ge=1, description="Most values that a client keeps an answer of, where memoized; by default as many as there are."
+        None, ge=1, description="If memoized, maximum number of values for which a client keeps an answer; by default all values."
     )
 
     def answers(self, unit: str) -> int:
@@ -108,44 +108,44 @@ class _Shuffle(_Table):
 
 class _Implementation(_Table):
     callable: str = Field(
-        pattern=r"^[\w.]+:[\w.]+$", description="`module:callable` of the code that is sampled in place of the mechanism."
+        pattern=r"^[\w.]+:[\w.]+$", description="`module:callable` of the code that is sampled instead of the mechanism."
     )
 
 
 class _ClaimTable(_Table):
-    id: Id = Field(description="Of the claim, within the file.")
+    id: Id = Field(description="Name of the claim, unique in the file.")
     epsilon: Annotated[
         Fraction | None, BeforeValidator(lambda x: None if x == "?" else exact_number(x)), WithJsonSchema(NUMBER)
-    ] = Field(description='In nats; or "?", where nothing is claimed, and the certificate answers.')
-    delta: ExactNumber = Field(Fraction(0), description="In [0, 1).")
+    ] = Field(description='Claimed epsilon, in nats; or "?" for no claim: the certificate reports the computed epsilon.')
+    delta: ExactNumber = Field(Fraction(0), description="Delta of the claim, in [0, 1).")
     neighbours: Annotated[Neighbours | None, BeforeValidator(_relation), WithJsonSchema(RELATION)] = Field(
         None,
         description="`replace-one`, `add-remove`, `user-level`, `same-pattern`, `group-of-K`; by default the mechanism's own.",
     )
     unit: Literal["report", "event", "source", "round", "user-day", "window", "lifetime"] = Field(
-        "report", description="What it is about: one run of the mechanism, a user's day or window of epochs, or all of a user's."
+        "report", description="What the claim covers: one run, a user's day or window of epochs, or all reports of a user."
     )
     view: Literal["local", "shuffled"] | None = Field(
-        None, description="`local` for what a user sends, where the file has a shuffler; by default what the shuffler shows."
+        None, description="`local` for the reports before shuffling, if the file has a shuffler; by default the shuffled reports."
     )
     source: str = Field("", description="Who claims it, and where.")
     expect: Literal["holds", "assumed", "refuted", "undecided"] | None = Field(
-        None, description="The outcome on record: as recorded does not fail the run, otherwise does, either way round."
+        None, description="The expected verdict. The run fails if the claim comes out differently."
     )
 
 
 class _File(_Table):
     schema_: Literal["ldpaudit.deployment/1"] = Field(alias="schema", description="What kind of file this is.")
-    id: Id = Field(description="Names the certificate's files.")
-    title: str = Field("", description="For people; by default the id.")
-    sources: list[str] = Field([], description="Where the parameters are published.")
+    id: Id = Field(description="Name of the deployment, and of the certificate's files.")
+    title: str = Field("", description="Title for people; by default the id.")
+    sources: list[str] = Field([], description="Publications that state the parameters.")
     note: str = Field("", description="Printed on the certificate.")
-    mechanism: _MechanismTable = Field(description="What is run, and the parameters of one of its constructors.")
-    contribution: _Contribution = Field(_Contribution(reports=1, memoized=False), description="How often a user contributes.")
-    epochs: _Epochs | None = Field(None, description="Where reports are asked for again and again: how often, and users' budgets.")
-    shuffle: _Shuffle | None = Field(None, description="The shuffler, where there is one.")
-    implementation: _Implementation | None = Field(None, description="The code that is deployed, where it is to be audited.")
-    claims: list[_ClaimTable] = Field(min_length=1, description="What is claimed; each is judged.")
+    mechanism: _MechanismTable = Field(description="The mechanism, and the parameters of one of its constructors.")
+    contribution: _Contribution = Field(_Contribution(reports=1, memoized=False), description="Number of reports per user.")
+    epochs: _Epochs | None = Field(None, description="For repeated collection: number of epochs, user limits.")
+    shuffle: _Shuffle | None = Field(None, description="The shuffler, if there is one.")
+    implementation: _Implementation | None = Field(None, description="The deployed code, if it is to be audited.")
+    claims: list[_ClaimTable] = Field(min_length=1, description="The claims; each gets a verdict.")
 
 
 MODEL = _File
@@ -209,7 +209,7 @@ def among(files: Sequence[File]) -> registry.Opener:
 
     def opened(name: str) -> File:
         if name not in known:
-            raise ValueError(f"needs the file {name!r:.200}, which is not at hand where only the deployment's text is read")
+            raise ValueError(f"needs the file {name!r:.200}, which is not available when only the deployment's text is read")
         return known[name]
 
     return opened
@@ -270,7 +270,7 @@ def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], 
     claims: list[Claim] = []
     for index, table in enumerate(file.claims):
         if table.id in {claim.id for claim in claims}:
-            raise fail(f"needs an id of its own, got {table.id!r} twice", ["claims", index, "id"])
+            raise fail(f"needs a unique id, got {table.id!r} twice", ["claims", index, "id"])
         if table.view == "shuffled" and file.shuffle is None:
             raise fail("needs a table [shuffle] for the view 'shuffled'", ["claims", index, "view"])
         try:
@@ -323,7 +323,7 @@ def _claimed_plan(file: _File, plan: Plan, table: _ClaimTable) -> Plan:
     """What the claim's unit counts: one report, a day's reports, a window's, everything that a client ever sends."""
     epochs, memoized = file.epochs, file.contribution.memoized
     if epochs is not None and epochs.values is not None and not memoized:
-        raise ValueError("a budget of values needs memoized = true: fresh answers keep none")
+        raise ValueError("the key `values` needs memoized = true: fresh answers are not kept")
     if table.unit == "window" and epochs is None:
         raise ValueError("a claim per window needs a table [epochs]")
     if table.unit not in ONE_REPORT:

@@ -38,20 +38,20 @@ def starter(stem: str, variant: str = "", schema: str = "") -> str:
     owner = registry.find(stem, variant)
     constructor, values = example(owner)
     lines = [f"#:schema {schema}"] if schema else []
-    lines += ["# What is deployed, and what is claimed of it. To have it judged: ldpaudit certify FILE"]
+    lines += ["# What is deployed, and what is claimed about it. To certify it: ldpaudit certify FILE"]
     lines += [f"schema = {json.dumps(SCHEMA)}"]
     name = "-".join(each for each in (stem, variant) if each)
     lines += _key("", "id", f"my-{name.replace('_', '-')}")
     lines += [*_key("", "title", f"My {plain(owner.title)}"), *_key("", "sources", []), ""]
     lines += [*_mechanism(stem, variant, owner, constructor, values), ""]
-    lines += ["# Where a user contributes more than once a day, without the marks:", "# [contribution]"]
+    lines += ["# If a user contributes more than once a day, uncomment these lines:", "# [contribution]"]
     lines += [*_marked(_key("contribution", "reports", 10)), *_marked(_key("contribution", "memoized", True)), ""]
-    lines += ["# Where reports are asked for again and again, without the marks:", "# [epochs]"]
+    lines += ["# If reports are collected in several epochs, uncomment these lines:", "# [epochs]"]
     for key, value in _EPOCHS.items():
         lines += _marked(_key("epochs", key, value))
     lines += [""]
     if owner.model == "local":
-        lines += ["# Where a shuffler stands between, without the marks:", "# [shuffle]"]
+        lines += ["# If there is a shuffler, uncomment these lines:", "# [shuffle]"]
         lines += [*_marked(_commented("shuffle", "users", "1_000_000")), ""]
     lines += _claim(owner, values)
     return "\n".join(lines) + "\n"
@@ -72,7 +72,7 @@ def example(owner: type[Mechanism]) -> tuple[str, dict[str, str]]:
             make = registry.constructors(owner).get(constructor)
             if make is not None and (values := _values(make, call)) is not None:
                 return constructor, values
-    raise Unsupported(owner.__name__, "its docstring shows no example of which a deployment file can be made")
+    raise Unsupported(owner.__name__, "its docstring has no example that can be turned into a deployment file")
 
 
 def _calls(owner: type) -> Iterator[ast.Call]:
@@ -142,7 +142,7 @@ def _mechanism(stem: str, variant: str, owner: type[Mechanism], constructor: str
             yield f"{'' if each.name in values else '# '}{each.name} = {_value(value)}"
     others = [f"({', '.join(each.name for each in way)})" for name, way in ways.items() if name != constructor]
     if others:
-        yield from _comment(f"Or in place of these: {' or '.join(others)}; see `ldpaudit mechanisms {stem}`.")
+        yield from _comment(f"Or, instead of these: {' or '.join(others)}; see `ldpaudit mechanisms {stem}`.")
 
 
 def _claim(owner: type[Mechanism], values: Mapping[str, str]) -> Iterator[str]:

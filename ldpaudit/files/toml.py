@@ -58,9 +58,9 @@ def parse(text: str, name: str) -> dict[str, Any]:
     except ValueError as error:  # an integer of thousands of digits
         raise DeploymentError(f"needs TOML: {error}", name) from None
     except RecursionError:
-        raise DeploymentError(f"needs TOML of at most {DEEPEST} tables and lists in one another, got more", name) from None
+        raise DeploymentError(f"needs TOML of at most {DEEPEST} levels of tables and lists, got more", name) from None
     if too_deep(tree, DEEPEST):
-        raise DeploymentError(f"needs TOML of at most {DEEPEST} tables and lists in one another, got more", name)
+        raise DeploymentError(f"needs TOML of at most {DEEPEST} levels of tables and lists, got more", name)
     return tree
 
 

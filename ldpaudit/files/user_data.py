@@ -93,7 +93,7 @@ def read(path: str | Path, column: str = "") -> Held:
 
 def _text(value: object) -> str:
     if isinstance(value, list | dict):
-        raise ValueError(f"one value a user, got {value!r:.40}")
+        raise ValueError(f"one value per user, got {value!r:.40}")
     return str(value)
 
 

@@ -24,4 +24,4 @@ def write_whole(path: Path, content: str | bytes) -> None:
             fresh.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise DeploymentError(f"needs a place that can be written: {error.strerror}", str(path)) from None
+        raise DeploymentError(f"needs a writable place: {error.strerror}", str(path)) from None

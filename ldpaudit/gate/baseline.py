@@ -25,8 +25,8 @@ SCHEMA: Literal["ldpaudit.baseline/1"] = "ldpaudit.baseline/1"
 
 class _File(Row):
     schema_: Literal["ldpaudit.baseline/1"] = Field(alias="schema", description="What kind of file this is.")
-    claims: dict[str, ClaimRow] = Field(description="By `deployment/claim`.")
-    targets: dict[str, TargetRow] = Field({}, description="By the target's id.")
+    claims: dict[str, ClaimRow] = Field(description="Results by `deployment/claim`.")
+    targets: dict[str, TargetRow] = Field({}, description="Results by the target's id.")
 
 
 MODEL = _File
@@ -132,7 +132,7 @@ def _seen_less(before: ClaimRow | TargetRow, now: ClaimRow | TargetRow) -> str:
             return f"; its code was audited with {name} = {old:g} in the baseline, and is with {new:g}"
     if 0 < (sight := _sight(now)) < (was := _sight(before)):
         return (
-            f"; its code was audited at confidence = {before.confidence:g} in the baseline, and is at {now.confidence:g}, "
+            f"; its code was audited at confidence = {before.confidence:g} in the baseline, and is now at {now.confidence:g}, "
             f"which needs {was / sight:.3g} times as many views to refute as much"
         )
     return ""

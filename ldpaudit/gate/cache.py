@@ -77,7 +77,7 @@ class Cache:
             content = strict_json.decode(strict_json.read_bytes(path), path.name)
             entry = _Entry.model_validate(strict_json.parse(content))
         except (ValidationError, ValueError, DeploymentError):
-            raise DamagedEntryError("its entry is cut, or no entry") from None
+            raise DamagedEntryError("its entry is truncated, or not an entry") from None
         if entry.key != key or not hmac.compare_digest(entry.seal.encode(), self._seal(key, entry.value).encode()):
             raise DamagedEntryError("its entry was not sealed here")
         return entry.value

@@ -136,7 +136,7 @@ def _known(cache: Cache | None, asked: Asked | LdpauditError, config: Config) ->
         text = cache.read(key)
         return _Known(key, None if text is None else Certificate.from_json(text, "its entry"))
     except LdpauditError as error:  # an entry that is damaged is made again
-        return _Known(key, None, f"{error}; it was made again")
+        return _Known(key, None, f"{error}; it was computed again")
 
 
 @once
@@ -229,7 +229,7 @@ def _kept(cache: Cache | None, known: _Known, certificate: Certificate) -> _Know
         if cache is not None and known.key:
             cache.write(known.key, certificate.to_json())
     except (LdpauditError, OSError) as error:
-        return replace(known, remark=f"it is not kept: {error}")
+        return replace(known, remark=f"it is not cached: {error}")
     return known
 
 
@@ -275,7 +275,7 @@ def _evidence(visit: _Visit, target: TargetTable, seed: int) -> Evidence:
     try:
         return EvidenceRecord.model_validate_json(str(text)).read()
     except ValidationError:
-        raise ImplementationError(f"{target.id}: its process gave an answer that is no evidence") from None
+        raise ImplementationError(f"{target.id}: its process returned something other than evidence") from None
 
 
 def _target(visit: _Visit, target: TargetTable, line: int | None) -> Finding:
@@ -306,7 +306,7 @@ def _target(visit: _Visit, target: TargetTable, line: int | None) -> Finding:
         problem = "refuted" if now.refuted else "not as recorded"
     outcome = Outcome.REFUTED if now.refuted else Outcome.UNDECIDED
     if not now.refuted and evidence.lacks(now.epsilon) > 1:
-        views = f"{config.trials:,} refute it of no code, whatever it shows"
+        views = f"{config.trials:,} are too few to refute it, whatever the code does"
         problem, message = "error", f"{target.callable} claims epsilon = {float(target.epsilon):g}: needs more trials, {views}"
     if target.form != str(Form.RAW):  # `audit` looks at another form only of what it has refuted
         command = f"ldpaudit check {shlex.quote(str(path.parent))}"
@@ -327,6 +327,6 @@ def _gone(findings: Sequence[Finding], visit: _Visit) -> Iterator[Finding]:
     targets = [(name, "target", target_words(row)) for name, row in visit.baseline.targets.items()]
     for name, kind, was in (*claims, *targets):
         if name not in there:
-            message = f"the baseline has the {kind} {name}, and the gate has none of this name; to drop it on purpose: {drop}"
+            message = f"the baseline has the {kind} {name}, but the gate has none of this name; to drop it on purpose: {drop}"
             file = _seen(folder, str(visit.config.baseline))
             yield Finding(name, None, "gone", message, file, None, again, was=was, now="claimed no longer")

@@ -40,19 +40,19 @@ _Number = Annotated[Fraction, BeforeValidator(exact_number), AfterValidator(_flo
 class TargetTable(_Table):
     """A callable, or a program, that is audited as a black box."""
 
-    id: Id = Field(description="Of the target, in findings and in the baseline.")
+    id: Id = Field(description="Name of the target, in findings and in the baseline.")
     callable: str = Field(
         pattern=r"^([\w.]+:[\w.]+|exec:.*\S.*)$",
         description="`module:callable`, from an input to a report; or `exec:COMMAND`, a program that answers each line of JSON "
         "with one, started in the configuration's folder.",
     )
-    inputs: list[Any] = Field(min_length=2, description="What it is called with; each must be hard to tell from the others.")
+    inputs: list[Any] = Field(min_length=2, description="Inputs of the calls; any two must be hard to distinguish.")
     epsilon: _Number = Field(description="The claim, in nats.")
     delta: _Number = Field(Fraction(0), description="The claim's delta.")
     form: Literal["raw", "canonical", "unordered"] = Field(
-        "raw", description="Of its reports: as returned; without types and low bits of floats; without the order of lists too."
+        "raw", description="Form of reports: as returned; without types and low bits of floats; also without the order of lists."
     )
-    expect: Literal["refuted"] | None = Field(None, description="On record, where it is known to be refuted.")
+    expect: Literal["refuted"] | None = Field(None, description="The expected outcome, if the target is known to be refuted.")
 
 
 def _inside(path: str) -> str:
@@ -69,13 +69,13 @@ class Config(_Table):
     targets: list[TargetTable] = Field([], description="Callables that are audited as black boxes.")
     seed: int = Field(0, description="Seed of all samples.")
     trials: int = Field(TRIALS, ge=16, le=10**9, description="Views per claim, and per target.")
-    confidence: float = Field(CONFIDENCE, gt=0, lt=1, description="Of the evidence on each claim and target.")
+    confidence: float = Field(CONFIDENCE, gt=0, lt=1, description="Confidence of the evidence on each claim and target.")
     require_decision: bool = Field(False, alias="require-decision", description="Whether an undecided claim fails the build.")
     baseline: Annotated[str, AfterValidator(_inside)] | None = Field(
-        None, description="File inside the configuration's folder with which findings are compared."
+        None, description="File inside the configuration's folder that findings are compared with."
     )
-    patience: float = Field(PATIENCE, gt=0, description="Seconds that code of the user's may take.")
-    no_import: bool = Field(False, alias="no-import", description="Whether code that a file names is refused.")
+    patience: float = Field(PATIENCE, gt=0, description="Seconds that user code may take.")
+    no_import: bool = Field(False, alias="no-import", description="Whether to refuse files that name code.")
 
 
 def find_config(folder: Path) -> tuple[Path, Config]:
@@ -134,5 +134,5 @@ def _config(tree: Mapping[str, Any], text: str, path: Path, table: Sequence[str]
     if not config.deployments and not config.targets:
         raise DeploymentError("needs deployments or targets, got neither", str(path), None, ".".join(table))
     if twice := repeated(target.id for target in config.targets):
-        raise fail(f"needs targets with ids of their own, got {twice!r} twice", [*table, "targets"])
+        raise fail(f"needs targets with unique ids, got {twice!r} twice", [*table, "targets"])
     return config

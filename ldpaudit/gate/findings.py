@@ -39,17 +39,17 @@ class Row(BaseModel):
 class ClaimRow(Row):
     """A claim: its verdict, the upper bound that was certified, what is claimed of whom, and how code was looked at."""
 
-    verdict: Annotated[Outcome, BeforeValidator(_outcome)] = Field(description="What it came out as.")
+    verdict: Annotated[Outcome, BeforeValidator(_outcome)] = Field(description="The verdict.")
     high: Annotated[Annotated[float, Field(ge=0)] | None, BeforeValidator(_bound), WithJsonSchema(BOUND)] = Field(
-        description="Certified upper bound, as text so that no digit is lost; null where there is none."
+        description="Certified upper bound, as text so that no digit is lost; null if there is none."
     )
-    epsilon: float | None = Field(None, ge=0, description="Claimed; none where it is a question.")
+    epsilon: float | None = Field(None, ge=0, description="Claimed epsilon; absent if the claim is a question.")
     delta: float = Field(ge=0, lt=1, description="Claimed.")
-    unit: str = Field(description="What is protected.")
-    neighbours: str = Field(description="The relation for which it is.")
-    implementation: str | None = Field(None, description="The code that is audited, if any.")
-    trials: int | None = Field(None, ge=1, description="Views of that code.")
-    confidence: float | None = Field(None, gt=0, lt=1, description="Of the evidence on that code.")
+    unit: str = Field(description="Unit of the claim.")
+    neighbours: str = Field(description="Neighbouring relation of the claim.")
+    implementation: str | None = Field(None, description="The audited code, if any.")
+    trials: int | None = Field(None, ge=1, description="Number of views of that code.")
+    confidence: float | None = Field(None, gt=0, lt=1, description="Confidence of the evidence on that code.")
 
     def kept(self) -> dict[str, Any]:
         """As a baseline keeps it."""
@@ -69,12 +69,12 @@ class TargetRow(Row):
     refuted: bool = Field(description="Whether samples refuted the claim.")
     epsilon: float = Field(ge=0, description="Claimed.")
     delta: float = Field(ge=0, lt=1, description="Claimed.")
-    callable: str = Field(description="The code that is audited.")
-    inputs: list[str] = Field(description="What it is called with, as Python writes it.")
-    form: str = Field(description="The form of its reports that is looked at.")
-    neighbours: str = Field(description="The relation: any two of the inputs.")
-    trials: int = Field(ge=1, description="Views.")
-    confidence: float = Field(gt=0, lt=1, description="Of the evidence.")
+    callable: str = Field(description="The audited code.")
+    inputs: list[str] = Field(description="Inputs of the calls, as Python writes them.")
+    form: str = Field(description="The audited form of its reports.")
+    neighbours: str = Field(description="Neighbouring relation: any two of the inputs.")
+    trials: int = Field(ge=1, description="Number of views.")
+    confidence: float = Field(gt=0, lt=1, description="Confidence of the evidence.")
 
     def kept(self) -> dict[str, Any]:
         """As a baseline keeps it."""

@@ -131,7 +131,7 @@ class ProjectedBassilySmith(RowSign):
     p : Fraction
         Probability of the true sign, ``1/2 < p < 1``.
     seed : int
-        Of the public matrix, no entry of which is stored. It must not depend on the data, or the oracle is wrong; privacy
+        Seed of the public matrix, no entry of which is stored. It must not depend on the data, or the oracle is wrong; privacy
         does not need that.
 
     Raises

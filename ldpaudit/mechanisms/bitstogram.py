@@ -181,9 +181,9 @@ class Bitstogram(PartitionedSign, _Spelled):
     beta : Fraction
         Probability with which the server may fail, in (0, 1).
     seed : int
-        Of questions, hash functions and vectors.
+        Seed of questions, hash functions and vectors.
     index : int
-        The user whose report a view is; none is more exposed than another.
+        The user whose report is viewed; all users have the same privacy.
 
     Raises
     ------

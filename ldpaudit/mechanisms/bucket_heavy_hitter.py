@@ -48,13 +48,13 @@ class BucketHeavyHitter(InParts, HashedColumn):
     domain : int
         Number N of values, from 2 to 2**62; inputs are ``range(domain)``, and None for an absent user.
     rows : int
-        Hash functions a trial, at least 1.
+        Number of hash functions per trial, at least 1.
     trials : int
         Number of repetitions, at least 1.
     scale : Fraction
-        Of the noise on each bit, above 0.
+        Scale of the noise on each bit, above 0.
     seed : int
-        Of the public vectors.
+        Seed of the public vectors.
 
     Raises
     ------

@@ -47,7 +47,7 @@ class Channel(Mechanism):
     Other Parameters
     ----------------
     file : str
-        Of `from_file`: a CSV, JSON or NPY file with the matrix, a row for each input; a deployment's stands in its own folder.
+        CSV, JSON or NPY file with the matrix, a row for each input; in the deployment's folder.
 
     Examples
     --------

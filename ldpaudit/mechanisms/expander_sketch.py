@@ -198,9 +198,9 @@ class ExpanderSketch(PartitionedSign, _Sketched):
     beta : Fraction
         Probability with which the server may fail, in (0, 1).
     seed : int
-        Of coordinates, vectors and hash functions.
+        Seed of coordinates, vectors and hash functions.
     index : int
-        The user whose report a view is; none is more exposed than another.
+        The user whose report is viewed; all users have the same privacy.
 
     Raises
     ------

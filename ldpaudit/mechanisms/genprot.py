@@ -153,7 +153,7 @@ def _at_most_exp(value: Fraction, exponent: Fraction) -> bool:
 def _table(m: _Protected) -> Table:
     inputs = list(islice(m.inputs, _MOST_INPUTS + 1))
     if len(inputs) > _MOST_INPUTS:
-        raise Unsupported(m, f"all inputs' laws are listed, and its base has more than {_MOST_INPUTS} inputs")
+        raise Unsupported(m, f"the laws of all inputs are listed, but its base has more than {_MOST_INPUTS} inputs")
     laws = {x: dict(m.base.law(x).items()) for x in inputs}
     if m.bottom is None:
         views = dict.fromkeys(y for law in laws.values() for y in law)

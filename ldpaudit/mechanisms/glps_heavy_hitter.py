@@ -52,15 +52,15 @@ class GlpsHeavyHitter(InParts, HashedColumn):
     domain : int
         Number N of values, from 2 to 2**62; inputs are ``range(domain)``, and None for an absent user.
     sparsity : int
-        Most values that are recovered, at least 1.
+        Maximum number of recovered values, at least 1.
     rows : int
         Hash functions, at least 1; an odd number serves the median best.
     buckets : int
-        Of each row; a power of two, at most ``2**L``.
+        Number of buckets of each row; a power of two, at most ``2**L``.
     scale : Fraction
-        Of the noise on each measurement, above 0.
+        Scale of the noise on each measurement, above 0.
     seed : int
-        Of hash functions and signs.
+        Seed of hash functions and signs.
 
     Raises
     ------

@@ -52,9 +52,9 @@ class Hashtogram(InParts, PublicSign):
     p : Fraction
         Probability of the true sign, ``1/2 < p < 1``.
     seed : int
-        Of groups, columns and hash functions.
+        Seed of groups, columns and hash functions.
     index : int
-        The user whose report a view is; none is more exposed than another.
+        The user whose report is viewed; all users have the same privacy.
 
     Raises
     ------

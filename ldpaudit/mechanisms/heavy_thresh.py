@@ -87,7 +87,7 @@ class HeavyThresh(Evolving):
     rows : int
         w; 0 stands for the printed ``20 * users``.
     seed : int
-        Of the public matrix.
+        Seed of the public matrix.
 
     Raises
     ------
@@ -345,7 +345,7 @@ class HeavyThresh(Evolving):
 
     def _crowd(self) -> Crowd:
         if self.rows * self.domain > _LISTED:
-            raise Unsupported(self, f"a run looks at all signs of the matrix, of which there are more than {_LISTED}")
+            raise Unsupported(self, f"a run reads every sign of the matrix, which has more than {_LISTED}")
         cast, fixed = np.zeros(self.users, dtype=np.int64), (self.votes, self.estimates, self.start)
         return Crowd(self.public.patterns(), self.sentinel_needs, self.changes, *fixed, cast)
 

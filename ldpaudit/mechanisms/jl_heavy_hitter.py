@@ -64,7 +64,7 @@ class _Reading(Projected):
         if rows > _LARGEST_VIEW:
             enough = sufficient_rows(scale, users, Fraction(1, 10))
             raise ValueError(
-                f"{cls.__name__}.as_printed needs rows <= {_LARGEST_VIEW}, got rows={rows:.6g}, {8 * rows:.3g} bytes a user; "
+                f"{cls.__name__}.as_printed needs rows <= {_LARGEST_VIEW}, got rows={rows:.6g}, {8 * rows:.3g} bytes per user; "
                 f"rows={enough} keep the projection's error below a tenth of the noise's: see {cls.__name__}.for_users"
             )
         return cls(domain, rows, scale, seed)
@@ -105,7 +105,7 @@ class JLHeavyHitter(_Reading):
     scale : Fraction
         b, of the noise on each entry, above 0.
     seed : int
-        Of the public matrix.
+        Seed of the public matrix.
 
     Raises
     ------

@@ -31,7 +31,7 @@ class Laplace(Mechanism):
     Parameters
     ----------
     scale : Fraction
-        Of the noise, whose density is ``exp(-|z|/scale) / (2 scale)``; above 0.
+        Scale of the noise, whose density is ``exp(-|z|/scale) / (2 scale)``; above 0.
     low, high : Fraction
         Ends of the interval of inputs, ``low < high``.
 
@@ -104,7 +104,7 @@ class LaplaceHistogram(NoisyColumn):
     k : int
         Number of values, at least 2; inputs are ``range(k)``, and None for an absent user.
     scale : Fraction
-        Of the noise on each coordinate, above 0.
+        Scale of the noise on each coordinate, above 0.
 
     Raises
     ------

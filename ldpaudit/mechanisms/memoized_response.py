@@ -223,4 +223,4 @@ def over_epochs(m: Mechanism, epochs: int, values: int | None) -> Mechanism:
     if type(m) is MemoizedBit and m.epochs == 1 and values is None:
         return replace(m, epochs=epochs)
     allowed = "k-ary randomized response, dBitFlip, or memoized_bit of one epoch and without a budget of values"
-    raise Unsupported(m, f"its reports over epochs are known memoized of {allowed}")
+    raise Unsupported(m, f"its reports over epochs are analysed only for memoized {allowed}")

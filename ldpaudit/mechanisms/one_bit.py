@@ -123,7 +123,7 @@ class OneBitMean(Mechanism):
         """
         numbers = np.asarray(data, dtype=np.float64)
         if not (numbers.ndim == 1 and numbers.size and np.all((numbers >= 0) & (numbers <= 1))):
-            raise ValueError("OneBitMean.run needs one number in [0, 1] a user, and at least one user")
+            raise ValueError("OneBitMean.run needs one number in [0, 1] per user, and at least one user")
         ones = int(np.count_nonzero(rng.random(len(numbers)) < numbers))
         return self.estimate(np.concatenate([self.sample(1, ones, rng), self.sample(0, len(numbers) - ones, rng)]))
 

@@ -303,7 +303,7 @@ class CountMinRangeQueries(CountMinBoxes):
     dimensions : int
         d, with ``side**dimensions <= 2**40``.
     seed : int
-        Of the public hash functions.
+        Seed of the public hash functions.
 
     Raises
     ------

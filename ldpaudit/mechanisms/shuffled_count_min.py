@@ -79,7 +79,7 @@ class ShuffledCountMin(Mechanism):
         Number k of values that a user may hold at most, from 1 to `domain`. An input is a value, or where k is above 1 a tuple
         of at most k different values.
     seed : int
-        Of the public hash functions.
+        Seed of the public hash functions.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class ShuffledCountMin(Mechanism):
         if gamma > Fraction(1, 2):
             least = math.ceil(2 * gamma * users)
             raise ValueError(
-                f"{cls.__name__}.as_printed needs gamma <= 1/2, hence about {least} users or more, got users={users}"
+                f"{cls.__name__}.as_printed needs gamma <= 1/2, which takes about {least} users or more, got users={users}"
             )
         return cls(users, domain, rows, 2 * held * users, gamma, held, seed)
 
@@ -341,7 +341,7 @@ class ShuffledCountMin(Mechanism):
             )
         ordered = np.sort(table, axis=1)
         if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NOTHING)):
-            raise ValueError(f"{type(self).__name__} needs users who hold a value once at most")
+            raise ValueError(f"{type(self).__name__} needs users who hold each value at most once")
         values, counts = np.unique(table, return_counts=True)
         real = values != NOTHING
         return values[real], counts[real]

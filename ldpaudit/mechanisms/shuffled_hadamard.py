@@ -62,9 +62,9 @@ class ShuffledHadamard(Mechanism):
     tau : int
         Indices in a message, from 1 to 512.
     rho : int
-        Blanket messages a user, from 1 to 2**40.
+        Blanket messages per user, from 1 to 2**40.
     k : int
-        Elements a user, from 1 to ``domain - 1``.
+        Elements per user, from 1 to ``domain - 1``.
 
     Raises
     ------
@@ -303,12 +303,12 @@ def _rows(data: ArrayLike | Sequence[Values]) -> NDArray[np.int64]:
         table = np.array([row + (-1,) * (longest - len(row)) for row in rows])
     else:
         if table.size and (table.dtype.kind not in "iu" or table.min() < 0):
-            raise ValueError("ShuffledHadamard.run needs values that are integers and not negative")
+            raise ValueError("ShuffledHadamard.run needs nonnegative integers as values")
     return (table[:, None] if table.ndim == 1 else table).astype(np.int64)
 
 
 def printed_rho(epsilon: Number, delta: Number, k: int) -> int:
-    """Blanket messages a user that Lemma 4.4 asks for, rounded up."""
+    """Blanket messages per user that Lemma 4.4 asks for, rounded up."""
     promise, failure = positive("epsilon", epsilon), exact(delta)
     if not (0 < failure < 1 and k >= 1):
         raise ValueError(f"ShuffledHadamard needs 0 < delta < 1 and k >= 1, got delta={delta}, k={k}")

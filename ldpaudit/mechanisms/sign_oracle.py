@@ -47,7 +47,7 @@ class SignOracle(InParts, PublicSign):
     p : Fraction
         Probability of the true sign, ``1/2 < p < 1``.
     seed : int
-        Of the public matrix.
+        Seed of the public matrix.
     index : int
         The user whose report a view is. Each user's column takes both signs, so none is more exposed than another.
 

@@ -51,7 +51,7 @@ class Thresh(Evolving):
     epochs : int
         Number T of epochs, at least 1.
     rounds : int
-        Rounds an epoch, at least 1.
+        Rounds per epoch, at least 1.
     epsilon : Fraction
         The claim, in nats; a user stops voting, or sending estimates, once the counter of either has reached a quarter of it.
     delta : Fraction

@@ -104,9 +104,9 @@ class TreeHistogram(PartitionedSign, _Tree):
     beta : Fraction
         Probability with which the server may fail, in (0, 1).
     seed : int
-        Of levels and vectors.
+        Seed of levels and vectors.
     index : int
-        The user whose report a view is; none is more exposed than another.
+        The user whose report is viewed; all users have the same privacy.
 
     Raises
     ------

@@ -54,7 +54,7 @@ class TrieHeavyHitter(TrieRounds):
     levels : int
         L, at least 1: the most rounds, and the most units of a prefix.
     unit : int
-        Letters a unit, at least 1; the last unit of a word may be shorter.
+        Letters per unit, at least 1; the last unit of a word may be shorter.
     words : int
         Different words that a user may hold, at least 1: Algorithm 1 with one, Algorithm 3 with more.
     counts : int
@@ -167,7 +167,7 @@ class NoisyTrieHeavyHitter(TrieRounds):
     bound : int
         k, from 1 to 1000: the largest noise.
     unit : int
-        Letters a unit, at least 1.
+        Letters per unit, at least 1.
     words : int
         Different words that a user may hold, at least 1.
 

@@ -1,4 +1,4 @@
-"""What changed since the certificate before, in sentences."""
+"""What changed since the previous certificate, in sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ldpaudit.certificates.certificate import Certificate, ClaimRecord
 def changes(before: Certificate, now: Certificate) -> list[str]:
     """Each in a sentence; nothing where both say the same."""
     old, new = ({claim.id: claim for claim in each.claims} for each in (before, now))
-    found = [f"{name} is claimed no longer" for name in old if name not in new]
+    found = [f"{name} is no longer claimed" for name in old if name not in new]
     found += [f"{name} is new: {claim.verdict}" for name, claim in new.items() if name not in old]
     found += [line for name in new if name in old for line in _of_a_claim(old[name], new[name])]
     return [*found, *_of_the_run(before, now)]

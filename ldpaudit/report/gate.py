@@ -20,11 +20,11 @@ if TYPE_CHECKING:  # only the types: the command line reads the list of formats,
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RULES = {
     "refuted": "A privacy claim is refuted",
-    "not as recorded": "A privacy claim did not come out as its file records it",
+    "not as recorded": "A privacy claim's verdict is not the one that its file expects",
     "regressed": "A privacy claim is worse than in the baseline",
-    "gone": "A privacy claim of the baseline is no longer made",
+    "gone": "A privacy claim of the baseline has been dropped",
     "undecided": "A privacy claim is undecided",
-    "assumed": "A privacy claim rests on what is only assumed",
+    "assumed": "A privacy claim rests only on an assumption",
     "error": "A privacy claim could not be checked",
 }
 

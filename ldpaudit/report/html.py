@@ -87,7 +87,7 @@ def _claim(claim: ClaimRecord, exhibit: Exhibit | None) -> str:
     """One claim: in words, in pictures, why, and what it rests on."""
     risk = exhibit.risk.sentence(exhibit.seen) if exhibit and exhibit.risk else ""
     if risk and claim.assumptions:
-        risk = f"If what is assumed is true, {risk[0].lower()}{risk[1:]}"
+        risk = f"If the assumption is true, {risk[0].lower()}{risk[1:]}"
     meaning = f"<p>{chances(risk)}</p>" if risk else ""
     pictures = f"{drawing.curve(claim, exhibit.curve) if exhibit else ''}{drawing.tightening(claim)}"
     return f"""<section class="claim"><h2>{escape(claim.id)} {badge(claim.verdict, claim.outcome)}</h2>
@@ -115,8 +115,8 @@ def _facts(claim: ClaimRecord) -> Iterable[tuple[str, str]]:
     for proof in claim.proofs:
         yield "proof", f"{escape(proof.theorem)} ({proof.steps} steps, checked by a machine)"
         yield from (("assumes", escape(each)) for each in proof.assumes)
-        yield from (("admits", f"{escape(each)} (no machine checked this)") for each in proof.admissions)
-    yield from (("assumed", f"{escape(each)} (nobody showed this)") for each in claim.assumptions)
+        yield from (("admits", f"{escape(each)} (admitted, not machine-checked)") for each in proof.admissions)
+    yield from (("assumed", f"{escape(each)} (assumed, not shown)") for each in claim.assumptions)
     yield from (("unsupported", escape(each)) for each in claim.unsupported)
 
 
@@ -145,23 +145,23 @@ def _risks(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> str:
     by_chance = zip(*(each.risk.rows for _, each in columns.values() if each.risk), strict=True)
     rows = ((row[0][0], *(percent(chance) for _, chance in row)) for row in by_chance)
     lifetime = any(claim.unit == "lifetime" for claim, _ in columns.values())
-    missing = "" if lifetime else " Nothing here is about a user's lifetime: no claim is."
+    missing = "" if lifetime else " No claim here is about a user's lifetime."
     return f"""<section><h2>What the numbers mean for a user</h2>
-<p>The best that anybody can do who sees what is named in the column, knows all other inputs, and has unlimited time; certified
-from the privacy profile, rounded outward.{missing}</p>
+<p>The most that an adversary can achieve who sees what the column names, knows all other inputs, and has unlimited time. The
+numbers are certified from the privacy profile, and rounded outward.{missing}</p>
 <div class="wide">{table(("chance", *names), rows, chances)}</div></section>
 """
 
 
 def _since(before: Certificate, now: Certificate) -> str:
-    """What changed since the certificate before."""
+    """What changed since the previous certificate."""
     found = changes(before, now)
     said = "".join(f"<li>{escape(sentence(line))}</li>" for line in found)
     lines = deployment_lines(before, now)
     file = f"<p>The deployment file changed:</p><pre>{escape(chr(10).join(lines))}</pre>" if lines else ""
     dated = f" of {escape(before.date)}" if before.date else ""
     body = f"<ul>{said}</ul>" if said else "" if file else "<p>Nothing.</p>"
-    return f"""<section><h2>What changed since the certificate before{dated}</h2>{body}{file}
+    return f"""<section><h2>What changed since the previous certificate{dated}</h2>{body}{file}
 <p class="small">Its digest is <code>{before.digest}</code>.</p></section>
 """
 
@@ -172,10 +172,10 @@ def _meanings(certificate: Certificate) -> str:
     named = dict.fromkeys(claim.neighbours for claim in certificate.claims)
     relations = "".join(f"<dt>{escape(name)}</dt><dd>{relation(name)}</dd>" for name in named)
     return f"""<section><h2>What the words mean</h2><dl>{words}</dl>
-<h3>Neighbours: inputs that must be hard to tell apart</h3><dl>{relations}</dl>
-<p>A claim of (epsilon, delta) says: whatever the views show, under two neighbours its chance differs by a factor of at most
-e^epsilon, up to an added delta. A verdict is about the parameters that the deployment file states; code that was sampled is only
-ever refuted or not.</p></section>
+<h3>Neighbours: inputs that must be hard to distinguish</h3><dl>{relations}</dl>
+<p>A claim of (epsilon, delta) says: the probabilities of any event under two neighbours differ by at most the factor e^epsilon,
+plus delta. A verdict is about the parameters that the deployment file states. Samples of code can refute a claim, but never prove
+it.</p></section>
 """
 
 
@@ -188,14 +188,14 @@ def _again(certificate: Certificate) -> str:
 <pre>ldpaudit certify {name}.toml {settings} --output again
 ldpaudit verify {name}.json --deployment {name}.toml
 ldpaudit verify {name}.json --resample</pre>
-<p>The first makes it anew; the second derives everything again that samples did not decide; the third draws the samples again, and
-runs the code that the file names, if any.</p>
+<p>The first command makes the certificate again; the second recomputes everything except the samples; the third also draws the
+samples again, and runs the code that the file names, if any.</p>
 <h3>The deployment file</h3><pre>{escape(certificate.deployment)}</pre></section></main>
 """
 
 
 def _footer(certificate: Certificate) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in certificate.versions.items())
-    return f"""<footer><p>seed {certificate.seed}, {certificate.trials} views a claim, confidence {certificate.confidence:g};
+    return f"""<footer><p>seed {certificate.seed}, {certificate.trials} views per claim, confidence {certificate.confidence:g};
 {escape(versions)}</p><p>SHA-256 <code>{certificate.digest}</code>; <code>ldpaudit verify</code> re-checks the JSON
-beside this page, which is what counts: a page can be edited by anybody.</p></footer>"""
+beside this page. Only the JSON counts: anybody can edit a page.</p></footer>"""

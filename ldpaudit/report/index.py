@@ -50,6 +50,6 @@ def _deployment(certificate: Certificate, before: Mapping[str, Certificate] | No
 
 def _since(certificate: Certificate, before: Mapping[str, Certificate]) -> str:
     if certificate.id not in before:
-        return "There is no certificate before this one."
+        return "There is no previous certificate."
     found = changes(before[certificate.id], certificate)
-    return f"Since the certificate before: {'; '.join(found)}." if found else "Nothing changed since the certificate before."
+    return f"Since the previous certificate: {'; '.join(found)}." if found else "Nothing changed since the previous certificate."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def print_comparison(certified: Enclosure, rows: Sequence[Published], console: Console) -> None:
     """The certified value, then every published bound with its looseness; then the hypotheses that are not met."""
     if not rows:
-        console.print("no published bound is on record for this plan; `ldpaudit claims` lists those of papers' own systems")
+        console.print("no published bound is known for this plan; `ldpaudit claims` lists the bounds of papers' own systems")
         return
     grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     grid.add_column("bound", no_wrap=True)

@@ -63,7 +63,7 @@ def _standing(row: Row, found: Printed | None) -> str:
 
 def _explained(row: Row, found: Printed | None) -> str:
     """The same, with what it means where the word does not say it."""
-    meaning = found.standing.meaning if found else row.model and f"{row.model}: this model is not accounted for here"
+    meaning = found.standing.meaning if found else row.model and f"{row.model}: this model has no accountant here"
     return f"{_standing(row, found)} ({meaning})" if meaning else _standing(row, found)
 
 

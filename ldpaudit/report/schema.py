@@ -98,7 +98,7 @@ def _kind(stem: str, variant: str, owner: type) -> dict[str, Any]:
     # Ways of which a file can say all that the constructor needs.
     writable = [way for way in ways.values() if all(each.type != "other" or each.default is not None for each in way)]
     takes = [[each.name for each in way if each.default is None] for way in writable]
-    constructor = {"enum": list(constructors(owner)), "description": "Where the parameters fit several, which one is meant."}
+    constructor = {"enum": list(constructors(owner)), "description": "Name of the constructor, if the parameters fit several."}
     properties = {"kind": True, "variant": True, CONSTRUCTOR: constructor, **known}
     then = {"properties": properties, "additionalProperties": False, "anyOf": [{"required": each} for each in takes]}
     return {"if": here, "then": then}

@@ -43,7 +43,7 @@ def sight(claim: ClaimRecord) -> str:
     """How far the audit could see, where it refuted nothing."""
     if claim.verdict is Outcome.REFUTED or claim.evidence is None:
         return ""
-    return f" Of the audit: {claim.evidence.read().resolution}."
+    return f" About the audit: {claim.evidence.read().resolution}."
 
 
 def witness(claim: ClaimRecord) -> str:
@@ -62,7 +62,7 @@ def summary(certificates: Sequence[Certificate]) -> list[str]:
     assumed = _count(claims, "assumed")
     lines = [
         f"{_count(claims, 'holds')} of {len(claims)} claims hold, {_count(claims, 'refuted')} do not,"
-        f" {_count(claims, 'undecided')} are undecided{f', {assumed} follow from what is assumed' if assumed else ''};"
+        f" {_count(claims, 'undecided')} are undecided{f', {assumed} rest on assumptions' if assumed else ''};"
         f" {sum(claim.verdict.reached for _, claim in questions)} questions are answered."
     ]
     for record, title in (("assumed", "rest on what is assumed"), ("refuted", "do not hold"), ("undecided", "are undecided")):
@@ -75,9 +75,9 @@ def summary(certificates: Sequence[Certificate]) -> list[str]:
     wrong = [name for name, claim in named if not claim.as_recorded]
     on_record = [name for name, claim in named if claim.expect]
     if wrong:
-        lines.append(f"Not as recorded: {', '.join(wrong)}.")
+        lines.append(f"Not as expected: {', '.join(wrong)}.")
     elif on_record:
-        lines.append("All came out as recorded.")
+        lines.append("All verdicts are as expected.")
     return lines
 
 

@@ -8,26 +8,26 @@ from ldpaudit.certificates.certificate import ClaimRecord
 from ldpaudit.verdict import Outcome
 
 VERDICTS = {
-    Outcome.REFUTED: "the claim is false: a certified lower bound, or samples of the code with the stated confidence, exceed it; "
-    "or samples exceed what is certified of the mechanism that the file describes, so that the code is not that mechanism.",
-    Outcome.UNDECIDED: "neither shown nor refuted: the certified bounds lie on both sides of the claim, or none is known, or "
-    "too few views of the deployed code were looked at.",
-    Outcome.ASSUMED: "the claim follows from what is assumed and nobody shows: a guarantee of which nothing else is known, or "
-    "parameters that are computed from the claim itself.",
-    Outcome.BOUNDED: "the claim is true of the mechanism that the file describes: a certified upper bound reaches it.",
-    Outcome.PROVED: "the claim is true of the mechanism that the file describes: a certified upper bound reaches it, and a proof "
-    "whose steps a machine checked covers it.",
+    Outcome.REFUTED: "the claim is false: a certified lower bound exceeds it, or samples of the code do, with the stated "
+    "confidence; or samples exceed the bound of the mechanism that the file describes, so that the code is not that mechanism.",
+    Outcome.UNDECIDED: "neither shown nor refuted: the certified bounds lie on both sides of the claim, or no bound is known, or "
+    "too few views of the deployed code were drawn.",
+    Outcome.ASSUMED: "the claim follows from an assumption that nobody has shown: a guarantee about which nothing else is known, "
+    "or parameters that are computed from the claim itself.",
+    Outcome.BOUNDED: "the claim is true of the mechanism that the file describes: a certified upper bound meets it.",
+    Outcome.PROVED: "the claim is true of the mechanism that the file describes: a certified upper bound meets it, and a "
+    "machine-checked proof covers it.",
 }
 """In words for whoever was not there."""
 SIGNS = dict(zip(Outcome, ("\u2717", "?", "\u2234", "\u2713", "\u2713"), strict=True))
 """So that a verdict is read without its colour."""
 NEIGHBOURS = {
-    "replace-one": "two inputs that differ in one user, who holds any other value in the second.",
-    "add-remove": "two inputs of which one has a user more than the other.",
+    "replace-one": "two inputs in which one user holds different values.",
+    "add-remove": "two inputs, one of which has one user more than the other.",
     "user-level": "two inputs that differ in everything that one user ever holds.",
-    "same-pattern": "two inputs that differ in the values that one user ever holds, and not in when these repeat.",
+    "same-pattern": "two inputs that differ in the values that one user ever holds, but not in the times at which these repeat.",
     "pairs": "the pairs of inputs that are named.",
-    "group": "two inputs that differ in what this many users hold.",
+    "group": "two inputs that differ in the values of this many users.",
 }
 """Which inputs must be hard to tell apart, by the kind of the relation."""
 OVERALL = {
@@ -41,7 +41,7 @@ OVERALL = {
 _FARES = {
     Outcome.REFUTED: "This is false.",
     Outcome.UNDECIDED: "This is neither shown nor refuted.",
-    Outcome.ASSUMED: "This follows from what is assumed, and is not shown.",
+    Outcome.ASSUMED: "This follows from an assumption, and is not shown.",
     Outcome.BOUNDED: "This is true of the mechanism as described.",
     Outcome.PROVED: "This is true of the mechanism as described, and proved.",
 }
@@ -59,9 +59,9 @@ def plain(claim: ClaimRecord) -> str:
     """The claim, and how it fares, for a reader who knows no formula."""
     if claim.asked:
         answer = "The certificate answers." if claim.verdict.reached else "No answer is certified."
-        return f"Nothing is claimed of one {claim.unit}: how private it is, is asked. {answer}"
+        return f"No claim is made about one {claim.unit}: the certificate reports the computed epsilon. {answer}"
     another = claim.code_differs and not claim.refuted_by_samples
-    fares = "The code is not what is described, and this is not shown of it." if another else _FARES[claim.verdict]
+    fares = "The code is not what is described, so this is not shown about it." if another else _FARES[claim.verdict]
     return f"It is claimed that {claim.sentence}. {fares}"
 
 

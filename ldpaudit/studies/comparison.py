@@ -252,7 +252,7 @@ def _counts(m: Mechanism, data: NDArray[np.int64], asked: ArrayLike, rng: np.ran
     if query is not None and np.shape(result) != (len(m.inputs),):
         return np.asarray(query(result, asked), dtype=np.float64)
     if np.shape(result) != (len(m.inputs),):
-        raise Unsupported(m, "it lists no counts of values, and cannot be asked for them")
+        raise Unsupported(m, "it neither lists counts of values nor answers queries for them")
     return np.asarray(result[np.asarray(asked)], dtype=np.float64)
 
 
@@ -339,7 +339,7 @@ def _require_few(m: Mechanism, users: int) -> None:
         return
     drawn = _SUMMED if hasattr(m, "run_in_law") else users
     if (numbers := drawn * bits(m) / 64) > _WORK / 8:
-        raise Unsupported(m, f"its reports are {numbers:.2g} words of 64 bits, and {_WORK / 8:.2g} are drawn at most")
+        raise Unsupported(m, f"its reports are {numbers:.2g} words of 64 bits, but at most {_WORK / 8:.2g} are drawn")
 
 
 def _megabytes() -> float:

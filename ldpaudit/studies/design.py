@@ -156,7 +156,7 @@ class _Question:
             if not self.holds(beyond):
                 return self.answer(value, beyond)
             value = beyond
-        raise ValueError(f"{self.goal}: no end of what keeps it was found near {self.parameter} = {value}")
+        raise ValueError(f"{self.goal}: the search found no boundary near {self.parameter} = {value}")
 
 
 def _exact(value: Value) -> Fraction | int:
@@ -285,7 +285,7 @@ def _users(plan: Plan, goal: Goal, users: int | None, repeat: int | None) -> Ans
     if not math.isfinite(epsilon0.high):
         raise Unsupported(plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")
     if goal.delta == 0 and epsilon0.high > goal.epsilon:
-        raise ValueError(f"{goal} is out of reach: at delta = 0 no number of users is more private than one")
+        raise ValueError(f"{goal} is out of reach: at delta = 0 more users give no more privacy than one")
     if names_users(Shuffle(plan, 1)) and account(plan).epsilon(goal.delta).high > goal.epsilon:
         raise ValueError(f"{goal} is out of reach: reports name their users, and no number of users hides one")
     from ldpaudit.accountants.shuffling.calibrate import users_needed
@@ -343,7 +343,7 @@ def _gamma(made: Callable[[Any], Mechanism], goal: Goal) -> Answer:
 
             guess = likely_gamma(goal.epsilon, goal.delta, half.users)
         case _:
-            raise Unsupported(half, "its gamma is no noise that a goal could ask for")
+            raise Unsupported(half, "its gamma is not a noise level that can be searched for")
     return _Question(goal, "gamma", "smallest", made, guess, most=0.5, profile=profile).real()
 
 

@@ -64,7 +64,7 @@ def run(m: Mechanism, partition: Partition, seed: int | None = None, execution: 
     ['s', 'su', 'sun', 'sun$']
     """
     if not isinstance(m, InParts):
-        raise Unsupported(m, "its users' data are not read in parts")
+        raise Unsupported(m, "it does not read users' data in parts")
     if seed is not None and seed < 0:
         raise ValueError(f"a run needs seed >= 0, got {seed}")
     census = tuple(stream(map(_Counting, partition.parts), execution.executor))
@@ -122,7 +122,7 @@ class _Asking:
         held = self.part.counts()
         if held.digest != self.digest:
             named = "" if isinstance(self.part, Counts) else f", {self.part}"
-            raise DeploymentError("needs the data that were counted first, got others", f"{self}{named}")
+            raise DeploymentError("needs the data that were counted at the start, got different data", f"{self}{named}")
         return self.system.answer(self.question, held, self.coins.generator())
 
     def __str__(self) -> str:

@@ -110,7 +110,7 @@ def shards(paths: Iterable[str | Path], column: str = "", users: str = "", end: 
     for file in (file for path in paths for file in _files(Path(path))):
         status = file.stat()
         if (first := seen.setdefault((status.st_dev, status.st_ino), file)) is not file:
-            raise DeploymentError(f"needs each file once, got the one that {first} is, too", str(file))
+            raise DeploymentError(f"needs each file once, got the same file as {first}", str(file))
     return Partition(tuple(Shard(file, column, users, end) for file in seen.values()))
 
 

@@ -216,7 +216,7 @@ class Crew:
     def _begin(self, task: Task) -> Worker:
         with self._lock:
             if self._left:
-                raise LdpauditError(f"{task.name}: was not begun")
+                raise LdpauditError(f"{task.name}: was not started")
             if task.patience is None and self._idle:
                 return self._idle.pop()
             worker = Worker() if task.patience is None else Worker(self._first, -1 if task.pickled else LARGEST)
@@ -312,4 +312,5 @@ def _made(function: Callable[..., Any], arguments: tuple[Any, ...], pickled: boo
 def _fault(error: Exception) -> str:
     """A fault of ours in a line: what, and the innermost place."""
     *_, place = traceback.extract_tb(error.__traceback__)
-    return " ".join(f"a fault of ldpaudit's: {type(error).__name__}: {error} ({place.filename}:{place.lineno})".split())
+    found = f"{type(error).__name__}: {error} ({place.filename}:{place.lineno})"
+    return " ".join(f"internal error of ldpaudit, please report it: {found}".split())

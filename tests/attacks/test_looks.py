@@ -241,7 +241,7 @@ def test_a_learned_score_without_scikit_learn_is_refused_in_words(monkeypatch: p
 
 def test_a_reading_is_for_callables_and_users_are_one_or_two() -> None:
     for reading in (Reading(Form.CANONICAL), Reading(users=2), Reading(learned=True)):
-        with pytest.raises(ValueError, match="for a callable"):
+        with pytest.raises(ValueError, match="for callables"):
             audit(BINARY, reading=reading)
     with pytest.raises(ValueError, match="users to be 1 or 2, got 3"):
         Reading(users=3)

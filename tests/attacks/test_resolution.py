@@ -19,7 +19,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 
 HASHED = LocalHashing.optimal(3.0, domain=100)
 BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
-NO_EVENT, ONE_EVENT = "no event was found that tells the inputs apart", "on this event alone, an epsilon of"
+NO_EVENT, ONE_EVENT = "no event was found that distinguishes the inputs", "on this event alone, an epsilon of"
 
 
 def seen_with_the_seed(x: int, size: int, rng: np.random.Generator) -> Any:
@@ -59,7 +59,7 @@ def test_the_power_is_that_of_an_event_that_was_found_or_that_the_mechanism_name
         audit(BINARY, epsilon=1.0, implementation=noise, trials=10_000),
     ):
         assert evidence.resolution.startswith(ONE_EVENT)
-        assert "of other events this audit says nothing" in evidence.resolution
+        assert "this audit says nothing about other events" in evidence.resolution
 
 
 def test_where_no_count_could_refute_or_nothing_is_claimed_it_names_no_power() -> None:

@@ -135,7 +135,7 @@ def test_a_theorem_on_noise_beside_both_data_sets_is_not_applied_where_a_user_ta
     plan = Run(ShuffledCountMin(10**5, domain=64, rows=4, buckets=1000, gamma=Fraction(1, 10)))
     certified = account(plan, ADD_REMOVE).epsilon(DELTA)
     rows = {row.name: row for row in published(plan, DELTA, certified, ADD_REMOVE)}
-    assert "takes it along" in rows["cpSGD binomial mechanism"].unmet
+    assert "noise that a user adds" in rows["cpSGD binomial mechanism"].unmet
     assert beside(plan)["cpSGD binomial mechanism"].standing is Standing.HOLDS
 
 

@@ -58,5 +58,5 @@ def test_sums_of_noisy_bits_are_not_held_against_bounds_of_shuffled_reports(name
     rows = json.loads(run("table", name, "--format", "json").stdout)["rows"]
     assert [(row["comparison"], row["holds"], row["low"]) for row in rows] == [("outside", None, None)] * numbers
     page = " ".join(run("table", name).stdout.split())
-    assert f"{numbers} x outside (sums of noisy bits, which are securely aggregated: this model is not accounted for here)" in page
+    assert f"{numbers} x outside (sums of noisy bits, which are securely aggregated: this model has no accountant here)" in page
     assert not any(word in page for word in ("differs", "holds", "below", "FAILS"))

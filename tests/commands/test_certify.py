@@ -24,7 +24,7 @@ def test_certify_prints_verdicts_and_counts_in_80_columns(tmp_path: Path) -> Non
     done = run("certify", ENPA, "deployments/attribution-event.toml", *QUICK, "--output", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert done.stdout.rstrip().endswith("All came out as recorded.")
+    assert done.stdout.rstrip().endswith("All verdicts are as expected.")
     assert "1 of 2 claims hold, 1 do not" in done.stdout
     assert {p.name for p in tmp_path.iterdir()} == {
         f"{name}.{kind}" for name in ("enpa-notification", "attribution-event") for kind in ("json", "html")
@@ -40,7 +40,7 @@ def test_a_file_that_gave_no_certificate_is_told_first_and_counted(tmp_path: Pat
     assert done.stderr == "ldpaudit: missing.toml: needs a readable file: No such file or directory\n"
     lines = done.stdout.splitlines()
     left = lines.index("1 of 2 files gave no certificate, and are not counted.")
-    assert "0 of 2 claims hold, 0 do not, 0 are undecided, 2 follow from what is assumed" in lines[left + 1]
+    assert "0 of 2 claims hold, 0 do not, 0 are undecided, 2 rest on assumptions" in lines[left + 1]
 
 
 def test_a_certificate_that_replaces_that_of_another_file_says_so(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_code_that_takes_longer_than_the_given_patience_is_an_error(tmp_path: Pa
 def test_without_imports_a_deployment_that_names_code_is_refused_before_anything_runs(tmp_path: Path) -> None:
     files = deployment(tmp_path, "a"), deployment(tmp_path, "b", "exits")
     done = run("certify", *files, *QUICK, "--no-import", "--output", str(tmp_path / "out"))
-    fails_in_one_line(done, "b.toml:8: implementation: needs no code with --no-import, got 'tests.broken_callables:exits'")
+    fails_in_one_line(done, "b.toml:8: implementation: must not name code with --no-import, got 'tests.broken_callables:exits'")
     assert not (tmp_path / "out").exists()
     assert run("certify", files[0], *QUICK, "--no-import").returncode == 0
 
@@ -150,7 +150,7 @@ def test_two_deployments_of_one_id_are_refused_before_anything_is_written(tmp_pa
     first = deployment(tmp_path, "a")
     (tmp_path / "other.toml").write_text(Path(first).read_text().replace('"a"', '"A"'))
     done = run("certify", first, str(tmp_path / "other.toml"), *QUICK, "--output", str(tmp_path / "out"))
-    fails_in_one_line(done, f"other.toml:2: id: needs an id of its own, got 'A' twice, as in {first}")
+    fails_in_one_line(done, f"other.toml:2: id: needs a unique id, got 'A' twice, as in {first}")
     assert not (tmp_path / "out").exists()
 
 
@@ -166,7 +166,7 @@ def test_pages_say_who_issued_them_when_and_what_changed_since(tmp_path: Path) -
     assert not {"issuer", "date"} & set(now), "the folder is in no repository"
     assert "issued by The authority, 2026-01-31" in (Path(first) / "a.html").read_text()
     page = (Path(second) / "a.html").read_text()
-    assert "What changed since the certificate before of 2026-01-31" in page
+    assert "What changed since the previous certificate of 2026-01-31" in page
     assert "Report: its claim was 1 and is 2." in page
     assert "its claim was 1 and is 2" in (Path(second) / "index.html").read_text()
 

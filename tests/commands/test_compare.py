@@ -193,7 +193,7 @@ def test_bits_are_those_of_the_report_or_of_all_messages() -> None:
 
 def test_reports_that_cannot_be_drawn_leave_a_contender_out() -> None:
     held = Held(tuple(map(str, range(200))), np.zeros(10**7, dtype=np.int64))
-    with pytest.raises(Unsupported, match="are drawn at most"):
+    with pytest.raises(Unsupported, match="64 bits, but at most"):
         score(Contender("laplace", "histogram", "for_epsilon"), Contest(Fraction(1), Fraction(1, 10**6), 200, 1), held)
 
 

@@ -107,7 +107,7 @@ def test_it_is_written_to_a_file_once_and_again_only_where_it_is_told(tmp_path: 
     assert run("init", "rappor", "--output", str(file)).returncode == 0
     assert file.read_text() == starter("rappor")
     file.write_text("precious")
-    fails_in_one_line(run("init", "rappor", "--output", str(file)), "needs a name that no file has yet, or --overwrite")
+    fails_in_one_line(run("init", "rappor", "--output", str(file)), "already exists: needs another name, or --overwrite")
     assert file.read_text() == "precious"
     assert run("init", "rappor", "--output", str(file), "--overwrite").returncode == 0
     assert file.read_text() == starter("rappor")
@@ -142,9 +142,9 @@ def test_every_key_of_a_deployment_file_has_a_description() -> None:
 def test_a_file_to_begin_with_says_what_kept_answers_and_epochs_are_and_holds_with_their_marks_taken_away() -> None:
     text = starter("randomized_response")
     assert "every report of that value" in " ".join(text.replace("#", "").split())
-    tables = re.search(r"# \[contribution\]\n(.*?)\n# Where a shuffler", text, re.DOTALL)
+    tables = re.search(r"# \[contribution\]\n(.*?)\n# If there is a shuffler", text, re.DOTALL)
     assert tables is not None
     taken = "\n".join(re.findall(r"^# (\[\w+\]|\w+ = \w+)$", tables[0], re.MULTILINE))
-    whole = text.replace(tables[0], f"{taken}\n# Where a shuffler").replace('unit = "report"', 'unit = "lifetime"')
+    whole = text.replace(tables[0], f"{taken}\n# If there is a shuffler").replace('unit = "report"', 'unit = "lifetime"')
     (claim,) = loads(whole).claims
     assert "epochs=520" in str(claim.plan)

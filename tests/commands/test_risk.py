@@ -23,9 +23,9 @@ def test_risk_is_a_sentence_and_a_table_of_80_columns() -> None:
     assert done.returncode == 0, done.stderr
     told, table = done.stdout.split("\n\n")
     sentences = " ".join(told.split())
-    assert "Whoever sees one run" in sentences
+    assert "An adversary who sees one run" in sentences
     assert "at most 75 % (a coin has 50 %), and is never more than 75 % sure" in sentences
-    assert "Whoever sees 10 runs" in sentences
+    assert "An adversary who sees 10 runs" in sentences
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert len(table.strip().splitlines()) == 7
 

@@ -77,7 +77,7 @@ def test_counts_that_were_forged_with_care_are_found_by_resampling_alone(written
     assert main("verify", str(written)).returncode == 0
     assert main("verify", str(written), "--resample").returncode == 1
     written.write_text(genuine(UNSEEDED).to_json())
-    fails_in_one_line(main("verify", str(written), "--resample"), "draws from a source of its own")
+    fails_in_one_line(main("verify", str(written), "--resample"), "has its own source of randomness")
 
 
 def test_what_a_stranger_wrote_does_not_reach_the_terminal(written: Path, main: Main) -> None:
@@ -136,7 +136,7 @@ def test_several_certificates_and_folders_are_a_table_and_the_worst_of_them_is_h
     assert done.stdout.endswith("1 of 3 certificates stand\n")
     found = json.loads(main("verify", str(folder / "other"), "--format", "json").stdout)
     assert [(row["read"], bool(row["differences"])) for row in found] == [(False, True), (True, True), (True, False)]
-    fails_in_one_line(main("verify", str(folder / "other"), "--deployment", "d.toml"), "needs one certificate where --deployment")
+    fails_in_one_line(main("verify", str(folder / "other"), "--deployment", "d.toml"), "needs a single certificate")
 
 
 def test_a_certificate_whose_digest_is_not_its_own_was_changed(written: Path, main: Main) -> None:

@@ -178,7 +178,7 @@ def test_what_is_no_input_is_refused() -> None:
     for data in (sound[:3], sound[:, :5], 2 * sound, np.concatenate([sound, sound])):
         with pytest.raises(ValueError, match="needs"):
             m.run(data, np.random.default_rng(0))
-    with pytest.raises(Unsupported, match="all signs of the matrix"):
+    with pytest.raises(Unsupported, match="every sign of the matrix"):
         LARGER.run([], np.random.default_rng(0))
 
 

@@ -162,7 +162,7 @@ def test_a_run_serves_many_users_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
 def test_as_printed_needs_rows_of_order_n_to_the_fourth_and_says_which_suffice() -> None:
     twentieth = Fraction(1, 20)
     assert JLHeavyHitter.as_printed(1, MILLIONTH, twentieth, 1000, 10).rows == 254_856
-    with pytest.raises(ValueError, match=r"got rows=5\.096\d*e\+25, 4\.08e\+26 bytes a user; rows=452391 keep"):
+    with pytest.raises(ValueError, match=r"got rows=5\.096\d*e\+25, 4\.08e\+26 bytes per user; rows=452391 keep"):
         JLHeavyHitter.as_printed(1, MILLIONTH, twentieth, 10**6, 10**6)
     with pytest.raises(ValueError, match="needs domain <= 268435456, got domain=1073741824"):
         JLHeavyHitter(1 << 30, 5, B1).decode(np.zeros(5))

@@ -145,7 +145,7 @@ def test_all_reports_of_a_user_are_of_the_same_buckets() -> None:
 def test_more_bits_than_are_enumerated_are_refused() -> None:
     with pytest.raises(Unsupported, match="compared by at most 256 bits, got 258"):
         account(MemoizedDBitFlip(200, 200, 129, F(3, 4)), SAME_PATTERN)
-    with pytest.raises(Unsupported, match="its reports over epochs are known memoized of"):
+    with pytest.raises(Unsupported, match="its reports over epochs are analysed only for memoized"):
         over_epochs(MemoizedResponse(2, 2, F(3, 4)), 3, None)
 
 

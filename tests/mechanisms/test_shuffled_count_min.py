@@ -270,7 +270,7 @@ def test_the_printed_gamma_is_the_formula_and_refuses_what_is_infeasible() -> No
     assert float(m.gamma) == pytest.approx(formula, rel=1e-14)
     assert (m.rows, m.buckets) == (11, 6 * 10**9)
     assert printed_epsilon(m, F(1e-9)).high == pytest.approx(0.5, rel=1e-12)
-    with pytest.raises(ValueError, match="needs gamma <= 1/2, hence about 1393372 users or more"):
+    with pytest.raises(ValueError, match="needs gamma <= 1/2, which takes about 1393372 users or more"):
         ShuffledCountMin.as_printed(1, 1e-6, 10**6, 2**20)
 
 

@@ -220,7 +220,7 @@ def test_a_log_does_not_run_out_whichever_of_its_inputs_are_given(given: tuple[i
 def test_an_input_that_is_not_in_the_log_is_said_to_be_none_of_it(x: Any) -> None:
     log = Log({0: [0], 1: [1]})
     for ask in (lambda: log.trials_on([0, x]), lambda: audit(log, inputs=[0, x])):
-        with pytest.raises(ImplementationError, match=r"^on input .*: the log holds no reports on it, but on 0, 1$"):
+        with pytest.raises(ImplementationError, match=r"^on input .*: the log has no reports on it, only on 0, 1$"):
             ask()
 
 
@@ -250,7 +250,7 @@ def test_code_that_ends_the_program_is_an_error(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_path_is_not_a_modules_name() -> None:
-    with pytest.raises(ImplementationError, match=r"a module's name as in an import, got the path './ours.py'"):
+    with pytest.raises(ImplementationError, match=r"an importable module name, got the path './ours.py'"):
         resolve("./ours.py:f")
 
 
@@ -277,7 +277,7 @@ def test_a_log_is_read_as_spreadsheets_and_people_write_it(tmp_path: Path) -> No
     log = read_log(path)
     assert log(0, 1, RNG) == [1]
     assert log([1], 1, RNG) == [0]
-    with pytest.raises(ImplementationError, match=r"^on input 2: the log holds no reports on it, but on 0, '\[1\]'$"):
+    with pytest.raises(ImplementationError, match=r"^on input 2: the log has no reports on it, only on 0, '\[1\]'$"):
         log(2, 1, RNG)
 
 
@@ -285,5 +285,5 @@ def test_a_log_is_read_as_spreadsheets_and_people_write_it(tmp_path: Path) -> No
 def test_a_line_of_a_log_has_a_value_in_each_column(tmp_path: Path, line: str) -> None:
     path = tmp_path / "log.csv"
     path.write_text(f"input,report\n0,1\n{line}\n")
-    with pytest.raises(DeploymentError, match=r"log.csv:3: needs a value in each column"):
+    with pytest.raises(DeploymentError, match=r"log.csv:3: needs exactly one value in each column"):
         read_log(path)

@@ -148,7 +148,7 @@ def test_a_claim_of_the_epsilon_that_the_parameters_are_computed_from_is_assumed
     certificate = ldp.certify(loads(text), trials=TRIALS)
     assert certificate.verdict is Outcome.ASSUMED
     assert certificate.claims[0].reason.endswith("parameters computed from the claim show nothing")
-    assert "0 of 1 claims hold, 0 do not, 0 are undecided, 1 follow from what is assumed" in summary([certificate])[0]
+    assert "0 of 1 claims hold, 0 do not, 0 are undecided, 1 rest on assumptions" in summary([certificate])[0]
     assert verify(certificate) == []
     weaker = ldp.certify(loads(text.replace("epsilon = 1\n", "epsilon = 1.5\n")), trials=TRIALS)
     assert weaker.verdict is Outcome.PROVED
@@ -190,13 +190,13 @@ def test_what_follows_from_a_guarantee_is_assumed_and_an_answer_says_so() -> Non
     assert [claim.verdict for claim in certificate.claims] == [Outcome.ASSUMED, Outcome.ASSUMED, Outcome.UNDECIDED]
     assert certificate.claims[0].assumptions == ("a part is 4-differentially private",)
     page = html.page(certificate, exhibits(certificate))
-    for said in ("nobody showed this", "If what is assumed is true, whoever sees", "assumed at most 8", "(user-day, as assumed)"):
+    for said in ("assumed, not shown", "If the assumption is true, an", "assumed at most 8", "(user-day, as assumed)"):
         assert said in page
     assert "certified at most" not in page
     undecided = certificate.claims[2]
     assert undecided.assumptions == ("a part is 4-differentially private",)
     assert "epsilon lies in [0, 8], assuming that a part is 4-differentially private, and nothing was sampled" in undecided.reason
-    assert page.count("If what is assumed is true, whoever sees") == len(certificate.claims)
+    assert page.count("If the assumption is true, an adversary who sees") == len(certificate.claims)
     assert "Assuming that a part is 4-differentially private, at this delta an epsilon of 8 holds" in page
     asked = certificate.deployment.replace("epsilon = 8", 'epsilon = "?"').replace('expect = "assumed"', "", 1)
     assert ldp.certify(loads(asked), trials=TRIALS).claims[0].outcome == "answered, ASSUMED"

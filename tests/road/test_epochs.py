@@ -114,8 +114,8 @@ def test_a_client_that_is_said_to_keep_answers_is_one_that_does_though_only_one_
 
 
 @pytest.mark.parametrize(("old", "new", "says"), [
-    ("[contribution]\nmemoized = true", "", "a budget of values needs memoized = true"),
-    (ANSWERED, ANSWERED.replace("randomized_response", "subset_selection"), "its reports over epochs are known memoized of"),
+    ("[contribution]\nmemoized = true", "", "the key `values` needs memoized = true"),
+    (ANSWERED, ANSWERED.replace("randomized_response", "subset_selection"), "over epochs are analysed only for memoized"),
     (ANSWERED, BIT, "without a budget of values"),
     (ANSWERED, 'kind = "guarantee"\nepsilon = "1/2"', "needs a mechanism that memoizes"),
     ("values = 3", "values = 0", "epochs.values"),

@@ -118,8 +118,8 @@ def test_a_tool_that_is_no_table_is_an_error(tmp_path: Path, text: str) -> None:
      ("deployments = ['a.toml']\nbaseline = '../b.json'", "needs a file inside the configuration's folder, got '../b.json'"),
      ("deployments = ['a.toml']\nbaseline = '/tmp/b.json'", "needs a file inside the configuration's folder"),
      ("deployments = ['a.toml']\nbaseline = ''", "needs a file inside the configuration's folder, got ''"),
-      ("x = " + "[" * 3000 + "]" * 3000, "at most 64 tables"),
-     (TWICE, "needs targets with ids of their own, got 'a' twice"), (TWICE.replace("'a'", "'../a'"), "got '../a'"),
+      ("x = " + "[" * 3000 + "]" * 3000, "at most 64 levels of tables"),
+     (TWICE, "needs targets with unique ids, got 'a' twice"), (TWICE.replace("'a'", "'../a'"), "got '../a'"),
      (TWICE.replace("'1'", "'1e400'"), "above 1e308"), ("targets = [{id = 'a'}]", "callable: is required")],
 )  # fmt: skip
 def test_a_configuration_error_names_the_file(tmp_path: Path, config: str, says: str) -> None:
@@ -244,7 +244,7 @@ def test_a_target_may_be_a_program_that_is_started_in_the_configurations_folder(
     assert f"ldpaudit audit 'exec:{sys.executable} program.py' --inputs 0 1" in found.reproduce
     assert result.reuse is not None
     assert (result.reuse.anew, (tmp_path / ".cache").exists()) == (("code",), False)
-    with pytest.raises(DeploymentError, match="needs no code with --no-import, got 'exec:"):
+    with pytest.raises(DeploymentError, match="must not name code with --no-import, got 'exec:"):
         checking.check(tmp_path, config.model_copy(update={"no_import": True}), path)
 
 
@@ -348,7 +348,7 @@ def test_without_imports_a_gate_that_names_code_is_refused(tmp_path: Path, confi
     (tmp_path / "ours.toml").write_text(DEPLOYMENT.format(true=1, claimed=1) + code)
     (tmp_path / "ldpaudit.toml").write_text(config)
     path, found = checking.find_config(tmp_path)
-    with pytest.raises(DeploymentError, match=r"needs no code with --no-import, got 'tests\.broken_callables:exits'"):
+    with pytest.raises(DeploymentError, match=r"must not name code with --no-import, got 'tests\.broken_callables:exits'"):
         checking.check(tmp_path, found.model_copy(update={"no_import": True}), path)
 
 
@@ -357,7 +357,7 @@ def test_two_deployments_of_one_id_are_an_error_and_one_file_twice_is_one(tmp_pa
     (tmp_path / "ldpaudit.toml").write_text('trials = 2000\ndeployments = ["ours.toml", "our*.toml"]\n')
     assert len(run(tmp_path).findings) == 1
     (tmp_path / "ours2.toml").write_text(DEPLOYMENT.format(true=1, claimed=1))
-    with pytest.raises(DeploymentError, match=r"ours2\.toml:2: id: needs an id of its own, got 'ours' twice"):
+    with pytest.raises(DeploymentError, match=r"ours2\.toml:2: id: needs a unique id, got 'ours' twice"):
         run(tmp_path)
 
 

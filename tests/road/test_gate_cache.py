@@ -195,7 +195,7 @@ def resealed(text: str, secret: bytes) -> str:
     return json.dumps(data)
 
 
-CUT, ELSEWHERE = "its entry is cut, or no entry", "its entry was not sealed here"
+CUT, ELSEWHERE = "its entry is truncated, or not an entry", "its entry was not sealed here"
 FORGED: dict[str, tuple[Callable[[str], str], str]] = {
     "cut": (lambda text: text[: len(text) // 2], CUT),
     "empty": (lambda text: "", CUT),
@@ -230,7 +230,7 @@ def test_an_entry_that_was_not_sealed_here_is_made_again_and_that_is_said(refute
     (remark,) = remarks(result)
     assert remark.startswith("ours.ldp.toml: ")
     assert says in remark
-    assert remark.endswith("; it was made again")
+    assert remark.endswith("; it was computed again")
     assert json.loads(entry.read_text()) == json.loads(whole)
     assert reused(checked(refuted)) == "1 of 1 from the cache"
 
@@ -256,7 +256,7 @@ def test_a_cache_that_cannot_be_written_fails_no_build(folder: Path) -> None:
     (folder / ".cache").write_text("a file")
     result = checked(folder)
     assert result.exit_code == 0
-    assert all("it is not kept: " in line and "needs a place that can be written" in line for line in remarks(result))
+    assert all("it is not cached: " in line and "needs a writable place" in line for line in remarks(result))
     assert len(remarks(result)) == 2
 
 

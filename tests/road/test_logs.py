@@ -51,7 +51,7 @@ def test_of_more_than_two_inputs_all_that_have_reports_enough_are_compared(tmp_p
     rarer = rows(tmp_path, [*fair, *((2, 7) for _ in range(100))])
     done = run("audit", f"log:{rarer}", "--epsilon", "1")
     assert done.returncode == 0
-    assert "left out for their few reports: 1 inputs, such as 2; --inputs takes any" in done.stderr
+    assert "left out for having too few reports: 1 inputs, such as 2; --inputs takes any" in done.stderr
 
 
 def test_a_log_that_is_sorted_by_its_reports_hides_nothing(tmp_path: Path) -> None:

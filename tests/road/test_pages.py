@@ -156,7 +156,7 @@ def test_a_page_says_each_claim_plainly_what_it_means_and_what_would_hold() -> N
 
 @pytest.mark.parametrize(
     ("unit", "seen"),
-    [("report", "sees one report, and"), ("lifetime", "sees all that a user ever sends, and"), ("user-day", "sends in a day, and")],
+    [("report", "sees one report and"), ("lifetime", "sees all that a user ever sends and"), ("user-day", "sends in a day and")],
 )
 def test_a_page_says_what_an_adversary_sees(unit: str, seen: str) -> None:
     text = FILE.format(id="v", epsilon=1).replace('id = "low"', f'id = "low"\nunit = "{unit}"')
@@ -171,7 +171,7 @@ def test_of_shuffled_reports_it_says_that_they_are_all_seen() -> None:
     text = FILE.format(id="v", epsilon=1).replace("[[claims]]", "[shuffle]\nusers = 3\n[[claims]]", 1)
     certificate = ldp.certify(loads(text), trials=500)
     found = html.page(certificate, exhibits(certificate))
-    assert "Whoever sees the views of all users in random order, one report each, and" in found
+    assert "An adversary who sees the views of all users in random order, one report each and" in found
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("10**18", "0"), ("1", "1/10**400"), ("0", "0"), ("1/10**30", "1/2")])
@@ -203,7 +203,7 @@ def test_what_changed_is_said_and_nothing_else() -> None:
     assert deployment_lines(before, now) == ["-epsilon = 2", "+epsilon = 1"]
     assert "Its digest is" in full()
     gone = now.model_copy(update={"claims": now.claims[:1], "seed": 5})
-    assert changes(now, gone) == ["asked is claimed no longer", "the seed was 0 and is 5"]
+    assert changes(now, gone) == ["asked is no longer claimed", "the seed was 0 and is 5"]
     assert changes(gone, now)[0].startswith("asked is new: ")
 
 
@@ -216,8 +216,8 @@ def test_the_index_has_the_worst_verdict_first_and_a_link_to_each_page() -> None
     assert "<h1>Privacy certificate of one deployment</h1>" in index([good])
     assert "before" not in index([good, bad]).split("<main>")[1].split("<h2>What the words mean")[0]
     compared = index([good, bad], {"votes": bad})
-    assert "Nothing changed since the certificate before." in compared
-    assert "There is no certificate before this one." in compared
+    assert "Nothing changed since the previous certificate." in compared
+    assert "There is no previous certificate." in compared
 
 
 def test_the_audit_s_bound_is_drawn_as_it_tightened_where_its_numbers_are() -> None:
@@ -234,7 +234,7 @@ def test_the_audit_s_bound_is_drawn_as_it_tightened_where_its_numbers_are() -> N
     assert x1 - x0 == pytest.approx(x2 - x1, abs=0.11)
     assert y0 - y1 == pytest.approx(y1 - y2, abs=0.11)
     assert f'class="claim" d="M {x0:.0f} {y1:.1f} H' in picture
-    assert "The last is what was measured, 0.5." in picture
+    assert "The last one is the measured bound, 0.5." in picture
     assert "All of these bounds hold together, with confidence 0.999" in picture
     assert drawing.tightening(claim) in full()
 

@@ -59,7 +59,7 @@ def test_what_cannot_be_drawn_is_an_error_in_words(tmp_path: Path, monkeypatch: 
     with pytest.raises(DeploymentError, match=r"needs an ending among \.png, \.svg and \.pdf, got '\.jpg'"):
         draw(BINARY, tmp_path / "x.jpg", title="")
     (tmp_path / "file").write_text("")
-    with pytest.raises(DeploymentError, match="needs a place that can be written"):
+    with pytest.raises(DeploymentError, match="needs a writable place"):
         draw(BINARY, tmp_path / "file" / "x.png", title="")
     draw(BINARY, tmp_path / "infinite.png", title="", mark=(math.inf, 0.0))
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

@@ -151,7 +151,7 @@ def test_a_checkpoint_is_for_one_run_alone(tmp_path: Path) -> None:
         (TRIE, Partition.of_counts([{"moon$": 2600}]), 3),
     ]
     for m, data, seed in others:
-        with pytest.raises(ValueError, match="needs the checkpoint of this run, got another's"):
+        with pytest.raises(ValueError, match="needs the checkpoint of this run, got another"):
             run(m, data, seed, Execution(checkpoint=file))
 
 
@@ -253,7 +253,7 @@ def test_a_part_that_changes_during_a_run_is_an_error_that_names_it(workers: int
 
     with ExitStack() as stack:
         pool = stack.enter_context(Processes(workers)) if workers else None
-        with pytest.raises(LdpauditError, match=r"part 2, .*b\.txt: needs the data that were counted first, got others"):
+        with pytest.raises(LdpauditError, match=r"part 2, .*b\.txt: needs the data that were counted at the start"):
             run(TRIE, shards([tmp_path], end="$"), 0, Execution(pool, progress=change))
 
 
@@ -312,7 +312,7 @@ def test_what_is_no_state_of_a_run_is_refused_in_a_line(state: Any, tmp_path: Pa
 
 def test_what_cannot_be_run_over_parts_is_refused() -> None:
     refused: list[tuple[Mechanism, Partition, type[Exception], str]] = [
-        (KaryRandomizedResponse.for_epsilon(1, k=2), DATA, Unsupported, "not read in parts"),
+        (KaryRandomizedResponse.for_epsilon(1, k=2), DATA, Unsupported, "does not read users' data in parts"),
         (replace(TRIE, users=5000), DATA, ValueError, "needs the values of 5000 users, got 2600"),
         (TRIE, Partition.of_counts([{7: 2600}]), ValueError, "needs words, got 7"),
         (TRIE, Partition.of_counts([{("a", "b"): 2600}]), ValueError, "at most 1 words a user"),

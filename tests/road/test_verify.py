@@ -142,7 +142,7 @@ def test_whoever_verifies_imports_nothing_that_the_deployment_names() -> None:
 
 
 def test_samples_of_a_source_of_its_own_cannot_be_drawn_again() -> None:
-    with pytest.raises(Unsupported, match="source of its own"):
+    with pytest.raises(Unsupported, match="its own source of randomness"):
         resample(genuine(UNSEEDED))
 
 

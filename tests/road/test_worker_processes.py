@@ -144,7 +144,7 @@ def test_code_whose_module_has_the_name_of_one_that_is_loaded_is_not_mistaken_fo
     (tmp_path / "time.py").write_text("def sleep(x):\n    return x\n")
     with Crew(first=[str(tmp_path)]) as crew:
         for name in ("statistics:mean", "time:sleep"):
-            with pytest.raises(LdpauditError, match=rf"needs a module whose name no other has, got .* at {tmp_path}"):
+            with pytest.raises(LdpauditError, match=rf"needs a module with a unique name, got .* at {tmp_path}"):
                 crew.do(task(resolved, name))
 
 
@@ -177,7 +177,7 @@ def test_what_is_raised_is_one_line_and_a_fault_of_ours_says_so() -> None:
     with Crew() as crew:
         refused, divided = crew.each([task(refuses), task(divides)])
     assert str(refused) == "ours: needs two lines"
-    assert str(divided).startswith("ours: a fault of ldpaudit's: ZeroDivisionError: division by zero (")
+    assert str(divided).startswith("ours: internal error of ldpaudit, please report it: ZeroDivisionError: division by zero (")
     assert isinstance(refused, LdpauditError)
 
 

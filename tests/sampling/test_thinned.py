@@ -132,7 +132,7 @@ def test_what_lost_users_cost_is_refused_where_it_is_not_known() -> None:
     m = TrieHeavyHitter(10, 5, 2, 1)
     assert with_dropouts(m, 0).delta(1.0) == account(m).delta(1.0)
     for declared, relation in ((m, REPLACE_ONE), (replace(m, words=2), ADD_REMOVE)):
-        with pytest.raises(Unsupported, match="only one user more or less"):
+        with pytest.raises(Unsupported, match="only for one user more or less"):
             with_dropouts(declared, 0.5, relation)
     with pytest.raises(ValueError, match="0 <= rate < 1, got rate=1"):
         with_dropouts(m, 1)

@@ -24,7 +24,7 @@ def count_min(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Ite
 
     def vector() -> Enclosure:
         if relation == ADD_REMOVE:
-            raise ValueError("cpSGD Theorem 1 needs the same noise beside both data sets, got a user who takes it along")
+            raise ValueError("cpSGD Theorem 1 needs the same noise with both data sets, got noise that a user adds")
         # In the worst case all values of a user share one cell of every row, and those of the other set another.
         change = Change(2 * m.rows * m.held, 2 * m.rows * m.held**2, m.held, m.rows * m.buckets)
         return cpsgd_as_printed(m.users, m.gamma, change, delta)

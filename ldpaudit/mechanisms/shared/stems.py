@@ -65,7 +65,7 @@ def stem(mechanism: Mechanism | type[Mechanism]) -> str:
     base = _bundled(owner)
     if base is None:
         found = f"it is not a mechanism of {PACKAGE}, and states no finite law of its own"
-        raise Unsupported(owner.__name__, f"{found}: with a method law(x) it is accounted, proved and attacked by that")
+        raise Unsupported(owner.__name__, f"{found}: add a method law(x), and its accountant, proof and attack follow from it")
     if base is not owner:
         found = f"it is a subclass of {base.__name__}, which is final: nothing that is known of that is known of it"
         raise Unsupported(owner.__name__, f"{found}. {_INSTEAD}")

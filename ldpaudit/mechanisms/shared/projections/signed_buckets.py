@@ -38,7 +38,7 @@ class SignedBuckets:
     buckets : int
         A power of two, at most ``2**bits``.
     seed : int
-        Of hash functions and signs.
+        Seed of hash functions and signs.
     """
 
     bits: int

@@ -346,7 +346,7 @@ class SplitSigns(Asked):
 def divided(epsilon: Number, share: Number) -> tuple[Fraction, Fraction]:
     """Probabilities of the true sign of two questions, by a share of epsilon and the rest of it, both rounded down."""
     if not 0 < (first := exact(share)) < 1:
-        raise ValueError(f"epsilon is divided by 0 < share < 1, got share={brief(share)}")
+        raise ValueError(f"a share of epsilon needs 0 < share < 1, got share={brief(share)}")
     return odds(epsilon, scale=first), odds(epsilon, scale=1 - first)
 
 

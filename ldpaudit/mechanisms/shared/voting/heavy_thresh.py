@@ -134,7 +134,7 @@ def histogram(entry: object, rounds: int, domain: int) -> Histogram:
         pairs = tuple(sorted((int(word), int(count)) for word, count in entry))  # type: ignore[attr-defined]
     words = [word for word, _ in pairs]
     if sum(count for _, count in pairs) != rounds or len(set(words)) < len(words):
-        raise ValueError("counts must sum to the rounds, of each word once")
+        raise ValueError("counts must sum to the number of rounds, with each word once")
     if min(words) < 0 or max(words) >= domain or min(count for _, count in pairs) <= 0:
         raise ValueError("a word or a count is out of range")
     return pairs
