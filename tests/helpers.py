@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ldpaudit import commands, derivation
+from ldpaudit import commands
 
 ROOT = Path(__file__).parent.parent
 """The checkout."""
@@ -66,12 +66,6 @@ def _runs(pid: int) -> bool:
 def proved(prove: Callable[[], Any]) -> tuple[Any, ...]:
     """The proofs that a proof file's ``prove`` returns; to check them is to run them, and once is enough."""
     return tuple(prove())
-
-
-@cache
-def proofs_of(stem: str) -> tuple[Any, ...]:
-    """The proofs of a stem; to check them is to run them, and once is enough."""
-    return derivation.proofs_of(stem)
 
 
 def make_keys(folder: Path) -> None:

@@ -8,7 +8,7 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, TypeVar
@@ -127,7 +127,18 @@ def _epsilon(plan: Plan, neighbours: Neighbours, delta: Fraction) -> Enclosure:
     return account(plan, neighbours).epsilon(delta)
 
 
-@dataclass(frozen=True)
+@remembered
+def _witness(plan: Plan, neighbours: Neighbours, delta: Fraction) -> Witness | None:
+    if not isinstance(plan, Shuffle):
+        return None
+    try:
+        low = _epsilon(plan, neighbours, delta).low
+        return account(plan, neighbours).witness(low) if 0 < low < math.inf else None
+    except Unsupported:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """A claim, and everything that its verdict is made of."""
 
@@ -149,16 +160,10 @@ class Case:
             raise Unsupported("the question", "its answer is infinite: no epsilon holds at this delta")
         return replace(self.claim, epsilon=Fraction(answer))
 
-    @cached_property
+    @property
     def witness(self) -> Witness | None:
         """What attains the lower end of epsilon, where the plan's attack can play it: data sets of users."""
-        if not isinstance(self.claim.plan, Shuffle):
-            return None
-        try:
-            low = self.certified().low
-            return account(self.claim.plan, self.claim.neighbours).witness(low) if 0 < low < math.inf else None
-        except Unsupported:
-            return None
+        return _witness(self.claim.plan, self.claim.neighbours, self.claim.delta)
 
     def _game(self) -> dict[str, Any]:
         claim = self.tested()

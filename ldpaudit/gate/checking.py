@@ -101,7 +101,7 @@ def check(
     require_ids([each for _, each in asked])
     if config.no_import:
         for index, target in enumerate(config.targets):
-            needs = f"needs no code with --no-import, got {target.callable!r}"
+            needs = f"must not name code with --no-import, got {target.callable!r}"
             raise DeploymentError(needs, str(path), _target_line(path, index), "targets")
         require_no_code([each for _, each in asked])
     baseline = read_baseline(folder / config.baseline) if config.baseline else Baseline()

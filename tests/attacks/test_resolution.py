@@ -75,14 +75,12 @@ def test_reports_that_differ_in_nearly_every_call_are_no_obstacle_where_they_can
     assert evidence.resolution.startswith(ONE_EVENT)
 
 
-def test_a_record_of_before_is_written_as_it_was_read_and_a_new_one_says_the_sentence() -> None:
+def test_a_record_says_the_sentence_of_its_evidence() -> None:
     function: Callable[..., Any] = BINARY.sample
     evidence = audit(function, inputs=[0, 1], epsilon=1.0, trials=1_000)
     written = EvidenceRecord.of(evidence).model_dump(mode="json")
     assert (written["resolution"], written["distinct"]) == (evidence.resolution, evidence.distinct)
     assert EvidenceRecord.model_validate_json(json.dumps(written)).read().resolution == evidence.resolution
-    before = {name: value for name, value in written.items() if name not in ("resolution", "distinct")}
-    assert EvidenceRecord.model_validate_json(json.dumps(before)).model_dump(mode="json") == before
 
 
 def test_a_bound_of_a_part_of_the_level_is_computed_again_from_what_is_written(tmp_path: Path) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
 
-from ldpaudit import account, audit, judge
+from ldpaudit import account, audit, derivation, judge
 from ldpaudit.accountants.claims import thresh as paper
 from ldpaudit.accountants.claims import thresh_repaired as repaired
 from ldpaudit.enclosure import Rigour
@@ -19,8 +20,9 @@ from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.shared.voting.thresh import Levels
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
-from tests.helpers import proofs_of
 
+PROOFS_OF = cache(derivation.proofs_of)
+"""The proofs of a stem; to check them is to run them, and once is enough."""
 HALF = Fraction(1, 2)
 SETTINGS = [(10_000, 64, 2_000, 10_000, 1), (10**6, 1000, 30_000, 10**5, 7), (500, 5, 10, 90, 3), (10, 3, 100, 10, 1)]
 
@@ -140,7 +142,7 @@ def test_the_repaired_one_refuses_noise_that_is_not_positive(arguments: tuple[An
 def test_the_proofs_prove_what_the_accountant_finds(seed: int) -> None:
     for kind, stem in ((Thresh, "thresh"), (ThreshRepaired, "thresh_repaired")):
         m = printed(seed, kind)
-        transcript, whole = (proof.at(m) for proof in proofs_of(stem))
+        transcript, whole = (proof.at(m) for proof in PROOFS_OF(stem))
         votes, estimates = transcript
         assert votes == (m.differing_votes, m.vote_coin / (1 - m.vote_coin), False)
         assert estimates == (m.estimates, m.estimate_coin / (1 - m.estimate_coin), False)

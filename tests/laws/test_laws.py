@@ -17,16 +17,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ldpaudit import account, mechanisms, strategies
+from ldpaudit import account, derivation, mechanisms, strategies
 from ldpaudit.accountants.pld.finite import FiniteProfile, channel_profile
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import ENUMERABLE, Mechanism
 from ldpaudit.profile import Number
 from ldpaudit.registry import constructors
-from tests.helpers import ROOT, proofs_of
+from tests.helpers import ROOT
 from tests.zoo import AT_ONE, SMALL, STEMS, delta_of, home_of, zoo
 
+PROOFS_OF = cache(derivation.proofs_of)
+"""The proofs of a stem; to check them is to run them, and once is enough."""
 SAMPLE = 20_000
 LEVEL = 1e-9
 """A sampler that matches its law fails at this level once in a thousand million runs; the seeds are fixed anyway."""
@@ -158,7 +160,7 @@ def test_an_estimate_is_unbiased(m: Mechanism) -> None:
 
 @pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)
 def test_a_proof_bounds_no_less_than_the_accountant(m: Mechanism) -> None:
-    proofs = proofs_of(mechanisms.stem(m))
+    proofs = PROOFS_OF(mechanisms.stem(m))
     terms = [t for t in (p.at(m) for p in proofs if p.relation == m.relations[0].kind) if t is not None]
     if account(m).epsilon(0).low == inf:
         assert not terms, "a proof of what is false"
@@ -178,7 +180,7 @@ def test_a_proof_s_symbols_are_the_code_s_numbers_at_random_rational_points(stem
     @settings(max_examples=max(100 if loose else 1, settings().max_examples), suppress_health_check=list(HealthCheck))
     @given(strategies.mechanisms(stem) if drawn is None else drawn)
     def holds(m: Mechanism) -> None:
-        terms = [t for t in (p.at(m) for p in proofs_of(stem) if p.relation == m.relations[0].kind) if t is not None]
+        terms = [t for t in (p.at(m) for p in PROOFS_OF(stem) if p.relation == m.relations[0].kind) if t is not None]
         if not terms:
             return
         with flint.ctx.workprec(256):

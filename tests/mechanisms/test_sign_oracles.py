@@ -6,6 +6,7 @@ import math
 import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from ldpaudit import account
+from ldpaudit import account, derivation
 from ldpaudit.accountants.claims import hashtogram as hashtogram_claims
 from ldpaudit.accountants.claims import sign_oracle
 from ldpaudit.accountants.claims.sentence import Standing
@@ -23,8 +24,9 @@ from ldpaudit.mechanisms import hashtogram
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
 from ldpaudit.mechanisms.sign_oracle import SignOracle
-from tests.helpers import proofs_of
 
+PROOFS_OF = cache(derivation.proofs_of)
+"""The proofs of a stem; to check them is to run them, and once is enough."""
 MANY = 1 << 20
 ALMOST_SURE = 1 - Fraction(1, 10**15)
 """A coin that shows the truth in every test."""
@@ -258,8 +260,8 @@ def test_the_memory_of_a_run_is_free_of_the_number_of_users() -> None:
 def test_the_proofs_prove_what_the_accountant_finds() -> None:
     p = Fraction(5, 7)
     for proofs, m in (
-        (proofs_of("sign_oracle"), SignOracle(9, 5, p)),
-        (proofs_of("hashtogram"), Hashtogram(9, 5, 4, 3, p)),
+        (PROOFS_OF("sign_oracle"), SignOracle(9, 5, p)),
+        (PROOFS_OF("hashtogram"), Hashtogram(9, 5, 4, 3, p)),
     ):
         privacy, estimate = proofs
         assert privacy.at(m) == [(Fraction(1), Fraction(5, 2), False)]

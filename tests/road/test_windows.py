@@ -93,7 +93,7 @@ def test_every_text_file_is_read_and_written_with_its_encoding() -> None:
 BARE = """
 import os, signal, sys
 import flint, numpy, polars, pydantic._internal._validators, rich.console, scipy.optimize, scipy.stats, sympy
-import concurrent.futures.process, ldpaudit.attacks.blackbox.late, ldpaudit.certify, ldpaudit.certificates.exhibits
+import concurrent.futures.process, ldpaudit.attacks.blackbox.late, ldpaudit.certificates.certify, ldpaudit.certificates.exhibits
 import ldpaudit.adapters.talk as talk
 from ldpaudit.commands import main
 for module, names in {names!r}.items():

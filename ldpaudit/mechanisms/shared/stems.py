@@ -96,7 +96,8 @@ def has_own_law(mechanism: Mechanism) -> bool:
 def _file(owner: type) -> str:
     """The file of this folder that a class stands in, or the plugin; empty where it stands elsewhere."""
     if owner.__module__.startswith(f"{PACKAGE}."):
-        return owner.__module__.removeprefix(f"{PACKAGE}.")
+        *shared, name = owner.__module__.removeprefix(f"{PACKAGE}.").split(".")
+        return f"_{name}" if shared else name
     theirs = plugins().values() if issubclass(owner, Mechanism) and owner is not Mechanism else ()
     return next((plugin.name for plugin in theirs if plugin.holds(owner)), "")
 
