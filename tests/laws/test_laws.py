@@ -176,8 +176,7 @@ def test_a_proof_s_symbols_are_the_code_s_numbers_at_random_rational_points(stem
     seen = {"covered": 0, "tight": 0}
     drawn, loose = zoo(stem).anywhere, zoo(stem).loose
 
-    # Where a proof is loose at some parameters, one at which it is tight has to be met.
-    @settings(max_examples=max(100 if loose else 1, settings().max_examples), suppress_health_check=list(HealthCheck))
+    @settings(suppress_health_check=list(HealthCheck))
     @given(strategies.mechanisms(stem) if drawn is None else drawn)
     def holds(m: Mechanism) -> None:
         terms = [t for t in (p.at(m) for p in PROOFS_OF(stem) if p.relation == m.relations[0].kind) if t is not None]
@@ -191,6 +190,8 @@ def test_a_proof_s_symbols_are_the_code_s_numbers_at_random_rational_points(stem
         seen["tight"] += proved <= found.high * (1 + 1e-12)
 
     holds()
+    for m in zoo(stem).small if loose else ():  # where a proof is loose at some parameters, one at which it is tight has to be met
+        holds.hypothesis.inner_test(m)  # type: ignore[attr-defined]
     assert seen["covered"] >= 5
     assert seen["tight"] > 0 if loose else seen["tight"] == seen["covered"]
 
