@@ -1,6 +1,6 @@
 r"""The bounds of one shuffled plan: what the theorems allow, and what data sets attain. Built from numbers only.
 
-What a shuffler needs to know of a mechanism its stem says, in ``shuffled(m, users) -> Bound | None``: a `BinaryBound`, a
+A mechanism's accountant says what a shuffler needs to know of it, in ``shuffled(m, users) -> Bound | None``: a `BinaryBound`, a
 `BlanketBound` (`randomizers` and `bloom` build these from laws), or None where only its epsilon0 is known. A stem without
 that function gets what its finite law alone allows (`randomizers.of_law`).
 """

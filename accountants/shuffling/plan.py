@@ -1,6 +1,6 @@
 r"""Shuffled plans: every user runs the same plan once, and the adversary sees the multiset of their views.
 
-Upper bounds, the least of those that apply:
+Upper bounds: the first of these that applies, or the unshuffled plan where that is less.
 
 - binary randomized response: the worst data set itself, by branch and bound (`binary`);
 - a mechanism whose laws are matched or small enough to list: its blanket (`randomizers`);
@@ -8,6 +8,8 @@ Upper bounds, the least of those that apply:
   that of the whole and whose view is everything that one user sends; the shuffler does not separate it;
 - the unshuffled plan, for shuffling is post-processing. Where reports name their users it is the lower bound too: user 1's is
   known among all others.
+
+A new theorem is a file like `clones` for the divergence, a `Bound` in `bounds`, and a line here.
 
 Lower bounds are attained by data sets, never by an upper bound's own construction; where none is evaluated they are 0, and
 the source says so. At delta = 0 shuffling changes nothing: where all n views are the one at which the local ratio is largest
