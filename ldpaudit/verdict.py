@@ -141,7 +141,7 @@ def judge(
     if audited and (blind := _blind(claim, evidence)):
         return Verdict(Outcome.UNDECIDED, f"the deployed code was not tested: {blind}")
     if bounded and assumed and high:
-        restates = "; parameters computed from the claim show nothing" if claim.restates else ""
+        restates = "; so the claim itself is assumed" if claim.restates else ""
         bound = f"epsilon <= {show_up(high.high)} by {high.source}"
         return Verdict(Outcome.ASSUMED, f"{bound}, assuming that {'; and that '.join(assumed)}{restates}")
     if bounded and proof and high:

@@ -102,14 +102,14 @@ def test_what_rests_on_a_guarantee_is_assumed_and_never_proved() -> None:
         verdict = judge(replace(CLAIM, plan=plan), [enclosure(0.9, 1.0)], [], [Checked(Fraction(1))])
         assert verdict.outcome is Outcome.ASSUMED
         assert "assuming that a part is 1-differentially private" in verdict.reason
-        assert ("parameters computed from the claim show nothing" in verdict.reason) == restates
+        assert ("so the claim itself is assumed" in verdict.reason) == restates
     assert judge(replace(CLAIM, plan=guarantee), [enclosure(1.1, 1.2)], [], []).outcome is Outcome.REFUTED
 
 
 def test_what_is_computed_from_the_claim_is_assumed_and_never_proved() -> None:
     verdict = judge(replace(CLAIM, taken="p is for_epsilon(1)'s"), [enclosure(0.9, 1.0)], [], [Checked(Fraction(1))])
     assert verdict.outcome is Outcome.ASSUMED
-    assert verdict.reason.endswith("assuming that p is for_epsilon(1)'s; parameters computed from the claim show nothing")
+    assert verdict.reason.endswith("assuming that p is for_epsilon(1)'s; so the claim itself is assumed")
 
 
 @pytest.mark.parametrize("seen", [[], [evidence(0.0, guesses=0)], [evidence(0.0, trials=9)]])
