@@ -351,7 +351,7 @@ def test_the_infinite_losses_of_equal_runs_compose_as_independent_chances(batch:
 def test_parts_without_one_usual_relation_need_one_that_is_named() -> None:
     trie, response = of("trie_heavy_hitter", "TrieHeavyHitter", 10**4, 100, 10, 1), KaryRandomizedResponse(3, HALF)
     for plan in (Compose([trie, response]), PostProcess(Compose([response, Repeat(trie, 2)]), "a sum")):
-        with pytest.raises(Unsupported, match="different neighbours, add-remove and replace-one; name one"):
+        with pytest.raises(Unsupported, match="different default neighbours, add-remove and replace-one; name one"):
             account(plan)
     assert account(Compose([trie, response]), REPLACE_ONE).epsilon(0.5).high < math.inf
     assert account(Repeat(trie, 2)).delta(1.0) == account(Repeat(trie, 2), ADD_REMOVE).delta(1.0)

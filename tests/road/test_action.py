@@ -206,7 +206,7 @@ def test_every_command_of_the_page_ends_as_the_page_says(scratch: Scratch) -> No
     for line in lines:
         if line != INSTALL:
             command, _, comment = line.partition("#")
-            code = int(found[1]) if (found := re.search(r"ends with (\d)", comment)) else 0
+            code = int(found[1]) if (found := re.search(r"exit code (\d)", comment)) else 0
             done = within(scratch.folder, *shlex.split(command)[1:])
             assert done.returncode == code, (line, done.stdout + done.stderr)
     assert {"summary.md", "findings.sarif", "junit.xml"} <= {path.name for path in scratch.folder.iterdir()}

@@ -192,7 +192,7 @@ AUDITED = {"trials": 3000, "confidence": 0.99, "code": "tests.broken_callables:c
     [
         ({}, ""),
         ({"trials": 5000, "confidence": 0.999}, ""),
-        ({"confidence": 0.9999}, "confidence = 0.99 in the baseline, and is at 0.9999, which needs 2 times as many views"),
+        ({"confidence": 0.9999}, "confidence = 0.99 in the baseline, and is now at 0.9999, which needs 2 times as many views"),
         ({"code": "tests.road.test_baseline:safe"}, "its callable was tests.broken_callables:constant in the baseline, and"),
         ({"inputs": [0, 1]}, "its inputs was 0, 1, 2 in the baseline, and is 0, 1"),
         ({"inputs": [0, 1, "2"]}, "its inputs was 0, 1, 2 in the baseline, and is 0, 1, '2'"),

@@ -109,7 +109,7 @@ def test_json_that_says_more_than_one_thing_is_refused_in_one_line(name: str) ->
 
 def test_json_has_32_levels_at_most() -> None:
     assert strict_json.parse("[" * 32 + "]" * 32)
-    with pytest.raises(ValueError, match="at most 32 lists and objects"):
+    with pytest.raises(ValueError, match="at most 32 levels of lists and objects"):
         strict_json.parse("[" * 33 + "]" * 33)
 
 
