@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ldpaudit.accountants import account
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.attacks import audit, recheck
 from ldpaudit.certificates import verification
 from ldpaudit.certificates.certificate import (
@@ -102,10 +103,15 @@ def certify(
 
 def cases(whole: Deployment, seed: int, trials: int, confidence: float) -> list[Case]:
     """A deployment's claims, each with the code that it names; that code is imported here."""
-    code = None
-    if whole.implementation is not None:
-        code = import_module("ldpaudit.adapters.callables").resolve(whole.implementation)
+    code = _implementation(whole)
     return [Case(claim, code, claim_seed(seed, whole.id, claim.id), trials, confidence) for claim in whole.claims]
+
+
+def _implementation(whole: Deployment) -> Callable[..., Any] | None:
+    if whole.implementation is None:
+        return None
+    found: Callable[..., Any] = import_module("ldpaudit.adapters.callables").resolve(whole.implementation)
+    return found
 
 
 def claim_seed(seed: int, deployment: str, claim: str) -> int:
@@ -138,7 +144,7 @@ def _witness(plan: Plan, neighbours: Neighbours, delta: Fraction) -> Witness | N
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """A claim, and everything that its verdict is made of."""
 
@@ -160,7 +166,7 @@ class Case:
             raise Unsupported("the question", "its answer is infinite: no epsilon holds at this delta")
         return replace(self.claim, epsilon=Fraction(answer))
 
-    @property
+    @cached
     def witness(self) -> Witness | None:
         """What attains the lower end of epsilon, where the plan's attack can play it: data sets of users."""
         return _witness(self.claim.plan, self.claim.neighbours, self.claim.delta)
@@ -311,7 +317,7 @@ def resample(certificate: Certificate) -> list[str]:
         Where the code cannot be imported, raises, hangs or returns what it never may.
     """
     whole = verification.deployment_of(certificate)
-    code = cases(whole, certificate.seed, certificate.trials, certificate.confidence)[0].code
+    code = _implementation(whole)
     if code is not None and not import_module("ldpaudit.attacks.engine.reproducible").takes_rng(code):
         raise Unsupported(whole.implementation, "has its own source of randomness, so its samples cannot be drawn again")
     again = certify(whole, seed=certificate.seed, trials=certificate.trials, confidence=certificate.confidence)
