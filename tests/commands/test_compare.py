@@ -29,7 +29,6 @@ from ldpaudit.studies import comparison
 from ldpaudit.studies.comparison import CLOSE, Contender, Contest, Score, bits, contenders, score
 
 WORDS = ["the"] * 900 + ["of"] * 500 + ["and"] * 300 + ["zygote"] * 200 + ["zygotes"] * 100
-CONTEST = Contest(Fraction(4), Fraction(1, 10**6), dictionary=4, top=2)
 
 
 def test_every_way_to_write_users_values_is_read_alike(tmp_path: Path) -> None:
