@@ -10,11 +10,9 @@ fails if there is one.
 
 from __future__ import annotations
 
-import argparse
 import math
 import random
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -23,6 +21,7 @@ import mpmath
 from mpmath import mpf
 
 from benchmarks.containment_thresholds import thresholds
+from benchmarks.experiment import options, show, timed
 from benchmarks.queries import DIGITS, Tally, ask, fraction, mp, one_more, positive
 from ldpaudit.accountants import account
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
@@ -216,28 +215,26 @@ FAMILIES: dict[str, tuple[Callable[[random.Random, Tally], None], float]] = {
 def run(family: str, queries: int, seed: int) -> Tally:
     """So many queries of one family; the same for the same seed."""
     rng, tally = random.Random(f"{family} {seed}"), Tally()
-    query, start = FAMILIES[family][0], time.process_time()
     with mpmath.workdps(DIGITS):
         while tally.queries < queries:
-            query(rng, tally)
-    tally.seconds = time.process_time() - start
+            FAMILIES[family][0](rng, tally)
     return tally
+
+
+COLUMNS = "{family:>10} {queries:8d} {misses:7d} {exact:7d} {widest exact:13.1e} {seconds:8.0f}"
 
 
 def main() -> None:
     """Print a line a family, and every miss."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--queries", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--family", nargs="*", choices=FAMILIES, default=list(FAMILIES))
-    arguments = parser.parse_args()
-    print(f"{'family':>10} {'queries':>8} {'misses':>7} {'exact':>7} {'widest exact':>13} {'seconds':>8}")
-    missed = []
-    for family in arguments.family:
-        found = run(family, round(arguments.queries * FAMILIES[family][1]), arguments.seed)
-        missed += found.misses
-        line = f"{family:>10} {found.queries:>8} {len(found.misses):>7} {found.exact:>7} {found.widest:>13.1e}"
-        print(f"{line} {found.seconds:>8.0f}", flush=True)
+    given, missed = options(__doc__, queries=100_000, seed=1, family=[*FAMILIES]), list[str]()
+
+    def rows() -> Iterator[tuple[str | float, ...]]:
+        for family in given.family:
+            found, seconds = timed(lambda: run(family, round(given.queries * FAMILIES[family][1]), given.seed))  # noqa: B023
+            missed.extend(found.misses)
+            yield family, found.queries, len(found.misses), found.exact, found.widest, seconds
+
+    show(COLUMNS, rows())
     for miss in missed:
         print("MISS", miss)
     raise SystemExit(bool(missed))

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks.experiment import show
 from ldpaudit import account, audit
 from ldpaudit.attacks.bounds import binomial
 from ldpaudit.attacks.bounds.counts import Counts
@@ -149,23 +150,24 @@ def cases() -> Iterator[Case]:
         yield Case(f"to the last views, noise alone, {mode}", blackbox(noise, [0, 1], 0.0, mode, LATE))
 
 
+COLUMNS = "{case:48} {runs:7,} {refuted:8,} {share:7.4f} {95 %:>16} {wanted:7.4f}{}"
+
+
 def main(file: Path, runs: int, wanted: list[str]) -> None:
     """Count, block by block, case by case; print the table."""
     done: dict[str, list[int]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    print(f"{'case':48} {'runs':>7} {'refuted':>8} {'share':>7} {'95 %':>16} {'wanted':>7}")
-    for case in cases():
-        if wanted and not any(word in case.name for word in wanted):
-            continue
+
+    def counted(case: Case) -> tuple[str | float, ...]:
         seen, refuted = done.get(case.name, [0, 0])
         while seen < runs:
             block = min(BLOCK, runs - seen)
             seen, refuted = seen + block, refuted + case.count(seen, block)
             done[case.name] = [seen, refuted]
             file.write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
-        verdict = "" if refuted <= most(seen) * seen else "  TOO MANY"
-        low, high = interval(refuted, seen)
-        shown = f"{refuted / seen:7.4f} [{low:.4f}, {high:.4f}] {most(seen):7.4f}{verdict}"
-        print(f"{case.name:48} {seen:7,} {refuted:8,} {shown}", flush=True)
+        ends = "[{:.4f}, {:.4f}]".format(*interval(refuted, seen))
+        return case.name, seen, refuted, refuted / seen, ends, most(seen), "" if refuted <= most(seen) * seen else "  TOO MANY"
+
+    show(COLUMNS, (counted(case) for case in cases() if not wanted or any(word in case.name for word in wanted)))
 
 
 def interval(refuted: int, runs: int) -> tuple[float, float]:

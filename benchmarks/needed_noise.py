@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from benchmarks.experiment import show
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims import bucket_heavy_hitter, glps_heavy_hitter, jl_heavy_hitter, shuffled_hadamard
 from ldpaudit.accountants.claims.trie_heavy_hitter import claimed_epsilon, room
@@ -45,9 +46,10 @@ class Row:
     added: str
 
     @property
-    def ratio(self) -> float:
-        """Printed over sufficient noise."""
-        return self.printed / self.suffices
+    def cells(self) -> tuple[str | float, ...]:
+        """Of the table."""
+        ratio = self.printed / self.suffices
+        return self.system, self.promise, self.noise, self.printed, self.suffices, ratio, self.replaced, self.added
 
 
 def cost(m: Mechanism, delta: Fraction, relation: Neighbours) -> str:
@@ -93,7 +95,7 @@ def bucket() -> Iterator[Row]:
 
 
 def glps() -> Iterator[Row]:
-    """Scale of the Laplace noise: for our matrix whatever its seed, and for a full one; see `benchmarks.glps`."""
+    """Scale of the Laplace noise: for our matrix whatever its seed."""
     million = F(1, 10**6)
     for epsilon, delta, domain in ((F(1, 2), million, 1 << 20), (F(9, 10), million / 1000, 1 << 16), (F(9, 10), million, 1 << 32)):
         s = glps_heavy_hitter.Setting(epsilon, delta, F(1, 20), domain, 10**6)
@@ -170,14 +172,10 @@ def promise(epsilon: Fraction, delta: Fraction = NONE) -> str:
 SYSTEMS = (bucket, jl, glps, stemmer, hadamard, count_min, thresh, trie)
 
 
-def main() -> None:
-    """Print the table."""
-    print(f"{'system':>20}  {'promise':17}{'noise':16}{'printed':>11}{'suffices':>11}{'ratio':>8}  {'replace-one':22}add-remove")
-    for system in SYSTEMS:
-        for row in system():
-            print(f"{row.system:>20}  {row.promise:17}{row.noise:16}{row.printed:>11.4g}{row.suffices:>11.4g}{row.ratio:>8.3g}  "
-                  f"{row.replaced:22}{row.added}", flush=True)  # fmt: skip
+COLUMNS = (
+    "{system:>20}  {promise:17}{noise:16}{printed:11.4g}{suffices:11.4g}{ratio:8.3g}  {replace-one:22}{add-remove}"
+)
 
 
 if __name__ == "__main__":
-    main()
+    show(COLUMNS, (row.cells for system in SYSTEMS for row in system()))

@@ -1,18 +1,19 @@
 """Binomial noise, vectors of counters, samples with a threshold: values and times.
 
-Run as ``python -m benchmarks.noise``; every line is one certified query, timed cold but for imports, in process time.
+    python -m benchmarks.noise
+
+Every line is one certified query, timed cold but for imports, in process time.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from fractions import Fraction
 
+from benchmarks.experiment import timed
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.count_min import largest, replaced
-from ldpaudit.accountants.sampling.theorems import triehh_theorem_1
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch, Sampling
 from ldpaudit.accountants.sampling.trie import ThresholdProfile, largest_batch
 from ldpaudit.enclosure import Enclosure
@@ -21,10 +22,8 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 
 def line(name: str, query: Callable[[], Enclosure]) -> Enclosure:
     """Run one query and print its ends and its time."""
-    start = time.process_time()
-    found = query()
-    spent = 1e3 * (time.process_time() - start)
-    print(f"{name:58} {found.low:.9e}  {found.high:.9e}  {found.rigour.name:8} {spent:9.1f} ms")
+    found, spent = timed(query)
+    print(f"{name:58} {found.low:.9e}  {found.high:.9e}  {found.rigour.name:8} {1e3 * spent:9.1f} ms")
     return found
 
 
@@ -70,31 +69,14 @@ def thresholds() -> None:
                     line(f"{name} e({delta:g})", lambda: profile.epsilon(delta))  # noqa: B023
 
 
-def theorem() -> None:
-    """TrieHH's Theorem 1 beside the truth, where it holds and where it does not."""
-    print("# TrieHH, Theorem 1: claimed epsilon and delta, certified delta there")
-    for n, m, threshold in (
-        (10**4, 100, 10),
-        (10**6, 1000, 12),
-        (10**8, 10**4, 14),
-        (10**10, 10**5, 16),
-        (81, 9, 5),
-        (289, 17, 9),
-        (10**4, 100, 20),
-        (10**4, 100, 34),
-    ):
-        epsilon, delta = triehh_theorem_1(n, m, threshold, 1)
-        found = ThresholdProfile(FixedBatch(n, m), threshold).delta(epsilon.high)
-        verdict = "REFUTED" if found.low > delta.high else "holds" if found.high <= delta.low else "undecided"
-        ends = f"certified [{found.low:.3e}, {found.high:.3e}]"
-        print(f"n={n:g} m={m} theta={threshold}: ({epsilon.high:.6g}, {delta.high:.3e})  {ends}  {verdict}")
-    start = time.process_time()
-    batch = largest_batch(658769, 15, 1, 0.4, 8.28e-13)
-    print(f"largest batch for (0.4, 8.28e-13), n=658769, theta=15: {batch}, {time.process_time() - start:.2f} s")
+def batches() -> None:
+    """The largest batch for a promise."""
+    batch, seconds = timed(lambda: largest_batch(658769, 15, 1, 0.4, 8.28e-13))
+    print(f"largest batch for (0.4, 8.28e-13), n=658769, theta=15: {batch}, {seconds:.2f} s")
 
 
 if __name__ == "__main__":
     binomial()
     vectors()
     thresholds()
-    theorem()
+    batches()

@@ -32,7 +32,6 @@ class Tally:
     exact: int = 0
     widest: float = 0.0
     """Largest relative width of what is called exact, from 1e-300 up: below, floats are few."""
-    seconds: float = 0.0
 
     def add(self, found: Enclosure, holds: bool, what: str) -> None:
         """Count one query."""

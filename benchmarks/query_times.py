@@ -9,14 +9,13 @@ one of each row. Messages are random ones: what is held changes no step of a que
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from benchmarks.systems import exponent
+from benchmarks.experiment import exponent, say, times
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.report.claims import markdown_of
@@ -41,25 +40,20 @@ def hadamard(users: int, values: int) -> Timed:
     """Of stored messages, those that speak for a value."""
     m = ShuffledHadamard(users, values, (users - 1).bit_length(), RHO)
     messages = np.random.default_rng(0).integers(0, 2 * values, (users * (RHO + 1), m.tau))
-    return Timed(messages.size, median(lambda: m.speaking(messages, 1)))
+    return timed(messages.size, lambda: m.speaking(messages, 1))
 
 
 def count_min(users: int, values: int) -> Timed:
     """Of a stored table, the least of a value's cells."""
     m = ShuffledCountMin(users, values, (2 * values - 1).bit_length(), 2 * users, Fraction(1, 100))
     table = np.random.default_rng(0).binomial(users, float(m.gamma), (m.rows, m.buckets))
-    return Timed(m.rows, median(lambda: min(int(table[t, m.hashes(1, t)]) for t in range(m.rows))))
+    return timed(m.rows, lambda: min(int(table[t, m.hashes(1, t)]) for t in range(m.rows)))
 
 
-def median(query: Callable[[], object]) -> float:
-    """Seconds of a query."""
+def timed(reads: int, query: Callable[[], object]) -> Timed:
+    """A query that was asked once before."""
     query()
-    spent = []
-    for _ in range(_REPEATS):
-        start = time.process_time()
-        query()
-        spent.append(time.process_time() - start)
-    return statistics.median(spent)
+    return Timed(reads, statistics.median(times(query, _REPEATS)))
 
 
 ORACLES = (("Hadamard", hadamard, "O(n (rho + 1) tau)"), ("count-min", count_min, "O(tau)"))
@@ -85,11 +79,5 @@ def table(head: tuple[str, ...], found: list[list[Timed]], sizes: tuple[int, ...
     return markdown_of(head, rows)
 
 
-def main() -> None:
-    """Print both tables."""
-    for block in page():
-        print(block, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    say(page())

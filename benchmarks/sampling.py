@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
@@ -14,23 +13,15 @@ from itertools import repeat
 
 import numpy as np
 
+from benchmarks.experiment import show, times
 from ldpaudit.coins import BLOCK, CryptographicGenerator, Secret
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from tests.zoo import AT_ONE
 
 SIZE = 1 << 20
 WIDE = 1 << 14
 """Views that are drawn where one has more than a hundred numbers."""
-
-
-def seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    """The fastest of a few runs: the machine has other things to do."""
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return best
 
 
 def generators() -> Iterator[tuple[str, np.random.Generator]]:
@@ -53,29 +44,33 @@ DRAWN: dict[str, Callable[[np.random.Generator], object]] = {
 }
 
 
-def costs() -> Iterator[str]:
+GENERATORS = "{nanoseconds a number:28}" + "".join(f"{{{name}:13.1f}} ({{of numpy's:5.1f}})" for name in DRAWN)
+MECHANISMS = "{mechanism:60} {views/s:12,.0f} {in uniforms:12.1f}"
+
+
+def costs() -> Iterator[tuple[str | float, ...]]:
     """Nanoseconds a number of each generator, and how many times as long as numpy's own generator it takes."""
-    yield f"{'nanoseconds a number':28}" + "".join(f"{name:>22}" for name in DRAWN)
     own = list[float]()
     for name, rng in generators():
-        taken = [1e9 / SIZE * seconds(lambda draw=draw, rng=rng: draw(rng)) for draw in DRAWN.values()]
+        taken = [1e9 / SIZE * min(times(lambda draw=draw, rng=rng: draw(rng))) for draw in DRAWN.values()]  # type: ignore[misc]
         own = own or taken
-        yield f"{name:28}" + "".join(f"{cost:13.1f} ({cost / least:5.1f})" for cost, least in zip(taken, own, strict=True))
+        yield name, *(cell for cost, least in zip(taken, own, strict=True) for cell in (cost, cost / least))
+
+
+def views(m: Mechanism, rng: np.random.Generator, floor: float) -> tuple[str | float, ...]:
+    """Views a second of a mechanism, and what one costs in uniform numbers, each of which takes `floor` seconds."""
+    x = m.inputs[0]
+    size = WIDE if np.asarray(m.sample(x, 1, rng)).size > 100 else SIZE
+    cost = min(times(lambda: m.sample(x, size, rng))) / size
+    return str(m)[:60], 1 / cost, cost / floor
 
 
 def main() -> None:
     """Print the tables."""
-    for line in costs():
-        print(line)
-    print()
+    show(GENERATORS, costs())
     rng = np.random.default_rng(0)
-    floor = seconds(lambda: rng.random(SIZE)) / SIZE
-    print(f"{'mechanism':60} {'views/s':>12} {'in uniforms':>12}")
-    for m in AT_ONE:
-        x = m.inputs[0]
-        size = WIDE if np.asarray(m.sample(x, 1, rng)).size > 100 else SIZE
-        cost = seconds(lambda m=m, x=x, size=size: m.sample(x, size, rng)) / size
-        print(f"{str(m)[:60]:60} {1 / cost:12,.0f} {cost / floor:12.1f}")
+    floor = min(times(lambda: rng.random(SIZE))) / SIZE
+    show(MECHANISMS, (views(m, rng, floor) for m in AT_ONE))
 
 
 if __name__ == "__main__":

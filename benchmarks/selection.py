@@ -12,9 +12,9 @@ The limit is on protocols of one message, not on sums: from 64 questions to 4096
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from fractions import Fraction
 
+from benchmarks.experiment import markdown, say
 from ldpaudit.accountants import sampled_answer, shuffled_selection
 from ldpaudit.accountants.limits.selection import selection_users, sharpened_users
 
@@ -24,23 +24,15 @@ QUESTIONS = (64, 256, 1024, 4096, 10_000)
 HEAD = ("B", "at least, printed", "at least, sharper", "one answer", "its gamma", "binary sums", "coins", "messages")
 
 
-def row(questions: int) -> tuple[float, ...]:
+def row(questions: int) -> list[str]:
     """Limits, users and costs for this number of questions."""
     named = (1 - BETA) / 2
     one, answer = sampled_answer.sufficient_users(questions, EPSILON, DELTA, BETA, ERROR)
     many, sums = shuffled_selection.sufficient_users(questions, EPSILON, DELTA, BETA, ERROR)
     limits = selection_users(questions, named, EPSILON, DELTA, 1), sharpened_users(questions, named, EPSILON, DELTA)
-    return questions, *limits, one, float(answer.gamma), many, sums.coins, float(sums.expected_messages)
-
-
-def lines(asked: tuple[int, ...]) -> Iterator[str]:
-    """The table in Markdown."""
-    yield f"| {' | '.join(HEAD)} |"
-    yield f"|{'---|' * len(HEAD)}"
-    for questions in asked:
-        yield f"| {' | '.join(f'{cell:.7g}' for cell in row(questions))} |"
+    cells = questions, *limits, one, float(answer.gamma), many, sums.coins, float(sums.expected_messages)
+    return [f"{cell:.7g}" for cell in cells]
 
 
 if __name__ == "__main__":
-    for line in lines(tuple(map(int, sys.argv[1:])) or QUESTIONS):
-        print(line, flush=True)
+    say(markdown(HEAD, map(row, map(int, sys.argv[1:] or QUESTIONS))))

@@ -9,11 +9,10 @@ data set below.
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
+from benchmarks.experiment import options, show, timed
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.certified_search import certified_crossing
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, CloneProfile, Clones
@@ -32,13 +31,6 @@ TOLERANCES = (1e-3, 1e-9)
 """Relative widths of the targets: 50 ms for the first, 1 s for the second, at n = 1e9."""
 
 
-def timed(call: Callable[[], Enclosure]) -> tuple[Enclosure, float]:
-    """The answer, and the seconds of process time that it took."""
-    start = time.process_time()
-    found = call()
-    return found, time.process_time() - start
-
-
 def clone_epsilon(epsilon0: int, users: int, delta: float) -> Enclosure:
     """Where the clones' delta is certainly above the goal, and where it is certainly at most that."""
     clones = Clones(Fraction(epsilon0))
@@ -46,15 +38,17 @@ def clone_epsilon(epsilon0: int, users: int, delta: float) -> Enclosure:
     return Enclosure(low, max(low, high), Rigour.INTERVAL, "clones")
 
 
-def clones(users: Iterable[int]) -> None:
+CLONES = "{clones:>8} {n:6.0e} {delta:7.0e} {epsilon:14.8g} {width:8.1e} {ms:8.0f}   {delta there, by tolerance}"
+
+
+def clones(users: Iterable[int]) -> Iterator[tuple[str | float, ...]]:
     """Any local randomizer."""
-    print(f"{'clones':>8} {'n':>6} {'delta':>7} {'epsilon':>14} {'width':>8} {'time':>8}   delta there, by tolerance:")
     for epsilon0 in EPSILONS:
         for n in users:
             for delta in (*DELTAS, DEEP):
                 found, seconds = timed(lambda e=epsilon0, n=n, d=delta: clone_epsilon(e, n, d))  # type: ignore[misc]
-                line = f"{epsilon0:>8} {n:>6.0e} {delta:>7.0e} {found.high:>14.8g} {found.relative_width:>8.1e}"
-                print(f"{line} {1e3 * seconds:>6.0f}ms  {delta_costs(epsilon0, n, found.high)}")
+                there = delta_costs(epsilon0, n, found.high)
+                yield epsilon0, n, delta, found.high, found.relative_width, 1e3 * seconds, there
 
 
 def delta_costs(epsilon0: int, users: int, epsilon: float) -> str:
@@ -76,28 +70,29 @@ MECHANISMS: tuple[tuple[str, Mechanism], ...] = (
 )
 
 
-def mechanisms(users: Iterable[int]) -> None:
+REPORTS = (
+    "{mechanism:>18} {n:6.0e} {delta:7.0e} {epsilon low:14.8g} {high:14.8g} {width:8.1e} {rigour:>8} {seconds:8.2f}   "
+    "{delta at high, width:>20.1e} {ms:8.0f}"
+)
+
+
+def mechanisms(users: Iterable[int]) -> Iterator[tuple[str | float, ...]]:
     """What is known of particular ones."""
-    print(f"\n{'mechanism':>18} {'n':>6} {'delta':>7} {'epsilon low':>14} {'high':>14} {'width':>8} {'rigour':>8} {'time':>8}"
-          f"   delta at high: {'width':>8} {'time':>8}")  # fmt: skip
     for name, mechanism in MECHANISMS:
         for n in users:
             for delta in DELTAS:
                 profile = account(Shuffle(mechanism, n))
                 found, seconds = timed(lambda p=profile, d=delta: p.epsilon(d))  # type: ignore[misc]
                 there, cost = timed(lambda p=profile, e=found.high: p.delta(e))  # type: ignore[misc]
-                line = f"{name:>18} {n:>6.0e} {delta:>7.0e} {found.low:>14.8g} {found.high:>14.8g}"
-                line += f" {found.relative_width:>8.1e} {found.rigour.name:>8} {seconds:>7.2f}s"
-                print(f"{line}   {'':>14} {there.relative_width:>8.1e} {1e3 * cost:>6.0f}ms", flush=True)
+                ends = found.low, found.high, found.relative_width, found.rigour.name
+                yield name, n, delta, *ends, seconds, there.relative_width, 1e3 * cost
 
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="n = 1e4, 1e6 and 1e9 only")
-    users = (10**4, 10**6, 10**9) if parser.parse_args().quick else USERS
-    clones(users)
-    mechanisms(users)
+    users = (10**4, 10**6, 10**9) if options(__doc__, quick=False).quick else USERS
+    show(CLONES, clones(users))
+    show(REPORTS, mechanisms(users))
 
 
 if __name__ == "__main__":

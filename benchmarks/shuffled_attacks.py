@@ -11,9 +11,9 @@ to 0.94 of epsilon, by the seed: an event is chosen from a part of the views, an
 
 from __future__ import annotations
 
-import sys
 from fractions import Fraction
 
+from benchmarks.experiment import options, show
 from ldpaudit import account, audit
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.evidence import Evidence, Mode
@@ -61,14 +61,15 @@ def measured(name: str, trials: int = TRIALS, seed: int = 1) -> tuple[Enclosure,
     return exact, audit(system, delta=delta, trials=trials, seed=seed, mode=Mode.FIXED, witness=witness)
 
 
-def row(name: str) -> str:
+COLUMNS = "{system:38} {delta:8.0e} {at least:9.5f} {at most:9.5f} {audited:9.5f} {share:6.3f} {views:,}"
+
+
+def row(name: str) -> tuple[str | float, ...]:
     """The line of a system."""
     exact, found = measured(name)
-    values = f"{exact.low:9.5f} {exact.high:9.5f} {found.epsilon_lower:9.5f} {found.epsilon_lower / exact.low:6.3f}"
-    return f"{name:38} {found.delta:8.0e} {values} {found.trials:,}"
+    bounds = exact.low, exact.high, found.epsilon_lower, found.epsilon_lower / exact.low
+    return name, found.delta, *bounds, found.trials
 
 
 if __name__ == "__main__":
-    print(f"{'system':38} {'delta':>8} {'at least':>9} {'at most':>9} {'audited':>9} {'share':>6}")
-    for each in sys.argv[1:] or SYSTEMS:
-        print(row(each), flush=True)
+    show(COLUMNS, map(row, options(__doc__, SYSTEMS).names or SYSTEMS))

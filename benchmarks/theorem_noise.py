@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from benchmarks.experiment import markdown, say
 from benchmarks.needed_noise import least
 from ldpaudit.accountants import range_queries, shuffled_heavy_hitters
 from ldpaudit.accountants.counting.count_min import worst_replaced
@@ -22,7 +23,6 @@ from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.mechanisms.shuffled_count_min import printed_gamma
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
-from ldpaudit.report.claims import markdown_of
 from ldpaudit.studies.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, VECTORS, Protocol, Setting
 from ldpaudit.studies.design import Goal, design
 
@@ -132,11 +132,8 @@ def rows() -> Iterator[Row]:
 def page() -> Iterator[str]:
     """A table, line by line."""
     head = ("theorem", "setting", "noise", "claimed", "enough", "ratio", "claimed exists from n =")
-    yield markdown_of(head, ())
-    for each in rows():
-        yield markdown_of(head, (each.cells,)).splitlines()[-1]
+    return markdown(head, (row.cells for row in rows()))
 
 
 if __name__ == "__main__":
-    for line in page():
-        print(line, flush=True)
+    say(page())

@@ -9,23 +9,25 @@ and for 900 others; recovered are the words that a system names and that are amo
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.experiment import options, say, show
 from benchmarks.needed_noise import sufficient_count_min
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, theorem_4_8_lead
 from ldpaudit.accountants.claims.hashtogram import query_error
 from ldpaudit.accountants.claims.sign_oracle import error_of
 from ldpaudit.accountants.limits.hsu import le_cam_failure
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin, printed_gamma
@@ -38,6 +40,10 @@ EPSILON, DELTA, BETA = Fraction(1), Fraction(1, 10**9), Fraction(1, 20)
 TOP, REST = 100, 900
 DOMAIN = 1 << 19
 """Of the oracles: the words, and numbers that stand for none."""
+
+
+Line: TypeAlias = tuple[str, str, str]
+"""What a system did: its error in users or what it recovered, what the theorem promises, and what is private."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +66,6 @@ class Corpus:
         return float(np.abs(estimates - counts[self.asked]).max())
 
 
-@dataclass(frozen=True)
-class Line:
-    """What a system did: its error in users or what it recovered, what the theorem promises, and what is private."""
-
-    stem: str
-    did: str
-    theorem: str
-    epsilon: str
-
-
 def corpus(users: int, file: Path | None, rng: np.random.Generator) -> Corpus:
     """The words of a file, or of wordfreq."""
     if file is None:
@@ -84,13 +80,18 @@ def corpus(users: int, file: Path | None, rng: np.random.Generator) -> Corpus:
     return Corpus(words, rng.choice(len(words), users, p=shares), shares)
 
 
+def cost(m: Mechanism, delta: Fraction | int = 0) -> str:
+    """The certified epsilon."""
+    return f"{account(m).epsilon(delta).high:.4g}" + (f" at {float(delta):.2g}" if delta else "")
+
+
 def sign_oracle(c: Corpus, rng: np.random.Generator) -> Line:
     """One bit a user."""
     m = SignOracle.for_epsilon(EPSILON, len(c.data), DOMAIN)
     views = m.collect(c.data, rng)
     off = c.off(np.concatenate([m.query(views, part) for part in np.array_split(c.asked, 50)]))
     bound = error_of(m, len(c.data), BETA, len(c.asked)).high
-    return Line("sign_oracle", f"error {off:.0f}", f"{bound:.0f}", f"{account(m).epsilon(0).high:.4g}")
+    return f"error {off:.0f}", f"{bound:.0f}", cost(m)
 
 
 def hashtogram(c: Corpus, rng: np.random.Generator) -> Line:
@@ -98,7 +99,7 @@ def hashtogram(c: Corpus, rng: np.random.Generator) -> Line:
     m = Hashtogram.for_epsilon(EPSILON, len(c.data), DOMAIN)
     off = c.off(m.query(m.run(c.data, rng), c.asked))
     bound = query_error(m, len(c.data), BETA).high
-    return Line("hashtogram", f"error {off:.0f}", f"{bound:.0f} for one word", f"{account(m).epsilon(0).high:.4g}")
+    return f"error {off:.0f}", f"{bound:.0f} for one word", cost(m)
 
 
 def shuffled_hadamard(c: Corpus, rng: np.random.Generator) -> Line:
@@ -106,13 +107,12 @@ def shuffled_hadamard(c: Corpus, rng: np.random.Generator) -> Line:
     m = ShuffledHadamard.as_printed(EPSILON, DELTA, len(c.data), DOMAIN)
     off = c.off(m.run(c.data, rng)[c.asked])
     wanted = 3 * math.log(2 * DOMAIN / BETA)
-    return Line("shuffled_hadamard", f"error {off:.0f}", f"{math.sqrt(wanted * max(wanted, m.rho + 1)):.0f}",
-                f"{account(m).epsilon(DELTA).high:.4g} at {float(DELTA):g}")  # fmt: skip
+    return f"error {off:.0f}", f"{math.sqrt(wanted * max(wanted, m.rho + 1)):.0f}", cost(m, DELTA)
 
 
 def shuffled_count_min(c: Corpus, rng: np.random.Generator) -> Line:
     """Cells of shuffled messages; with the least noise that is enough, where the printed one is infeasible."""
-    n, where = len(c.data), f"at {float(DELTA):g}"
+    n = len(c.data)
     rows = (2 * DOMAIN - 1).bit_length()
     printed = float(printed_gamma(EPSILON, DELTA, n, rows, 1))
     m = sufficient_count_min(ShuffledCountMin(n, DOMAIN, rows, 2 * n, Fraction(1, 4)), EPSILON, DELTA)
@@ -120,8 +120,7 @@ def shuffled_count_min(c: Corpus, rng: np.random.Generator) -> Line:
     # Lemma 4.8 at the gamma that is run, for all words asked.
     bound = math.sqrt(3 * n * float(m.gamma) * math.log(2 * rows * len(c.asked) / BETA))
     theorem = f"{bound:.0f}; printed gamma is {printed:.2g}"
-    return Line("shuffled_count_min", f"error {off:.0f} with gamma {float(m.gamma):.2g}", theorem,
-                f"{account(m).epsilon(DELTA).high:.4g} {where}")  # fmt: skip
+    return f"error {off:.0f} with gamma {float(m.gamma):.2g}", theorem, cost(m, DELTA)
 
 
 def bucket_heavy_hitter(c: Corpus, rng: np.random.Generator) -> Line:
@@ -131,8 +130,7 @@ def bucket_heavy_hitter(c: Corpus, rng: np.random.Generator) -> Line:
     named = m.heavy_hitter(m.run_in_law(c.data, rng), len(c.data))
     did = "names nothing" if named is None or named >= len(c.words) else f"names {c.words[named]!r}"
     need = theorem_4_8_lead(setting, Fraction(0)).high
-    epsilon = f"{account(m).epsilon(DELTA).high:.4g} at {float(DELTA):g}"
-    return Line("bucket_heavy_hitter", did, f"needs {need:.3g} users with one word", epsilon)
+    return did, f"needs {need:.3g} users with one word", cost(m, DELTA)
 
 
 def trie_heavy_hitter(c: Corpus, rng: np.random.Generator) -> Line:
@@ -143,8 +141,7 @@ def trie_heavy_hitter(c: Corpus, rng: np.random.Generator) -> Line:
     view = m.run([c.words[i] + "$" for i in c.data.tolist()], rng)
     found = {p[:-1] for p in m.prefixes(view) if p.endswith("$")}
     top = next((i for i, word in enumerate(c.words) if word not in found), 0)
-    epsilon = account(m).epsilon(Fraction(1, 300 * n)).high
-    return Line("trie_heavy_hitter", f"{len(found)} words, all of the top {top}", "", f"{epsilon:.4g} at {1 / (300 * n):.2g}")
+    return f"{len(found)} words, all of the top {top}", "", cost(m, Fraction(1, 300 * n))
 
 
 def thresh(c: Corpus, rng: np.random.Generator) -> Line:
@@ -156,7 +153,7 @@ def thresh(c: Corpus, rng: np.random.Generator) -> Line:
     from ldpaudit.accountants.claims.thresh import error_bound
 
     off = np.abs(found - share).max() * n
-    return Line("thresh", f"error {off:.0f} of {n}", f"{error_bound(m) * n:.0f}", f"{account(m).epsilon(0).high:.4g}")
+    return f"error {off:.0f} of {n}", f"{error_bound(m) * n:.0f}", cost(m)
 
 
 SYSTEMS: dict[str, Callable[[Corpus, np.random.Generator], Line]] = {
@@ -173,23 +170,22 @@ def limits(users: int) -> Iterator[str]:
         yield f"any {float(EPSILON):g}-LDP protocol is off by more than {error} users with probability at least {failure:.3f}"
 
 
+COLUMNS = "{system:>20}  {did:32}{theorem:34}{true epsilon:18}{seconds:8.1f}"
+
+
+def row(name: str, c: Corpus) -> tuple[str | float, ...]:
+    """What a system did, and the seconds that it took."""
+    start = time.perf_counter()
+    return name, *SYSTEMS[name](c, np.random.default_rng(2)), time.perf_counter() - start
+
+
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--users", type=int, default=10**6)
-    parser.add_argument("--words", type=Path)
-    parser.add_argument("--only", nargs="*", choices=SYSTEMS, default=list(SYSTEMS))
-    arguments = parser.parse_args()
-    c = corpus(arguments.users, arguments.words, np.random.default_rng(1))
+    given = options(__doc__, users=10**6, words=Path, only=[*SYSTEMS])
+    c = corpus(given.users, given.words, np.random.default_rng(1))
     print(f"{len(c.words)} words, {len(c.data)} users, epsilon = {float(EPSILON):g}, beta = {float(BETA):g}; errors in users")
-    print(f"{'system':>20}  {'did':32}{'theorem':34}{'true epsilon':18}{'seconds':>8}")
-    for name in arguments.only:
-        start = time.perf_counter()
-        line = SYSTEMS[name](c, np.random.default_rng(2))
-        spent = time.perf_counter() - start
-        print(f"{line.stem:>20}  {line.did:32}{line.theorem:34}{line.epsilon:18}{spent:>8.1f}", flush=True)
-    for sentence in limits(len(c.data)):
-        print(sentence)
+    show(COLUMNS, (row(name, c) for name in given.only))
+    say(limits(len(c.data)))
 
 
 if __name__ == "__main__":

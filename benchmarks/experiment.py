@@ -1,0 +1,137 @@
+"""What experiments share: options of the command line, tables whose rows are printed as they come, times, exponents, pictures.
+
+An experiment is its question (the module's docstring), its settings (constants), a function that measures one of them, and the
+columns of its table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from string import Formatter
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+Row = TypeVar("Row", bound=Sequence[Any])
+
+
+def options(doc: str | None, names: Collection[str] | None = None, **defaults: Any) -> argparse.Namespace:
+    """The arguments of the command line: an option for each default, and words that must be among `names`.
+
+    A type in place of a default is that of an option that may be missing; False is a switch, a list takes several
+    words, and a number may be written as 1e6.
+    """
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if names is not None:
+        parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(names)}; all by default")
+    for name, default in defaults.items():
+        how: dict[str, Any]
+        match default:
+            case False:
+                how = {"action": "store_true"}
+            case type():
+                how = {"type": default}
+            case [str(), *_]:
+                how = {"nargs": "*", "choices": default, "default": default}
+            case list():
+                how = {"nargs": "*", "type": type(default[0]), "default": default}
+            case int():
+                how = {"type": _whole, "default": default}
+            case _:
+                how = {"type": type(default), "default": default}
+        parser.add_argument(f"--{name}", **how)
+    given = parser.parse_intermixed_args()
+    if names is not None and (unknown := [name for name in given.names if name not in names]):
+        parser.error(f"names are of {', '.join(names)}, got {', '.join(unknown)}")
+    return given
+
+
+def _whole(text: str) -> int:
+    return int(float(text))
+
+
+def say(lines: Iterable[str]) -> None:
+    """Print lines as they are made."""
+    for line in lines:
+        print(line, flush=True)
+
+
+def show(columns: str, rows: Iterable[Row]) -> list[Row]:
+    """Print a table as its rows are made; the rows.
+
+    The fields of `columns` are named as the columns are, and written as the values of a row are; text in a column of numbers
+    is set to the right.
+    """
+    fields = [(before, name or "", spec or "") for before, name, spec, _ in Formatter().parse(columns)]
+
+    def line(cells: Sequence[Any]) -> str:
+        return "".join(before + _cell(each, spec) for (before, _, spec), each in zip(fields, cells, strict=True))
+
+    print(line([name for _, name, _ in fields]), flush=True)
+    shown = []
+    for row in rows:
+        print(line(row), flush=True)
+        shown.append(row)
+    return shown
+
+
+def _cell(value: Any, spec: str) -> str:
+    if isinstance(value, str) and (number := re.fullmatch(r"(\d+)([,.].*|[a-z%])", spec)):
+        spec = f">{number[1]}"
+    return format(value, spec)
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A table for a page, line by line."""
+    yield f"| {' | '.join(head)} |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def timed(call: Callable[[], T]) -> tuple[T, float]:
+    """What a call returns, and the seconds of the processor that it took."""
+    start = time.process_time()
+    return call(), time.process_time() - start
+
+
+def times(call: Callable[[], object], repeats: int = 3) -> list[float]:
+    """The seconds of the processor of each of a few calls, the fewest first: the machine has other things to do."""
+    return sorted(timed(call)[1] for _ in range(repeats))
+
+
+def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
+    """Slope of the logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(np.maximum(values, 1e-9)), 1)[0])
+
+
+def growth(title: str, sizes: Sequence[float], of: Callable[[Any], float], claimed: str) -> str:
+    """A quantity over sizes, with its exponent beside the one that is claimed."""
+    values = [of(size) for size in sizes]
+    cells = "  ".join(f"{size:.0e}: {value:.3g}" for size, value in zip(sizes, values, strict=True))
+    return f"{title:44}exponent {exponent(sizes, values):5.2f}, claimed {claimed:12}{cells}"
+
+
+def alone(measure: Callable[..., T], *arguments: Any) -> T:
+    """What a function returns in a fresh process, whose memory nothing else has touched."""
+    with get_context("spawn").Pool(1) as pool:
+        return pool.apply(measure, arguments)
+
+
+@contextmanager
+def picture(file: Path, size: tuple[float, float], salt: str) -> Iterator[Any]:
+    """A figure that is written to a file in the end: the same bytes for the same data and matplotlib."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"svg.hashsalt": salt}):
+        figure = Figure(figsize=size, layout="constrained")
+        yield figure
+        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None, dpi=130)
