@@ -1,6 +1,6 @@
-"""The auditor against the information limit: views used over views needed, and the level that is kept.
+"""The auditor against the information limit: views used over views needed.
 
-    python -m benchmarks.audit [efficiency] [blackbox] [level] [name of a case ...]
+    python -m benchmarks.audit [efficiency] [blackbox] [name of a case ...]
 
 "Needed" is what a player who knows the best event needs: by the guess game with a fixed sample, half of the time; any time,
 on average, by the growth of the best bet; on k inputs the same of the k-input game. To be certified is 0.95 epsilon at
@@ -14,19 +14,16 @@ that make it one of the four values would have to be sought.
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
-from ldpaudit import account, audit
+from benchmarks.experiment import options, show
 from ldpaudit.attacks.blackbox import late, target
 from ldpaudit.attacks.bounds import binomial
-from ldpaudit.attacks.bounds.counts import Counts, LevelTest
 from ldpaudit.attacks.bounds.level import level_test
 from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.games.game import Game
@@ -50,7 +47,6 @@ from ldpaudit.workers.experiment import Experiment, Reading
 
 RHO, ALPHA = 0.95, 0.05
 EPSILONS = (0.5, 1.0, 2.0, 5.0)
-RUNS = 20_000
 
 
 @dataclass(frozen=True)
@@ -132,20 +128,9 @@ def reach(views: int, right: float, wrong: float, epsilon: float, inputs: int = 
     middle, spread = views * fires, 5 * math.sqrt(views * fires * max(1 - fires, 0.0))
     guesses = np.unique(np.linspace(max(middle - spread, 1), middle + spread, 101).round())
     weight = np.exp(-(((guesses - middle) / max(spread / 5, 1e-9)) ** 2) / 2)
-    least = _least(guesses, share(RHO * epsilon, inputs), alpha)
+    least = stats.binom.isf(alpha * (1 - binomial.MARGIN), guesses, share(RHO * epsilon, inputs)) + 1
     hits = np.where(least <= guesses, special.betainc(least, np.maximum(guesses - least + 1, 1), right / fires), 0.0)
     return float((weight * hits).sum() / weight.sum())
-
-
-def _least(guesses: NDArray[np.float64], null: float, alpha: float) -> NDArray[np.float64]:
-    """Fewest right guesses that refute the share."""
-    low, high = np.zeros_like(guesses), guesses + 1
-    while np.any(high - low > 1):
-        middle = np.floor((low + high) / 2)
-        tail = special.betainc(np.maximum(middle, 1), np.maximum(guesses - middle + 1, 1), null)
-        refutes = (tail <= alpha * (1 - binomial.MARGIN)) & (middle >= 1)
-        low, high = np.where(refutes, low, middle), np.where(refutes, middle, high)
-    return high
 
 
 def guess_game(fires: float, epsilon: float, inputs: int = 2) -> int:
@@ -307,76 +292,35 @@ def rates_of(game: Game, event: Any, epsilon: float, fires: float, views: int = 
     return right / views, wrong / views
 
 
-def blackbox(cases: tuple[Case, ...]) -> Iterator[str]:
-    """The table of views used by who knows nothing, over those that who knows the event needs."""
-    yield f"{'':32} {'eps':>4} {'needed':>14} {'used/needed':>12}"
-    for case in cases:
-        if case.inputs > 2 or any(word in case.name for word in UNKNOWABLE):
-            continue
-        for epsilon in EPSILONS:
-            needed = guess_game(case.fires(case.make(epsilon)), epsilon)
-            yield f"{case.name:32} {epsilon:4} {needed:14,} {blackbox_used(case, epsilon, needed):12.1f}"
+Row = tuple[str | float, ...]
 
 
-def efficiency(cases: tuple[Case, ...]) -> Iterator[str]:
-    """The table of views used over views needed."""
-    yield f"{'':32} {'eps':>4} {'fixed: needed':>14} {'used/needed':>12} {'any time: needed':>17} {'median/needed':>14}"
-    for case in cases:
-        for epsilon in EPSILONS:
-            fires = case.fires(case.make(epsilon))
-            fixed, ever = guess_game(fires, epsilon, case.inputs), any_time(fires, epsilon, case.inputs)
-            one, two = fixed_used(case, epsilon, fixed), sequential_used(case, epsilon, ever)
-            yield f"{case.name:32} {epsilon:4} {fixed:14,} {one:12.2f} {ever:17,.0f} {two:14.2f}"
+def blackbox(case: Case, epsilon: float) -> Row | None:
+    """Views used by who knows nothing, over those that who knows the event needs; None where they cannot be learnt."""
+    if case.inputs > 2 or any(word in case.name for word in UNKNOWABLE):
+        return None
+    needed = guess_game(case.fires(case.make(epsilon)), epsilon)
+    return case.name, epsilon, needed, blackbox_used(case, epsilon, needed)
 
 
-def level(_: tuple[Case, ...]) -> Iterator[str]:
-    """The share of true, exactly tight claims that is refuted at confidence 0.95."""
-    error = 3 * math.sqrt(ALPHA * (1 - ALPHA) / RUNS)
-    yield f"refuted, of {RUNS:,} runs on a true and exactly tight claim; at most {ALPHA + error:.4f} is wanted"
-    for inputs, epsilon in ((2, 0.5), (2, 1.0), (2, 5.0), (100, 1.0)):
-        fixed, early = simulated_level(inputs, epsilon, 4_000, RUNS)
-        yield f"k={inputs:3} epsilon={epsilon}: fixed {fixed:.4f}, sequential with a look at every guess {early:.4f}"
-    for case in (CASES[0], CASES[3], CASES[9]):
-        m, runs = case.make(1.0), 500
-        claimed = account(m).epsilon(0).high
-        for mode in Mode:
-            found = [audit(m, epsilon=claimed, trials=2_000, seed=s, mode=mode).epsilon_lower for s in range(runs)]
-            yield f"{case.name}, whole audits, {mode}: {np.mean(np.array(found) > claimed):.4f} of {runs}"
+def efficiency(case: Case, epsilon: float) -> Row:
+    """Views used over views needed."""
+    fires = case.fires(case.make(epsilon))
+    fixed, ever = guess_game(fires, epsilon, case.inputs), any_time(fires, epsilon, case.inputs)
+    return case.name, epsilon, fixed, fixed_used(case, epsilon, fixed), ever, sequential_used(case, epsilon, ever)
 
 
-def simulated_level(inputs: int, epsilon: float, guesses: int, runs: int) -> tuple[float, float]:
-    """Refuted with a fixed sample, and with a sequential audit that looks at every guess and at the end."""
-    rng, null = np.random.default_rng(2), share(epsilon, inputs)
-    # The share of a mechanism rounds to this epsilon from below; a hair more is what the level must allow.
-    bets = tuple(epsilon * ratio for ratio in play.RATIOS)
-    early = level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, bets)
-    once, last = (binomial.BinomialTest(inputs, level * ALPHA) for level in (1.0, play.FINAL))
-    at = np.arange(1, guesses + 1)
-    least = np.array([_refuting(early, t, epsilon) for t in at.tolist()])
-    fixed = stopped = 0
-    for _ in range(runs // 500):
-        right = np.cumsum(rng.random((500, guesses)) < null, axis=1)
-        ends = right[:, -1]
-        bounds = {r: [t.epsilon_lower(Counts(r, guesses - r, guesses)) for t in (once, last)] for r in set(ends.tolist())}
-        whole, part = np.array([bounds[r] for r in ends.tolist()]).T
-        fixed += int(np.count_nonzero(whole > epsilon))
-        stopped += int(np.count_nonzero((right >= least).any(axis=1) | (part > epsilon)))
-    return fixed / runs, stopped / runs
-
-
-def _refuting(test: LevelTest, guesses: int, epsilon: float) -> int:
-    """Fewest right guesses that refute; one more than there are where none do."""
-    low, high = -1, guesses + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if test.refutes(Counts(middle, guesses - middle, guesses), epsilon) else (middle, high)
-    return high
+TABLES: dict[str, tuple[str, Callable[[Case, float], Row | None]]] = {
+    "efficiency": (
+        "{:32} {eps:>4} {fixed: needed:14,} {used/needed:12.2f} {any time: needed:17,.0f} {median/needed:14.2f}", efficiency
+    ),
+    "blackbox": ("{:32} {eps:>4} {needed:14,} {used/needed:12.1f}", blackbox),
+}
 
 
 if __name__ == "__main__":
-    tables = {"efficiency": efficiency, "blackbox": blackbox, "level": level}
-    names = [word for word in sys.argv[1:] if word not in tables]
-    wanted = tuple(case for case in CASES if not names or case.name.strip() in names)
-    for chosen in [word for word in sys.argv[1:] if word in tables] or tables:
-        for line in tables[chosen](wanted):
-            print(line, flush=True)
+    words = options(__doc__, [*TABLES, *(case.name.strip() for case in CASES)]).names
+    names = [word for word in words if word not in TABLES] or [case.name.strip() for case in CASES]
+    for columns, measure in [TABLES[word] for word in words if word in TABLES] or TABLES.values():
+        found = (measure(case, epsilon) for case in CASES if case.name.strip() in names for epsilon in EPSILONS)
+        show(columns, (row for row in found if row is not None))

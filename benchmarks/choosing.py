@@ -8,7 +8,6 @@ its frequency a line. Every user holds one word, drawn by frequency. Half an hou
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.experiment import options, say
 from ldpaudit.accountants.limits.hsu import frequency_failure, le_cam_failure
 from ldpaudit.errors import LdpauditError
 from ldpaudit.files import user_data
@@ -83,22 +83,18 @@ def limits(users: int, epsilon: Fraction) -> Iterator[str]:
 
 def main() -> None:
     """Print the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--users", type=int, default=10**6)
-    parser.add_argument("--words", type=Path)
-    parser.add_argument("--epsilons", type=Fraction, nargs="*", default=[Fraction(1), Fraction(2), Fraction(4)])
-    parser.add_argument("--picture", type=Path)
-    arguments = parser.parse_args()
-    values = corpus(arguments.users, arguments.words, np.random.default_rng(1))
+    given = options(__doc__, users=10**6, words=Path, epsilons=[Fraction(1), Fraction(2), Fraction(4)], picture=Path)
+    values = corpus(given.users, given.words, np.random.default_rng(1))
     print(HEAD)
-    for epsilon in arguments.epsilons:
+    for epsilon in given.epsilons:
         table, left = board(comparison.Contest(epsilon, DELTA), values)
         print(f"## Epsilon {float(epsilon):g}\n\n{write(table, TableFormat.markdown)}\n")
-        print("\n".join(limits(values.users, epsilon)), end="\n\n")
+        say(limits(values.users, epsilon))
+        print()
         if left:
             print("Left out:\n\n" + "\n".join(f"- {line}" for line in left), end="\n\n", flush=True)
-        if arguments.picture and epsilon == arguments.epsilons[len(arguments.epsilons) // 2]:
-            draw(table, arguments.picture)
+        if given.picture and epsilon == given.epsilons[len(given.epsilons) // 2]:
+            draw(table, given.picture)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ there is neither. Parquet needs the extra `logs`; the part with the cluster need
 
 from __future__ import annotations
 
-import argparse
 import resource
 import time
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.experiment import options
 from benchmarks.scale import cluster, kill_one
 from benchmarks.words import corpus
 from ldpaudit.accountants.sampling.discovery import least_threshold
@@ -121,9 +121,5 @@ def on_a_cluster(m: TrieHeavyHitter, data: Partition, first: Any, half: float) -
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--users", type=lambda text: int(float(text)), default=USERS)
-    parser.add_argument("--shards", type=int, default=SHARDS)
-    parser.add_argument("--words", type=Path)
-    given = parser.parse_args()
+    given = options(__doc__, users=USERS, shards=SHARDS, words=Path)
     main(given.users, given.shards, given.words)

@@ -2,13 +2,14 @@ r"""How many real words TrieHH finds: prints docs/discovery.md, and draws docs/d
 
     python -m benchmarks.discovery [--users N] [--most N] [--words FILE] [--runs 10] [--picture FILE] > docs/discovery.md
 
+Users are those of the tables by frequency, K and unit size, most those of the last table.
+
 Needs the extra `examples` (the package wordfreq), or a file with a word and its frequency a line. The paper's own tweets
 (Sentiment140, which is public) are not downloaded.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.discovery_people import Found, Lexicon, People, people
+from benchmarks.experiment import options, picture
 from benchmarks.words import corpus
 from ldpaudit.accountants.sampling.discovery import discovery_rate, least_holders, least_threshold
 from ldpaudit.accountants.sampling.theorems import triehh_corollary_2
@@ -327,46 +329,35 @@ def sizes(users: int) -> None:
 
 def plot(path: Path, users: int, columns: dict[int, Curves]) -> None:
     """Recall over K, and over users: one column of panels per epsilon."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    mpl.rcParams["svg.hashsalt"] = "discovery"
-    figure = Figure(figsize=(12, 6.2), layout="constrained")
-    panels = figure.subplots(2, len(EPSILONS), sharey=True)
-    for epsilon, upper, lower in zip(EPSILONS, *panels, strict=True):
-        for name, (colour, marker, width) in STYLES.items():
-            line = f"{name}, epsilon {epsilon}"
-            # Curves that meet at the top are seen behind each other.
-            style: dict[str, Any] = {"color": colour, "marker": marker, "linewidth": width, "label": name, "zorder": 5 - width}
-            style["markersize"] = 2.5 + width
-            if line in columns[users]:
-                upper.plot(TOPS, columns[users][line].mean(axis=0), **style, clip_on=False)
-            crowds = [n for n in columns if line in columns[n]]
-            lower.plot(crowds, [columns[n][line][:, TOPS.index(100)].mean() for n in crowds], **style, clip_on=False)
-        upper.set(title=f"epsilon = {epsilon}", xlabel=f"K, n = {users:,}", ylim=(0, 1.03), xscale="log")
-        upper.set_xticks(TOPS[::2], labels=map(str, TOPS[::2]))
-        upper.minorticks_off()
-        lower.set(xlabel="users n, K = 100", ylim=(0, 1.03), xscale="log")
-        for panel in (upper, lower):
-            panel.grid(alpha=0.3)
-            panel.spines[["top", "right"]].set_visible(False)
-    panels[0][0].set_ylabel("recall of the top K")
-    panels[1][0].set_ylabel("recall of the top K")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(STYLES), frameon=False)
-    figure.savefig(path, metadata={"Date": None})
+    with picture(path, (12, 6.2), "discovery") as figure:
+        panels = figure.subplots(2, len(EPSILONS), sharey=True)
+        for epsilon, upper, lower in zip(EPSILONS, *panels, strict=True):
+            for name, (colour, marker, width) in STYLES.items():
+                line = f"{name}, epsilon {epsilon}"
+                # Curves that meet at the top are seen behind each other.
+                style: dict[str, Any] = {"color": colour, "marker": marker, "linewidth": width, "markersize": 2.5 + width}
+                style |= {"label": name, "zorder": 5 - width, "clip_on": False}
+                if line in columns[users]:
+                    upper.plot(TOPS, columns[users][line].mean(axis=0), **style)
+                crowds = [n for n in columns if line in columns[n]]
+                lower.plot(crowds, [columns[n][line][:, TOPS.index(100)].mean() for n in crowds], **style)
+            upper.set(title=f"epsilon = {epsilon}", xlabel=f"K, n = {users:,}", ylim=(0, 1.03), xscale="log")
+            upper.set_xticks(TOPS[::2], labels=map(str, TOPS[::2]))
+            upper.minorticks_off()
+            lower.set(xlabel="users n, K = 100", ylim=(0, 1.03), xscale="log")
+            for panel in (upper, lower):
+                panel.grid(alpha=0.3)
+                panel.spines[["top", "right"]].set_visible(False)
+        panels[0][0].set_ylabel("recall of the top K")
+        panels[1][0].set_ylabel("recall of the top K")
+        figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(STYLES), frameon=False)
 
 
 def main() -> None:
     """Print the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--users", type=int, default=10**6, help="of the tables by frequency, K and unit size")
-    parser.add_argument("--most", type=int, default=10**7, help="users of the last table")
-    parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--words", type=Path)
-    parser.add_argument("--picture", type=Path)
-    arguments = parser.parse_args()
-    start, rng, n, runs = time.perf_counter(), np.random.default_rng(1), arguments.users, arguments.runs
-    known = corpus(1, arguments.words, rng)
+    given = options(__doc__, users=10**6, most=10**7, runs=10, words=Path, picture=Path)
+    start, rng, n, runs = time.perf_counter(), np.random.default_rng(1), given.users, given.runs
+    known = corpus(1, given.words, rng)
     lexicon, shares = Lexicon(known.words), known.shares
     single, several = (people(lexicon, shares, n, held, rng) for held in (1, HELD))
     print(HEAD, end="")
@@ -378,12 +369,12 @@ def main() -> None:
     by_frequency(several, 7, 5 * runs, rng)
     by_top(several, f"Figure 8: recall, {HELD} words a user, n = {n:,}, {runs} runs", ["printed", "certified"], runs, rng)
     by_unit(several, 4, runs, rng)
-    for other in (each for each in POPULATIONS if each <= arguments.most and each != n):
+    for other in (each for each in POPULATIONS if each <= given.most and each != n):
         columns[other] = recalled(people(lexicon, shares, other, 1, rng), SYSTEMS, TOPS, runs, rng)
     columns = dict(sorted(columns.items()))
     by_users(columns)
-    if arguments.picture:
-        plot(arguments.picture, n, columns)
+    if given.picture:
+        plot(given.picture, n, columns)
     print(f"{time.perf_counter() - start:.0f} seconds", file=sys.stderr)
 
 

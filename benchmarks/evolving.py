@@ -2,12 +2,11 @@
 
     python -m benchmarks.evolving [--runs 5] [--picture FILE] > docs/evolving.md
 
-Some ten minutes on one core. Needs matplotlib for the picture.
+At least two runs. Some ten minutes on one core. Needs matplotlib for the picture.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import resource
 import tempfile
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks.experiment import options, picture
 from ldpaudit import account
 from ldpaudit.accountants.claims import heavy_thresh as heavy_claims
 from ldpaudit.accountants.claims import thresh as claims
@@ -213,24 +213,19 @@ def markdown(heads: list[str], lines: list[list[str]]) -> str:
 
 def plot(found: Sequence[Line], path: Path) -> None:
     """Mean error by changes with its interval, a line per system, its lifetime epsilon in the legend."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    mpl.rcParams["svg.hashsalt"] = "evolving"
-    import matplotlib.pyplot as plt
-
-    figure, axis = plt.subplots(figsize=(8.5, 6), layout="constrained")
-    for name, marker in zip(dict.fromkeys(line.name for line in found), "_os^vDPX", strict=True):
-        own = [line for line in found if line.name == name]
-        label = f"{name}: epsilon {_rounded_up(max(line.any for line in own))}"
-        means, halves = zip(*(line.interval for line in own), strict=True)
-        lower = [min(half, 0.9 * mean) for mean, half in zip(means, halves, strict=True)]
-        axis.errorbar([line.changes for line in own], means, (lower, halves), marker=marker, alpha=0.8, capsize=3, label=label)
-    axis.set_xscale("symlog", linthresh=1)
-    axis.set(xlabel="changes in 1,000 epochs", ylabel="mean error of an epoch", yscale="log", xticks=CHANGES,
-             xticklabels=[str(c) for c in CHANGES])  # fmt: skip
-    figure.legend(title="lifetime epsilon against any other stream", fontsize="small", loc="outside lower center", ncols=2)
-    figure.savefig(path, metadata={"Date": None})
+    with picture(path, (8.5, 6), "evolving") as figure:
+        axis = figure.subplots()
+        for name, marker in zip(dict.fromkeys(line.name for line in found), "_os^vDPX", strict=True):
+            own = [line for line in found if line.name == name]
+            label = f"{name}: epsilon {_rounded_up(max(line.any for line in own))}"
+            means, halves = zip(*(line.interval for line in own), strict=True)
+            lower = [min(half, 0.9 * mean) for mean, half in zip(means, halves, strict=True)]
+            changes = [line.changes for line in own]
+            axis.errorbar(changes, means, (lower, halves), marker=marker, alpha=0.8, capsize=3, label=label)
+        axis.set_xscale("symlog", linthresh=1)
+        axis.set(xlabel="changes in 1,000 epochs", ylabel="mean error of an epoch", yscale="log", xticks=CHANGES,
+                 xticklabels=[str(c) for c in CHANGES])  # fmt: skip
+        figure.legend(title="lifetime epsilon against any other stream", fontsize="small", loc="outside lower center", ncols=2)
 
 
 def meters(users: int = 10**6, epochs: int = 100) -> str:
@@ -332,18 +327,15 @@ def timing() -> str:
 
 def main() -> None:
     """Print the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the first table to this file")
-    parser.add_argument("--runs", type=int, default=RUNS, help="of the first table, at least 2")
-    arguments = parser.parse_args()
+    given = options(__doc__, picture=Path, runs=RUNS)
     counted = meters()
-    every = [row for number, changes in enumerate(CHANGES) for run in range(arguments.runs)
+    every = [row for number, changes in enumerate(CHANGES) for run in range(given.runs)
              for row in rows(changes, np.random.default_rng([number, run]))]  # fmt: skip
     found = lines(every)
-    if arguments.picture is not None:
-        plot(found, arguments.picture)
+    if given.picture is not None:
+        plot(found, given.picture)
     print(HEAD)
-    print(TABLE.format(users=USERS, epochs=EPOCHS, rounds=ROUNDS, claim=EPSILON, runs=arguments.runs))
+    print(TABLE.format(users=USERS, epochs=EPOCHS, rounds=ROUNDS, claim=EPSILON, runs=given.runs))
     heads = ["system", "changes", "mean error", "largest", "same pattern", "any", "odometers"]
     print(markdown(heads, [line.cells() for line in found]))
     print("### What to do\n")

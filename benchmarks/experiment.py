@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from string import Formatter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -63,13 +62,18 @@ def say(lines: Iterable[str]) -> None:
         print(line, flush=True)
 
 
+_FIELD = re.compile(r"\{([^{}]*?)(?::([^:{}]*))?\}")
+"""A column's name, which may have a colon itself, and how its values are written."""
+
+
 def show(columns: str, rows: Iterable[Row]) -> list[Row]:
     """Print a table as its rows are made; the rows.
 
     The fields of `columns` are named as the columns are, and written as the values of a row are; text in a column of numbers
     is set to the right.
     """
-    fields = [(before, name or "", spec or "") for before, name, spec, _ in Formatter().parse(columns)]
+    parts = _FIELD.split(columns)
+    fields = list(zip(parts[::3], parts[1::3], parts[2::3], strict=False))
 
     def line(cells: Sequence[Any]) -> str:
         return "".join(before + _cell(each, spec) for (before, _, spec), each in zip(fields, cells, strict=True))
@@ -82,7 +86,8 @@ def show(columns: str, rows: Iterable[Row]) -> list[Row]:
     return shown
 
 
-def _cell(value: Any, spec: str) -> str:
+def _cell(value: Any, spec: str | None) -> str:
+    spec = spec or ""
     if isinstance(value, str) and (number := re.fullmatch(r"(\d+)([,.].*|[a-z%])", spec)):
         spec = f">{number[1]}"
     return format(value, spec)
@@ -134,4 +139,4 @@ def picture(file: Path, size: tuple[float, float], salt: str) -> Iterator[Any]:
     with mpl.rc_context({"svg.hashsalt": salt}):
         figure = Figure(figsize=size, layout="constrained")
         yield figure
-        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None, dpi=130)
+        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)

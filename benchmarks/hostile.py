@@ -9,7 +9,6 @@ code is 1.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.experiment import options, show
 from ldpaudit import account, audit, certify
 from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.claim import Claim
@@ -29,7 +29,7 @@ from ldpaudit.mechanism import ENUMERABLE, Mechanism
 from ldpaudit.mechanisms import stem
 from ldpaudit.plan import Run, Shuffle
 from ldpaudit.verdict import Outcome
-from tests.zoo import AT_ONE, delta_of
+from tests.zoo import AT_ONE, STEMS, delta_of
 
 TRIALS, FEW, CANDIDATES, USERS, RUNS, APART = 4000, 16, 200, 300, 8, 8
 """Views an audit, and too few of them; views among which the most telling one is sought; users and runs of a whole system; standard
@@ -183,17 +183,16 @@ COLUMNS = ("clear", "numpy", "from 1", "scaled", "text", "float", "bool", "NaN",
 
 def main() -> int:
     """Print the matrix; 1 where a cell is green."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("stems", nargs="*", help="these alone")
-    parser.add_argument("--trials", type=int, default=TRIALS, help="views an audit (default: %(default)s)")
-    asked = parser.parse_args()
-    one_of_each = {type(m): m for m in reversed(AT_ONE) if not asked.stems or stem(m) in asked.stems}
-    print(f"{'':28}" + "".join(f"{name:>13}" for name in COLUMNS))
-    green = []
-    for m in reversed(one_of_each.values()):
-        cells = row(m, asked.trials)
-        print(f"{type(m).__name__:28}" + "".join(f"{cells.get(name, 'n/a'):>13}" for name in COLUMNS), flush=True)
-        green += [f"{type(m).__name__}: {name}" for name in COLUMNS if cells.get(name) == "GREEN"]
+    given, green = options(__doc__, STEMS, trials=TRIALS), list[str]()
+    one_of_each = {type(m): m for m in reversed(AT_ONE) if not given.names or stem(m) in given.names}
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for m in reversed(one_of_each.values()):
+            cells = row(m, given.trials)
+            green.extend(f"{type(m).__name__}: {name}" for name in COLUMNS if cells.get(name) == "GREEN")
+            yield type(m).__name__, *(cells.get(name, "n/a") for name in COLUMNS)
+
+    show("{:28}" + "".join(f"{{{name}:>13}}" for name in COLUMNS), rows())
     print(f"{len(green)} green" + "".join(f"\n  {cell}" for cell in green))
     return bool(green)
 

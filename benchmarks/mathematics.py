@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import matplotlib.figure
 import numpy as np
 from scipy import special, stats
 
 import ldpaudit as ldp
+from benchmarks.experiment import picture
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.e_process import EProcess
 from ldpaudit.attacks.bounds.nuisance import NuisanceTest
@@ -146,15 +146,12 @@ PICTURES: dict[str, Callable[[Any], None]] = {
 
 def main(folder: Path) -> None:
     """Draw them all."""
-    mpl.use("agg")
-    mpl.rcParams.update({"svg.hashsalt": "mathematics", "font.size": 8, "axes.titlesize": 9})
-    mpl.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
+    mpl.rcParams.update({"font.size": 8, "axes.titlesize": 9, "axes.spines.top": False, "axes.spines.right": False})
     for name, draw in PICTURES.items():
-        figure = mpl.figure.Figure(figsize=(6, 3), layout="constrained")
-        axes = figure.add_subplot()
-        draw(axes)
-        axes.legend(frameon=False, fontsize=7)
-        figure.savefig(folder / f"mathematics-{name}.svg", metadata={"Date": None})
+        with picture(folder / f"mathematics-{name}.svg", (6, 3), "mathematics") as figure:
+            axes = figure.add_subplot()
+            draw(axes)
+            axes.legend(frameon=False, fontsize=7)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,12 @@ one core; with --only, sections are printed without the page's head.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks import query_times, shuffled_boxes, shuffled_words, theorem_noise
+from benchmarks.experiment import options, say
 from ldpaudit.report import ggkpv_tables as table_report
 from ldpaudit.studies import ggkpv_tables
 
@@ -65,11 +65,6 @@ which the theorem's noise exists at all, as a probability of at most 1/2 or 1.
 }
 
 
-def say(*lines: str) -> None:
-    """Print, and at once."""
-    print(*lines, sep="\n", flush=True)
-
-
 def tables(_: int) -> Iterator[str]:
     """GGKPV's tables in numbers, at three settings."""
     for table in ggkpv_tables.TABLES:
@@ -79,45 +74,30 @@ def tables(_: int) -> Iterator[str]:
             yield "```text\n" + table_report.write(ggkpv_tables.TITLES[table], command, ggkpv_tables.DATA, lines) + "\n```\n"
 
 
-def noise(_: int) -> Iterator[str]:
-    """Noise of the theorems, and what is enough."""
-    yield from theorem_noise.page()
-
-
-def times(_: int) -> Iterator[str]:
-    """Query times."""
-    yield from query_times.page()
-
-
 SECTIONS: dict[str, tuple[str, Callable[[int], Iterator[str]]]] = {
     "words": ("Frequencies of words", shuffled_words.words),
     "hitters": ("Heavy hitters among words", shuffled_words.hitters),
     "ages": ("Ranges and quantiles of ages", shuffled_boxes.ages),
     "cities": ("Boxes of coordinates", shuffled_boxes.cities),
-    "noise": ("Noise of the theorems, and noise that is enough", noise),
-    "times": ("Times of queries", times),
+    "noise": ("Noise of the theorems, and noise that is enough", lambda _: theorem_noise.page()),
+    "times": ("Times of queries", lambda _: query_times.page()),
     "tables": ("Tables 1 and 2 in numbers", tables),
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Print the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--users", type=int, default=10**6)
-    parser.add_argument("--only", nargs="*", choices=SECTIONS)
-    parser.add_argument("--picture", type=Path)
-    chosen = parser.parse_args(arguments)
-    if chosen.picture:
+    given = options(__doc__, users=10**6, only=[*SECTIONS], picture=Path)
+    if given.picture:
         s, table = theorem_noise.SETTINGS[0], ggkpv_tables.ONE
-        table_report.draw(ggkpv_tables.TITLES[table], s, ggkpv_tables.regimes(table, s), chosen.picture)
-    if chosen.only is None:
-        say(HEAD)
-    for name in SECTIONS if chosen.only is None else chosen.only:
+        table_report.draw(ggkpv_tables.TITLES[table], s, ggkpv_tables.regimes(table, s), given.picture)
+    if given.only == [*SECTIONS]:
+        print(HEAD)
+    for name in given.only:
         title, section = SECTIONS[name]
-        say(f"## {title}\n", *([_ABOUT[name]] if name in _ABOUT else []))
-        for block in section(chosen.users):
-            say(block)
-        say("")
+        say((f"## {title}\n", *([_ABOUT[name]] if name in _ABOUT else [])))
+        say(section(given.users))
+        print()
         print(name, file=sys.stderr, flush=True)
 
 

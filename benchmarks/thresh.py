@@ -9,9 +9,7 @@ of ours, 2 artanh(A / (log(T) s')), and its map is about that one.
 
 from __future__ import annotations
 
-import argparse
 import math
-import time
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -19,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.experiment import options, picture, timed
 from ldpaudit import account, audit
 from ldpaudit.accountants.claims.thresh import assumption
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -104,51 +103,46 @@ def timing() -> None:
     rng = np.random.default_rng(1)
     data = rng.integers(0, 1_001, (100_000, 1_000), dtype=np.int16)
     m = Thresh(100_000, 1_000, 1_000, Fraction(1), DELTA, 100_000)
-    start = time.monotonic()
-    m.run(data, rng)
-    print(f"\nrun of 100,000 users and 1,000 epochs: {time.monotonic() - start:.1f} s")
+    print(f"\nrun of 100,000 users and 1,000 epochs: {timed(lambda: m.run(data, rng))[1]:.1f} s")
 
 
 def plot(path: Path, make: Instance, title: str, points: int = 32) -> None:
     """Both readings side by side; white where exact is claimed."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    import matplotlib.pyplot as plt
     from matplotlib.colors import TwoSlopeNorm
 
     a_shares, b_shares = np.linspace(0.04, 0.995, points), np.geomspace(0.04, 4, points)
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), sharey=True, layout="constrained")
-    for axis, start in zip(axes, (-1, 0), strict=True):
-        cells = [[math.log2(ratio(make(a, b, start)).low) for a in a_shares] for b in b_shares]
-        norm = TwoSlopeNorm(0, vmin=-2, vmax=2)
-        image = axis.pcolormesh(a_shares, b_shares, cells, cmap="RdBu_r", norm=norm, shading="nearest")
-        axis.contour(a_shares, b_shares, cells, levels=[0], colors="black", linewidths=1)
-        axis.set(xlabel="a / epsilon", yscale="log", title=f"before the first update, users compare with {start}")
-    axes[0].set_ylabel("b / epsilon")
-    bar = figure.colorbar(image, ax=axes, label="exact / claimed epsilon", extend="both")
-    bar.set_ticks([-2, -1, 0, 1, 2], labels=["1/4", "1/2", "1", "2", "4"])
-    figure.suptitle(f"{title}; Assumption 4.2 (a < epsilon) holds everywhere here, red: epsilon-LDP does not")
-    figure.savefig(path, dpi=130)
+    with picture(path, (11, 4.6), "thresh") as figure:
+        axes = figure.subplots(1, 2, sharey=True)
+        for axis, start in zip(axes, (-1, 0), strict=True):
+            cells = [[math.log2(ratio(make(a, b, start)).low) for a in a_shares] for b in b_shares]
+            norm = TwoSlopeNorm(0, vmin=-2, vmax=2)
+            image = axis.pcolormesh(a_shares, b_shares, cells, cmap="RdBu_r", norm=norm, shading="nearest")
+            axis.contour(a_shares, b_shares, cells, levels=[0], colors="black", linewidths=1)
+            axis.set(xlabel="a / epsilon", yscale="log", title=f"before the first update, users compare with {start}")
+        axes[0].set_ylabel("b / epsilon")
+        bar = figure.colorbar(image, ax=axes, label="exact / claimed epsilon", extend="both")
+        bar.set_ticks([-2, -1, 0, 1, 2], labels=["1/4", "1/2", "1", "2", "4"])
+        figure.suptitle(f"{title}; Assumption 4.2 (a < epsilon) holds everywhere here, red: epsilon-LDP does not")
+
+
+def main() -> None:
+    """Print the tables, or draw the first two."""
+    given = options(__doc__, plot=Path, heavy=False)
+    printed, repaired, title = (
+        (heavy, partial(heavy, kind=HeavyThreshRepaired), HeavyThresh.title)
+        if given.heavy
+        else (instance, partial(instance, kind=ThreshRepaired), Thresh.title)
+    )
+    if given.plot is not None:
+        plot(given.plot, printed, title)
+        return
+    table(-1, printed, title)
+    table(0, printed, title)
+    table(-1, repaired, f"{title}, repaired")
+    if not given.heavy:
+        violations()
+        timing()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the table to this file instead")
-    parser.add_argument("--heavy", action="store_true", help="of HEAVYTHRESH")
-    chosen = parser.parse_args()
-    known: tuple[Instance, Instance, str] = (
-        (heavy, partial(heavy, kind=HeavyThreshRepaired), HeavyThresh.title)
-        if chosen.heavy
-        else (instance, partial(instance, kind=ThreshRepaired), Thresh.title)
-    )
-    printed, repaired, name = known
-    if chosen.plot is not None:
-        plot(chosen.plot, printed, name)
-    else:
-        table(-1, printed, name)
-        table(0, printed, name)
-        table(-1, repaired, f"{name}, repaired")
-        if not chosen.heavy:
-            violations()
-            timing()
+    main()
