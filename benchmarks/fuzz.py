@@ -13,7 +13,6 @@ The same seed makes the same inputs, by number: ``--kinds data --first 812 --inp
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 import time
@@ -22,22 +21,22 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
+from typing import cast
 
+from benchmarks.experiment import options, show
 from benchmarks.fuzz_kinds import KINDS
-from benchmarks.fuzz_worker import PATIENCE, WHERE, Outcome, made, too_slow, work
+from benchmarks.fuzz_worker import PATIENCE, TOO_LONG, Outcome, made, too_slow, work
 
 _START = 180.0
 """Seconds that a process may take to begin."""
-_TOLD = 0.5
-"""Seconds in which a process has said where it is."""
 _SHARED = 10
-"""Times its patience that a run may take where the machine has other work."""
+"""Times its patience that an input may take where the machine has other work, or where it waits for something."""
 _CHUNK = 2000
 """Inputs per process: caches are emptied, and memory begins anew."""
-_COLUMNS = ("rejected", "accepted", "traceback", "slow", "memory", "escape", "odd", "false")
+VERDICTS = ("rejected", "accepted", "traceback", "slow", "memory", "escape", "odd", "false")
+COLUMNS = "{kind:>12} {inputs:8d} " + "".join(f"{{{verdict}:9d}} " for verdict in VERDICTS) + "{ms each:8.1f} {longest s:9.1f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +85,6 @@ def outcomes(name: str, seed: int, numbers: Sequence[int], folder: Path) -> Iter
             left = left[left.index(number) + 1 :]
 
 
-def _answers(here: Connection, pid: int | None, start: float) -> bool:
-    """Whether an outcome comes within so many seconds of a processor: other work on the machine does not count."""
-    before, wait = _spent(pid), PATIENCE
-    while not here.poll(wait):
-        wait = min(PATIENCE - (_spent(pid) - before), _SHARED * PATIENCE - (time.monotonic() - start))
-        if wait <= 0:
-            return False
-    return True
-
-
-def _spent(pid: int | None) -> float:
-    """Seconds that a process has run, or where the system does not tell, seconds that have passed."""
-    try:
-        user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    except OSError:
-        return time.monotonic()
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
 def _of_process(name: str, seed: int, numbers: Sequence[int], folder: Path) -> Iterator[tuple[int, Outcome, float]]:
     """Until all are read, or one took too long or ended the process."""
     here, there = get_context("spawn").Pipe(duplex=False)
@@ -118,21 +98,25 @@ def _of_process(name: str, seed: int, numbers: Sequence[int], folder: Path) -> I
         here.recv()
         for _ in numbers:
             number, start = here.recv(), time.monotonic()
-            if not _answers(here, process.pid, start):
-                if process.pid:
-                    os.kill(process.pid, WHERE)
-                    time.sleep(_TOLD)
-                yield number, too_slow(folder), PATIENCE
-                return
+            if not here.poll(_SHARED * PATIENCE):
+                os.kill(cast(int, process.pid), TOO_LONG)
+                raise EOFError
             yield number, here.recv(), time.monotonic() - start
     except EOFError:
-        process.join()
-        said = (folder / "stderr").read_text(errors="replace").strip().splitlines()
-        what = f"the process ended with {process.exitcode}: {said[-1][:200] if said else ''}"
-        yield number, Outcome("memory" if "memory" in what else "traceback", what), time.monotonic() - start
+        process.join(_START)
+        yield number, _ended(process.exitcode, folder), time.monotonic() - start
     finally:
         process.kill()
         process.join()
+
+
+def _ended(code: int | None, folder: Path) -> Outcome:
+    """What is said of the input over which a process ended."""
+    if code in (None, -TOO_LONG):
+        return too_slow(folder)
+    said = (folder / "stderr").read_text(errors="replace").strip().splitlines()
+    what = f"the process ended with {code}: {said[-1][:200] if said else ''}"
+    return Outcome("memory" if "memory" in what else "traceback", what)
 
 
 def fuzz(name: str, seed: int, numbers: range, folder: Path, found: Found, lock: Lock, output: Path) -> None:
@@ -152,40 +136,30 @@ def keep(folder: Path, name: str, found: Found) -> None:
         (folder / f"{name}-{index}.txt").write_text(f"{name} {each}\n", encoding="utf-8", errors="replace")
 
 
-def table(kinds: dict[str, Found]) -> str:
-    """A line a kind."""
-    lines = [f"{'kind':>12} {'inputs':>8} " + " ".join(f"{column:>9}" for column in _COLUMNS) + f" {'ms each':>8} {'longest s':>9}"]
-    for name, found in kinds.items():
-        inputs = found.counts.total()
-        counts = " ".join(f"{found.counts[column]:>9}" for column in _COLUMNS)
-        lines.append(f"{name:>12} {inputs:>8} {counts} {1000 * found.seconds / max(inputs, 1):>8.1f} {found.longest:>9.1f}")
-    return "\n".join(lines)
+def row(name: str, found: Found) -> tuple[str | float, ...]:
+    """The line of a kind."""
+    inputs = found.counts.total()
+    counts = (found.counts[verdict] for verdict in VERDICTS)
+    return name, inputs, *counts, 1000 * found.seconds / max(inputs, 1), found.longest
 
 
 def main() -> None:
     """Print a line a kind, and every different finding."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--inputs", type=int, default=200_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kinds", nargs="*", choices=KINDS, default=list(KINDS))
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--output", type=Path, default=Path("fuzz-findings"))
-    arguments = parser.parse_args()
+    given = options(__doc__, inputs=200_000, seed=1, kinds=[*KINDS], jobs=1, output=Path("fuzz-findings"), first=0)
     os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS", "PYTHONDONTWRITEBYTECODE"), "1")
-    found, lock = {name: Found() for name in arguments.kinds}, Lock()
-    whole = sum(KINDS[name].share for name in arguments.kinds)
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
+    found, lock = {name: Found() for name in given.kinds}, Lock()
+    whole = sum(KINDS[name].share for name in given.kinds)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(given.jobs) as pool:
         os.environ["XDG_CONFIG_HOME"] = folder  # whoever runs this keeps the secret of their own gates
         chunks = []
-        for name in arguments.kinds:
-            end = arguments.first + round(arguments.inputs * KINDS[name].share / whole)
-            for first in range(arguments.first, end, _CHUNK):
+        for name in given.kinds:
+            end = given.first + round(given.inputs * KINDS[name].share / whole)
+            for first in range(given.first, end, _CHUNK):
                 chunk, place = range(first, min(first + _CHUNK, end)), Path(folder) / f"{name}-{first}"
-                chunks.append(pool.submit(fuzz, name, arguments.seed, chunk, place, found[name], lock, arguments.output))
+                chunks.append(pool.submit(fuzz, name, given.seed, chunk, place, found[name], lock, given.output))
         for done in chunks:
             done.result()
-    print(table(found), flush=True)
+    show(COLUMNS, (row(name, each) for name, each in found.items()))
     for name, each in found.items():
         for finding in sorted(each.findings.values(), key=lambda finding: -finding.times):
             print(name, finding)

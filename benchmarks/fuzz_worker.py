@@ -34,12 +34,12 @@ _CHANGES = {
     "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.utime",
     "shutil.rmtree", "shutil.move", "shutil.copyfile",
 }  # fmt: skip
-WHERE = signal.SIGUSR1
-"""Asks a process where it is."""
+TOO_LONG = signal.SIGPROF
+"""Ends a process, which first writes where it is."""
 PATIENCE = 10.0
-"""Seconds that an input may take."""
+"""Seconds of a processor that an input may take: other work on the machine does not count."""
 STACK = "stack"
-"""File in which a process that is about to lose patience writes where it is."""
+"""File in which a process that took too long writes where it is."""
 _USAGE = re.compile(r"\AUsage: ")
 _FRAME = re.compile(r'File "[^"]*/((?:ldpaudit|accountants|attacks|proofs)/[^"]*)", line \d+,? in (\S+)')
 
@@ -107,10 +107,13 @@ def work(connection: Connection, name: str, seed: int, numbers: Sequence[int], f
     connection.send(None)
     with (folder / STACK).open("w") as stack:
         # By a signal, which the interrupted thread itself answers: a thread that looks at another one's frames may crash.
-        faulthandler.register(WHERE, file=stack, all_threads=False)
+        faulthandler.register(TOO_LONG, file=stack, all_threads=False, chain=True)
         for number in numbers:
             connection.send(number)
-            connection.send(outcome(kind, made(kind, name, seed, number), folder, guard))
+            signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+            found = outcome(kind, made(kind, name, seed, number), folder, guard)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            connection.send(found)
 
 
 def made(kind: Kind, name: str, seed: int, number: int) -> bytes:
@@ -196,7 +199,7 @@ def _read(code: object, said: str, printed: str = "") -> Outcome:
 
 
 def too_slow(folder: Path) -> Outcome:
-    """What is said of an input that took too long: where its process was when it was asked by the signal `WHERE`."""
+    """What is said of an input that took too long: where its process was when the signal `TOO_LONG` ended it."""
     stack = (folder / STACK).read_text(errors="replace") if (folder / STACK).exists() else ""
     frames = _FRAME.findall(stack)
     return Outcome("slow", f"more than {PATIENCE:g} s", ":".join(frames[0]) if frames else "")
