@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable
 from concurrent.futures import Executor
 from fractions import Fraction
 from pathlib import Path
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.experiment import options
-from benchmarks.scale import cluster, kill_one
+from benchmarks.scale import cluster, killing
 from benchmarks.words import corpus
 from ldpaudit.accountants.sampling.discovery import least_threshold
 from ldpaudit.core.partitions import Partition
@@ -76,18 +75,6 @@ def timed(name: str, m: TrieHeavyHitter, data: Partition, execution: Execution =
     return found
 
 
-def killing(client: Any, rounds: float) -> Callable[[int, float], None]:
-    """Progress that ends a worker when so many rounds are over."""
-    done: list[bool] = []
-
-    def progress(answers: int, over: float) -> None:
-        if over > rounds and not done:
-            done.append(True)
-            kill_one(client)
-
-    return progress
-
-
 def _memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -113,7 +100,8 @@ def main(users: int, parts: int, file: Path | None) -> None:
 def on_a_cluster(m: TrieHeavyHitter, data: Partition, first: Any, half: float) -> None:
     """Two Dask workers, and again with one killed half-way."""
     with cluster() as client:
-        for name, progress in (("two Dask workers", None), ("one killed half-way", killing(client, half))):
+        killer = killing(client, lambda _, rounds: rounds > half)
+        for name, progress in (("two Dask workers", None), ("one killed half-way", killer)):
             executor: Executor = client.get_executor(retries=10)
             found = timed(name, m, data, Execution(executor, progress=progress))
             memory = ", ".join(f"{held / 1024:.0f} MB" for held in client.run(_memory).values())

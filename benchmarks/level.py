@@ -56,18 +56,19 @@ def most(runs: int) -> float:
     return level + 3 * math.sqrt(level * (1 - level) / runs)
 
 
-def engine(m: Mechanism, mode: Mode, delta: float = 0.0) -> Callable[[int, int], int]:
-    """Audits of a mechanism; a sequential one looks, and would stop, at every step of the engine."""
-    claimed = account(m).epsilon(delta).high
+def audits(target: Any, claimed: float, mode: Mode, views: int = VIEWS, **options: Any) -> Callable[[int, int], int]:
+    """Audits of a mechanism, or of a function of which nothing is known; a sequential one looks at every step of the engine."""
 
     def count(first: int, runs: int) -> int:
-        return sum(
-            audit(m, epsilon=claimed, delta=delta, trials=VIEWS, confidence=CONFIDENCE, seed=seed, mode=mode).epsilon_lower
-            > claimed
-            for seed in range(first, first + runs)
-        )
+        options.update(epsilon=claimed, trials=views, confidence=CONFIDENCE, mode=mode)
+        return sum(audit(target, seed=seed, **options).epsilon_lower > claimed for seed in range(first, first + runs))
 
     return count
+
+
+def engine(m: Mechanism, mode: Mode, delta: float = 0.0) -> Callable[[int, int], int]:
+    """Audits of a mechanism's tight claim."""
+    return audits(m, account(m).epsilon(delta).high, mode, delta=delta)
 
 
 def every_view(m: Mechanism) -> Callable[[int, int], int]:
@@ -101,21 +102,6 @@ def least(claimed: float) -> NDArray[np.int64]:
     return np.where(stops.any(axis=1), stops.argmax(axis=1), np.arange(len(stops)) + 1)
 
 
-def blackbox(
-    function: Callable[..., Any], inputs: list[Any], claimed: float, mode: Mode, views: int
-) -> Callable[[int, int], int]:
-    """Audits of a function of which nothing is known."""
-
-    def count(first: int, runs: int) -> int:
-        options: dict[str, Any] = {"inputs": inputs, "epsilon": claimed, "trials": views, "mode": mode}
-        return sum(
-            audit(function, confidence=CONFIDENCE, seed=seed, **options).epsilon_lower > claimed
-            for seed in range(first, first + runs)
-        )
-
-    return count
-
-
 def noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Two numbers that tell nothing: every choice of an event is luck."""
     return rng.normal(size=(size, 2))
@@ -143,11 +129,11 @@ def cases() -> Iterator[Case]:
     two, five = (account(m).epsilon(0).high for m in (TINY, FIVE))
     for mode in Mode:
         few = BLIND[mode]
-        yield Case(f"a function, binary response, {mode}", blackbox(TINY.sample, [0, 1], two, mode, few))
-        yield Case(f"a function, noise alone, {mode}", blackbox(noise, [0, 1], 0.0, mode, few))
-        yield Case(f"to the last views, binary response, {mode}", blackbox(TINY.sample, [0, 1], two, mode, LATE))
-        yield Case(f"to the last views, 5-ary response, {mode}", blackbox(FIVE.sample, [0, 1], five, mode, LATE))
-        yield Case(f"to the last views, noise alone, {mode}", blackbox(noise, [0, 1], 0.0, mode, LATE))
+        yield Case(f"a function, binary response, {mode}", audits(TINY.sample, two, mode, few, inputs=[0, 1]))
+        yield Case(f"a function, noise alone, {mode}", audits(noise, 0.0, mode, few, inputs=[0, 1]))
+        yield Case(f"to the last views, binary response, {mode}", audits(TINY.sample, two, mode, LATE, inputs=[0, 1]))
+        yield Case(f"to the last views, 5-ary response, {mode}", audits(FIVE.sample, five, mode, LATE, inputs=[0, 1]))
+        yield Case(f"to the last views, noise alone, {mode}", audits(noise, 0.0, mode, LATE, inputs=[0, 1]))
 
 
 COLUMNS = "{case:48} {runs:7,} {refuted:8,} {share:7.4f} {95 %:>16} {wanted:7.4f}{}"

@@ -398,5 +398,5 @@ def test_a_cluster_finds_the_same_also_where_a_worker_dies_half_way(tmp_path: Pa
         assert run(m, data, 3, Execution(client.get_executor())) == alone
         before = set(client.run(os.getpid).values())
         executor: Executor = client.get_executor(retries=10)
-        assert run(m, data, 3, Execution(executor, progress=cluster.killing(client, 2.5))) == alone
+        assert run(m, data, 3, Execution(executor, progress=scale.killing(client, lambda _, rounds: rounds > 2.5))) == alone
         assert set(client.run(os.getpid).values()) != before
