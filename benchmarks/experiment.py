@@ -62,6 +62,7 @@ def say(lines: Iterable[str]) -> None:
         print(line, flush=True)
 
 
+_NUMBER = re.compile(r">?(?P<width>\d*)([,.].*|[a-z%])")
 _FIELD = re.compile(r"\{([^{}]*?)(?::([^:{}]*))?\}")
 """A column's name, which may have a colon itself, and how its values are written."""
 
@@ -87,10 +88,9 @@ def show(columns: str, rows: Iterable[Row]) -> list[Row]:
 
 
 def _cell(value: Any, spec: str | None) -> str:
-    spec = spec or ""
-    if isinstance(value, str) and (number := re.fullmatch(r"(\d+)([,.].*|[a-z%])", spec)):
-        spec = f">{number[1]}"
-    return format(value, spec)
+    if isinstance(value, str) and (number := _NUMBER.fullmatch(spec or "")):
+        spec = f">{number['width']}"
+    return format(value, spec or "")
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

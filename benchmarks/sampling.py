@@ -44,7 +44,7 @@ DRAWN: dict[str, Callable[[np.random.Generator], object]] = {
 }
 
 
-GENERATORS = "{nanoseconds a number:28}" + "".join(f"{{{name}:13.1f}} ({{of numpy's:5.1f}})" for name in DRAWN)
+GENERATORS = "{nanoseconds a number:28}" + "".join(f" {{{name}:14.1f}} ({{times:5.1f}})" for name in DRAWN)
 MECHANISMS = "{mechanism:60} {views/s:12,.0f} {in uniforms:12.1f}"
 
 

@@ -72,7 +72,7 @@ MECHANISMS: tuple[tuple[str, Mechanism], ...] = (
 
 REPORTS = (
     "{mechanism:>18} {n:6.0e} {delta:7.0e} {epsilon low:14.8g} {high:14.8g} {width:8.1e} {rigour:>8} {seconds:8.2f}   "
-    "{delta at high, width:>20.1e} {ms:8.0f}"
+    "{width at delta of high:22.1e} {ms:8.0f}"
 )
 
 
