@@ -230,26 +230,18 @@ def sequential_used(case: Case, epsilon: float, needed: float, runs: int = 4_000
     # What is bet stays as it is after the first guess; the event gets better with the views.
     (choice, _), *_ = play._first(job, max(seen, round(needed / 100)))
     right, wrong = rates(case, m, epsilon, choice.rule)
-    return stopping(job, seen, tuning, (right, wrong), case.inputs, RHO * epsilon, round(8 * needed), runs) / needed
-
-
-def stopping(
-    job: play.Job, burnt: int, tuning: tuple[float, ...], chances: tuple[float, float], inputs: int, claimed: float,
-    end: int, runs: int,
-) -> float:
-    """Median stopping time of the engine's test at the engine's looks."""
-    sizes = np.array(list(play.unit_sizes(job, burnt, end)))
+    end = round(8 * needed)
+    sizes = np.array(list(play.unit_sizes(job, seen, end)))
     drawn = np.cumsum(sizes)
-    test = level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, (1 - play.FINAL) * ALPHA, tuning)
-    rng = np.random.default_rng(1)
-    used = []
+    test = level_test(Mode.SEQUENTIAL, case.inputs, 0.0, case.inputs, (1 - play.FINAL) * ALPHA, tuning)
+    rng, used = np.random.default_rng(1), []
     for _ in range(runs // 500):
-        guesses = rng.binomial(sizes, min(sum(chances), 1.0), (500, len(sizes)))
-        right = np.cumsum(rng.binomial(guesses, chances[0] / sum(chances)), axis=1)
-        wrong = np.cumsum(guesses, axis=1) - right
-        stops = test.log_value(right, wrong, drawn, claimed) >= -math.log(test.alpha)  # type: ignore[attr-defined]
-        used += np.where(stops.any(axis=1), drawn[stops.argmax(axis=1)] + burnt, end).tolist()
-    return float(np.median(used))
+        guesses = rng.binomial(sizes, min(right + wrong, 1.0), (500, len(sizes)))
+        hits = np.cumsum(rng.binomial(guesses, right / (right + wrong)), axis=1)
+        misses = np.cumsum(guesses, axis=1) - hits
+        stops = test.log_value(hits, misses, drawn, RHO * epsilon) >= -math.log(test.alpha)  # type: ignore[attr-defined]
+        used += np.where(stops.any(axis=1), drawn[stops.argmax(axis=1)] + seen, end).tolist()
+    return float(np.median(used)) / needed
 
 
 def blackbox_used(case: Case, epsilon: float, needed: int, seeds: int = 4) -> float:

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.experiment import options, say
+from benchmarks.words import corpus
 from ldpaudit.accountants.limits.hsu import frequency_failure, le_cam_failure
 from ldpaudit.errors import LdpauditError
-from ldpaudit.files import user_data
 from ldpaudit.files.user_data import Held
 from ldpaudit.report.claims import TableFormat
 from ldpaudit.report.comparison import Leaderboard, draw, write
@@ -50,13 +50,10 @@ differences of a tenth mean nothing.
 """
 
 
-def corpus(users: int, file: Path | None, rng: np.random.Generator) -> Held:
-    """The words of a file, or of wordfreq."""
-    if file is None:
-        return user_data.english(users, rng)
-    lines = [line.rsplit(" ", 1) for line in file.read_text(encoding="utf-8").splitlines()]
-    shares = np.array([float(share) for _, share in lines])
-    return Held.of([lines[i][0] for i in rng.choice(len(lines), users, p=shares / shares.sum()).tolist()])
+def held(users: int, file: Path | None) -> Held:
+    """Everybody's word, of a file or of wordfreq."""
+    known = corpus(users, file, np.random.default_rng(1))
+    return Held.of([known.words[i] for i in known.data.tolist()])
 
 
 def board(contest: comparison.Contest, values: Held) -> tuple[Leaderboard, list[str]]:
@@ -84,7 +81,7 @@ def limits(users: int, epsilon: Fraction) -> Iterator[str]:
 def main() -> None:
     """Print the page."""
     given = options(__doc__, users=10**6, words=Path, epsilons=[Fraction(1), Fraction(2), Fraction(4)], picture=Path)
-    values = corpus(given.users, given.words, np.random.default_rng(1))
+    values = held(given.users, given.words)
     print(HEAD)
     for epsilon in given.epsilons:
         table, left = board(comparison.Contest(epsilon, DELTA), values)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-LINES = pytest.StashKey[list[str]]()
+LINES: list[str] = []
 """Rows of the table, in the order of the runs."""
 
 
@@ -15,19 +15,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--oracle", metavar="PYTHON", help="interpreter of an environment with dp-accounting")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """An empty table."""
-    config.stash[LINES] = []
-
-
 @pytest.fixture
-def row(request: pytest.FixtureRequest) -> Any:
+def row() -> Any:
     """Adds a row to the table."""
-    return request.config.stash[LINES].append
+    return LINES.append
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Value and time of each query, beside the target and the oracle's."""
     terminalreporter.section("values and times")
-    for line in config.stash[LINES]:
+    for line in LINES:
         terminalreporter.write_line(line)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks import discovery_trees
 from benchmarks.discovery_people import Found, Lexicon, People, people
 from benchmarks.experiment import options, picture
 from benchmarks.words import corpus
@@ -167,16 +168,10 @@ def _largest_coin(users: int, epsilon: int, threshold: int) -> Fraction:
     return Fraction(low, _COIN)
 
 
-def _private_systems() -> dict[str, Callable[[int, int], Run | None]]:
-    from benchmarks import discovery_trees
-
-    return {
-        "printed": printed, "certified": certified, "coins": coins, "shuffled": discovery_trees.shuffled,
-        "TreeHist": discovery_trees.signs, "TreeHist, hashed": discovery_trees.hashed,
-    }  # fmt: skip
-
-
-SYSTEMS = _private_systems()
+SYSTEMS: dict[str, Callable[[int, int], Run | None]] = {
+    "printed": printed, "certified": certified, "coins": coins, "shuffled": discovery_trees.shuffled,
+    "TreeHist": discovery_trees.signs, "TreeHist, hashed": discovery_trees.hashed,
+}  # fmt: skip
 QUICK = ("printed", "certified", "coins")
 """Those that are run as often as asked."""
 STYLES = {

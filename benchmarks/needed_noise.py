@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from typing import TypeAlias
 
 from benchmarks.experiment import show
 from ldpaudit.accountants import account
@@ -33,23 +34,13 @@ _GRAIN = Fraction(1, 1000)
 """Relative precision of a sufficient noise that is searched for here."""
 
 
-@dataclass(frozen=True)
-class Row:
+Row: TypeAlias = tuple[str | float, ...]
+"""System, promise, noise; the printed and the sufficient one, and their ratio; costs for replaced users, and for absent ones."""
+
+
+def row(system: str, kept: str, noise: str, printed: float, suffices: float, *costs: str) -> Row:
     """One setting of one system."""
-
-    system: str
-    promise: str
-    noise: str
-    printed: float
-    suffices: float
-    replaced: str
-    added: str
-
-    @property
-    def cells(self) -> tuple[str | float, ...]:
-        """Of the table."""
-        ratio = self.printed / self.suffices
-        return self.system, self.promise, self.noise, self.printed, self.suffices, ratio, self.replaced, self.added
+    return system, kept, noise, printed, suffices, printed / suffices, *costs
 
 
 def cost(m: Mechanism, delta: Fraction, relation: Neighbours) -> str:
@@ -91,7 +82,7 @@ def bucket() -> Iterator[Row]:
     for epsilon, delta, domain in ((F(1, 2), million, 1 << 20), (F(9, 10), million / 1000, 1 << 16), (F(1, 10), million, 1 << 10)):
         s = bucket_heavy_hitter.Setting(epsilon, delta, F(1, 20), domain, 10**6)
         m, enough = s.mechanism, bucket_heavy_hitter.sufficient_scale(s).high
-        yield Row("bucket_heavy_hitter", promise(epsilon, delta), "scale b", float(m.scale), enough, *both(m, delta))
+        yield row("bucket_heavy_hitter", promise(epsilon, delta), "scale b", float(m.scale), enough, *both(m, delta))
 
 
 def glps() -> Iterator[Row]:
@@ -102,7 +93,7 @@ def glps() -> Iterator[Row]:
         m = s.mechanism
         for relation, name in ((REPLACE_ONE, "replaced"), (ADD_REMOVE, "absent")):
             enough = glps_heavy_hitter.sufficient_scale(epsilon, delta, m.touched, relation).high
-            yield Row("glps_heavy_hitter", promise(epsilon, delta), f"b, {name}", float(m.scale), enough, *both(m, delta))
+            yield row("glps_heavy_hitter", promise(epsilon, delta), f"b, {name}", float(m.scale), enough, *both(m, delta))
 
 
 def jl() -> Iterator[Row]:
@@ -113,25 +104,25 @@ def jl() -> Iterator[Row]:
         costs = [f"{jl_heavy_hitter.whatever_the_matrix(s, s.scale, relation).epsilon(delta).high:.4g}"
                  for relation in (REPLACE_ONE, ADD_REMOVE)]  # fmt: skip
         for enough, of in zip(s.sufficient, ("replaced", "absent"), strict=True):
-            yield Row("jl_heavy_hitter", promise(epsilon, delta), f"scale b, {of}", float(s.scale), enough.high, *costs)
+            yield row("jl_heavy_hitter", promise(epsilon, delta), f"scale b, {of}", float(s.scale), enough.high, *costs)
 
 
 def stemmer() -> Iterator[Row]:
     """Probability of a lie."""
     for epsilon in (F(1, 10), F(1, 4), F(2, 5)):
         talk, enough = SignOracle.with_bias(epsilon, 10_000, 1_000), SignOracle.for_epsilon(epsilon, 10_000, 1_000)
-        yield Row("sign_oracle", promise(epsilon), "P[lie]", float(1 - talk.p), float(1 - enough.p), *both(talk, F(0)))
+        yield row("sign_oracle", promise(epsilon), "P[lie]", float(1 - talk.p), float(1 - enough.p), *both(talk, F(0)))
     for epsilon in (F(1, 10), F(1, 4), F(2, 5)):
         private = Hashtogram.for_epsilon(epsilon, 10_000, 1 << 20)
         talk_too = replace(private, p=F(1, 2) + epsilon)
-        yield Row("hashtogram", promise(epsilon), "P[lie]", float(1 - talk_too.p), float(1 - private.p), *both(talk_too, F(0)))
+        yield row("hashtogram", promise(epsilon), "P[lie]", float(1 - talk_too.p), float(1 - private.p), *both(talk_too, F(0)))
 
 
 def hadamard() -> Iterator[Row]:
     """Blanket messages a user."""
     for s in shuffled_hadamard.examples()[:3]:
         m, enough = s.mechanism, shuffled_hadamard.sufficient_rho(s)
-        yield Row("shuffled_hadamard", promise(s.epsilon, s.delta), f"rho, k={s.k}", float(m.rho), enough.high, *both(m, s.delta))
+        yield row("shuffled_hadamard", promise(s.epsilon, s.delta), f"rho, k={s.k}", float(m.rho), enough.high, *both(m, s.delta))
 
 
 def count_min() -> Iterator[Row]:
@@ -140,7 +131,7 @@ def count_min() -> Iterator[Row]:
         delta = F(1, 10**6)
         m = ShuffledCountMin.as_printed(1, delta, users, domain, held)
         enough = float(sufficient_count_min(m, F(1), delta).gamma)
-        yield Row("shuffled_count_min", promise(F(1), delta), f"gamma, k={held}", float(m.gamma), enough, *both(m, delta))
+        yield row("shuffled_count_min", promise(F(1), delta), f"gamma, k={held}", float(m.gamma), enough, *both(m, delta))
 
 
 def thresh() -> Iterator[Row]:
@@ -151,7 +142,7 @@ def thresh() -> Iterator[Row]:
         Thresh(2_140, 6, 190, F(9, 10), F(402, 8045), 2_140),
     ):
         exact = account(m).epsilon(0)
-        yield Row("thresh", promise(m.epsilon), "epsilon itself", float(m.epsilon), exact.high, f"user-level {exact.high:.4g}", "-")
+        yield row("thresh", promise(m.epsilon), "epsilon itself", float(m.epsilon), exact.high, f"user-level {exact.high:.4g}", "-")
 
 
 def trie() -> Iterator[Row]:
@@ -161,7 +152,7 @@ def trie() -> Iterator[Row]:
             m, delta = TrieHeavyHitter(users, math.isqrt(users), theta, levels), F(1, 300 * users)
             batch, largest = room(m, delta)
             kept = promise(F(claimed_epsilon(m).high), delta)
-            yield Row("trie_heavy_hitter", kept, f"1/batch, L={levels}", 1 / batch, 1 / largest, *both(m, delta))
+            yield row("trie_heavy_hitter", kept, f"1/batch, L={levels}", 1 / batch, 1 / largest, *both(m, delta))
 
 
 def promise(epsilon: Fraction, delta: Fraction = NONE) -> str:
@@ -178,4 +169,4 @@ COLUMNS = (
 
 
 if __name__ == "__main__":
-    show(COLUMNS, (row.cells for system in SYSTEMS for row in system()))
+    show(COLUMNS, (each for system in SYSTEMS for each in system()))

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,12 +28,8 @@ RHO = 31
 _REPEATS = 9
 
 
-@dataclass(frozen=True)
-class Timed:
-    """One query: numbers that it reads, and its seconds."""
-
-    reads: int
-    seconds: float
+Timed: TypeAlias = tuple[int, float]
+"""Of one query: numbers that it reads, and its seconds."""
 
 
 def hadamard(users: int, values: int) -> Timed:
@@ -53,7 +49,7 @@ def count_min(users: int, values: int) -> Timed:
 def timed(reads: int, query: Callable[[], object]) -> Timed:
     """A query that was asked once before."""
     query()
-    return Timed(reads, statistics.median(times(query, _REPEATS)))
+    return reads, statistics.median(times(query, _REPEATS))
 
 
 ORACLES = (("Hadamard", hadamard, "O(n (rho + 1) tau)"), ("count-min", count_min, "O(tau)"))
@@ -72,8 +68,8 @@ def page() -> Iterator[str]:
 def table(head: tuple[str, ...], found: list[list[Timed]], sizes: tuple[int, ...], claimed: tuple[str, str]) -> str:
     """Milliseconds and reads, a line each."""
     rows = []
-    for (name, _, formula), timed, wanted in zip(ORACLES, found, claimed, strict=True):
-        spent, reads = [each.seconds for each in timed], [each.reads for each in timed]
+    for (name, _, formula), queries, wanted in zip(ORACLES, found, claimed, strict=True):
+        reads, spent = zip(*queries, strict=True)
         rows.append((name, formula, "ms", *(f"{1000 * each:.3g}" for each in spent), f"{exponent(sizes, spent):.2f}", wanted))
         rows.append(("", "", "reads", *(f"{each:,}" for each in reads), f"{exponent(sizes, reads):.2f}", ""))
     return markdown_of(head, rows)

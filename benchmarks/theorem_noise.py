@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from benchmarks.experiment import markdown, say
 from benchmarks.needed_noise import least
@@ -36,23 +35,13 @@ USERS, GOAL, BETA = 10**6, Goal(Fraction(1), Fraction(1, 10**9)), Fraction(1, 10
 """Of the systems over an oracle."""
 
 
-@dataclass(frozen=True)
-class Row:
+Row: TypeAlias = tuple[str, ...]
+
+
+def row(theorem: str, setting: str, noise: str, claimed: float, enough: float, exists: str = "any") -> Row:
     """A theorem's noise at a setting; the number of users from which on it exists, where it does not for any."""
-
-    theorem: str
-    setting: str
-    noise: str
-    claimed: float
-    enough: float
-    exists: str = "any"
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Of a table."""
-        found = math.isfinite(self.enough)
-        enough, ratio = (f"{self.enough:.6g}", f"{self.claimed / self.enough:.3g}") if found else ("more than 1/2", "-")
-        return self.theorem, self.setting, self.noise, f"{self.claimed:.6g}", enough, ratio, self.exists
+    found = (f"{enough:.6g}", f"{claimed / enough:.3g}") if math.isfinite(enough) else ("more than 1/2", "-")
+    return theorem, setting, noise, f"{claimed:.6g}", *found, exists
 
 
 def counts(s: Setting) -> Iterator[Row]:
@@ -60,13 +49,13 @@ def counts(s: Setting) -> Iterator[Row]:
     at = f"n = {s.users:.0e}, B = {s.values:.0e}, {s.goal}".replace("e+0", "e")
     goal = (s.goal.epsilon, s.goal.delta)
     closed, ours = (_system(each, s) for each in VECTORS)
-    yield Row("3.4 (15), RAPPOR", at, "q", float(closed.q), float(ours.q), _from(VECTORS[0], s))
+    yield row("3.4 (15), RAPPOR", at, "q", float(closed.q), float(ours.q), _from(VECTORS[0], s))
     draws = float(max(14 * math.log(2 / goal[1]) / goal[0], Fraction(27)) * s.values / ((s.users - 1) * goal[0]))
-    yield Row("3.4 (16), randomized response", at, "gamma", draws, s.values * float(_system(DRAWS[1], s).lie), _from(DRAWS[0], s))
-    yield Row("4.3, Hadamard", at, "rho", printed_rho(*goal, 1), _system(HADAMARD[1], s).rho)
+    yield row("3.4 (16), randomized response", at, "gamma", draws, s.values * float(_system(DRAWS[1], s).lie), _from(DRAWS[0], s))
+    yield row("4.3, Hadamard", at, "rho", printed_rho(*goal, 1), _system(HADAMARD[1], s).rho)
     sketch = _system(COUNT_MIN[1], s)
     printed = float(printed_gamma(*goal, s.users, sketch.rows, 1))
-    yield Row("4.7, count-min", at, "gamma", printed, float(sketch.gamma), _from(COUNT_MIN[0], s))
+    yield row("4.7, count-min", at, "gamma", printed, float(sketch.gamma), _from(COUNT_MIN[0], s))
 
 
 def _system(protocol: Protocol, s: Setting) -> Any:
@@ -86,13 +75,13 @@ def ranges(side: int, dimensions: int) -> Iterator[Row]:
     at, k, goal = f"n = 1e6, B0 = {side}, d = {dimensions}, {GOAL}", grid.most_nodes, (GOAL.epsilon, GOAL.delta)
     given = {"users": USERS, "side": side, "dimensions": dimensions, "tau": tau}
     printed = printed_rho(*goal, k)
-    yield Row("5.9, one Hadamard oracle", at, "rho", printed, int(design("range_queries:hadamard", given, GOAL).value))
+    yield row("5.9, one Hadamard oracle", at, "rho", printed, int(design("range_queries:hadamard", given, GOAL).value))
     each = range_queries.for_privacy(*goal, USERS, side, dimensions)
     divided = each.oracles * printed_rho(GOAL.epsilon / each.oracles, GOAL.delta / each.oracles, 1)
-    yield Row(f"{each.oracles} oracles, budget divided", at, "rho, of all", divided, each.oracles * each.rho)
+    yield row(f"{each.oracles} oracles, budget divided", at, "rho, of all", divided, each.oracles * each.rho)
     rows = (math.ceil(2 * grid.cells / BETA) - 1).bit_length()
     gamma = printed_gamma(*goal, USERS, rows, k)
-    yield Row("5.10, one count-min sketch", at, "gamma", float(gamma), _sketch(grid, rows), f"{math.ceil(2 * gamma * USERS):,}")
+    yield row("5.10, one count-min sketch", at, "gamma", float(gamma), _sketch(grid, rows), f"{math.ceil(2 * gamma * USERS):,}")
 
 
 def _sketch(grid: Grid, rows: int) -> float:
@@ -109,7 +98,7 @@ def hitters(bits: int) -> Row:
     """Of Appendix D: epsilon and delta divided by the lengths of prefixes."""
     printed = ShuffledHeavyHitters.as_printed(GOAL.epsilon, GOAL.delta, USERS, 1 << bits)
     ours = shuffled_heavy_hitters.for_privacy(GOAL.epsilon, GOAL.delta, USERS, 1 << bits)
-    return Row("appendix D, heavy hitters", f"n = 1e6, {bits} bits, {GOAL}", "rho, of a length", printed.rho, ours.rho)
+    return row("appendix D, heavy hitters", f"n = 1e6, {bits} bits, {GOAL}", "rho, of a length", printed.rho, ours.rho)
 
 
 def queries(k: int) -> Row:
@@ -117,7 +106,7 @@ def queries(k: int) -> Row:
     given = {"users": USERS, "queries": 1 << 10, "k": k, "changed": k, "tau": (USERS - 1).bit_length()}
     enough = int(design("sparse_statistical_queries", given, GOAL).value)
     where = f"n = 1e6, 1024 queries, k = {k}, {GOAL}"
-    return Row("B.1, sparse queries", where, "rho", printed_rho(GOAL.epsilon, GOAL.delta, k), enough)
+    return row("B.1, sparse queries", where, "rho", printed_rho(GOAL.epsilon, GOAL.delta, k), enough)
 
 
 def rows() -> Iterator[Row]:
@@ -132,7 +121,7 @@ def rows() -> Iterator[Row]:
 def page() -> Iterator[str]:
     """A table, line by line."""
     head = ("theorem", "setting", "noise", "claimed", "enough", "ratio", "claimed exists from n =")
-    return markdown(head, (row.cells for row in rows()))
+    return markdown(head, rows())
 
 
 if __name__ == "__main__":
