@@ -73,11 +73,11 @@ def show(columns: str, rows: Iterable[Row]) -> list[Row]:
     The fields of `columns` are named as the columns are, and written as the values of a row are; text in a column of numbers
     is set to the right.
     """
-    parts = _FIELD.split(columns)
-    fields = list(zip(parts[::3], parts[1::3], parts[2::3], strict=False))
+    *parts, end = _FIELD.split(columns)
+    fields = list(zip(parts[::3], parts[1::3], parts[2::3], strict=True))
 
     def line(cells: Sequence[Any]) -> str:
-        return "".join(before + _cell(each, spec) for (before, _, spec), each in zip(fields, cells, strict=True))
+        return "".join(before + _cell(each, spec) for (before, _, spec), each in zip(fields, cells, strict=True)) + end
 
     print(line([name for _, name, _ in fields]), flush=True)
     shown = []
@@ -120,7 +120,7 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
 def growth(title: str, sizes: Sequence[float], of: Callable[[Any], float], claimed: str) -> str:
     """A quantity over sizes, with its exponent beside the one that is claimed."""
     values = [of(size) for size in sizes]
-    cells = "  ".join(f"{size:.0e}: {value:.3g}" for size, value in zip(sizes, values, strict=True))
+    cells = "  ".join(f"{size:{'.0e' if size >= 100 else '.3g'}}: {value:.3g}" for size, value in zip(sizes, values, strict=True))
     return f"{title:44}exponent {exponent(sizes, values):5.2f}, claimed {claimed:12}{cells}"
 
 

@@ -12,8 +12,8 @@ from benchmarks.experiment import exponent, options, show
 
 def test_a_table_s_columns_are_named_and_written_by_one_text(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [("a", 0.5, 12_345, "fine"), ("bc", "", 7, "")]
-    assert show("{name:4} {at: once:8.3f} {views:>7,}  {}", rows) == rows
-    assert capsys.readouterr().out == "name at: once   views  \na       0.500  12,345  fine\nbc                  7  \n"
+    assert show("{name:4} {at: once:8.3f} {views:>7,}  {}|", rows) == rows
+    assert capsys.readouterr().out == "name at: once   views  |\na       0.500  12,345  fine|\nbc                  7  |\n"
 
 
 def test_an_option_is_of_the_type_of_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
