@@ -1,1 +1,1 @@
-"""Speed and memory, as ratios measured side by side in one run; nothing here is a test."""
+"""Measurements of what tests do not assert, over one shared module (`experiment`); run one by `python -m benchmarks.NAME`."""
