@@ -61,10 +61,10 @@ def page() -> list[str]:
 def cells(m: Mechanism) -> Iterator[str]:
     """What each way to run it draws."""
     yield drawn(lambda rng: m.sample(m.inputs[0], 8, rng))
-    for name, way in ways(m).items():
-        if name in ("run", "run_on_counts", "parts"):
-            yield drawn(way) if way is not None else ""
-    others = {name: way for name, way in ways(m).items() if name not in ("run", "run_on_counts", "parts")}
+    known = ways(m)
+    for name in ("run", "run_on_counts", "parts"):
+        yield drawn(way) if (way := known[name]) is not None else ""
+    others = {name: way for name, way in known.items() if name not in ("run", "run_on_counts", "parts")}
     yield ", ".join(f"`{name}` {drawn(way)}" for name, way in others.items() if way is not None)
 
 
@@ -102,7 +102,7 @@ def users_of(m: Any) -> tuple[Any, dict[Any, int] | None]:
             return [held] * m.epochs, None
     values, users = list(m.inputs[:2]), getattr(m, "users", 8)
     data = (values * users)[:users]
-    return data, {x: sum(each == x for each in data) for x in values}
+    return data, {x: data.count(x) for x in values}
 
 
 def over_parts(m: Any, rng: Any) -> Any:

@@ -57,7 +57,8 @@ class _Spelled(Asked):
     @property
     def symbols(self) -> tuple[Question, ...]:
         """A value's bits, from the lowest on, `width` at a time; the last symbol may be shorter."""
-        return tuple(self.whole[start : start + self.width] for start in range(0, self.bits, self.width))
+        whole = self.whole
+        return tuple(whole[start : start + self.width] for start in range(0, self.bits, self.width))
 
     @property
     def hashes(self) -> tuple[Question, ...]:

@@ -48,7 +48,8 @@ class _Tree(Asked):
     def questions(self) -> tuple[Question, ...]:
         """The leading bits of a value, by levels."""
         lengths = (min(level * self.width, self.bits) for level in range(1, self.levels + 1))
-        return tuple(self.whole[self.bits - length :] for length in lengths)
+        whole = self.whole
+        return tuple(whole[self.bits - length :] for length in lengths)
 
     def children(self, users: int) -> int:
         r"""Most children of prefixes that somebody holds, :math:`2^w n G`: no others are counted where no count is far off."""

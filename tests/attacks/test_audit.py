@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from ldpaudit import account, audit, mechanism
 from ldpaudit.attacks import Execution
 from ldpaudit.attacks.bounds.counts import Counts
+from ldpaudit.attacks.bounds.level import bound_of
 from ldpaudit.attacks.bounds.nuisance import NuisanceTest
 from ldpaudit.attacks.games.plans import views_within
 from ldpaudit.errors import Unsupported
@@ -24,13 +26,16 @@ from ldpaudit.plan import Compose, Repeat
 from tests.zoo import AT_ONE, BROKEN, SMALL, Broken, delta_of
 
 REACH = 0.95
-SEEDS = 120
+NEAR = 2 / 3
+"""What a tenth of the default budget shows: 70 % where a large delta is to be exceeded, and nearly always 90 %."""
+SEEDS = 50
 QUICK = (KaryRandomizedResponse, HadamardResponse, Laplace)
 """Those whose level the default run measures: two discrete, one continuous."""
 SLOW_SEEDS = 1_000
 CONFIDENCE = 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", AT_ONE, ids=str)
 def test_the_default_budget_reaches_95_percent_of_epsilon(m: Mechanism) -> None:
     found = audit(m, epsilon=1.0, delta=delta_of(m), seed=11)
@@ -38,9 +43,11 @@ def test_the_default_budget_reaches_95_percent_of_epsilon(m: Mechanism) -> None:
 
 
 @pytest.mark.parametrize("m", AT_ONE, ids=str)
-def test_a_bound_that_is_as_good_as_certain_is_below_epsilon(m: Mechanism) -> None:
-    found = audit(m, epsilon=1.0, delta=delta_of(m), trials=50_000, confidence=1 - 1e-9, seed=11)
-    assert found.epsilon_lower <= account(m).epsilon(delta_of(m)).high
+def test_a_tenth_of_the_default_budget_comes_near_and_what_is_as_good_as_certain_is_below_epsilon(m: Mechanism) -> None:
+    found = audit(m, epsilon=1.0, delta=delta_of(m), trials=100_000, seed=11)
+    exact = account(m).epsilon(delta_of(m))
+    assert found.epsilon_lower >= NEAR * exact.low
+    assert bound_of(replace(found, confidence=1 - 1e-9)) <= exact.high
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda b: f"{b.declared}: {b.mistake}")

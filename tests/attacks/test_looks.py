@@ -157,8 +157,10 @@ def test_a_seed_that_is_fixed_inside_is_found(function: Callable[..., Any], inpu
     assert audit(function, inputs=inputs, trials=5_000, reading=Reading(users=2)).epsilon_lower > CERTAIN
 
 
-@pytest.mark.parametrize("form", Form)
-@pytest.mark.parametrize("users", [1, 2])
+@pytest.mark.parametrize(("form", "users"), [
+    *((form, 1) for form in Form),
+    (Form.CANONICAL, 2), *(pytest.param(form, 2, marks=pytest.mark.slow) for form in (Form.RAW, Form.UNORDERED)),
+])  # fmt: skip
 def test_a_sound_function_is_refuted_no_more_often_than_stated_however_it_is_read(form: Form, users: int) -> None:
     function: Callable[..., Any] = BINARY.sample
     options: dict[str, Any] = {"inputs": [0, 1], "epsilon": 1.0, "trials": 600, "reading": Reading(form, users)}
@@ -179,9 +181,11 @@ def _same_seed_in(write: Callable[[list[int]], Any]) -> Callable[[int], Any]:
     return report
 
 
-@pytest.mark.parametrize(
-    "write", [lambda b: "".join(map(str, b)), bytes, lambda b: [i for i in range(3) if b[i]], np.array, lambda b: {"b": b}]
-)
+@pytest.mark.parametrize("write", [
+    bytes, np.array,
+    *(pytest.param(write, marks=pytest.mark.slow)
+      for write in (lambda b: "".join(map(str, b)), lambda b: [i for i in range(3) if b[i]], lambda b: {"b": b})),
+])  # fmt: skip
 def test_a_seed_that_two_calls_share_is_found_whatever_reports_are_made_of(write: Callable[[list[int]], Any]) -> None:
     report = _same_seed_in(write)
     assert audit(report, inputs=[0, 1], trials=4_000, confidence=0.999, epsilon=0.1).epsilon_lower == 0

@@ -203,20 +203,24 @@ LONG: dict[str, tuple[Callable[..., Any], int]] = {
 }
 
 
-@pytest.mark.parametrize("leak", LONG)
+@pytest.mark.parametrize("leak", [
+    "a byte at place 3,000", "a number at place 2,500",
+    *(pytest.param(leak, marks=pytest.mark.slow) for leak in LONG if "a bit at" in leak),
+])  # fmt: skip
 def test_a_leak_beyond_the_first_thousand_numbers_is_found(leak: str) -> None:
     function, trials = LONG[leak]
     assert audit(function, inputs=[0, 1], trials=trials, epsilon=3.0).epsilon_lower > 3
 
 
-def test_a_randomized_bit_far_inside_a_report_shows_its_epsilon() -> None:
+@pytest.mark.parametrize(("trials", "share"), [(3_000, 0.55), pytest.param(10_000, 0.75, marks=pytest.mark.slow)])
+def test_a_randomized_bit_far_inside_a_report_shows_its_epsilon(trials: int, share: float) -> None:
     def function(x: int, size: int, rng: np.random.Generator) -> Any:
         rows = rng.random((size, 2_000)) < 0.5
         rows[:, 1_500] = (rng.random(size) < math.e / (1 + math.e)) == x
         return rows
 
     many: Callable[..., Any] = function
-    assert 0.75 < audit(many, inputs=[0, 1], trials=10_000, confidence=0.99).epsilon_lower <= 1
+    assert share < audit(many, inputs=[0, 1], trials=trials, confidence=0.99).epsilon_lower <= 1
 
 
 def of_length(low: int, high: int, write: Callable[[Any], Any]) -> Callable[[int], Any]:
@@ -234,15 +238,23 @@ OF_LENGTHS: dict[str, Callable[[int], Any]] = {
 }
 
 
-@pytest.mark.parametrize("leak", OF_LENGTHS)
+FEW_LENGTHS = ("bytes", "lists of about a hundred numbers")
+
+
+@pytest.mark.parametrize(
+    "leak", [leak if leak in FEW_LENGTHS else pytest.param(leak, marks=pytest.mark.slow) for leak in OF_LENGTHS]
+)
 def test_a_leak_in_lengths_that_hardly_ever_come_twice_is_found(leak: str) -> None:
     evidence = audit(OF_LENGTHS[leak], inputs=[0, 1], trials=2_000, epsilon=2.0)
     assert evidence.epsilon_lower > 2
     assert "in short" in evidence.event
 
 
-def test_a_sound_report_of_varying_length_is_not_refuted() -> None:
-    report = OF_LENGTHS["lists of 500 to 1,500 numbers"]
+@pytest.mark.parametrize("kind", [
+    "lists of about a hundred numbers", pytest.param("lists of 500 to 1,500 numbers", marks=pytest.mark.slow),
+])  # fmt: skip
+def test_a_sound_report_of_varying_length_is_not_refuted(kind: str) -> None:
+    report = OF_LENGTHS[kind]
     found = [audit(lambda x: report(0), inputs=[0, 1], epsilon=0.0, trials=300, seed=s).epsilon_lower > 0 for s in range(4)]
     assert sum(found) <= 2
 

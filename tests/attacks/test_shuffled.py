@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from fractions import Fraction
 from typing import Any
@@ -29,7 +27,7 @@ from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.plan import Plan, Repeat, Run, Shuffle
 from ldpaudit.profile import DataSet, Witness
 from ldpaudit.report import html, text
-from tests.helpers import ROOT
+from tests.helpers import ROOT, run
 from tests.oracles import shuffle as oracle
 
 F = Fraction
@@ -122,7 +120,8 @@ def test_a_witness_is_measured_and_never_above_what_is_certified(plan: Shuffle, 
         (Shuffle(KaryRandomizedResponse.for_epsilon(9, 4096), 10**4), 1e-2, 0.85),
         (Shuffle(UnaryEncoding.symmetric(4, 100), 8), 1e-2, 0.5),
         pytest.param(Shuffle(SubsetSelection.for_epsilon(4, 100, 20), 8), 1e-2, 0.4, marks=pytest.mark.slow),
-        (Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(1, 2), 2), 5), 1e-2, 0.3),
+        (Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(1, 2), 2), 2), 1e-2, 0.3),
+        pytest.param(Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(1, 2), 2), 5), 1e-2, 0.3, marks=pytest.mark.slow),
         (Shuffle(KaryRandomizedResponse.for_epsilon(1, 2), 1), 0.0, 0.9),
     ],
     ids=str,
@@ -208,8 +207,7 @@ DECLARED = Shuffle(KaryRandomizedResponse.for_epsilon(2, k=3), 6)
 
 @pytest.mark.parametrize(("epsilon", "code"), [("2", 0), ("1/100", 1)])
 def test_the_command_audits_a_shuffled_plan(epsilon: str, code: int) -> None:
-    command = [sys.executable, "-m", "ldpaudit", "audit", f"{__name__}:DECLARED", "--epsilon", epsilon, "--delta", "1/100"]
-    done = subprocess.run([*command, "--trials", "20000"], capture_output=True, text=True, cwd=ROOT, check=False)
+    done = run("audit", f"{__name__}:DECLARED", "--epsilon", epsilon, "--delta", "1/100", "--trials", "20000")
     assert done.returncode == code, done.stderr
     assert shuffled.EVENT in done.stdout
 

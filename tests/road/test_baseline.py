@@ -187,6 +187,14 @@ form = "{form}"
 AUDITED = {"trials": 3000, "confidence": 0.99, "code": "tests.broken_callables:constant", "inputs": [0, 1, 2], "form": "raw"}
 
 
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The baseline of `AUDITED`."""
+    folder = tmp_path_factory.mktemp("audited")
+    (folder / "ldpaudit.toml").write_text(SOUND.format(**AUDITED))
+    return checking.baseline_of(run(folder))
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -202,10 +210,9 @@ AUDITED = {"trials": 3000, "confidence": 0.99, "code": "tests.broken_callables:c
     ],
 )
 def test_a_target_that_is_another_or_is_looked_at_less_is_a_regression(
-    tmp_path: Path, change: dict[str, object], says: str
+    tmp_path: Path, audited: str, change: dict[str, object], says: str
 ) -> None:
-    (tmp_path / "ldpaudit.toml").write_text(SOUND.format(**AUDITED))
-    (tmp_path / "baseline.json").write_text(checking.baseline_of(run(tmp_path)))
+    (tmp_path / "baseline.json").write_text(audited)
     (tmp_path / "ldpaudit.toml").write_text('baseline = "baseline.json"\n' + SOUND.format(**AUDITED | change))
     (finding,) = run(tmp_path).findings
     assert finding.problem == ("regressed" if says else None), finding.message

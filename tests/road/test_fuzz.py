@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
@@ -26,8 +26,10 @@ from ldpaudit.enclosure import round_up
 
 
 @pytest.fixture(scope="module")
-def guard() -> Guard:
-    return Guard()
+def guard() -> Iterator[Guard]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)  # what an import compiles on the way would be a file outside
+        yield Guard()
 
 
 def seen(guard: Guard, folder: Path, function: Callable[[], Any]) -> Outcome:

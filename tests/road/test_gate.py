@@ -219,12 +219,13 @@ def test_code_that_is_not_refuted_says_so(tmp_path: Path) -> None:
 def test_a_claim_that_so_few_views_refute_of_no_code_is_an_error(tmp_path: Path) -> None:
     targets = target("identity", epsilon=6) + target("identity", 2, "smaller") + target("constant", 3, "sound")
     (tmp_path / "ldpaudit.toml").write_text("trials = 300\n" + targets)
-    large, smaller, sound = run(tmp_path).findings
+    result = run(tmp_path)
+    large, smaller, sound = result.findings
     assert sound.problem is None
     assert large.problem == "error"
     assert "claims epsilon = 6: needs more trials, " in large.message
     assert smaller.problem == "refuted"
-    assert run(tmp_path).exit_code == 2
+    assert result.exit_code == 2
 
 
 PROGRAM = "import sys, random\nfor line in sys.stdin: print({answer}, flush=True)\n"
@@ -496,6 +497,7 @@ def test_pytest_says_of_a_test_that_passes_how_far_the_audit_could_see(tmp_path:
     assert f'name="ldpaudit" value="{sentence}' in (tmp_path / "out.xml").read_text()
 
 
+@pytest.mark.slow
 def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

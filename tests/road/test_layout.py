@@ -141,6 +141,7 @@ def test_the_wheel_runs_where_it_is_installed(built: Path, tmp_path: Path) -> No
     assert where == str(place / "ldpaudit" / "__init__.py")
 
 
+@pytest.mark.slow  # ./run makes such an environment for the whole check
 def test_an_editable_install_runs(tmp_path: Path) -> None:
     place = tmp_path / "site"
     copy = tmp_path / "checkout"

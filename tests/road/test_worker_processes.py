@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from statistics import mean as mean  # loaded, as by a library
 
@@ -18,47 +17,12 @@ from ldpaudit.adapters.callables import resolve
 from ldpaudit.errors import ImplementationError, LdpauditError
 from ldpaudit.workers.worker_processes import Crew, Task
 from tests.helpers import ROOT, wait_until_gone
+from tests.road import worker_calls
 from tests.road.test_gate import CHECK, project
 
 
 def task(function: object, *arguments: object, patience: float | None = 60.0, pickled: bool = False) -> Task:
     return Task("ours", function, arguments, patience, pickled)  # type: ignore[arg-type]
-
-
-def ends(code: int) -> None:
-    os._exit(code)
-
-
-def dies() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def says(text: str) -> str:
-    os.write(1, b"not an answer\n")
-    print("nor this")
-    return text + sys.stdin.read()
-
-
-def refuses() -> None:
-    raise ValueError("needs two\nlines")
-
-
-def divides() -> float:
-    return 1 / 0
-
-
-def leaves_a_child_that_holds_the_pipes() -> None:
-    if os.fork():
-        os._exit(7)
-    os.setsid()
-    time.sleep(10)
-
-
-def writes_everywhere() -> None:
-    for descriptor in range(3, 64):
-        with suppress(OSError):
-            os.write(descriptor, b"not an answer")
-    time.sleep(60)
 
 
 class Ends:
@@ -68,17 +32,9 @@ class Ends:
         return os._exit, (0,)
 
 
-def answers_with(answer: bytes) -> None:
-    """Writes in place of our answer, wherever that is written."""
-    for descriptor in range(3, 64):
-        with suppress(OSError):
-            os.write(descriptor, answer)
-    time.sleep(60)
-
-
 def test_an_answer_of_audited_code_is_read_as_data_and_can_do_nothing_to_who_reads_it() -> None:
     code = "import pickle\nfrom tests.road.test_worker_processes import *\n"
-    code += "asked = task(answers_with, pickle.dumps(('returned', Ends())))\n"
+    code += "asked = task(worker_calls.answers_with, pickle.dumps(('returned', Ends())))\n"
     code += "with Crew() as crew:\n    print(type(next(iter(crew.each([asked])))).__name__)\n"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout == "ImplementationError\n"
@@ -97,25 +53,13 @@ def test_what_audited_code_returns_is_no_object_of_its_own_and_what_is_ours_may_
 )
 def test_an_answer_that_is_none_is_an_error(answer: bytes) -> None:
     with Crew() as crew, pytest.raises(ImplementationError, match=r"its process .* before it answered"):
-        crew.do(task(answers_with, answer))
-
-
-def leaves_a_daemon(file: str) -> None:
-    """In a session of its own, and a child of nobody's."""
-    if not os.fork():
-        os.setsid()
-        if not os.fork():
-            Path(file).write_text(str(os.getpid()))
-            time.sleep(60)
-        os._exit(0)
-    while not Path(file).exists() or not Path(file).read_text():
-        time.sleep(0.01)
+        crew.do(task(worker_calls.answers_with, answer))
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux shows whose environment holds what")
 def test_what_audited_code_started_ends_with_it_in_whatever_session(tmp_path: Path) -> None:
     with Crew() as crew:
-        crew.do(task(leaves_a_daemon, str(tmp_path / "pid")))
+        crew.do(task(worker_calls.leaves_a_daemon, str(tmp_path / "pid")))
         wait_until_gone(int((tmp_path / "pid").read_text()))
 
 
@@ -132,11 +76,7 @@ def test_a_local_package_of_our_name_or_a_local_module_of_pythons_replaces_none_
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     with Crew(first=[str(tmp_path)]) as crew:
-        assert crew.do(task(our_file)) == str(Path(ldpaudit.__file__))
-
-
-def our_file() -> str:
-    return str(sys.modules["ldpaudit"].__file__)
+        assert crew.do(task(worker_calls.our_file)) == str(Path(ldpaudit.__file__))
 
 
 def test_code_whose_module_has_the_name_of_one_that_is_loaded_is_not_mistaken_for_it(tmp_path: Path) -> None:
@@ -154,16 +94,16 @@ def resolved(name: str) -> None:
 
 def test_what_returns_is_returned_whatever_it_prints_and_reads() -> None:
     with Crew() as crew:
-        assert crew.do(task(says, "this")) == "this"
+        assert crew.do(task(worker_calls.says, "this")) == "this"
 
 
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (task(ends, 0), "ours: its process ended with exit code 0 before it answered"),
-        (task(dies), "ours: its process was ended by SIGKILL before it answered"),
-        (task(leaves_a_child_that_holds_the_pipes), "ours: its process ended with exit code 7 before it answered"),
-        (task(writes_everywhere), "ours: its process broke the pipe before it answered"),
+        (task(worker_calls.ends, 0), "ours: its process ended with exit code 0 before it answered"),
+        (task(worker_calls.dies), "ours: its process was ended by SIGKILL before it answered"),
+        (task(worker_calls.leaves_a_child_that_holds_the_pipes), "ours: its process ended with exit code 7 before it answered"),
+        (task(worker_calls.writes_everywhere), "ours: its process broke the pipe before it answered"),
         (task(time.sleep, 60, patience=1.0), "ours: needs an answer within 1 s, got none: it hangs"),
     ],
 )
@@ -175,14 +115,14 @@ def test_a_process_that_ends_or_hangs_is_an_error_that_names_the_task(asked: Tas
 
 def test_what_is_raised_is_one_line_and_a_fault_of_ours_says_so() -> None:
     with Crew() as crew:
-        refused, divided = crew.each([task(refuses), task(divides)])
+        refused, divided = crew.each([task(worker_calls.refuses), task(worker_calls.divides)])
     assert str(refused) == "ours: needs two lines"
     assert str(divided).startswith("ours: internal error of ldpaudit, please report it: ZeroDivisionError: division by zero (")
     assert isinstance(refused, LdpauditError)
 
 
 def test_answers_come_in_the_order_of_the_tasks_and_one_that_dies_costs_its_own_only() -> None:
-    asked = [task(time.sleep, 0.5, patience=None), task(dies, patience=None), task(abs, -3, patience=None)]
+    asked = [task(time.sleep, 0.5, patience=None), task(worker_calls.dies, patience=None), task(abs, -3, patience=None)]
     with Crew(2) as crew:
         slept, died, three = crew.each(asked)
     assert (slept, three) == (None, 3)

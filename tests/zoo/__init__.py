@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -50,12 +51,12 @@ class Mutant:
         """Of the mechanism."""
         return stem(self.declared)
 
-    @property
+    @cached_property
     def claimed(self) -> float:
         """What is declared, in nats, rounded up."""
         return account(self.declared).epsilon(self.delta).high
 
-    @property
+    @cached_property
     def truth(self) -> float:
         """The code's own epsilon, in nats, rounded down."""
         return account(self.runs).epsilon(self.delta).low

@@ -204,9 +204,9 @@ class Asked(InParts, Mechanism):
     def _columns(self, groups: NDArray[np.int64], questions: Sequence[Question], index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Users' vectors s, for questions given by number: what a sign says of the value."""
         found = np.empty(index.shape, dtype=np.int64)
-        for group, question in enumerate(questions):
+        for group in np.unique(groups).tolist():
             asked = groups == group
-            found[asked] = combined(question, self._vector(question, index[asked]))
+            found[asked] = combined(questions[group], self._vector(questions[group], index[asked]))
         return found
 
 
