@@ -16,3 +16,11 @@ settings.load_profile("ldpaudit")
 def _no_secret_of_the_developers(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The gate's secret is made where the tests are: nothing of theirs is believed afterwards."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file's tests are run by one worker, unless they say otherwise: what they share is then computed once per run."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))

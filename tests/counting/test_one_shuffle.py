@@ -90,8 +90,8 @@ def sampled_delta(first: list[int], second: list[int], p: float, messages: int, 
         ([1, 2], [4, 8], 9, 100_000),
         ([1, 2], [3, 4], 9, 100_000),
         ([1, 2, 4], [3, 5, 6], 13, 2_400_000),
-        ([1, 2, 3], [4, 5, 6], 13, 2_400_000),
-        ([1, 2, 3], [8, 16, 32], 13, 2_400_000),
+        pytest.param([1, 2, 3], [4, 5, 6], 13, 2_400_000, marks=pytest.mark.slow),
+        pytest.param([1, 2, 3], [8, 16, 32], 13, 2_400_000, marks=pytest.mark.slow),
     ],
 )
 def test_the_whole_multiset_tells_no_more_than_the_bound_whatever_rows_depend_on_each_other(

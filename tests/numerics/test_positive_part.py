@@ -379,7 +379,7 @@ ENPA_FIVE_BINS_REFUTED = {
 """Where the figure is read for a one-hot report of five bins, a data set exceeds it."""
 
 
-@pytest.mark.parametrize("users", ENPA)
+@pytest.mark.parametrize("users", [10**4, 10**5, *(pytest.param(users, marks=pytest.mark.slow) for users in (10**6, 10**7))])
 def test_enpa_s_figure_holds_for_one_flipped_bit_and_not_for_five_bins(users: int) -> None:
     bit, bins = (account(Shuffle(KaryRandomizedResponse.for_epsilon(8, k), users)) for k in (2, 5))
     for column, epsilon in enumerate(ENPA[users]):

@@ -60,7 +60,7 @@ def test_a_repetition_is_between_a_data_set_that_occurs_and_a_bound(k: int, user
             assert at.low > account(Shuffle(m, users)).delta(epsilon).low
 
 
-@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("k", [pytest.param(2, marks=pytest.mark.slow), 3])
 def test_many_runs_of_many_users_are_enclosed_closely(k: int) -> None:
     found = account(Repeat(Shuffle(KaryRandomizedResponse.for_epsilon(1, k), 3000), 30)).epsilon(1e-6)
     assert found.relative_width < 0.02
