@@ -12,7 +12,19 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
-from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan, of_one_user
+from ldpaudit.plan import (
+    Aggregate,
+    Compose,
+    Guarantee,
+    Plan,
+    PostProcess,
+    Repeat,
+    Run,
+    Shuffle,
+    Subsample,
+    as_plan,
+    of_one_user,
+)
 from ldpaudit.profile import PrivacyProfile
 
 
@@ -51,6 +63,10 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
             profile = _mechanism_profile(mechanism, neighbours)
         case PostProcess(inner):
             profile = import_module(f"{__name__}.pld.profiles").PostProcessedProfile(account(inner, neighbours))
+        case Aggregate():
+            profile = import_module(f"{__name__}.aggregation.plan").profile(plan, neighbours, _summands)
+        case Repeat(Aggregate(inner, users), times):
+            profile = account(Aggregate(Repeat(inner, times), users), neighbours)
         case Guarantee() | Repeat() | Compose():
             profile = import_module(f"{__name__}.composition.plan").profile(plan, neighbours)
         case Shuffle(inner, users):
@@ -92,3 +108,9 @@ def _shuffled(mechanism: Mechanism, users: int) -> Any:
     """What a shuffler needs to know of a mechanism: its stem says it, or else its finite law."""
     own = getattr(_accountant(mechanism), "shuffled", None)
     return (own or import_module(f"{__name__}.shuffling.randomizers").of_mechanism)(mechanism, users)
+
+
+def _summands(mechanism: Mechanism, neighbours: Neighbours) -> Any:
+    """What a report adds to a sum, as its stem says; None where it does not."""
+    own = getattr(_accountant(mechanism), "summands", None)
+    return None if own is None else own(mechanism, neighbours)

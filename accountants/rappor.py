@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ldpaudit.accountants.aggregation.bits import Bits
 from ldpaudit.accountants.composition.product import exact_reports, product_profile
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling import bloom
@@ -81,6 +82,16 @@ def shuffled(m: Rappor | PermanentRappor, users: int) -> Bound | None:
             if (blanket := bloom.others_alike((first, second, _signature(m, other)), laws)) is not None:
                 found.append(OthersAlike(blanket, (x, x2), other))
     return BlanketBound(blankets, tuple(found), users) if found else None
+
+
+def summands(m: Rappor | PermanentRappor, neighbours: Neighbours) -> Bits | None:
+    """Bits that one of two values' signatures sets and the other does not; None of several reports, which show counts."""
+    if len(m.bit_law(1)) > 2:
+        return None
+    attained, possible = ({*moves, *((b, a) for a, b in moves)} for moves in (m.differences, largest_differences(m.bits, m.hashes)))
+    if m.domain <= SEARCHED:
+        possible = attained
+    return Bits(m.bit_law(1)[1], m.bit_law(0)[1], frozenset(attained), frozenset(possible), None)
 
 
 def _signature(m: Rappor | PermanentRappor, x: int) -> set[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from ldpaudit.accountants.aggregation.bits import Bits
 from ldpaudit.accountants.composition.product import product_profile
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
@@ -43,6 +44,12 @@ def shuffled(m: UnaryEncoding, users: int) -> Bound:
     """Matched laws: under the base all bits are those of nobody, and a report matches x where bit x is 1."""
     patterns = independent((1 - m.q, m.q), min(m.k, 3))
     return MatchedLaws.of(m.inputs, patterns, {1: m.p / m.q, 0: (1 - m.p) / (1 - m.q)}).bound(users)
+
+
+def summands(m: UnaryEncoding, neighbours: Neighbours) -> Bits:
+    """Two values' vectors differ in one bit each way, a value's and an absent user's in one."""
+    moves = frozenset({(1, 1)} if neighbours == REPLACE_ONE else {(1, 0), (0, 1)})
+    return Bits(m.p, m.q, moves, moves, m.k > 2 or neighbours != REPLACE_ONE)
 
 
 def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> UnaryEncoding:

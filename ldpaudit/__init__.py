@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ldpaudit.files.deployment import load as load
     from ldpaudit.mechanism import Mechanism as Mechanism
     from ldpaudit.neighbours import Neighbours as Neighbours
+    from ldpaudit.plan import Aggregate as Aggregate
     from ldpaudit.plan import Compose as Compose
     from ldpaudit.plan import Guarantee as Guarantee
     from ldpaudit.plan import Plan as Plan
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "mechanism": ["Mechanism"],
     "neighbours": ["Neighbours"],
-    "plan": ["Compose", "Guarantee", "Plan", "PostProcess", "Repeat", "Run", "Shuffle", "Subsample"],
+    "plan": ["Aggregate", "Compose", "Guarantee", "Plan", "PostProcess", "Repeat", "Run", "Shuffle", "Subsample"],
     "claim": ["Claim"],
     "enclosure": ["Enclosure"],
     "profile": ["PrivacyProfile", "Witness"],

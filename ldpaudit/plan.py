@@ -64,7 +64,9 @@ def _at_least(node: object, name: str, given: object, least: int) -> int:
     if value is None:
         raise TypeError(f"{type(node).__name__} needs an integer {name}, got {brief(given)}")
     if not least <= value <= MOST:
-        raise ValueError(f"{type(node).__name__} needs {least} <= {name} <= 2**{MOST.bit_length() - 1}, got {name}={brief(value)}")
+        raise ValueError(
+            f"{type(node).__name__} needs {least} <= {name} <= 2**{MOST.bit_length() - 1}, got {name}={brief(value)}"
+        )
     object.__setattr__(node, name, value)
     return value
 
@@ -145,16 +147,12 @@ class Compose(Plan):
         return f"Compose([{', '.join(map(str, self.parts))}])"
 
 
-@dataclass(frozen=True, slots=True)
-class Shuffle(Plan):
-    """`users` users each run the plan once; the adversary sees the multiset of their views."""
+class _AllUsers(Plan):
+    """Every one of `users` users runs the plan once, and the adversary sees what is made of all their views."""
 
+    __slots__ = ()
     plan: Plan
     users: int
-
-    def __init__(self, plan: Plan | Mechanism, users: int) -> None:
-        object.__setattr__(self, "plan", as_plan(plan))
-        _at_least(self, "users", users, 1)
 
     @property
     def parts(self) -> tuple[Plan, ...]:
@@ -162,10 +160,10 @@ class Shuffle(Plan):
         return (self.plan,)
 
     def __str__(self) -> str:
-        return f"Shuffle({self.plan}, users={self.users})"
+        return f"{type(self).__name__}({self.plan}, users={self.users})"
 
     def run(self, data: ArrayLike | Mapping[Any, int], rng: np.random.Generator) -> NDArray[np.float64]:
-        """The whole shuffled system: what all users hold to the estimates that are made of the multiset of their views.
+        """The whole system: what all users hold to the estimates that are made of what the adversary sees.
 
         Parameters
         ----------
@@ -184,7 +182,8 @@ class Shuffle(Plan):
         ValueError
             For another number of users, and for what is no input.
         Unsupported
-            Where the plan is not a single mechanism's, of one user's data, or that does not run on counts.
+            Where the plan is not a single mechanism's, of one user's data, or that does not run on counts; where it is a sum, of
+            a mechanism whose reports are not summed.
 
         Examples
         --------
@@ -194,14 +193,21 @@ class Shuffle(Plan):
         >>> bool(np.abs(found - [900_000, 0, 0, 100_000]).max() < 500)
         True
         """
+        name = type(self).__name__
         if not isinstance(self.plan, Run):
             raise Unsupported(self, "an estimate needs the views of one mechanism, not of a composition")
         m = self.plan.mechanism
         if m.model != "local":
-            raise Unsupported(self, f"shuffling needs a mechanism for one user, but this one is {m.model}: it is a whole system")
-        counts = {x: _users(x, count) for x, count in data.items()} if isinstance(data, Mapping) else counted(data)
+            raise Unsupported(
+                self, f"{name} needs a mechanism for one user, but this one is {m.model}: it is a whole system"
+            )
+        if isinstance(self, Aggregate) and not m.summed:
+            raise Unsupported(self, "the reports of this mechanism have no sum")
+        counts = (
+            {x: _users(x, count, name) for x, count in data.items()} if isinstance(data, Mapping) else counted(data)
+        )
         if (found := sum(counts.values())) != self.users:
-            raise ValueError(f"Shuffle.run needs {self.users} users, got {found}")
+            raise ValueError(f"{name}.run needs {self.users} users, got {found}")
         if found >= _DRAWN:
             raise Unsupported(self, "the views of 2**63 users or more cannot be drawn")
         for x in counts:
@@ -209,10 +215,46 @@ class Shuffle(Plan):
         return m.run_on_counts(counts, rng)
 
 
-def _users(x: object, given: object) -> int:
+@dataclass(frozen=True, slots=True)
+class Shuffle(_AllUsers):
+    """`users` users each run the plan once; the adversary sees the multiset of their views."""
+
+    plan: Plan
+    users: int
+
+    def __init__(self, plan: Plan | Mechanism, users: int) -> None:
+        object.__setattr__(self, "plan", as_plan(plan))
+        _at_least(self, "users", users, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(_AllUsers):
+    """`users` users each run the plan once; the adversary sees the sum of their views, coordinate by coordinate.
+
+    This is what secure aggregation shows to the collector (Prio, the DAP protocol, SecAgg). A view is summed as `Mechanism.summed`
+    says: as it is, or as the one-hot vector of a label.
+
+    Parameters
+    ----------
+    plan : Plan or Mechanism
+        What each user runs, with fresh coins: a report that enters two sums is told by their difference.
+    users : int
+        Honest users in the smallest batch that is released. Users who collude with the adversary, or who drop out, are not
+        counted; more honest users never cost privacy.
+    """
+
+    plan: Plan
+    users: int
+
+    def __init__(self, plan: Plan | Mechanism, users: int) -> None:
+        object.__setattr__(self, "plan", as_plan(plan))
+        _at_least(self, "users", users, 1)
+
+
+def _users(x: object, given: object, name: str) -> int:
     """How many users hold an input."""
     if (count := whole(given)) is None or count < 0:
-        raise ValueError(f"Shuffle.run needs a number of users >= 0 for each input, got {brief(given)} for {brief(x)}")
+        raise ValueError(f"{name}.run needs a number of users >= 0 for each input, got {brief(given)} for {brief(x)}")
     return count
 
 
@@ -296,7 +338,9 @@ def _usual(plan: Plan) -> Neighbours | None:
         return USER_LEVEL
     if len(found) > 1:
         names = " and ".join(sorted(map(str, found)))
-        raise Unsupported(plan, f"its parts have different default neighbours, {names}; name one relation for the whole")
+        raise Unsupported(
+            plan, f"its parts have different default neighbours, {names}; name one relation for the whole"
+        )
     return found.pop() if found else None
 
 
@@ -304,7 +348,7 @@ def _usual_relations(plan: Plan) -> Iterator[Neighbours]:
     match plan:
         case Run(mechanism):
             yield mechanism.relations[0]
-        case Shuffle() | Subsample():
+        case Shuffle() | Subsample() | Aggregate():
             yield REPLACE_ONE
         case _:
             for part in plan.parts:
@@ -339,7 +383,9 @@ def _replaced_one_by_one(one: Guarantee, users: int) -> Guarantee:
         terms = (step * users).expm1() / step.expm1() if one.epsilon else flint.arb(users)
         delta = round_up(terms * flint.arb(flint.fmpq(one.delta.numerator, one.delta.denominator)))
     if not delta < 1:
-        raise Unsupported(one, f"it guarantees nothing for a group of {users} users: its delta, summed over them, is 1 or more")
+        raise Unsupported(
+            one, f"it guarantees nothing for a group of {users} users: its delta, summed over them, is 1 or more"
+        )
     return Guarantee(one.epsilon * users, Fraction(delta))
 
 
@@ -376,6 +422,7 @@ def _not_alone(node: Plan) -> str | None:
             return f"this mechanism is {mechanism.model}"
         case Run(mechanism) if REPLACE_ONE not in mechanism.relations:
             return f"the inputs of this one have the relations {', '.join(map(str, mechanism.relations))}, not {REPLACE_ONE}"
-        case Shuffle() | Subsample():
-            return f"a {type(node).__name__} mixes them"
+        case Shuffle() | Subsample() | Aggregate():
+            name = type(node).__name__
+            return f"{'an' if name.startswith('A') else 'a'} {name} mixes them"
     return None

@@ -64,7 +64,7 @@ def dominated_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:
     """
     alphas = sorted(set(_alphas([*_highs(profile, points)])))
     lows, highs = zip(*(_ends(profile, alpha) for alpha in alphas), strict=True)
-    hull = _lower_hull(_bottoms(alphas, lows, highs))
+    hull = lower_hull(_bottoms(alphas, lows, highs))
     pair = symmetric_pair(_lines(hull))
     total = sum((mass for _, mass in pair.atoms), pair.infinite)
     # Scaling masses down lowers the divergence, so the pair stays dominated.
@@ -161,7 +161,8 @@ def _bottoms(alphas: list[Fraction], lows: tuple[Fraction, ...], highs: tuple[Fr
     return found or [(Fraction(1), Fraction(0))]
 
 
-def _lower_hull(points: list[Vertex]) -> list[Vertex]:
+def lower_hull(points: list[Vertex]) -> list[Vertex]:
+    """Vertices of the largest convex function below these points, up to where it stops falling."""
     hull: list[Vertex] = []
     for x, y in sorted(points):
         if hull and x == hull[-1][0]:

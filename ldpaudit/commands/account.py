@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, NameArgument, ParametersArgument, deployed, whole
+from ldpaudit.commands.options import (
+    AggregateOption,
+    Format,
+    FormatOption,
+    NameArgument,
+    ParametersArgument,
+    ShuffleOption,
+    deployed,
+    whole,
+)
 from ldpaudit.commands.output import console, progress, require_drawable, say, say_json
 
 if TYPE_CHECKING:
@@ -24,20 +33,23 @@ def account(
     epsilon: Annotated[
         str | None, typer.Option(help="Compute delta at this epsilon; with --delta, decide whether both hold.")
     ] = None,
-    shuffle: Annotated[
-        int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are shuffled.")
-    ] = None,
+    shuffle: ShuffleOption = None,
+    aggregate: AggregateOption = None,
     subsample: Annotated[
         int | None,
-        typer.Option(parser=whole, metavar="<int>", help="Population size: participants are drawn without replacement."),
+        typer.Option(
+            parser=whole, metavar="<int>", help="Population size: participants are drawn without replacement."
+        ),
     ] = None,
     repeat: Annotated[int | None, typer.Option(parser=whole, metavar="<int>", help="Number of repetitions.")] = None,
-    neighbours: Annotated[str | None, typer.Option(help="replace-one, add-remove, or group-of-K: K users replaced.")] = None,
+    neighbours: Annotated[
+        str | None, typer.Option(help="replace-one, add-remove, or group-of-K: K users replaced.")
+    ] = None,
     compare: Annotated[bool, typer.Option("--compare", help="Print the field's published bounds beside it.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the profile (PNG, SVG or PDF; extra 'plot').")] = None,
     format: FormatOption = Format.text,
 ) -> None:
-    """Certified epsilon or delta of a mechanism; shuffled, subsampled and repeated, in this order, where asked."""
+    """Certified epsilon or delta of a mechanism; shuffled or summed, subsampled and repeated, in this order, where asked."""
     import ldpaudit
     from ldpaudit.core.expression import parse
     from ldpaudit.core.number import nearest, six_digits, spelled
@@ -46,7 +58,7 @@ def account(
     require_drawable(plot)
     if compare and epsilon is not None:
         raise ValueError("account --compare needs --delta alone: published bounds are compared by their epsilon")
-    plan = deployed(mechanism, parameters or [], shuffle, subsample, repeat)
+    plan = deployed(mechanism, parameters or [], shuffle, aggregate, subsample, repeat)
     relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)
     asked, given = ("epsilon", parse(delta or "0")) if epsilon is None else ("delta", parse(epsilon))
     (require_delta if epsilon is None else require_epsilon)(given)
@@ -70,7 +82,11 @@ def account(
     other = f"{'delta' if asked == 'epsilon' else 'epsilon'}={six_digits(given)}"
     if format is Format.json:
         values = {"low": answer.low, "high": answer.high, "rigour": answer.rigour.name, "source": answer.source}
-        number = {"at": "delta" if asked == "epsilon" else "epsilon", "at_number": nearest(given), "at_exact": spelled(given)}
+        number = {
+            "at": "delta" if asked == "epsilon" else "epsilon",
+            "at_number": nearest(given),
+            "at_exact": spelled(given),
+        }
         claim = {} if claimed is None else {"claimed": nearest(claimed), "kept": answer.at_most(claimed)}
         rows = {"published": [as_data(row) for row in beside]} if compare else {}
         say_json({"plan": str(plan), "asked": asked, "given": other, **number, **values, **claim, **rows})

@@ -96,11 +96,29 @@ def mechanism(name: str, parameters: list[str]) -> Any:
         return registry.construct(Guarantee, given) if kind == "guarantee" else registry.build(kind, variant, given)
 
 
-def deployed(name: str, parameters: list[str], shuffle: int | None, subsample: int | None, repeat: int | None) -> Plan:
-    """The plan of a mechanism: shuffled, then subsampled, then repeated, each where it is asked for."""
+ShuffleOption = Annotated[
+    int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are shuffled.")
+]
+AggregateOption = Annotated[
+    int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are summed.")
+]
+
+
+def deployed(
+    name: str,
+    parameters: list[str],
+    shuffle: int | None,
+    aggregate: int | None,
+    subsample: int | None,
+    repeat: int | None,
+) -> Plan:
+    """The plan of a mechanism: shuffled or summed, then subsampled, then repeated, each where it is asked for."""
     import ldpaudit
 
+    if shuffle is not None and aggregate is not None:
+        raise ValueError("views are shuffled or summed: give --shuffle or --aggregate")
     plan: Plan = ldpaudit.Run(m) if isinstance(m := mechanism(name, parameters), ldpaudit.Mechanism) else m
+    plan = plan if aggregate is None else ldpaudit.Aggregate(plan, aggregate)
     plan = plan if shuffle is None else ldpaudit.Shuffle(plan, shuffle)
     plan = plan if subsample is None else ldpaudit.Subsample(plan, subsample, shuffle or 1)
     return plan if repeat is None else ldpaudit.Repeat(plan, repeat)

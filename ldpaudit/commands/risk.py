@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, NameArgument, ParametersArgument, deployed, whole
+from ldpaudit.commands.options import (
+    AggregateOption,
+    Format,
+    FormatOption,
+    NameArgument,
+    ParametersArgument,
+    ShuffleOption,
+    deployed,
+    whole,
+)
 from ldpaudit.commands.output import console, say, say_json
 
 if TYPE_CHECKING:
@@ -17,17 +26,21 @@ if TYPE_CHECKING:
 def risk(
     mechanism: NameArgument,
     parameters: ParametersArgument = None,
-    shuffle: Annotated[
-        int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are shuffled.")
-    ] = None,
+    shuffle: ShuffleOption = None,
+    aggregate: AggregateOption = None,
     subsample: Annotated[
         int | None,
-        typer.Option(parser=whole, metavar="<int>", help="Population size: participants are drawn without replacement."),
+        typer.Option(
+            parser=whole, metavar="<int>", help="Population size: participants are drawn without replacement."
+        ),
     ] = None,
     repeat: Annotated[
-        int | None, typer.Option(parser=whole, metavar="<int>", help="Number of runs in a lifetime, shown beside a single run.")
+        int | None,
+        typer.Option(parser=whole, metavar="<int>", help="Number of runs in a lifetime, shown beside a single run."),
     ] = None,
-    neighbours: Annotated[str | None, typer.Option(help="replace-one, add-remove, or group-of-K: K users replaced.")] = None,
+    neighbours: Annotated[
+        str | None, typer.Option(help="replace-one, add-remove, or group-of-K: K users replaced.")
+    ] = None,
     format: FormatOption = Format.text,
 ) -> None:
     """What the best adversary can do: certified probabilities of a right guess, of being found, and of certainty."""
@@ -35,9 +48,9 @@ def risk(
     from ldpaudit.certificates.risk import risk as risk_of
 
     relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)
-    plans = {"one run": deployed(mechanism, parameters or [], shuffle, subsample, None)}
+    plans = {"one run": deployed(mechanism, parameters or [], shuffle, aggregate, subsample, None)}
     if repeat is not None:
-        plans[f"{repeat:,} runs"] = deployed(mechanism, parameters or [], shuffle, subsample, repeat)
+        plans[f"{repeat:,} runs"] = deployed(mechanism, parameters or [], shuffle, aggregate, subsample, repeat)
     found = {seen: (plan, risk_of(ldpaudit.account(plan, relation))) for seen, plan in plans.items()}
     if format is Format.json:
         say_json([{"plan": str(plan), "seen": seen, **_data(each)} for seen, (plan, each) in found.items()])

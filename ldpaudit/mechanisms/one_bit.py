@@ -50,6 +50,7 @@ class OneBitMean(Mechanism):
     """
 
     title = "1BitMean"
+    summed = "vector"
 
     low: Fraction
     high: Fraction

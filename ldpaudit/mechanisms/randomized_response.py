@@ -49,6 +49,7 @@ class KaryRandomizedResponse(Mechanism):
     """
 
     title = "k-ary randomized response"
+    summed = "one-hot"
 
     k: int
     p: Fraction

@@ -33,6 +33,8 @@ Difference = tuple[int, int]
 class _BloomFilter(Mechanism):
     """What the two mechanisms share: values, and the bits that these set."""
 
+    summed = "vector"
+
     bits: int
     hashes: int
     f: Fraction

@@ -48,6 +48,7 @@ class SubsetSelection(Mechanism):
     """
 
     title = "subset selection"
+    summed = "vector"
     calibrated = ("for_epsilon", "optimal")
 
     k: int

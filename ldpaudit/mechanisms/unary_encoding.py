@@ -53,6 +53,7 @@ class UnaryEncoding(Mechanism):
     """
 
     title = "unary encoding"
+    summed = "vector"
     calibrated = ("symmetric", "optimized")
     relations = (REPLACE_ONE, ADD_REMOVE)
 

@@ -1,0 +1,31 @@
+"""What a report of independent bits adds to a sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+Move: TypeAlias = tuple[int, int]
+"""(a, b): bits of which user 1 holds a one first and then a zero, and bits of which it is the other way round."""
+
+
+@dataclass(frozen=True)
+class Bits:
+    """Independent noisy bits; two inputs of user 1 differ in some of them, and all others have the same law."""
+
+    one: Fraction  # P[1 | bit 1]
+    zero: Fraction  # P[1 | bit 0], less
+    attained: frozenset[
+        Move
+    ]  # largest moves between two inputs; (b, a) with every (a, b), for neighbours are symmetric
+    possible: frozenset[Move]  # no two inputs are further apart
+    # whether an input sets none of the bits in which two inputs differ; None where no input was looked for
+    spare: bool | None
+
+    def repeated(self, rounds: int) -> Bits:
+        """Of this many reports of a user, each summed with those of its round."""
+        attained, possible = (
+            frozenset((a * rounds, b * rounds) for a, b in moves) for moves in (self.attained, self.possible)
+        )
+        return Bits(self.one, self.zero, attained, possible, self.spare if rounds == 1 else None)

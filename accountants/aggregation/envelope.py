@@ -1,0 +1,256 @@
+r"""From above: a pair of laws that dominates one coordinate of a sum, whatever the other users hold.
+
+Of the N others, m hold a one in this coordinate. The largest divergence over m is, in :math:`x = e^\varepsilon`, a maximum of
+convex decreasing functions, so it is the divergence of one pair, and so is every convex curve above it. Here the m are cut into
+ranges. In a range from a to b, b - a users are uncertain: with probability :math:`\gamma = 1 - |p - q|` each reports a bit that
+does not depend on what it holds, and else we reveal what it says. At least M of them do the former, but for a chance of
+:math:`10^{-20}`; to leave out the others' bits only helps the adversary. What remains is one law, whose divergence
+is bounded at the nodes of the curve; the range that exceeds the best data set by most is halved.
+
+Chords between nodes lie above a convex function. A product of dominating pairs dominates the product of pairs (Zhu, Dong, Wang
+2022, Theorem 10), so two curves bound one user's move from one coordinate to another among all data sets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, reduce
+from heapq import heappop, heappush
+from typing import Self
+
+import numpy as np
+
+from ldpaudit.accountants.aggregation.coordinate import Floats, Pair
+from ldpaudit.accountants.numerics.cached import cached
+from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.accountants.shuffling.bounds import BinaryBound
+from ldpaudit.enclosure import round_up
+
+_STEP = 0.35
+"""Nats by which the divergence falls from node to node: a chord is at most 0.35**2/8 = 1.5 % above it, so that epsilon is
+known to a thousandth at delta = 1e-6."""
+_LEAST = 1e-24
+"""Divergence at which a curve ends; what is left becomes infinite-loss mass."""
+_SHORTEST, _LONGEST = 4e-3, 0.5
+"""Steps of epsilon: at least this part of it, and at most so many nats."""
+_TOLERANCE = 0.01
+"""Excess over the best data set, relative, at which no range is halved: a tenth of that in epsilon, or less."""
+_PIECES = 32
+"""Ranges to begin with where the first coordinate is the least noisy with many ones, and so is the second: both cannot be."""
+_RANGES, _MASSES = 200, 1 << 21
+"""Most ranges that are evaluated, of one to three milliseconds each; and most masses in all of them."""
+_WIDE = 2e4
+"""Variance of equally noisy bits from which on the branch and bound of `shuffling.binary`, which lists no masses, is quicker."""
+_ROUGH = 0.02
+"""Relative width of delta that is enough there."""
+_CHANCE = 1e-20
+"""Of fewer than M uncertain users with a bit that tells nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A convex decreasing function above a divergence, by its vertices: of a pair that dominates."""
+
+    x: Floats  # increasing, from 0
+    y: Floats  # from 1; beyond the last vertex it is constant
+
+    @classmethod
+    def through(cls, x: Floats, y: Floats) -> Self:
+        """The lower hull of points on or above the divergence, of (0, 1), and of a constant beyond the last."""
+        hull = [(0.0, 1.0)]
+        for a, b in zip(x.tolist(), np.minimum.accumulate(np.minimum(y, 1.0)).tolist(), strict=True):
+            while len(hull) > 1 and _above(hull[-2], hull[-1], (a, b)):
+                hull.pop()
+            hull.append((a, b))
+        return cls(np.array([a for a, _ in hull]), np.array([b for _, b in hull]))
+
+    def at(self, x: Floats) -> Floats:
+        """Its values; rounding is a few units of the vertices next to them."""
+        found: Floats = np.interp(x, self.x, self.y)
+        return found
+
+    def value(self, x: float) -> float:
+        """Upper bound of its value at one x."""
+        return float(self.at(np.array([x]))[0]) * _ROUNDED
+
+    @cached
+    def atoms(self) -> tuple[Floats, Floats, float]:
+        """Likelihood ratios above 0 and their P-masses, of the pair with this divergence; and its infinite-loss mass."""
+        slopes = np.append(np.diff(self.y) / np.diff(self.x), 0.0)
+        return self.x[1:], self.x[1:] * np.maximum(np.diff(slopes), 0.0), float(self.y[-1])
+
+    def together(self, other: Curve, x: float) -> float:
+        """Upper bound of the divergence of both pairs at x: the mean, over the losses of one, of the other's divergence."""
+        ratios, masses, infinite = self.atoms
+        return float(masses @ other.at(x / ratios) + infinite) * _ROUNDED
+
+    def times(self, other: Curve) -> Curve:
+        """A curve above the divergence of both pairs together, with as many nodes as the finer one of them."""
+        finer = max(self, other, key=lambda curve: len(curve.x)).x[1:]
+        nodes = np.unique(np.concatenate([finer, finer[finer > 1] ** 2, finer[finer < 1] ** 2]))
+        return Curve.through(nodes, np.array([self.together(other, x) for x in nodes]))
+
+
+_ROUNDED = 1 + 1e-11
+"""Room for the rounding of a curve's slopes: neighbouring nodes differ by 0.4 % of their distance from 1 or more, and values
+by less than a third, so that differences of slopes are right to 1e-12."""
+
+
+def _above(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
+    """Whether the middle one of three points is not below the chord of the other two."""
+    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
+
+
+@dataclass(frozen=True)
+class Others:
+    """The other users' bits of one coordinate, and noise that is added to the sum."""
+
+    users: int  # N
+    one: Fraction  # P[1 | the user holds a one]
+    zero: Fraction  # P[1 | the user does not]
+    noise: Masses | None = None
+
+    def holding(self, m: int) -> Pair:
+        """User 1's bit is a one under P, a zero under Q, and m others hold a one."""
+        return self._pair(Masses.binomial(m, self.one).plus(Masses.binomial(self.users - m, self.zero)))
+
+    def within(self, least: int, most: int) -> Pair:
+        """A pair that dominates these of all m of a range."""
+        if least == most:
+            return self.holding(least)
+        parts = [Masses.binomial(least, self.one), Masses.binomial(self.users - most, self.zero)]
+        shared = 1 - abs(self.one - self.zero)
+        hidden, chance = _at_least(most - least, shared), 0.0
+        if hidden:
+            parts.append(Masses.binomial(hidden, min(self.one, self.zero) / shared))
+            chance = _CHANCE
+        pair = self._pair(reduce(Masses.plus, sorted(parts, key=lambda law: len(law.values))))
+        return Pair(pair.p, pair.q, pair.error, pair.outside + chance)
+
+    def _pair(self, others: Masses) -> Pair:
+        law = others if self.noise is None else others.plus(self.noise)
+        return Pair.of(law.plus_bit(self.one), law.plus_bit(self.zero))
+
+
+def _at_least(n: int, p: Fraction) -> int:
+    """A number that Bin(n, p) falls short of with a chance of at most 1e-20, by Bernstein's inequality."""
+    nats, variance = -math.log(_CHANCE), float(n * p * (1 - p))
+    return max(0, math.floor(n * p) - math.ceil(nats / 3 + math.sqrt(nats**2 / 9 + 2 * nats * variance)) - 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Envelope:
+    """Bounds of one coordinate over all data sets."""
+
+    ups: Curve  # above the divergence of (P, Q), whatever others hold
+    downs: Curve  # above that of (Q, P)
+    best: tuple[int, ...]  # numbers of others with a one that are worst at some node, the most frequent first
+    # pairs of curves for two coordinates of which no user holds a one in both, one for each range of the first one's m
+    split: tuple[tuple[Curve, Curve], ...] = ()
+
+    def moved(self, x: float) -> float:
+        """Upper bound of the divergence at x where user 1 moves from one coordinate to another."""
+        return max(first.together(second, x) for first, second in self.split or ((self.ups, self.downs),))
+
+
+@lru_cache(maxsize=64)
+def envelope(others: Others) -> Envelope:
+    """The curves of both directions, by halving the range of m that exceeds the best data set by most."""
+    n, pure = others.users, _pure(others)
+    corners = {m: others.holding(m) for m in (n, 0)}
+    ups = _nodes(list(corners.values()), pure)
+    if others.noise is None and others.one + others.zero == 1 and n * others.one * others.zero > _WIDE:
+        curve = _equally_noisy(others.one, n + 1, ups)
+        return Envelope(curve, curve, (n, 0))
+    downs = _nodes([pair.reversed for pair in corners.values()], pure)
+    x = np.unique(np.concatenate([ups, 1 / downs])), np.unique(np.concatenate([downs, 1 / ups]))
+
+    def values(pair: Pair, bound: Callable[[Pair, Floats], Floats]) -> Floats:
+        found = np.concatenate([bound(pair, x[0]), bound(pair.reversed, x[1])])
+        return np.where(np.concatenate(x) >= math.exp(pure) * (1 + 8 * UNIT), 0.0, found)
+
+    lows = {m: values(pair, Pair.low) for m, pair in corners.items()}
+    queue: list[tuple[float, int, int, Floats]] = []
+
+    def enqueue(least: int, most: int) -> None:
+        high, low = values(others.within(least, most), Pair.high), np.maximum.reduce(list(lows.values()))
+        seen = low > _LEAST
+        excess = float(np.max(high[seen] / low[seen], initial=1.0))
+        heappush(queue, (-excess, least, most, high))
+
+    conflict = others.one * (1 - others.one) < others.zero * (1 - others.zero) and others.one + others.zero != 1
+    pieces = min(_PIECES, n + 1) if conflict else 1
+    for piece in range(pieces):
+        enqueue(piece * (n + 1) // pieces, (piece + 1) * (n + 1) // pieces - 1)
+    known: list[tuple[float, int, int, Floats]] = []
+    left = min(_RANGES, _MASSES // max(len(pair.p) for pair in corners.values()))
+    while queue and len(queue) + len(known) < left and -queue[0][0] > 1 + _TOLERANCE:
+        _, least, most, high = heappop(queue)
+        if least == most:
+            known.append((1.0, least, most, high))
+            continue
+        middle = (least + most) // 2
+        lows[middle] = values(others.holding(middle), Pair.low)
+        enqueue(least, middle)
+        enqueue(middle + 1, most)
+    ranges = sorted([*known, *queue], key=lambda each: each[1])
+    high = np.maximum.reduce([each[3] for each in ranges])
+    keys = list(lows)
+    worst = np.bincount(np.argmax(np.stack([lows[m] for m in keys]), axis=0), minlength=len(keys))
+    best = tuple(keys[i] for i in np.argsort(-worst, kind="stable") if worst[i])
+    split = tuple(_split(x, ranges, n)) if conflict else ()
+    return Envelope(*_curves(x, high), best, split)
+
+
+def _split(
+    x: tuple[Floats, Floats], ranges: list[tuple[float, int, int, Floats]], users: int
+) -> Iterator[tuple[Curve, Curve]]:
+    """For each range of m in the first coordinate, its curve, and that of all ranges that begin by the others' ``N - m``."""
+    reach = np.maximum.accumulate(np.stack([high for *_, high in ranges]))
+    for _, least, _, high in ranges:
+        feasible = sum(begin <= users - least for _, begin, _, _ in ranges)
+        yield _curves(x, high)[0], _curves(x, reach[feasible - 1])[1]
+
+
+def _curves(x: tuple[Floats, Floats], high: Floats) -> tuple[Curve, Curve]:
+    """The curves of both directions through these values."""
+    return Curve.through(x[0], high[: len(x[0])]), Curve.through(x[1], high[len(x[0]) :])
+
+
+def _equally_noisy(truth: Fraction, users: int, nodes: Floats) -> Curve:
+    """The curve of bits with equal noise, which both directions share: one bit's sum is one bit's shuffle."""
+    bound = BinaryBound(truth, users)
+    x = nodes * (1 + 4 * UNIT)
+    y = np.array(
+        [round_up(bound.high(Fraction(math.log(node)) if node > 1 else Fraction(0), _ROUGH)) for node in nodes.tolist()]
+    )
+    # The divergence at 1/x is 1 - 1/x plus the reversed pair's at x, over x.
+    mirrored = (1 / x[:0:-1]) * (1 - 4 * UNIT)
+    beyond = (1 - mirrored * (1 - y[:0:-1])) * (1 + 8 * UNIT)
+    return Curve.through(np.concatenate([mirrored, x]), np.concatenate([beyond, y]))
+
+
+def _pure(others: Others) -> float:
+    """The largest loss of a single bit, in nats, rounded up."""
+    p, q = others.one, others.zero
+    ratios = [a / b for a, b in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)) if b]
+    return math.inf if {p, q} & {0, 1} else math.log(float(max(ratios))) * (1 + 4 * UNIT)
+
+
+def _nodes(pairs: Iterable[Pair], pure: float) -> Floats:
+    """Values of ``e**epsilon`` from 1 on between which the largest of the divergences falls by about `_STEP` nats."""
+    epsilon, found = 0.0, [1.0]
+    while True:
+        x = np.array([math.exp(epsilon)])
+        top = max(pairs, key=lambda pair: float(pair.low(x)[0]))
+        value = float(top.low(x)[0])
+        if value < _LEAST:
+            return np.array(found)
+        step = _STEP * value / (float(x[0]) * top.slope(float(x[0])))
+        epsilon += max(min(step, _LONGEST), _SHORTEST * epsilon)
+        if epsilon >= pure:
+            return np.array([*found, math.exp(pure) * (1 + 16 * UNIT)])
+        found.append(math.exp(epsilon))

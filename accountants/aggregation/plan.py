@@ -1,0 +1,200 @@
+r"""Profile of a sum of reports.
+
+User 1 moves from coordinate i to coordinate j. Each of them is a coin of user 1's and the others' sum, independent of each other;
+all other coordinates have the same law on both sides. So the loss is a sum of two, one of which grows with its count and one of
+which falls: the best event is a staircase, and its probability is a sum over one coordinate (`coordinate.together`).
+
+Lower bounds are attained by data sets: how many others hold what user 1 holds first, and how many what it holds then. Which data
+set is the worst no theorem says: with few users all of them are looked at, with more those whose counts are worst for a
+coordinate alone. Upper bounds compose curves above each coordinate's divergence over all data sets (`envelope`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from itertools import pairwise
+
+import flint
+import numpy as np
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.aggregation.bits import Bits, Move
+from ldpaudit.accountants.aggregation.coordinate import NOTHING, Pair, TwoCoordinates
+from ldpaudit.accountants.aggregation.envelope import Curve, Envelope, Others, envelope
+from ldpaudit.accountants.numerics.cached import cached
+from ldpaudit.accountants.numerics.float_masses import UNIT
+from ldpaudit.accountants.pld.curve import lower_hull
+from ldpaudit.accountants.pld.distribution import Groups
+from ldpaudit.accountants.pld.exact import ExactPLD
+from ldpaudit.accountants.pld.profiles import AsAlone, SummedLosses
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
+from ldpaudit.profile import Number, PrivacyProfile, bracket, require_delta, require_epsilon
+
+_FEW = 32
+"""Others up to whom every data set of two coordinates is looked at: 561 of them, of a twentieth of a millisecond each."""
+_CANDIDATES = 3
+"""Counts of a coordinate that are tried with each other beside the two corners, which are nearly always the worst."""
+_VIEWS = 256
+"""Most reports whose vectors are looked at for a dependence; more of them than coordinates have one in any case."""
+_ROOM = 8 * UNIT
+"""Relative; an exponential of the standard library is right to a unit or two."""
+
+
+def profile(
+    plan: Aggregate, neighbours: Neighbours | None, known: Callable[[Mechanism, Neighbours], Bits | None]
+) -> PrivacyProfile:
+    """Profile of a sum of reports.
+
+    ``plan``: of a mechanism, or of its repetition: then each round is summed by itself; ``neighbours``: replace-one; add-remove,
+    where the mechanism has it: one report becomes that of an absent user, and the number of reports stays known. ``known``: the
+    independent bits of the mechanism's report, or None. Returns in nats; INTERVAL, or the shuffled plan's profile where no two
+    multisets of reports have one sum. Raises Unsupported for other plans, and for mechanisms whose reports have no sum.
+    """
+    inner, rounds = (plan.plan.plan, plan.plan.times) if isinstance(plan.plan, Repeat) else (plan.plan, 1)
+    if not isinstance(inner, Run):
+        raise Unsupported(plan.plan, "a sum needs the reports of one mechanism, run once or repeated")
+    m = inner.mechanism
+    if m.model != "local":
+        raise Unsupported(inner, f"a sum needs a mechanism for one user, but this one is {m.model}")
+    if not m.summed:
+        raise Unsupported(inner, "the reports of this mechanism have no sum")
+    relation = neighbours or m.relations[0]
+    if relation not in m.relations:
+        raise Unsupported(inner, f"its inputs have the relations {', '.join(map(str, m.relations))}, not {relation}")
+    local = account(plan.plan, relation)
+    if plan.users == 1:
+        return local
+    if m.summed == "one-hot" or _are_affinely_independent(m):
+        return AsAlone(
+            account(Shuffle(plan.plan, plan.users), relation), "what shuffling costs, as the sum tells the multiset"
+        )
+    bits = known(m, relation)
+    if bits is None:
+        raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
+    return BitsProfile(plan.users, bits.repeated(rounds), local)
+
+
+def _are_affinely_independent(m: Mechanism) -> bool:
+    """Whether no two multisets of reports have one sum: an affine dependence with integers is what their difference would be."""
+    try:
+        law = m.law(m.inputs[0])
+    except Unsupported:
+        return False
+    if law.size > _VIEWS:
+        return False
+    rows = [(1, *np.atleast_1d(np.asarray(view, dtype=int)).tolist()) for view, _ in law.items()]
+    return flint.fmpq_mat(flint.fmpz_mat(rows)).rank() == len(rows)
+
+
+@dataclass(frozen=True)
+class BitsProfile(SummedLosses):
+    """Profile of sums of independent bits."""
+
+    users: int  # how many reports are summed, at least 2
+    bits: Bits
+    local: PrivacyProfile  # of one report
+    _known: dict[tuple[bool, int, int], Pair] = field(default_factory=dict, compare=False)
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """From what a data set attains to what the envelope of every coordinate allows."""
+        alone = self.local.delta(require_epsilon(epsilon))
+        if alone.high == 0 or math.isinf(epsilon):
+            return Enclosure(0.0, alone.high, alone.rigour, "a sum is computed from the reports")
+        x = math.exp(epsilon)
+        low = max(each.low(x * (1 + _ROOM)) for each in self._data_sets())
+        return self._enclosure(low, min(self._high(x * (1 - _ROOM)), alone.high), 1.0)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """At delta = 0 the local epsilon; else by bisection from above, and by Newton's method at data sets from below."""
+        top = self.local.epsilon(0)
+        if require_delta(delta) == 0:
+            why = f"a sum hides nothing at delta = 0: where its coordinates are at their ends, it has the local ratio; {top.source}"
+            return Enclosure(top.low, top.high, top.rigour, why)
+        low = max(each.epsilon(float(delta) * (1 + _ROOM)) for each in self._data_sets())
+        goal = float(delta) * (1 - _ROOM)
+        high = bracket(lambda e: e >= top.high or self._high(math.exp(e) * (1 - _ROOM)) <= goal)[1]
+        return self._enclosure(low, min(high, top.high), math.inf)
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether every data set is looked at."""
+        bits = self.bits
+        one_hot = bits.spare is not None and max(map(max, bits.possible)) == 1
+        return one_hot and self.users - 1 <= _FEW and bits.attained == bits.possible
+
+    def _high(self, x: float) -> float:
+        """Upper bound of delta at ``log x``, over all data sets and all moves that are possible."""
+        if self._is_small:
+            return max(each.high(x) for each in self._data_sets())
+        return max(self._moved(move, x) for move in self.bits.possible)
+
+    def _moved(self, move: Move, x: float) -> float:
+        if move == (1, 1):
+            return self._envelope.moved(x)
+        curves = [
+            curve
+            for curve, times in zip((self._envelope.ups, self._envelope.downs), move, strict=True)
+            for _ in range(times)
+        ]
+        *several, last = curves
+        return reduce(Curve.times, several).together(last, x) if several else last.value(x)
+
+    @cached
+    def _others(self) -> Others:
+        return Others(self.users - 1, self.bits.one, self.bits.zero)
+
+    @cached
+    def _envelope(self) -> Envelope:
+        return envelope(self._others)
+
+    def _data_sets(self) -> Iterator[TwoCoordinates]:
+        """All of few users; else the corners, and what the envelope found."""
+        n = self.users - 1
+        best = () if n <= _FEW else self._envelope.best[:_CANDIDATES]
+        counts = range(n + 1) if n <= _FEW else dict.fromkeys((n, 0, *best, *(n - m for m in best)))
+        for a, b in self.bits.attained:
+            for first in counts if a else (0,):
+                for second in counts if b else (0,):
+                    if first + second <= n if self.bits.spare else first + second == n:
+                        yield TwoCoordinates(self._pair(True, a, first), self._pair(False, b, second))
+
+    def _pair(self, up: bool, times: int, held: int) -> Pair:
+        """The laws of this many coordinates, in each of which so many others hold a one."""
+        if (key := (up, times, held)) not in self._known:
+            pair = self._others.holding(held)
+            alike = [pair if up else pair.reversed] * times
+            self._known[key] = reduce(Pair.times, alike).coarse() if alike else NOTHING
+        return self._known[key]
+
+    def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
+        above = "every data set" if self._is_small else "the envelope of all data sets, coordinate by coordinate"
+        source = f"the sum of {self.users} reports; above: {above}; below: the worst data set found"
+        return Enclosure(min(low, high), high, Rigour.INTERVAL, source).clamp(0.0, most)
+
+    @property
+    def dominating(self) -> Groups:
+        """Of the envelopes of all coordinates of the largest move."""
+        a, b = (max(times) for times in zip(*self.bits.possible, strict=True))
+        both = ((self._envelope.ups, a), (self._envelope.downs, b))
+        return tuple((_pair_of(curve), times) for curve, times in both if times)
+
+    @property
+    def occurring(self) -> tuple[Groups, ...]:
+        """None are listed."""
+        return ()
+
+
+def _pair_of(curve: Curve) -> ExactPLD:
+    """The pair of laws whose divergence the curve is: a change of slope at a ratio is Q's mass there."""
+    hull = lower_hull([(Fraction(x), Fraction(y)) for x, y in zip(curve.x.tolist(), curve.y.tolist(), strict=True)])
+    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(hull)] + [Fraction(0)]
+    changes = zip(hull[1:], pairwise(slopes), strict=True)
+    return ExactPLD(tuple((x, x * (after - before)) for (x, _), (before, after) in changes)[::-1], hull[-1][1])

@@ -1,0 +1,99 @@
+r"""Probabilities of neighbouring integers in floats, each with a bound of its relative error.
+
+All terms are positive, so that sums and products keep their relative accuracy: with the unit roundoff u, a product of k
+floats is right to about k u, and a sum of k positive floats, in any order, to k u (Higham 2002, section 3.1). So a law of
+a million integers is right to 1e-9, in a hundredth of the time that balls take.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants.numerics.binomial import binomial_pmf
+from ldpaudit.core.working_precision import working_precision
+
+UNIT = 2.0**-53
+"""Unit roundoff."""
+_NATS = 90.0
+"""The probability left out is at most 2 e**-90, by Bernstein's inequality."""
+_OUTSIDE = 1e-38
+"""Above 2 e**-90 = 1.7e-39, with room for the rounding of the reach."""
+_WORK = 1 << 25
+"""Products of masses up to which a sum's law is convolved term by term, in some ten milliseconds."""
+_LARGEST = 1 << 50
+"""Coins from which on their number is not a float."""
+
+
+@dataclass(frozen=True)
+class Masses:
+    """Probabilities of the integers from `first` on, and what is left out."""
+
+    first: int
+    values: NDArray[np.float64]
+    error: float  # relative, of each value
+    outside: float  # upper bound of the probability of all other integers
+
+    @classmethod
+    def point(cls, value: int) -> Self:
+        """Of a constant."""
+        return cls(value, np.ones(1), 0.0, 0.0)
+
+    @classmethod
+    def binomial(cls, n: int, p: Fraction) -> Self:
+        """Of Bin(n, p), for ``0 <= n < 2**50``: outward from the mean, by the ratios of neighbouring masses."""
+        if not 0 <= n < _LARGEST:
+            raise ValueError(f"masses in floats need 0 <= n < 2**50 coins, got {n}")
+        if n == 0 or p in (0, 1):
+            return cls.point(n if p == 1 else 0)
+        center, variance = int(n * p), float(n * p * (1 - p))
+        reach = math.ceil(_NATS / 3 + math.sqrt(_NATS**2 / 9 + 2 * _NATS * variance)) + 2
+        low, high = max(0, center - reach), min(n, center + reach)
+        with working_precision(96):
+            top = float(binomial_pmf(n, p, center))
+        odds, up, down = (
+            float(p / (1 - p)),
+            np.arange(center, high, dtype=float),
+            np.arange(center, low, -1, dtype=float),
+        )
+        above = np.cumprod((n - up) / (up + 1) * odds) * top
+        below = np.cumprod(down / (n - down + 1) / odds) * top
+        values = np.concatenate([below[::-1], [top], above])
+        # Per step: a division, a product, the odds' own rounding, and that of the running product.
+        return cls(low, values, (6 * len(values) + 8) * UNIT, 0.0 if (low, high) == (0, n) else _OUTSIDE)
+
+    def plus(self, other: Masses) -> Masses:
+        """Of the sum with an independent one."""
+        shorter = min(len(self.values), len(other.values))
+        error = (1 + self.error) * (1 + other.error) * (1 + (shorter + 2) * UNIT) - 1 + 4 * UNIT
+        if shorter * max(len(self.values), len(other.values)) <= _WORK:
+            values, rounded = np.convolve(self.values, other.values), 0.0
+        else:
+            values, rounded = _by_transform(self.values, other.values)
+        return Masses(self.first + other.first, values, error, self.outside + other.outside + rounded)
+
+    def plus_bit(self, p: Fraction) -> Masses:
+        """Of the sum with one coin of its own, on one more integer."""
+        head, tail = float(p), float(1 - p)
+        values = np.append(tail * self.values, 0.0)
+        values[1:] += head * self.values
+        return Masses(self.first, values, self.error + 4 * UNIT, self.outside)
+
+
+def _by_transform(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    r"""The convolution by fast Fourier transforms, and an upper bound of the sum of all its values' errors.
+
+    A transform of size n is right to about :math:`7 u \log_2 n` in the 2-norm (Higham 2002, theorem 24.2, with some room for
+    other radices), and there are three of them: the result is off by at most :math:`21 u \log_2 n\, \|a\|_2 \|b\|_1` in the
+    2-norm, of which three times as much is allowed for.
+    """
+    length = len(a) + len(b) - 1
+    size = 1 << (length - 1).bit_length()
+    values = np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size), size)[:length]
+    off = 64 * UNIT * math.log2(size) * float(np.linalg.norm(a)) * float(b.sum())
+    return np.maximum(values, 0.0), off * math.sqrt(length)

@@ -1,0 +1,203 @@
+"""What a sum of reports costs: references of 30 digits, brute force, and what follows from the definitions."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpaudit import Aggregate, Compose, Guarantee, Repeat, Shuffle, Unsupported, account
+from ldpaudit.accountants.aggregation.envelope import Others, envelope
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.enclosure import dyadic
+from ldpaudit.mechanisms.geometric import Geometric
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.mechanisms.shared.parameters import ball
+from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
+from tests.oracles.sums import worst
+
+USERS, DELTA = 100_000, Fraction(1, 10**9)
+HALF = Fraction(1, 2)
+
+
+def symmetric(epsilon0: Fraction | int, k: int = 8) -> UnaryEncoding:
+    """Bits flipped with probability ``1/(1 + e**epsilon0)``, to 200 bits."""
+    with working_precision(256):
+        return UnaryEncoding.flips(dyadic((1 / (1 + ball(Fraction(epsilon0)).exp())).lower()), k)
+
+
+@pytest.mark.parametrize(
+    ("m", "users", "delta", "reference", "highest"),
+    [
+        (symmetric(5), USERS, DELTA, 0.29740815475882850463, 0.29785),
+        (symmetric(Fraction(13, 2)), USERS, DELTA, 0.70016450349840528742, 0.7011),
+        (symmetric(7), USERS, DELTA, 0.95045693575568874976, 0.9518),
+        (
+            UnaryEncoding(8, Fraction(99, 100), Fraction(1, 3)),
+            10**4,
+            Fraction(1, 10**6),
+            0.27832179883685204841,
+            0.2805,
+        ),
+    ],
+)
+def test_a_sum_is_known_to_a_hundredth(
+    m: UnaryEncoding, users: int, delta: Fraction, reference: float, highest: float
+) -> None:
+    """References A02, A06 of 30 digits, where all others hold what user 1 holds first."""
+    found = account(Aggregate(m, users)).epsilon(delta)
+    assert reference * (1 - 1e-9) <= found.low <= reference * (1 + 1e-12)
+    assert reference < found.high < highest
+
+
+def test_optimized_unary_encoding_is_the_least_private_where_nobody_holds_either_value() -> None:
+    """Reference A05."""
+    with working_precision(256):
+        m = UnaryEncoding(8, HALF, dyadic((1 / (1 + ball(Fraction(5)).exp())).lower()))
+    found = account(Aggregate(m, USERS)).epsilon(DELTA)
+    assert found.low == pytest.approx(0.13747803483549212364, rel=1e-9)
+    assert found.low < found.high < 0.1378
+
+
+def test_an_absent_report_moves_one_coordinate() -> None:
+    """Reference A04: the larger of both orders."""
+    found = account(Aggregate(symmetric(5), USERS), ADD_REMOVE).epsilon(DELTA)
+    assert found.low == pytest.approx(0.21195244259949037932, rel=1e-9)
+    assert found.low < found.high < 0.2124
+
+
+probabilities = st.fractions(Fraction(1, 40), Fraction(39, 40), max_denominator=40)
+ratios = st.sampled_from([Fraction(1), Fraction(9, 8), Fraction(3, 2), Fraction(3), Fraction(20)])
+
+
+@given(st.tuples(probabilities, probabilities), st.integers(2, 4), ratios, st.booleans(), st.data())
+def test_a_sum_costs_what_brute_force_over_all_data_sets_and_outcomes_finds(
+    bits: tuple[Fraction, Fraction], users: int, x: Fraction, deletion: bool, data: st.DataObject
+) -> None:
+    if bits[0] == bits[1]:
+        return
+    m = UnaryEncoding(data.draw(st.integers(2, 3 if users < 4 else 2)), max(bits), min(bits))
+    truth = worst(m, users, x, deletion)
+    # Where x is the exponential of no float, the nearest two floats enclose it.
+    profile = account(Aggregate(m, users), ADD_REMOVE if deletion else REPLACE_ONE)
+    epsilon = math.log(x)
+    found = profile.delta(max(0.0, math.nextafter(epsilon, 0))), profile.delta(math.nextafter(epsilon, 9))
+    assert found[1].low <= truth <= found[0].high
+    assert found[0].high <= truth + Fraction(1, 10**12)
+    assert truth - Fraction(1, 10**12) <= found[1].low
+
+
+def test_no_corner_is_always_the_worst_data_set() -> None:
+    """References A22: the worst others are mixed, or nobody holds the first value, and all of them are looked at."""
+    found = account(Aggregate(UnaryEncoding.flips(Fraction(1, 4), 3), 3)).delta(math.log(3))
+    assert found.high == pytest.approx(135 / 1024, abs=1e-12)
+    assert found.high > 243 / 2048
+    found = account(Aggregate(UnaryEncoding(3, HALF, Fraction(1, 20)), 3)).delta(0)
+    assert found.high == pytest.approx(66951 / 160000, abs=1e-12)
+    assert found.low > 654849 / 1600000
+
+
+@pytest.mark.parametrize(
+    ("one", "zero"), [(HALF, Fraction(1, 20)), (Fraction(3, 4), Fraction(1, 4)), (Fraction(19, 20), Fraction(1, 3))]
+)
+def test_an_envelope_lies_above_every_data_set(one: Fraction, zero: Fraction) -> None:
+    others = Others(300, one, zero)
+    curves = envelope(others)
+    for m in range(0, 301, 7):
+        pair = others.holding(m)
+        for x in (0.3, 0.9, 1.0, 1.1, 1.7, 4.0):
+            at = np.array([x])
+            assert pair.low(at)[0] <= curves.ups.value(x)
+            assert pair.reversed.low(at)[0] <= curves.downs.value(x)
+
+
+@given(st.tuples(probabilities, probabilities), st.integers(34, 400), st.sampled_from([1e-2, 1e-4, 1e-8]))
+@settings(deadline=None)
+def test_a_sum_costs_at_most_a_shuffle_and_more_users_never_cost(
+    bits: tuple[Fraction, Fraction], users: int, delta: float
+) -> None:
+    if bits[0] == bits[1]:
+        return
+    m = UnaryEncoding(3, max(bits), min(bits))
+    found = account(Aggregate(m, users)).epsilon(delta)
+    assert found.low <= account(m).epsilon(0).high
+    assert account(Aggregate(m, users + 60)).epsilon(delta).low <= found.high
+    assert found.high <= max(1.1 * found.low, found.low + 1e-3), "the ends are within a tenth of each other"
+
+
+def test_a_sum_of_one_hot_reports_or_of_bits_tells_the_multiset() -> None:
+    for m in (
+        KaryRandomizedResponse(4, HALF),
+        SubsetSelection(4, 1, Fraction(3, 4)),
+        SubsetSelection(4, 3, Fraction(7, 8)),
+    ):
+        shuffled = account(Shuffle(m, 50)).epsilon(1e-4)
+        found = account(Aggregate(m, 50)).epsilon(1e-4)
+        assert (found.low, found.high) == (shuffled.low, shuffled.high)
+    with pytest.raises(Unsupported, match="sums of this mechanism's reports are not accounted for"):
+        account(Aggregate(SubsetSelection(5, 2, Fraction(3, 4)), 50))
+
+
+def test_rounds_are_summed_one_by_one() -> None:
+    m = symmetric(5)
+    one, four = (account(Aggregate(m, USERS)).epsilon(DELTA), account(Repeat(Aggregate(m, USERS), 4)).epsilon(DELTA))
+    assert account(Aggregate(Repeat(m, 4), USERS)).epsilon(DELTA) == four
+    assert one.high < four.low < four.high < 1.01 * four.low
+    assert four.high < 4 * one.low
+
+
+def test_different_sums_compose() -> None:
+    parts = [Aggregate(symmetric(5), USERS), Aggregate(symmetric(6), USERS)]
+    first, second = (account(part).epsilon(DELTA) for part in parts)
+    both = account(Compose(parts)).epsilon(DELTA)
+    assert second.low <= both.low < both.high < first.high + second.high
+    assert both.high > account(Repeat(parts[0], 2)).epsilon(DELTA).low
+
+
+def test_a_filter_of_a_value_moves_several_coordinates() -> None:
+    m = PermanentRappor(bits=16, hashes=2, f=HALF)
+    found = account(Aggregate(m, 10**4)).epsilon(1e-6)
+    one = account(Aggregate(UnaryEncoding.flips(Fraction(1, 4), 4), 10**4)).epsilon(1e-6)
+    assert one.high < found.low <= found.high < 1.01 * found.low
+    assert found.high < 2 * one.low
+
+
+def test_a_single_report_is_its_own_sum() -> None:
+    m = UnaryEncoding.flips(Fraction(1, 4), 3)
+    assert account(Aggregate(m, 1)).epsilon(0.1) == account(m).epsilon(0.1)
+    pure = account(Aggregate(m, 100)).epsilon(0)
+    assert (pure.low, pure.high) == (account(m).epsilon(0).low, account(m).epsilon(0).high)
+    assert account(Aggregate(m, 100)).delta(pure.high).high == 0
+
+
+@pytest.mark.parametrize(
+    ("plan", "neighbours", "why"),
+    [
+        (Aggregate(Guarantee(Fraction(1)), 9), None, "a sum needs the reports of one mechanism"),
+        (Aggregate(Compose([symmetric(1), symmetric(2)]), 9), None, "a sum needs the reports of one mechanism"),
+        (Aggregate(ShuffledHadamard(9, 8, 1, 1), 9), None, "needs a mechanism for one user, but this one is shuffled"),
+        (Aggregate(Geometric(3, HALF), 9), None, "the reports of this mechanism have no sum"),
+        (
+            Aggregate(KaryRandomizedResponse(4, HALF), 9),
+            ADD_REMOVE,
+            "its inputs have the relations replace-one, not add-remove",
+        ),
+        (
+            Aggregate(Rappor(16, 2, HALF, Fraction(1, 4), Fraction(3, 4), 2), 9),
+            None,
+            "are not accounted for under replace-one",
+        ),
+        (Aggregate(symmetric(1), 9), group(3), "an Aggregate mixes them"),
+    ],
+)
+def test_a_plan_without_a_bound_names_what_is_missing(plan: Aggregate, neighbours: Neighbours | None, why: str) -> None:
+    with pytest.raises(Unsupported, match=why):
+        account(plan, neighbours)

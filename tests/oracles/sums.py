@@ -1,0 +1,40 @@
+"""Sums of reports by brute force: every data set, every outcome, in rationals."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from itertools import combinations_with_replacement, permutations
+from typing import Any
+
+Outcomes = Mapping[tuple[int, ...], Fraction]
+
+
+def summed(reports: Iterable[Outcomes]) -> Outcomes:
+    """Law of the coordinatewise sum of independent vectors."""
+    total: Outcomes = {(): Fraction(1)}
+    for report in reports:
+        found: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+        for a, p in total.items():
+            for b, q in report.items():
+                found[tuple(x + y for x, y in zip(a or (0,) * len(b), b, strict=True))] += p * q
+        total = found
+    return total
+
+
+def divergence(first: Outcomes, second: Outcomes, x: Fraction) -> Fraction:
+    """The sum of (P - x Q)_+."""
+    return sum((max(Fraction(0), p - x * second.get(y, Fraction(0))) for y, p in first.items()), Fraction(0))
+
+
+def worst(m: Any, users: int, x: Fraction, deletion: bool = False) -> Fraction:
+    """The largest divergence over all data sets of a mechanism whose views are vectors."""
+    laws = {value: dict(m.law(value).items()) for value in ([*m.inputs, None] if deletion else m.inputs)}
+    pairs = [pair for pair in permutations(laws, 2) if not deletion or None in pair]
+    return max(
+        divergence(summed([laws[a], others]), summed([laws[b], others]), x)
+        for held in combinations_with_replacement(m.inputs, users - 1)
+        for others in [summed(laws[value] for value in held) if held else {(0,) * m.view_length: Fraction(1)}]
+        for a, b in pairs
+    )
