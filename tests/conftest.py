@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,7 @@ settings.register_profile("search", deadline=None, max_examples=200)
 # The same examples each time: a check that fails now and then is no check. `./run test --slow` searches.
 settings.register_profile("ldpaudit", deadline=None, derandomize=True, max_examples=15)
 settings.load_profile("ldpaudit")
+CLAIMS = "tests/claims/"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -18,9 +20,14 @@ def _no_secret_of_the_developers(tmp_path_factory: pytest.TempPathFactory) -> No
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file's tests are run by one worker, unless they say otherwise: what they share is then computed once per run."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file's tests are run by one worker, and so are all claims: what they share is then computed once per run."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return CLAIMS if file.startswith(CLAIMS) else file
+
+    return ByFile(config, log)

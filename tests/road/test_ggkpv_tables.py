@@ -77,7 +77,6 @@ def rows(table: str, s: Setting) -> dict[str, dict[str, Any]]:
     return {f"{row['protocol']}, {row['noise']}": row for row in found(table, s)["rows"]}
 
 
-@pytest.mark.xdist_group("the first table")
 @pytest.mark.parametrize("at", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 def test_the_first_table_has_the_numbers_of_an_independent_computation(at: int) -> None:
     table = rows(ONE, SETTINGS[at])
@@ -227,7 +226,6 @@ def test_a_limit_is_the_largest_that_is_known_for_the_model() -> None:
     assert limit(VECTORS[0], SETTINGS[1]).command.startswith("ldpaudit limit intermediate.error_as_printed ")
 
 
-@pytest.mark.xdist_group("the first table")
 def test_one_message_s_own_limit_stands_beside_the_central_one_where_that_is_larger() -> None:
     table = rows(ONE, SETTINGS[0])
     for name, row in table.items():

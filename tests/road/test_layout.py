@@ -106,7 +106,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.xdist_group("the wheel")
 def test_the_wheel_holds_every_package_and_one_top_level_name(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
@@ -120,7 +119,6 @@ def test_the_wheel_holds_every_package_and_one_top_level_name(built: Path) -> No
         }
 
 
-@pytest.mark.xdist_group("the wheel")
 def test_the_sdist_holds_the_tests_and_the_deployments(built: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
@@ -130,7 +128,6 @@ def test_the_sdist_holds_the_tests_and_the_deployments(built: Path) -> None:
     assert {"deployments/enpa-notification.toml", "schemas/deployment.json"} <= names
 
 
-@pytest.mark.xdist_group("the wheel")
 def test_the_wheel_runs_where_it_is_installed(built: Path, tmp_path: Path) -> None:
     (wheel,) = built.glob("*.whl")
     place = tmp_path / "site"
