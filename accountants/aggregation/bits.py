@@ -23,6 +23,11 @@ class Bits:
     # whether an input sets none of the bits in which two inputs differ; None where no input was looked for
     spare: bool | None
 
+    @property
+    def is_one_symmetric_bit(self) -> bool:
+        """Whether user 1's two reports differ in one bit, and zeros are as noisy as ones."""
+        return self.possible == {(1, 0), (0, 1)} and self.one + self.zero == 1
+
     def repeated(self, rounds: int) -> Bits:
         """Of this many reports of a user, each summed with those of its round."""
         attained, possible = (

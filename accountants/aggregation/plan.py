@@ -34,6 +34,7 @@ from ldpaudit.accountants.pld.profiles import AsAlone, SummedLosses
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
 from ldpaudit.profile import Number, PrivacyProfile, bracket, require_delta, require_epsilon
@@ -79,6 +80,8 @@ def profile(
     bits = known(m, relation)
     if bits is None:
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
+    if rounds == 1 and bits.is_one_symmetric_bit:
+        return AsAlone(account(Shuffle(KaryRandomizedResponse(2, bits.one), plan.users)), "one bit's sum is one bit's shuffle")
     return BitsProfile(plan.users, bits.repeated(rounds), local)
 
 

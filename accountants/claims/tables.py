@@ -6,22 +6,29 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Printed, rounding
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import Enclosure
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Aggregate
 from ldpaudit.studies.tables import Row, Table
 
 COMPUTATIONS: dict[str, Callable[..., Enclosure]] = {
     "threshold-epsilon": lambda users, batch, threshold, levels, delta: ThresholdProfile(
         FixedBatch(users, batch), threshold, levels
     ).epsilon(delta),
+    "sum-epsilon": lambda epsilon0, users, delta, neighbours: account(
+        Aggregate(UnaryEncoding.symmetric(2 * epsilon0, 8), users), Neighbours.named(neighbours)
+    ).epsilon(delta),
 }
 """By the names that rows use."""
 
 
 def judged(row: Row) -> Printed | None:
-    """A row's number beside its certified value; None for a statement, and for a model that is not accounted for here.
+    """A row's number beside its certified value; None for a statement.
 
     Raises KeyError where the row names a computation that does not exist.
     """

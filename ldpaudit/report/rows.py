@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 _LONGEST = 11
 """Characters of `[0.0001234,`, the longest end of an enclosure at four digits: no digit is cut off."""
 _STATEMENT = "a statement, not a number"
-_OUTSIDE = "outside"
-"""What is said of a row whose model no accountant here is about."""
 
 
 def print_table(table: Table, checked: Sequence[tuple[Row, Printed | None]], console: Console) -> None:
@@ -40,11 +38,11 @@ def print_table(table: Table, checked: Sequence[tuple[Row, Printed | None]], con
     for row, found in checked:
         given = row.values()
         cells = [_short(given[key]) if key in given else "" for key in varying]
-        grid.add_row(*cells, row.printed, _certified(found), _loose(found), _standing(row, found))
+        grid.add_row(*cells, row.printed, _certified(found), _loose(found), _standing(found))
     console.print(grid)
     for why in dict.fromkeys(row.differs for row, _ in checked if row.differs):
         console.print(f"differs: {why}.")
-    counts = Counter(_explained(*each) for each in checked)
+    counts = Counter(_explained(found) for _, found in checked)
     console.print("; ".join(f"{n} x {what}" for what, n in counts.items()) + ".")
 
 
@@ -55,16 +53,16 @@ def _loose(found: Printed | None) -> str:
     return f"{two_digits(found.looseness)} x"
 
 
-def _standing(row: Row, found: Printed | None) -> str:
+def _standing(found: Printed | None) -> str:
     if found is None:
-        return _OUTSIDE if row.model else _STATEMENT
+        return _STATEMENT
     return f"{found.standing.value} to the digits printed" if found.agrees else found.standing.value
 
 
-def _explained(row: Row, found: Printed | None) -> str:
+def _explained(found: Printed | None) -> str:
     """The same, with what it means where the word does not say it."""
-    meaning = found.standing.meaning if found else row.model and f"{row.model}: this model has no accountant here"
-    return f"{_standing(row, found)} ({meaning})" if meaning else _standing(row, found)
+    meaning = found.standing.meaning if found else ""
+    return f"{_standing(found)} ({meaning})" if meaning else _standing(found)
 
 
 def _certified(found: Printed | None) -> str:
@@ -89,8 +87,7 @@ def as_data(each: tuple[Row, Printed | None]) -> dict[str, Any]:
         "theorem": row.theorem,
         "low": None if found is None else str(found.found.low),
         "high": None if found is None else str(found.found.high),
-        "comparison": _standing(row, found),
+        "comparison": _standing(found),
         "holds": None if found is None else found.holds,
         "differs": row.differs,
-        "model": row.model,
     }

@@ -8,9 +8,6 @@ from fractions import Fraction
 from typing import TypeAlias
 
 Parameter: TypeAlias = int | str | Fraction
-SUMS = "sums of noisy bits, which are securely aggregated"
-"""A `model` of rows."""
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -23,9 +20,6 @@ class Row:
     # name of the certified computation of the same quantity; empty for statements, and where there is none
     computation: str = ""
     differs: str = ""  # why the certified value is expected to be another, where it is known
-    # what the value is of, where no accountant here is about that: nothing is computed, and nothing is said of it; else
-    # empty
-    model: str = ""
 
     @property
     def value(self) -> Decimal:
@@ -54,9 +48,9 @@ def _statements(first: str, *cells: tuple[str, str, str, str]) -> tuple[Row, ...
     return tuple(Row(((first, of), ("what", what)), "statement", printed, theorem) for of, what, printed, theorem in cells)
 
 
-def _sum_of_bits(epsilon0: Parameter, users: int, delta: Fraction, printed: str, who: str) -> Row:
-    parameters = (("epsilon0", epsilon0), ("users", users), ("delta", delta))
-    return Row(parameters, "epsilon", printed, f"the {who} names no theorem in what we have", model=SUMS)
+def _sum_of_bits(epsilon0: Parameter, users: int, delta: Fraction, printed: str, who: str, neighbours: str) -> Row:
+    parameters = (("epsilon0", epsilon0), ("users", users), ("delta", delta), ("neighbours", neighbours))
+    return Row(parameters, "epsilon", printed, f"the {who} names no theorem in what we have", "sum-epsilon")
 
 
 _ENPA = {
@@ -74,9 +68,10 @@ _HADAMARD, _COUNT_MIN = "Hadamard, private coin", "count-min, public coin"
 
 _TABLES = (
     Table(
-        "enpa_figure_2", "Epsilon of the sum of reports of noisy bits, epsilon0 = 8", "ENPA white paper, figure 2",
+        "enpa_figure_2", "Epsilon of the sum of reports of noisy bits, epsilon0 = 8",
+        "ENPA white paper, figure 2; read as: a report is deleted, for the numbers are those of one bit",
         tuple(
-            _sum_of_bits(8, users, Fraction(1, 10 ** (place + 1)), printed, "white paper")
+            _sum_of_bits(8, users, Fraction(1, 10 ** (place + 1)), printed, "white paper", "add-remove")
             for users, line in _ENPA.items() for place, printed in enumerate(line.split())
         ),
     ),
@@ -110,8 +105,11 @@ _TABLES = (
     ),
     Table(
         "ietf_draft_dp", "Epsilon of the sum of 100,000 reports of noisy bits, each epsilon0-LDP; delta = 1e-9",
-        "draft-wang-ppm-differential-privacy",
-        tuple(_sum_of_bits(epsilon0, 10**5, Fraction(1, 10**9), printed, "draft") for epsilon0, printed in _IETF),
+        "draft-wang-ppm-differential-privacy; a value is replaced, or its report deleted",
+        tuple(
+            _sum_of_bits(epsilon0, 10**5, Fraction(1, 10**9), printed, "draft", neighbours)
+            for neighbours in ("replace-one", "add-remove") for epsilon0, printed in _IETF
+        ),
     ),
     Table(
         "triehh_table_1", "Epsilon of a trie of L levels; gamma = 1, batch sqrt(n), theta = log10(n) + 6, delta = 1/(300 n)",

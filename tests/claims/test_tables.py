@@ -37,7 +37,7 @@ def test_a_printed_number_is_read_as_any_that_rounds_to_it(low: float, high: flo
 @pytest.mark.parametrize("name", tables.names())
 def test_every_row_is_judged_or_a_statement_or_of_a_model_that_is_not_accounted_for(name: str) -> None:
     for row, found in check(tables.load(name)):
-        assert (found is None) == (row.quantity == "statement" or bool(row.model))
+        assert (found is None) == (row.quantity == "statement")
         if found is not None:
             assert found.claimed == Fraction(row.printed)
             assert found.rounding in {Fraction(1, 10**k) for k in range(6)}
@@ -48,15 +48,13 @@ def test_every_row_is_judged_or_a_statement_or_of_a_model_that_is_not_accounted_
 def test_the_command_says_how_each_row_stands() -> None:
     rows = json.loads(run("table", "triehh_table_1", "--format", "json").stdout)["rows"]
     assert {row["comparison"] for row in rows} == {"holds"}
-    assert {row["model"] for row in rows} == {""}
     assert "8 x holds." in run("table", "triehh_table_1").stdout
     assert "7 x a statement, not a number" in " ".join(run("table", "ggkpv_table_1").stdout.split())
 
 
-@pytest.mark.parametrize(("name", "numbers"), [("ietf_draft_dp", 3), ("enpa_figure_2", 24)])
-def test_sums_of_noisy_bits_are_not_held_against_bounds_of_shuffled_reports(name: str, numbers: int) -> None:
+@pytest.mark.parametrize(("name", "numbers"), [("ietf_draft_dp", 6), ("enpa_figure_2", 24)])
+def test_sums_of_noisy_bits_are_held_against_what_sums_cost(name: str, numbers: int) -> None:
     rows = json.loads(run("table", name, "--format", "json").stdout)["rows"]
-    assert [(row["comparison"], row["holds"], row["low"]) for row in rows] == [("outside", None, None)] * numbers
-    page = " ".join(run("table", name).stdout.split())
-    assert f"{numbers} x outside (sums of noisy bits, which are securely aggregated: this model has no accountant here)" in page
-    assert not any(word in page for word in ("differs", "holds", "below", "FAILS"))
+    assert {row["comparison"] for row in rows} <= {"holds", "holds to the digits printed"}
+    assert len(rows) == numbers
+    assert all(float(row["high"]) < 1.01 * float(row["low"]) for row in rows if float(row["low"]))
