@@ -18,6 +18,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.certified_search import ROUGH
+from ldpaudit.accountants.numerics.precision import precisions
 from ldpaudit.accountants.shuffling.binary import Worst, attained, worst
 from ldpaudit.accountants.shuffling.binary_data_set import TiltedResponse
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
@@ -233,7 +234,7 @@ class BinaryBound:
 
     def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
-        with working_precision(precision(self.users)):
+        with working_precision(_bits(self.p, epsilon, self.users)):
             return attained(self.p, ball(epsilon).exp(), self.users)
 
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
@@ -257,7 +258,7 @@ class BinaryBound:
         """Delta where so many of the others hold the first value."""
 
         def value(epsilon: Fraction, tolerance: float) -> flint.arb:
-            with working_precision(precision(self.users)):
+            with working_precision(_bits(self.p, epsilon, self.users)):
                 return TiltedResponse(self.p, ball(epsilon).exp()).value(t, self.users - 1)
 
         return value
@@ -265,7 +266,7 @@ class BinaryBound:
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         """See `Bound`."""
         found = _worst(self.p, epsilon, self.users, tolerance)
-        with working_precision(precision(self.users)):
+        with working_precision(_bits(self.p, epsilon, self.users)):
             least = TiltedResponse(self.p, ball(epsilon).exp()).cutoff(found.t, self.users - 1)
         first, second = self.values
         pair = neighbours_of(self.values, {first: found.t, second: self.users - 1 - found.t})
@@ -274,8 +275,18 @@ class BinaryBound:
 
 @lru_cache(maxsize=256)
 def _worst(p: Fraction, epsilon: Fraction, users: int, tolerance: float) -> Worst:
-    with working_precision(precision(users)):
+    with working_precision(_bits(p, epsilon, users)):
         return worst(p, ball(epsilon).exp(), users, tolerance)
+
+
+def _bits(p: Fraction, epsilon: Fraction, users: int) -> int:
+    """Bits to work with: also those that ``p - e**epsilon (1 - p)`` cancels, where epsilon is next to that of one report."""
+    for bits in precisions(128, 1 << 14):
+        with working_precision(bits):
+            left = ball(p) - ball(epsilon).exp() * ball(1 - p)
+            if not left.contains(0):
+                return precision(users) + max(0, bits - int(left.rel_accuracy_bits()))
+    return precision(users)
 
 
 def neighbours_of(pair: tuple[Any, Any], others: dict[Any, int]) -> tuple[DataSet, DataSet]:

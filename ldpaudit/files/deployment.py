@@ -26,7 +26,7 @@ from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.mechanisms.memoized_response import over_epochs
 from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle
+from ldpaudit.plan import Aggregate, Guarantee, Plan, Repeat, Run, Shuffle
 
 SCHEMA = "ldpaudit.deployment/1"
 ONE_REPORT = ("report", "event", "source", "round")
@@ -104,6 +104,23 @@ class _Shuffle(_Table):
     users: int = Field(
         ge=1, description="Number of users whose views are shuffled; per user-day, window or lifetime, one bundle per user."
     )
+    per: Literal["bundle", "report"] = Field(
+        "bundle",
+        description="What the shuffler separates: a user's `bundle` of all reports that the claim counts, or every `report`, "
+        "where each report of a user is shuffled with those of all users in a round of its own.",
+    )
+
+
+class _Aggregate(_Table):
+    users: int = Field(
+        ge=1, description="Honest users in the smallest batch whose sum is released; drop-outs and colluders are not counted."
+    )
+    modulus: ExactNumber | None = Field(
+        None, description="Modulus of the sum, if it has one; it must exceed the largest sum, or estimates wrap around."
+    )
+    fresh_coins: Literal[True] = Field(
+        True, description="Every report that is summed has coins of its own: one that enters two sums is told by their difference."
+    )
 
 
 class _Implementation(_Table):
@@ -128,6 +145,14 @@ class _ClaimTable(_Table):
     view: Literal["local", "shuffled"] | None = Field(
         None, description="`local` for the reports before shuffling, if the file has a shuffler; by default the shuffled reports."
     )
+    sees: Literal["report", "aggregate", "share"] | None = Field(
+        None,
+        description="With a table [aggregate], what the adversary sees: every user's `report`, the `aggregate`, or also the shares "
+        "that aggregators hold, each uniform modulo the modulus; by default the aggregate.",
+    )
+    honest_clients: int | None = Field(
+        None, ge=1, description="How many users' reports in the sum the adversary does not know; by default all of the batch."
+    )
     source: str = Field("", description="Who claims it, and where.")
     expect: Literal["holds", "assumed", "refuted", "undecided"] | None = Field(
         None, description="The expected verdict. The run fails if the claim comes out differently."
@@ -144,6 +169,7 @@ class _File(_Table):
     contribution: _Contribution = Field(_Contribution(reports=1, memoized=False), description="Number of reports per user.")
     epochs: _Epochs | None = Field(None, description="For repeated collection: number of epochs, user limits.")
     shuffle: _Shuffle | None = Field(None, description="The shuffler, if there is one.")
+    aggregate: _Aggregate | None = Field(None, description="The secure aggregation, if only a sum of the reports is released.")
     implementation: _Implementation | None = Field(None, description="The deployed code, if it is to be audited.")
     claims: list[_ClaimTable] = Field(min_length=1, description="The claims; each gets a verdict.")
 
@@ -247,6 +273,8 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         _require_memoizes(file, plan)
     except ValueError as error:
         raise fail(str(error), ["contribution", "memoized"]) from None
+    if (misfit := _require_one_view(file)) is not None:
+        raise fail(*misfit)
     return Deployment(
         id=file.id,
         title=file.title or file.id,
@@ -306,7 +334,7 @@ def _taken(table: _MechanismTable, plan: Plan, claimed: Plan, relation: Neighbou
 
 def _runs(claimed: Plan) -> set[int]:
     """How many answers a claimed plan has of one user; where answers are kept, one, or one for each value. A shuffler adds none."""
-    if isinstance(claimed, Shuffle):
+    if isinstance(claimed, Shuffle | Aggregate):
         return _runs(claimed.plan)
     if isinstance(claimed, Repeat):
         return {claimed.times * runs for runs in _runs(claimed.plan)}
@@ -331,7 +359,42 @@ def _claimed_plan(file: _File, plan: Plan, table: _ClaimTable) -> Plan:
             plan = _over_epochs(file, epochs, plan, table.unit)
         else:
             plan = _of_days(plan, table.unit, file.contribution)
-    return Shuffle(plan, file.shuffle.users) if file.shuffle and table.view != "local" else plan
+    if file.aggregate is not None:
+        return _summed(file.aggregate, plan, table)
+    if file.shuffle is None or table.view == "local":
+        return plan
+    if file.shuffle.per == "bundle":
+        return Shuffle(plan, file.shuffle.users)
+    if file.contribution.memoized:
+        raise ValueError("answers that are kept are told across rounds: `per = \"report\"` needs fresh answers, without memoized")
+    once, rounds = (plan.plan, plan.times) if isinstance(plan, Repeat) else (plan, 1)
+    return Repeat(Shuffle(once, file.shuffle.users), rounds) if rounds > 1 else Shuffle(once, file.shuffle.users)
+
+
+def _summed(aggregate: _Aggregate, plan: Plan, table: _ClaimTable) -> Plan:
+    """What an adversary sees of the users' reports, who trusts all or some of the others: each round is summed by itself."""
+    if table.sees == "report":
+        return plan
+    if table.sees == "share" and aggregate.modulus is None:
+        raise ValueError("shares hide what they are uniform over: `sees = \"share\"` needs a modulus in [aggregate]")
+    honest = table.honest_clients or aggregate.users
+    if honest > aggregate.users:
+        raise ValueError(f"needs honest_clients <= the users of [aggregate], {aggregate.users}, got {honest}")
+    return Aggregate(plan, honest)
+
+
+def _require_one_view(file: _File) -> tuple[str, list[str | int]] | None:
+    """What does not fit together in what is said of shufflers and sums, and where."""
+    if file.aggregate is None:
+        for index, table in enumerate(file.claims):
+            if table.sees or table.honest_clients:
+                return "`sees` and `honest_clients` need a table [aggregate]", ["claims", index]
+        return None
+    if file.shuffle is not None:
+        return "reports are shuffled or summed: needs one of the tables [shuffle] and [aggregate]", ["aggregate"]
+    if file.aggregate.modulus is not None and file.aggregate.modulus <= file.aggregate.users:
+        return f"needs a modulus above the largest sum, {file.aggregate.users} or more", ["aggregate", "modulus"]
+    return None
 
 
 def _require_memoizes(file: _File, plan: Plan) -> None:

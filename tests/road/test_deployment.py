@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ldpaudit.accountants import account
 from ldpaudit.core.expression import parse
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load, loads
-from ldpaudit.plan import Guarantee, Repeat, Run, Shuffle
+from ldpaudit.plan import Aggregate, Guarantee, Repeat, Run, Shuffle
 from tests.helpers import ROOT
 
 GOOD = """\
@@ -54,6 +55,80 @@ def test_a_claims_unit_and_view_say_which_plan_it_is_about() -> None:
     assert isinstance(day.plan, Shuffle)
     assert day.plan.plan == Repeat(one.plan, 3)
     assert (day.epsilon, day.delta) == (None, Fraction(1, 10**6))
+
+
+def test_each_report_may_be_shuffled_in_a_round_of_its_own() -> None:
+    text = GOOD.replace("users = 1_000", 'users = 1_000\nper = "report"')
+    one, day = loads(text).claims
+    assert day.plan == Repeat(Shuffle(one.plan, 1000), 3)
+    bundled = account(loads(GOOD).claims[1].plan).epsilon(1e-6)
+    assert account(day.plan).epsilon(1e-6).high < bundled.high
+    kept = text.replace("reports = 3", "reports = 3\nmemoized = true")
+    kept = kept.replace('kind = "randomized_response"\nk = 4\np = "1/2"', 'kind = "rappor"\nbits = 16\nhashes = 1\nf = 0.5\np = 0.25\nq = 0.75')
+    with pytest.raises(DeploymentError, match="needs fresh answers"):
+        loads(kept)
+
+
+SUMMED = """\
+schema = "ldpaudit.deployment/1"
+id = "example"
+
+[mechanism]
+kind = "unary_encoding"
+k = 4
+rho = "1/100"
+
+[contribution]
+reports = 3
+
+[aggregate]
+users = 1_000
+modulus = "2**32"
+
+[[claims]]
+id = "report"
+sees = "report"
+epsilon = "?"
+
+[[claims]]
+id = "sum"
+epsilon = "?"
+delta = "1e-6"
+
+[[claims]]
+id = "colluders"
+sees = "share"
+honest_clients = 10
+epsilon = "?"
+delta = "1e-6"
+unit = "user-day"
+"""
+
+
+def test_a_claim_says_whom_a_user_of_secure_aggregation_trusts() -> None:
+    report, whole, colluders = (claim.plan for claim in loads(SUMMED).claims)
+    assert isinstance(report, Run)
+    assert whole == Aggregate(report, 1000)
+    assert colluders == Aggregate(Repeat(report, 3), 10)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key", "says"),
+    [
+        ("[aggregate]", "[shuffle]\nusers = 9\n[aggregate]", 14, "aggregate", "one of the tables [shuffle] and [aggregate]"),
+        ('modulus = "2**32"', "modulus = 1000", 14, "aggregate.modulus", "needs a modulus above the largest sum, 1000"),
+        ('modulus = "2**32"', "", 25, "claims.2", 'needs a modulus in [aggregate]'),
+        ("honest_clients = 10", "honest_clients = 1001", 26, "claims.2", "needs honest_clients <= the users of [aggregate], 1000"),
+        ("users = 1_000", "users = 1_000\nfresh_coins = false", 14, "aggregate.fresh_coins", "got False"),
+        ('[aggregate]\nusers = 1_000\nmodulus = "2**32"\n', "", 12, "claims.0", "need a table [aggregate]"),
+    ],
+)
+def test_what_is_said_of_sums_fits_together(old: str, new: str, line: int, key: str, says: str) -> None:
+    assert old in SUMMED
+    with pytest.raises(DeploymentError) as caught:
+        loads(SUMMED.replace(old, new), "file.toml")
+    assert caught.value.key == key
+    assert says in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, user
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones, among
 from ldpaudit.accountants.shuffling.plan import ShuffleProfile
 from ldpaudit.accountants.shuffling.randomizers import of_mechanism
+from ldpaudit.core.expression import parse
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism
@@ -438,3 +439,10 @@ def test_the_largest_local_epsilon_reaches_the_goal_and_a_larger_one_is_not_show
 def test_there_is_no_pair_of_clones_without_users_or_loss(epsilon0: F, users: int) -> None:
     with pytest.raises(ValueError, match="needs epsilon0 > 0 and users >= 1"):
         CloneProfile(epsilon0, users)
+
+
+def test_next_to_the_epsilon_of_one_report_a_shuffle_is_still_enclosed() -> None:
+    """The truth's probability exceeds that of an epsilon of 5 by some 1e-40, so that delta at 5 is not 0."""
+    p = parse("1 - 1/(1+exp(5))") + Fraction(1, 10**40)
+    found = account(Shuffle(KaryRandomizedResponse(2, p), 100_000)).delta(5)
+    assert 0 <= found.low <= found.high < 1e-40
