@@ -35,7 +35,7 @@ class Pair:
     p: Floats
     q: Floats
     error: float  # relative, of each mass
-    outside: float  # upper bound of the probability of what is not listed, under either law
+    outside: float  # upper bound of the probability of what is not listed, under either law, of any integers
 
     @classmethod
     def of(cls, first: Masses, second: Masses) -> Pair:

@@ -29,8 +29,8 @@ from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.accountants.shuffling.bounds import BinaryBound
 from ldpaudit.enclosure import round_up
 
-_STEP = 0.35
-"""Nats by which the divergence falls from node to node: a chord is at most 0.35**2/8 = 1.5 % above it, so that epsilon is
+_STEP = 0.25
+"""Nats by which the divergence falls from node to node: a chord is at most 0.25**2/8 = 0.8 % above it, so that epsilon is
 known to a thousandth at delta = 1e-6."""
 _LEAST = 1e-24
 """Divergence at which a curve ends; what is left becomes infinite-loss mass."""
@@ -42,7 +42,7 @@ _PIECES = 32
 """Ranges to begin with where the first coordinate is the least noisy with many ones, and so is the second: both cannot be."""
 _RANGES, _MASSES = 200, 1 << 21
 """Most ranges that are evaluated, of one to three milliseconds each; and most masses in all of them."""
-_WIDE = 2e4
+_WIDE = 1e5
 """Variance of equally noisy bits from which on the branch and bound of `shuffling.binary`, which lists no masses, is quicker."""
 _ROUGH = 0.02
 """Relative width of delta that is enough there."""

@@ -26,18 +26,20 @@ _OUTSIDE = 1e-38
 """Above 2 e**-90 = 1.7e-39, with room for the rounding of the reach."""
 _WORK = 1 << 25
 """Products of masses up to which a sum's law is convolved term by term, in some ten milliseconds."""
+_TILT, _REACH = 7.0, 10.5
+"""Standard deviations between the tilts, and beyond which nothing is listed: a probability of 1e-25."""
 _LARGEST = 1 << 50
 """Coins from which on their number is not a float."""
 
 
 @dataclass(frozen=True)
 class Masses:
-    """Probabilities of the integers from `first` on, and what is left out."""
+    """A law on integers: listed masses from `first` on, and a rest that may lie anywhere."""
 
     first: int
     values: NDArray[np.float64]
     error: float  # relative, of each value
-    outside: float  # upper bound of the probability of all other integers
+    outside: float  # upper bound of the probability of the rest
 
     @classmethod
     def point(cls, value: int) -> Self:
@@ -72,10 +74,11 @@ class Masses:
         shorter = min(len(self.values), len(other.values))
         error = (1 + self.error) * (1 + other.error) * (1 + (shorter + 2) * UNIT) - 1 + 4 * UNIT
         if shorter * max(len(self.values), len(other.values)) <= _WORK:
-            values, rounded = np.convolve(self.values, other.values), 0.0
-        else:
-            values, rounded = _by_transform(self.values, other.values)
-        return Masses(self.first + other.first, values, error, self.outside + other.outside + rounded)
+            values = np.convolve(self.values, other.values)
+            return Masses(self.first + other.first, values, error, self.outside + other.outside)
+        found = _by_transforms(self.values, other.values)
+        outside = self.outside + other.outside + found.outside
+        return Masses(self.first + other.first + found.first, found.values, error + found.error, outside)
 
     def plus_bit(self, p: Fraction) -> Masses:
         """Of the sum with one coin of its own, on one more integer."""
@@ -85,15 +88,40 @@ class Masses:
         return Masses(self.first, values, self.error + 4 * UNIT, self.outside)
 
 
-def _by_transform(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    r"""The convolution by fast Fourier transforms, and an upper bound of the sum of all its values' errors.
+def _by_transforms(a: NDArray[np.float64], b: NDArray[np.float64]) -> Masses:
+    r"""The convolution by fast Fourier transforms under three tilts, each right where its own values are large.
 
     A transform of size n is right to about :math:`7 u \log_2 n` in the 2-norm (Higham 2002, theorem 24.2, with some room for
     other radices), and there are three of them: the result is off by at most :math:`21 u \log_2 n\, \|a\|_2 \|b\|_1` in the
-    2-norm, of which three times as much is allowed for.
+    2-norm, of which three times as much is allowed for. With :math:`a_k e^{\theta k}` and :math:`b_k e^{\theta k}` in place of a
+    and b, the result times :math:`e^{-\theta t}` is right to the same part of the largest tilted value. What lies further out
+    than all tilts reach is left out, and bounded by the tilted sums.
     """
     length = len(a) + len(b) - 1
     size = 1 << (length - 1).bit_length()
-    values = np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size), size)[:length]
-    off = 64 * UNIT * math.log2(size) * float(np.linalg.norm(a)) * float(b.sum())
-    return np.maximum(values, 0.0), off * math.sqrt(length)
+    (mean_a, var_a), (mean_b, var_b) = _moments(a), _moments(b)
+    mean, sd = mean_a + mean_b, math.sqrt(var_a + var_b)
+    low, high = max(0, math.floor(mean - _REACH * sd)), min(length, math.ceil(mean + _REACH * sd) + 1)
+    at = np.arange(low, high)
+    values, error, outside = np.empty(high - low), 0.0, 0.0
+    for center in (-_TILT, 0.0, _TILT):
+        theta = center / sd
+        tilted = a * np.exp(theta * (np.arange(len(a)) - mean_a)), b * np.exp(theta * (np.arange(len(b)) - mean_b))
+        product = np.fft.irfft(np.fft.rfft(tilted[0], size) * np.fft.rfft(tilted[1], size), size)[low:high]
+        off = 64 * UNIT * math.log2(size) * float(np.linalg.norm(tilted[0])) * float(tilted[1].sum())
+        here = np.abs(at - mean - center * sd) <= _TILT / 2 * sd * (1 + 1e-9)
+        if center:
+            here |= (at - mean) * math.copysign(1.0, center) >= _TILT / 2 * sd
+            end = (mean - low + 1) if center < 0 else (high - 1 - mean)
+            outside += float(tilted[0].sum() * tilted[1].sum()) * math.exp(-abs(theta) * end) * (1 + 1e-6)
+        values[here] = product[here] * np.exp(-theta * (at[here] - mean))
+        # The tilts' own exponentials are right to some units of their exponents.
+        error = max(error, off / float(product[here].min()) * (1 + 1e-6) + 4 * UNIT * (4 + abs(theta) * length))
+    return Masses(low, values, error, outside)
+
+
+def _moments(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Mean and variance of the places of masses that sum to about 1."""
+    at = np.arange(len(values))
+    mean = float(values @ at)
+    return mean, float(values @ (at - mean) ** 2)

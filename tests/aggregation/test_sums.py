@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from ldpaudit import Aggregate, Compose, Guarantee, Repeat, Shuffle, Unsupported, account
 from ldpaudit.accountants.aggregation.envelope import Others, envelope
+from ldpaudit.accountants.numerics import float_masses
+from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanisms.geometric import Geometric
@@ -203,3 +206,22 @@ def test_a_single_report_is_its_own_sum() -> None:
 def test_a_plan_without_a_bound_names_what_is_missing(plan: Aggregate, neighbours: Neighbours | None, why: str) -> None:
     with pytest.raises(Unsupported, match=why):
         account(plan, neighbours)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_masses_in_floats_are_as_right_as_they_say(wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a sum is made of tilted transforms."""
+    monkeypatch.setattr(float_masses, "_WORK", 0 if wide else 1 << 40)
+    found = Masses.binomial(3000, HALF).plus(Masses.binomial(5000, Fraction(1, 5))).plus_bit(Fraction(1, 3))
+    with working_precision(200):
+        first, second = (flint.fmpq_poly([1 - p, p]) ** n for n, p in ((3000, flint.fmpq(1, 2)), (5000, flint.fmpq(1, 5))))
+        exact = first * second * flint.fmpq_poly([flint.fmpq(2, 3), flint.fmpq(1, 3)])
+        truth = [Fraction(int(c.p), int(c.q)) for c in exact.coeffs()]
+    listed = dict(enumerate(map(Fraction, found.values.tolist()), found.first))
+    error = Fraction(found.error)
+    assert error < 1e-8
+    assert all(value * (1 - error) <= truth[at] for at, value in listed.items())
+    left = sum(max(Fraction(0), mass - listed.get(at, Fraction(0)) * (1 + error)) for at, mass in enumerate(truth))
+    assert left <= found.outside < 1e-19
+    middle = [abs(listed[at] / truth[at] - 1) for at in range(2400, 2600)]
+    assert max(middle) > 1e-18, "floats are not exact"

@@ -64,7 +64,8 @@ def test_each_report_may_be_shuffled_in_a_round_of_its_own() -> None:
     bundled = account(loads(GOOD).claims[1].plan).epsilon(1e-6)
     assert account(day.plan).epsilon(1e-6).high < bundled.high
     kept = text.replace("reports = 3", "reports = 3\nmemoized = true")
-    kept = kept.replace('kind = "randomized_response"\nk = 4\np = "1/2"', 'kind = "rappor"\nbits = 16\nhashes = 1\nf = 0.5\np = 0.25\nq = 0.75')
+    rappor = 'kind = "rappor"\nbits = 16\nhashes = 1\nf = 0.5\np = 0.25\nq = 0.75'
+    kept = kept.replace('kind = "randomized_response"\nk = 4\np = "1/2"', rappor)
     with pytest.raises(DeploymentError, match="needs fresh answers"):
         loads(kept)
 

@@ -1,0 +1,45 @@
+"""How well the cost of a sum is known, and how quickly: high over low, and seconds, over users, noise and delta.
+
+    python -m benchmarks.sums [--users 100 10000 ...] [--epsilon0 1 5 ...] [--deltas 1e-6 ...]
+
+Flips of equal probability, of epsilon0 for a single bit, and optimized unary encoding of epsilon0 for a replaced value. A cell is
+the largest ratio over the deltas, and the seconds of the processor for the first of them, with nothing computed before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from benchmarks.experiment import options, show, timed
+from ldpaudit import Aggregate, account
+from ldpaudit.accountants.aggregation.envelope import envelope
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+
+USERS = [10**2, 10**3, 10**4, 10**5, 10**6, 10**7, 10**8, 10**9]
+NOISE: dict[str, Callable[[Fraction], UnaryEncoding]] = {
+    "flips": lambda epsilon0: UnaryEncoding.symmetric(2 * epsilon0, 8),
+    "optimized": lambda epsilon0: UnaryEncoding.optimized(epsilon0, 8),
+}
+
+
+def rows(users: list[int], epsilons: list[float], deltas: list[float]) -> Iterator[tuple[str, float, int, float, float, float]]:
+    """Noise, epsilon0, users, epsilon at the last delta, worst ratio, seconds."""
+    for name, mechanism in NOISE.items():
+        for epsilon0 in epsilons:
+            for n in users:
+                envelope.cache_clear()
+                profile = account(Aggregate(mechanism(Fraction(epsilon0).limit_denominator(100)), n))
+                first, seconds = timed(lambda profile=profile: profile.epsilon(deltas[0]))  # type: ignore[misc]
+                found: list[Enclosure] = [first, *map(profile.epsilon, deltas[1:])]
+                ratio = max(e.high / e.low if e.low else math.nan for e in found)
+                yield name, epsilon0, n, found[-1].high, ratio, seconds
+
+
+if __name__ == "__main__":
+    given = options(__doc__, users=USERS, epsilon0=[0.1, 1.0, 3.0, 5.0, 10.0], deltas=[1e-6, 1e-3, 1e-9, 1e-12])
+    columns = "{noise:10}{epsilon0:>9.3g}{users:>12.0e}{epsilon:>12.4g}{high/low:>10.4f}{seconds:>9.2f}"
+    found = show(columns, rows(given.users, given.epsilon0, given.deltas))
+    print(f"worst ratio {max(row[4] for row in found):.4f}, slowest {max(row[5] for row in found):.2f} s")
