@@ -1,7 +1,8 @@
 """A randomized map with its parameters, and the law of what it shows.
 
 What a *view* is, by model: local, one user's report; shuffled, the multiset of all messages; interactive, one user's
-transcript; sampled, what is released. An *input* is, accordingly, a value, a data set, a stream, a data set.
+transcript; sampled, what is released; central, what is released of sums. An *input* is, accordingly, a value, a data set, a
+stream, a data set, what one user adds to the sums.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ class Mechanism(ABC):
     title: ClassVar[str]
     """The field's name for it."""
     model: ClassVar[str] = "local"
-    """Whose data a view holds: ``local``, one user's; ``shuffled``, ``interactive`` or ``sampled``, several users' or rounds."""
+    """Whose data a view holds: ``local``, one user's; the others', several users' or rounds: see this file's docstring."""
     relations: ClassVar[tuple[Neighbours, ...]] = (REPLACE_ONE,)
     """Neighbouring relations that its inputs have, the usual one first."""
     names_values: ClassVar[bool] = False

@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 CONSTRUCTOR = "constructor"
 """The key that names a constructor, where the parameters' names alone do not tell which is meant."""
+INTEGERS = tuple[int, ...]
+"""The annotation of a parameter that is a list of integers, in text such as ``[1, -1]``."""
 
 
 Opener: TypeAlias = Callable[[str], File]
@@ -159,20 +161,30 @@ def _required(parameters: Mapping[str, inspect.Parameter]) -> set[str]:
 
 
 def _value(key: str, value: Any, parameter: inspect.Parameter, files: Opener) -> Any:
-    """A matrix as it is given, a file by its name, an integer where an integer is wanted, else an exact number."""
+    """A matrix as it is given, a file by its name, integers where these are wanted, else an exact number."""
     if parameter.annotation == Given:
         return value  # its constructor says what is wrong with which row
     if File in get_args(parameter.annotation):
         return _opened(key, value, files)
+    if parameter.annotation == INTEGERS:
+        listed = value.strip().removeprefix("[").removesuffix("]").split(",") if isinstance(value, str) else value
+        if not isinstance(listed, list | tuple):
+            raise ParameterError(f"needs a list of integers such as [1, -1], got {brief(value)}", key)
+        return tuple(_integer(key, each) for each in listed)
+    return _integer(key, value) if parameter.annotation is int else _number(key, value)
+
+
+def _number(key: str, value: Any) -> Fraction:
     try:
-        number = parse(value) if isinstance(value, str) else exact(value, "it")
+        return parse(value) if isinstance(value, str) else exact(value, "it")
     except TypeError:
         raise ParameterError(f"needs a number or an expression in quotes, got {brief(value)}", key) from None
     except ValueError as error:
         raise ParameterError(str(error), key) from None
-    if parameter.annotation is not int:
-        return number
-    if number.denominator != 1:
+
+
+def _integer(key: str, value: Any) -> int:
+    if (number := _number(key, value)).denominator != 1:
         raise ParameterError(f"needs an integer, got {brief(value)}", key)
     return int(number)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ldpaudit import mechanisms as known
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.registry import constructors, parameters_of
+from ldpaudit.registry import INTEGERS, constructors, parameters_of
 
 LARGEST = 6
 """Of integer parameters, so that laws stay small."""
@@ -44,6 +44,8 @@ def mechanisms(draw: st.DrawFn, stem: str | None = None) -> Mechanism:
 def _values(parameter: inspect.Parameter) -> st.SearchStrategy[Any]:
     if parameter.annotation is int:
         return st.integers(1, LARGEST)
+    if parameter.annotation == INTEGERS:
+        return st.lists(st.integers(-2, 2), min_size=1, max_size=2).map(tuple)
     if parameter.name in ("epsilon", "scale"):
         return st.fractions(Fraction(1, 8), 3, max_denominator=16)
     return st.fractions(Fraction(1, 16), Fraction(15, 16), max_denominator=16)

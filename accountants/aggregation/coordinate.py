@@ -40,9 +40,8 @@ class Pair:
     @classmethod
     def of(cls, first: Masses, second: Masses) -> Pair:
         """Of two laws that list the same integers."""
-        order = np.argsort(-_ratios(first.values, second.values), kind="stable")
         error, outside = max(first.error, second.error), max(first.outside, second.outside)
-        return cls(first.values[order], second.values[order], error, outside)
+        return _sorted(first.values, second.values, error, outside)
 
     @property
     def reversed(self) -> Pair:
@@ -92,17 +91,47 @@ class Pair:
         starts = np.linspace(0, len(self.p), groups, endpoint=False).astype(int)
         return Pair(np.add.reduceat(self.p, starts), np.add.reduceat(self.q, starts), self.slack, self.outside)
 
+    def spread(self, groups: int) -> Pair:
+        r"""A pair of at most twice so many integers that dominates this one: serves for upper bounds.
+
+        Ratios of a group lie from r to R. Its masses, taken for :math:`M \ge P` and :math:`N \le Q`, become two integers of
+        ratios R and r: as the divergence is convex in x, its chord :math:`(R - x)(M - rN)/(R - r)` lies above it between the
+        two, and to the left both are :math:`M - xN`. What floats round goes to the integer of ratio R.
+        """
+        if len(self.p) <= 2 * groups:
+            return self
+        even = np.linspace(0, len(self.p), groups, endpoint=False).astype(int)
+        infinite = np.flatnonzero(self.q == 0)[-1:] + 1  # their end: a group has either such ratios or finite ones
+        starts = np.union1d(even, infinite[infinite < len(self.p)])
+        m, n = np.add.reduceat(self.p, starts) * (1 + self.slack), np.add.reduceat(self.q, starts) * (1 - self.slack)
+        room = 64 * (UNIT + self.slack)  # so that the bounds M and N, too, are apart by a ratio from r to R
+        high, low = self.ratios[starts] * (1 + room), self.ratios[np.append(starts[1:], len(self.p)) - 1] * (1 - room)
+        finite = np.isfinite(high)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            up = np.where(finite & (high > low), (m - low * n + 8 * UNIT * m) / (high - low), 0.0)
+            p = np.concatenate([np.where(finite, up * high, m), np.where(finite, (n - up) * low, 0.0)])
+        return _sorted(p, np.concatenate([up, n - up]), 8 * UNIT, self.outside)
+
+    def product(self, other: Pair) -> Pair:
+        """Two independent coordinates together: all pairs of their integers."""
+        p, q = (np.outer(a, b).ravel() for a, b in ((self.p, other.p), (self.q, other.q)))
+        error = (1 + self.error) * (1 + other.error) * (1 + 2 * UNIT) - 1 + 4 * UNIT
+        return _sorted(p, q, error, self.outside + other.outside)
+
     def times(self, other: Pair) -> Pair:
         """A lower bound of two independent coordinates together: all pairs of their groups, grouped again."""
-        first, second = (each.coarse(_FACTORS) for each in (self, other))
-        p, q = (np.outer(a, b).ravel() for a, b in ((first.p, second.p), (first.q, second.q)))
-        order = np.argsort(-_ratios(p, q), kind="stable")
-        error = (1 + first.error) * (1 + second.error) * (1 + 2 * UNIT) - 1 + 4 * UNIT
-        return Pair(p[order], q[order], error, first.outside + second.outside).coarse()
+        return self.coarse(_FACTORS).product(other.coarse(_FACTORS)).coarse()
+
+
+def _sorted(p: Floats, q: Floats, error: float, outside: float) -> Pair:
+    """The pair of laws whose masses these are, in any order; an integer that neither has is left out."""
+    order = np.argsort(-_ratios(p, q), kind="stable")
+    order = order[(p[order] > 0) | (q[order] > 0)]
+    return Pair(p[order], q[order], error, outside)
 
 
 def _ratios(p: Floats, q: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found: Floats = np.where(q > 0, p / q, np.inf)
     return found
 
@@ -132,7 +161,7 @@ class TwoCoordinates:
 
     def _event(self, x: float) -> tuple[float, float]:
         """P and Q of the event."""
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             count = np.searchsorted(-self.second.ratios, -x / self.first.ratios, side="left")
         p, q = self.second.sums
         return float(self.first.p @ p[count]), float(self.first.q @ q[count])

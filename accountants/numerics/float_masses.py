@@ -15,8 +15,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf
 from ldpaudit.core.working_precision import working_precision
+from ldpaudit.errors import Unsupported
 
 UNIT = 2.0**-53
 """Unit roundoff."""
@@ -30,6 +32,10 @@ _TILT, _REACH = 7.0, 10.5
 """Standard deviations between the tilts, and beyond which nothing is listed: a probability of 1e-25."""
 _LARGEST = 1 << 50
 """Coins from which on their number is not a float."""
+_LISTED = 1 << 22
+"""Most integers of a law that is computed from a formula for each of them."""
+_EXP = 8
+"""Units by which numpy's exponential may be off, with room: it is right to 4 (its own tests allow no more)."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,23 @@ class Masses:
         # Per step: a division, a product, the odds' own rounding, and that of the running product.
         return cls(low, values, (6 * len(values) + 8) * UNIT, 0.0 if (low, high) == (0, n) else _OUTSIDE)
 
+    @classmethod
+    def discrete_laplace(cls, alpha: Fraction) -> Self:
+        """Of z with probability ``(1-alpha)/(1+alpha) alpha**|z|``; Unsupported where these spread over millions."""
+        with working_precision(96 + 2 * alpha.denominator.bit_length()):
+            rate, top = float(-ball(alpha).log()), float(ball((1 - alpha) / (1 + alpha)))
+        reach = _reach(_NATS / rate + 1, f"discrete Laplace noise of alpha {float(alpha):g}")
+        return cls._even(top * np.exp(-rate * np.arange(reach + 1)), 2 * (_NATS + rate))
+
+    @classmethod
+    def _even(cls, half: NDArray[np.float64], nats: float) -> Self:
+        """Of a law that is the same on both sides of 0; the exponents, down to -`nats`, are right to a unit or two."""
+        return cls(1 - len(half), np.concatenate([half[:0:-1], half]), (4 * nats + _EXP + 8) * UNIT, _OUTSIDE)
+
+    def shifted(self, by: int) -> Masses:
+        """Of the sum with a constant."""
+        return Masses(self.first + by, self.values, self.error, self.outside)
+
     def plus(self, other: Masses) -> Masses:
         """Of the sum with an independent one."""
         shorter = min(len(self.values), len(other.values))
@@ -88,8 +111,20 @@ class Masses:
         return Masses(self.first, values, self.error + 4 * UNIT, self.outside)
 
 
+<<<<<<< HEAD
 def _by_transforms(a: NDArray[np.float64], b: NDArray[np.float64]) -> Masses:
     r"""The convolution by fast Fourier transforms under three tilts, each right where its own values are large.
+=======
+def _reach(wanted: float, what: str) -> int:
+    """A whole number of integers on either side of the middle that is not below what is wanted."""
+    if not wanted < _LISTED:
+        raise Unsupported(what, f"it spreads over {wanted:.2g} integers, and at most {_LISTED} are listed")
+    return math.ceil(wanted)
+
+
+def _by_transform(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    r"""The convolution by fast Fourier transforms, and an upper bound of the sum of all its values' errors.
+>>>>>>> noise
 
     A transform of size n is right to about :math:`7 u \log_2 n` in the 2-norm (Higham 2002, theorem 24.2, with some room for
     other radices), and there are three of them: the result is off by at most :math:`21 u \log_2 n\, \|a\|_2 \|b\|_1` in the

@@ -26,7 +26,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Shuffle, Subsample, names_users
+from ldpaudit.plan import Run, Shuffle, Subsample, names_users
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _PRECISION = 192
@@ -44,6 +44,8 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
     if neighbours not in (None, REPLACE_ONE):
         raise Unsupported(plan, f"only replace-one neighbours keep the number of users, not {neighbours}")
     inner = plan.plan
+    if any(isinstance(leaf, Run) and leaf.mechanism.model == "central" for leaf in inner.leaves()):
+        raise Unsupported(inner, "a sample of users needs a mechanism for one user, but this one is central: it is of all of them")
     if plan.batch > 1 and not (isinstance(inner, Shuffle) and inner.users == plan.batch):
         raise Unsupported(plan, f"to hide who was drawn, the reports of all {plan.batch} users need to be shuffled together")
     whole, rate = account(inner, REPLACE_ONE), Fraction(plan.batch, plan.users)

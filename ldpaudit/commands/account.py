@@ -9,6 +9,7 @@ import typer
 
 from ldpaudit.commands.options import (
     AggregateOption,
+    ChangeOption,
     Format,
     FormatOption,
     NameArgument,
@@ -47,6 +48,7 @@ def account(
     ] = None,
     compare: Annotated[bool, typer.Option("--compare", help="Print the field's published bounds beside it.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the profile (PNG, SVG or PDF; extra 'plot').")] = None,
+    change: ChangeOption = None,
     format: FormatOption = Format.text,
 ) -> None:
     """Certified epsilon or delta of a mechanism; shuffled or summed, subsampled and repeated, in this order, where asked."""
@@ -58,7 +60,8 @@ def account(
     require_drawable(plot)
     if compare and epsilon is not None:
         raise ValueError("account --compare needs --delta alone: published bounds are compared by their epsilon")
-    plan = deployed(mechanism, parameters or [], shuffle, aggregate, subsample, repeat)
+    given_too = [] if change is None else [f"change={change}"]
+    plan = deployed(mechanism, [*(parameters or []), *given_too], shuffle, aggregate, subsample, repeat)
     relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)
     asked, given = ("epsilon", parse(delta or "0")) if epsilon is None else ("delta", parse(epsilon))
     (require_delta if epsilon is None else require_epsilon)(given)

@@ -99,6 +99,10 @@ def mechanism(name: str, parameters: list[str]) -> Any:
 ShuffleOption = Annotated[
     int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are shuffled.")
 ]
+ChangeOption = Annotated[
+    str | None,
+    typer.Option(metavar="<int>,...", help="By how much one user changes each count: the parameter change of noise on counts."),
+]
 AggregateOption = Annotated[
     int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are summed.")
 ]

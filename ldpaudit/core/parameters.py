@@ -42,7 +42,7 @@ class Parameter:
     name : str
         The key in a deployment file, and the word of a command.
     type : str
-        ``integer`` or ``number``; ``other`` for what no file can say.
+        ``integer``, ``integers`` or ``number``; ``other`` for what no file can say.
     meaning : str
         The docstring's words, on one line.
     default : str or None
@@ -100,12 +100,16 @@ def summary(make: Callable[..., Any]) -> str:
 def _default(value: Any) -> str | None:
     if value is inspect.Parameter.empty:
         return None
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(show, value))}]"
     return NONE if value is None else show(value)
 
 
 def _type(annotation: Any) -> str:
     if annotation is int:
         return "integer"
+    if annotation == registry.INTEGERS:
+        return "integers"
     return "number" if annotation is not Any and "Mechanism" not in str(annotation) else "other"
 
 

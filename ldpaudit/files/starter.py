@@ -146,7 +146,7 @@ def _mechanism(stem: str, variant: str, owner: type[Mechanism], constructor: str
 
 
 def _claim(owner: type[Mechanism], values: Mapping[str, str]) -> Iterator[str]:
-    pooled = owner.model in ("shuffled", "sampled")
+    pooled = owner.model in ("shuffled", "sampled", "central")
     delta = values.get("delta", ASKED if pooled else "0") if owner.model != "interactive" else "0"
     yield "[[claims]]"
     yield from _key("claims", "id", "report")

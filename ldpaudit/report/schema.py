@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -74,7 +75,9 @@ def _plain(tree: Any) -> Any:
 
 def _deployment(stems: tuple[str, ...]) -> dict[str, Any]:
     found = _of(deployment.MODEL, "Deployment file")
-    found["$defs"] |= {"number": deployment.NUMBER, "integer": {"anyOf": [{"type": "integer"}, deployment.EXPRESSION]}}
+    integer = {"anyOf": [{"type": "integer"}, deployment.EXPRESSION]}
+    integers = {"anyOf": [{"type": "array", "items": integer}, {"type": "string"}]}
+    found["$defs"] |= {"number": deployment.NUMBER, "integer": integer, "integers": integers}
     table = found["$defs"]["_MechanismTable"]
     table["properties"]["kind"]["enum"] = [*stems, "guarantee"]
     # Nothing but what the chosen mechanism takes: so an editor offers its parameters, and underlines all others.
@@ -108,11 +111,17 @@ def _properties(given: Iterable[parameters.Parameter]) -> dict[str, Any]:
     """What a key is, as the first constructor that has it says; its default only where all of them have the same."""
     found: dict[str, Any] = {}
     for each in given:
-        default = {} if each.default in (None, parameters.NONE) else {"default": _number(Fraction(each.default))}
+        default = {} if each.default in (None, parameters.NONE) else {"default": _default(each.default)}
         known = found.setdefault(each.name, {"$ref": f"#/$defs/{each.type}", "description": each.words, **default})
         if known.get("default") != default.get("default"):
             known.pop("default", None)
     return found
+
+
+def _default(text: str) -> Any:
+    if text.startswith("["):
+        return json.loads(text)
+    return _number(Fraction(text))
 
 
 def _number(value: Fraction) -> int | str:

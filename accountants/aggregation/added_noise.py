@@ -1,0 +1,118 @@
+r"""Noise added to counts of which one user changes several: a pair of shifted laws for each, multiplied out.
+
+One count's two laws are X and X + k. Where X is log-concave the loss grows or falls with the view; nothing here depends on it.
+Several counts are independent: the best event is a staircase over the last count and all others together (`coordinate`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+
+from ldpaudit.accountants.aggregation.coordinate import NOTHING, Pair, TwoCoordinates
+from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+
+_PRODUCTS = 1 << 21
+"""Views of all counts but the last that are listed; beyond them, neighbours in the order of the ratio are taken together."""
+_ROOM = 8 * UNIT
+"""Relative; an exponential of the standard library is right to a unit or two."""
+_FAR = 700.0
+"""Nats, the largest whose exponential is surely a float."""
+_STEPS = 40
+"""Widths from 2**-40 to 1, relative to the lower end, at which an epsilon is tried from above."""
+_LEAST = 1e-6
+"""Nats, to which these are relative where the lower end is less."""
+
+
+@dataclass(frozen=True)
+class AddedNoise(PrivacyProfile):
+    """Profile of independent counts, of two inputs."""
+
+    # all counts, in each order of the two inputs: of the views themselves or less, and of more than the views tell
+    below: tuple[TwoCoordinates, ...]
+    above: tuple[TwoCoordinates, ...]
+    pure: Enclosure  # epsilon at delta = 0
+    source: str
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Of the best event of either order."""
+        if require_epsilon(epsilon) > _FAR:
+            low, x = 0.0, math.exp(_FAR)
+        else:
+            x = math.exp(epsilon)
+            low = max(each.low(x * (1 + _ROOM)) for each in self.below)
+        high = max(each.high(x * (1 - _ROOM)) for each in self.above)
+        return self._enclosure(low, 0.0 if epsilon >= self.pure.high else high, 1.0)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """From below by Newton's method on events; from above next to that."""
+        if require_delta(delta) == 0:
+            return replace(self.pure, source=self.source)
+        goal, top = float(delta), self.pure.high
+        if math.isinf(top) and max(each.low(math.exp(_FAR)) for each in self.below) > goal * (1 + _ROOM):
+            return Enclosure(top, top, Rigour.EXACT, self.source)
+        low = max(each.epsilon(goal * (1 + _ROOM)) for each in self.below)
+        wanted = goal * (1 - _ROOM)
+
+        def holds(epsilon: float) -> bool:
+            return max(each.high(math.exp(epsilon) * (1 - _ROOM)) for each in self.above) <= wanted
+
+        if holds(0.0):
+            return self._enclosure(0.0, 0.0, math.inf)
+        near = (low + max(low, _LEAST) * 2.0**step for step in range(-_STEPS, 1, 2))
+        found = next((epsilon for epsilon in near if holds(min(epsilon, _FAR))), math.inf)
+        return self._enclosure(low, min(top, found), math.inf)
+
+    def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
+        return Enclosure(min(low, high), high, Rigour.EXACT, self.source).clamp(0.0, most)
+
+
+INFINITE = Enclosure(math.inf, math.inf, Rigour.EXACT, "the losses have no bound")
+"""Epsilon at delta = 0 of all noise but Laplace's."""
+
+
+def noise_profile(noise: Masses, change: Sequence[int], source: str, pure: Enclosure = INFINITE) -> AddedNoise:
+    """Profile of noise of one law on counts that change by so much.
+
+    ``noise``: of one count; ``change``: of each count, not all 0; ``source``: what is computed; ``pure``: epsilon at
+    delta = 0. Returns in nats; EXACT, but for deltas below 1e-30, and where more than two
+    counts spread so far that they are taken together.
+    """
+    same = bool(np.array_equal(noise.values, noise.values[::-1]))
+    shifts = sorted((abs(k) if same else k for k in change if k), key=abs)
+    pairs = [Pair.of(*aligned(noise, noise.shifted(k))) for k in shifts]
+    orders = [pairs] if same else [pairs, [pair.reversed for pair in pairs]]
+    below = tuple(TwoCoordinates(reduce(_multiplied, first, NOTHING), last) for *first, last in orders)
+    above = tuple(TwoCoordinates(reduce(_spread, first, NOTHING), last) for *first, last in orders)
+    return AddedNoise(below, above, pure, source)
+
+
+def aligned(first: Masses, second: Masses) -> tuple[Masses, Masses]:
+    """The same laws on the same integers: those of both."""
+    low = min(first.first, second.first)
+    high = max(each.first + len(each.values) for each in (first, second))
+
+    def widened(each: Masses) -> Masses:
+        padding = (each.first - low, high - each.first - len(each.values))
+        return Masses(low, np.pad(each.values, padding), each.error, each.outside)
+
+    return widened(first), widened(second)
+
+
+def _multiplied(first: Pair, second: Pair) -> Pair:
+    """Two counts together, or less than they tell where they are too many."""
+    return first.product(second) if len(first.p) * len(second.p) <= _PRODUCTS else first.times(second)
+
+
+def _spread(first: Pair, second: Pair) -> Pair:
+    """Two counts together, or more than they tell where they are too many."""
+    if len(first.p) * len(second.p) <= _PRODUCTS:
+        return first.product(second)
+    groups = math.isqrt(_PRODUCTS)
+    return first.spread(groups).product(second.spread(groups))

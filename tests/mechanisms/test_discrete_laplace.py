@@ -1,0 +1,174 @@
+"""Noise on counts: what all laws share, and discrete Laplace noise against rational arithmetic on its own views."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy import stats
+
+from ldpaudit import Aggregate, Neighbours, Run, Shuffle, Subsample, account
+from ldpaudit.accountants.aggregation.added_noise import INFINITE, noise_profile
+from ldpaudit.accountants.discrete_laplace import profile
+from ldpaudit.accountants.numerics.float_masses import Masses
+from ldpaudit.enclosure import Rigour
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.registry import ParameterError, build
+from tests.helpers import run
+
+F = Fraction
+HALF = F(1, 2)
+CHANGES = st.lists(st.integers(-3, 3), min_size=1, max_size=3).filter(any).map(tuple)
+CLOSE = 1e-9
+"""Relative, to which what is not EXACT by a formula is certified."""
+
+
+def noise(z: int, alpha: Fraction) -> Fraction:
+    return (1 - alpha) / (1 + alpha) * alpha ** abs(z)
+
+
+def cells(k: int, alpha: Fraction) -> list[tuple[Fraction, Fraction]]:
+    """Probabilities of a count's views without and with a change by k; all views at or beyond an end are one."""
+    views = range(min(k, 0), max(k, 0) + 1)
+    inside = [(noise(y, alpha), noise(y - k, alpha)) for y in views]
+    rest = alpha / (1 - alpha)  # of a geometric series, over its last term
+    return [*inside, *((p * rest, q * rest) for p, q in (inside[0], inside[-1]))]
+
+
+def enumerated(change: tuple[int, ...], alpha: Fraction, ratio: Fraction) -> Fraction:
+    """delta at log(ratio), over all rows of cells."""
+    rows = product(*(cells(k, alpha) for k in change))
+    pairs = ((math.prod(p for p, _ in row), math.prod(q for _, q in row)) for row in rows)
+    return sum((max(F(0), p - ratio * q) for p, q in pairs), F(0))
+
+
+@pytest.mark.parametrize(
+    ("change", "ratio", "truth"),
+    [((1, -1), F(3, 2), F(5, 18)), ((1,), F(3, 2), F(1, 6)), ((2,), F(3, 2), F(5, 12)), ((3,), F(5, 2), F(11, 24))],
+)
+def test_the_pattern_of_a_change_matters_and_not_its_sum_alone(change: tuple[int, ...], ratio: Fraction, truth: Fraction) -> None:
+    found = account(DiscreteLaplace(HALF, change)).delta(math.log(ratio))
+    assert float(truth) == pytest.approx(found.high, rel=1e-15)
+    assert enumerated(change, HALF, ratio) == truth
+
+
+@given(change=CHANGES, alpha=st.fractions(F(1, 20), F(19, 20), max_denominator=20), ratio=st.fractions(1, 20, max_denominator=9))
+@example(change=(3, -1), alpha=F(9, 10), ratio=F(1))
+def test_delta_is_that_of_all_rows_of_views(change: tuple[int, ...], alpha: Fraction, ratio: Fraction) -> None:
+    found = account(DiscreteLaplace(alpha, change)).delta(math.log(ratio))
+    assert found.rigour is Rigour.EXACT
+    assert found.low * (1 - 1e-13) - 1e-15 <= enumerated(change, alpha, ratio) <= found.high * (1 + 1e-13) + 1e-15
+
+
+@given(change=CHANGES, alpha=st.sampled_from((F(1, 5), F(1, 2), F(4, 5))), nats=st.floats(0, 3), delta=st.floats(1e-9, 0.5))
+@example(change=(1, -1, 2), alpha=F(1, 2), nats=0.5, delta=1e-6)
+def test_laws_in_floats_multiplied_out_enclose_the_exact_profile(
+    change: tuple[int, ...], alpha: Fraction, nats: float, delta: float
+) -> None:
+    exact = account(DiscreteLaplace(alpha, change))
+    found = noise_profile(Masses.discrete_laplace(alpha), change, "in floats", INFINITE)
+    for ours, truth in ((found.delta(nats), exact.delta(nats)), (found.epsilon(delta), exact.epsilon(delta))):
+        assert ours.low <= truth.high
+        assert truth.low <= ours.high
+        assert ours.high - ours.low <= 10 * CLOSE * max(ours.high, 1e-6)
+
+
+def test_five_counts_are_taken_together_without_leaving_the_enclosure() -> None:
+    change, alpha = (1, 1, -1, 1, -2), F(9, 10)
+    exact, found = account(DiscreteLaplace(alpha, change)), noise_profile(Masses.discrete_laplace(alpha), change, "in floats")
+    for ours, truth in ((found.delta(0.1), exact.delta(0.1)), (found.epsilon(1e-3), exact.epsilon(1e-3))):
+        assert ours.low <= truth.low <= truth.high <= ours.high <= ours.low * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("change", [(100,), (101,), (60, -50)])
+def test_epsilon_is_what_was_asked_for_whatever_the_change(change: tuple[int, ...]) -> None:
+    found = account(DiscreteLaplace.for_epsilon(1, change))
+    assert 1 - 1e-12 <= found.epsilon(0).low <= found.epsilon(0).high <= 1
+    assert found.delta(1).high == 0
+    assert 0 < found.epsilon(1e-6).high < 1
+
+
+def test_a_long_change_costs_what_its_listed_losses_say() -> None:
+    alpha = F(19, 20)
+    listed, long = account(DiscreteLaplace(alpha, (60, 40))), account(DiscreteLaplace(alpha, (60, 41)))
+    floats = noise_profile(Masses.discrete_laplace(alpha), (60, 40), "in floats", listed.epsilon(0))
+    assert floats.delta(2).low <= listed.delta(2).high
+    assert listed.delta(2).low <= floats.delta(2).high < long.delta(2).high < listed.delta(2).low * 1.02
+    assert long.delta(2).relative_width < CLOSE
+
+
+def test_noise_that_spreads_over_millions_on_several_counts_is_refused() -> None:
+    m = DiscreteLaplace(1 - F(1, 10**8), (100, 1))
+    with pytest.raises(Unsupported, match=r"spreads over 9e.09 integers, and at most 4194304 are listed"):
+        profile(m)
+    assert account(DiscreteLaplace(m.alpha, (101,))).epsilon(0).high == pytest.approx(101e-8)
+
+
+@pytest.mark.parametrize("alpha", [F(1, 3), F(9, 10)])
+def test_the_noises_of_all_counts_are_independent_and_have_the_law(alpha: Fraction) -> None:
+    size, m = 40_000, DiscreteLaplace(alpha, (2, -1))
+    views = m.sample(m.change, size, np.random.default_rng(5)) - np.array(m.change)
+    seen = Counter(map(tuple, views.tolist()))
+    common = {(a, b): float(noise(a, alpha) * noise(b, alpha)) * size for a in range(-40, 41) for b in range(-40, 41)}
+    common = {z: mean for z, mean in common.items() if mean >= 10}
+    rest = size - sum(common.values())
+    statistic = sum((seen[z] - mean) ** 2 / mean for z, mean in common.items())
+    statistic += (size - sum(seen[z] for z in common) - rest) ** 2 / rest
+    assert stats.chi2.sf(statistic, len(common)) > 1e-9
+
+
+def test_a_run_adds_noise_once_to_the_sums_of_all_rows() -> None:
+    m, rng = DiscreteLaplace(F(1, 10), (1, 0, -1)), np.random.default_rng(3)
+    data = [(1, 5, 0)] * 1000 + [(0, 0, 2)] * 10
+    assert m.truth(data).tolist() == [1000, 5000, 20]
+    errors = [np.abs(m.run(data, rng) - m.truth(data)).max() for _ in range(100)]
+    assert max(errors) < 20
+    for wrong in ([], [(1, 0)], [1, 2, 3], [(0.5, 1, 1)]):
+        with pytest.raises(ValueError, match="needs a row of 3 integers for each of at least one user"):
+            m.run(wrong, rng)
+
+
+def test_plans_of_one_user_s_reports_refuse_what_is_released() -> None:
+    m = DiscreteLaplace(HALF)
+    for plan in (Shuffle(m, 10), Aggregate(m, 10), Subsample(m, 10, 1)):
+        with pytest.raises(Unsupported, match="central"):
+            account(plan)
+    with pytest.raises(Unsupported, match="this mechanism is central"):
+        account(Run(m), Neighbours.named("group-of-2"))
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [((), ValueError), ((0, 0), ValueError), ((1.5,), TypeError), (1, TypeError), ("1", TypeError), ((2**53 + 1,), ValueError),
+     ((1,) * 4097, ValueError), ((True,), TypeError)],
+)  # fmt: skip
+def test_a_change_is_a_few_integers_that_are_not_all_0(change: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"DiscreteLaplace needs .*change"):
+        DiscreteLaplace(HALF, change)
+
+
+@pytest.mark.parametrize("change", ["[1, -1]", "1,-1", [1, -1], ["1", "-2/2"], (1, -1)])
+def test_files_and_commands_list_integers(change: object) -> None:
+    assert build("discrete_laplace", "", {"alpha": "1/2", "change": change}) == DiscreteLaplace(HALF, (1, -1))
+
+
+@pytest.mark.parametrize("change", ["1,", "[1, 1/2]", 3, {"a": 1}, [[1]]])
+def test_a_list_that_is_none_is_an_error_of_its_key(change: object) -> None:
+    with pytest.raises(ParameterError) as caught:
+        build("discrete_laplace", "", {"alpha": "1/2", "change": change})
+    assert caught.value.keys == ("change",)
+
+
+def test_the_command_takes_a_change_as_a_parameter_or_as_an_option() -> None:
+    ways = (["change=[1,-1]"], ["--change", "1,-1"])
+    said = [run("account", "discrete_laplace", "alpha=1/2", *way, "--delta", "1/10").stdout for way in ways]
+    assert said[0] == said[1]
+    assert "change=(1, -1)" in said[0]
