@@ -30,6 +30,8 @@ _WORK = 1 << 25
 """Products of masses up to which a sum's law is convolved term by term, in some ten milliseconds."""
 _TILT, _REACH = 7.0, 10.5
 """Standard deviations between the tilts, and beyond which nothing is listed: a probability of 1e-25."""
+_CLEAR = 1e6
+"""How far above its error a value needs to be."""
 _LARGEST = 1 << 50
 """Coins from which on their number is not a float."""
 _LISTED = 1 << 22
@@ -96,12 +98,11 @@ class Masses:
         """Of the sum with an independent one."""
         shorter = min(len(self.values), len(other.values))
         error = (1 + self.error) * (1 + other.error) * (1 + (shorter + 2) * UNIT) - 1 + 4 * UNIT
-        if shorter * max(len(self.values), len(other.values)) <= _WORK:
-            values = np.convolve(self.values, other.values)
-            return Masses(self.first + other.first, values, error, self.outside + other.outside)
-        found = _by_transforms(self.values, other.values)
-        outside = self.outside + other.outside + found.outside
-        return Masses(self.first + other.first + found.first, found.values, error + found.error, outside)
+        first, outside = self.first + other.first, self.outside + other.outside
+        long = shorter * max(len(self.values), len(other.values)) > _WORK
+        if not long or (found := _by_transforms(self.values, other.values)) is None:
+            return Masses(first, np.convolve(self.values, other.values), error, outside)
+        return Masses(first + found.first, found.values, error + found.error, outside + found.outside)
 
     def plus_bit(self, p: Fraction) -> Masses:
         """Of the sum with one coin of its own, on one more integer."""
@@ -111,10 +112,6 @@ class Masses:
         return Masses(self.first, values, self.error + 4 * UNIT, self.outside)
 
 
-<<<<<<< HEAD
-def _by_transforms(a: NDArray[np.float64], b: NDArray[np.float64]) -> Masses:
-    r"""The convolution by fast Fourier transforms under three tilts, each right where its own values are large.
-=======
 def _reach(wanted: float, what: str) -> int:
     """A whole number of integers on either side of the middle that is not below what is wanted."""
     if not wanted < _LISTED:
@@ -122,15 +119,14 @@ def _reach(wanted: float, what: str) -> int:
     return math.ceil(wanted)
 
 
-def _by_transform(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    r"""The convolution by fast Fourier transforms, and an upper bound of the sum of all its values' errors.
->>>>>>> noise
+def _by_transforms(a: NDArray[np.float64], b: NDArray[np.float64]) -> Masses | None:
+    r"""The convolution by fast Fourier transforms under three tilts, each right where its own values are large.
 
     A transform of size n is right to about :math:`7 u \log_2 n` in the 2-norm (Higham 2002, theorem 24.2, with some room for
     other radices), and there are three of them: the result is off by at most :math:`21 u \log_2 n\, \|a\|_2 \|b\|_1` in the
     2-norm, of which three times as much is allowed for. With :math:`a_k e^{\theta k}` and :math:`b_k e^{\theta k}` in place of a
     and b, the result times :math:`e^{-\theta t}` is right to the same part of the largest tilted value. What lies further out
-    than all tilts reach is left out, and bounded by the tilted sums.
+    than all tilts reach is left out, and bounded by the tilted sums. None where some value is too small for its tilt.
     """
     length = len(a) + len(b) - 1
     size = 1 << (length - 1).bit_length()
@@ -150,8 +146,10 @@ def _by_transform(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArr
             end = (mean - low + 1) if center < 0 else (high - 1 - mean)
             outside += float(tilted[0].sum() * tilted[1].sum()) * math.exp(-abs(theta) * end) * (1 + 1e-6)
         values[here] = product[here] * np.exp(-theta * (at[here] - mean))
+        if not (least := float(product[here].min())) > off * _CLEAR:
+            return None
         # The tilts' own exponentials are right to some units of their exponents.
-        error = max(error, off / float(product[here].min()) * (1 + 1e-6) + 4 * UNIT * (4 + abs(theta) * length))
+        error = max(error, off / least * (1 + 1e-6) + 4 * UNIT * (4 + abs(theta) * length))
     return Masses(low, values, error, outside)
 
 
