@@ -88,11 +88,11 @@ def _mechanism_profile(mechanism: Mechanism, neighbours: Neighbours | None) -> P
     if relation not in mechanism.relations:
         supported = ", ".join(map(str, mechanism.relations))
         raise Unsupported(mechanism, f"its inputs have the relations {supported}, not {relation}")
-    found: PrivacyProfile = _accountant(mechanism).profile(mechanism, relation)
+    found: PrivacyProfile = accountant(mechanism).profile(mechanism, relation)
     return found
 
 
-def _accountant(mechanism: Mechanism) -> ModuleType:
+def accountant(mechanism: Mechanism) -> ModuleType:
     """The accountant of the mechanism's stem, or core; of one that states its own law, or has no accountant, that of laws."""
     if not has_own_law(mechanism):
         name = stem(mechanism)
@@ -106,11 +106,11 @@ def _accountant(mechanism: Mechanism) -> ModuleType:
 
 def _shuffled(mechanism: Mechanism, users: int) -> Any:
     """What a shuffler needs to know of a mechanism: its stem says it, or else its finite law."""
-    own = getattr(_accountant(mechanism), "shuffled", None)
+    own = getattr(accountant(mechanism), "shuffled", None)
     return (own or import_module(f"{__name__}.shuffling.randomizers").of_mechanism)(mechanism, users)
 
 
 def _summands(mechanism: Mechanism, neighbours: Neighbours) -> Any:
     """What a report adds to a sum, as its stem says; None where it does not."""
-    own = getattr(_accountant(mechanism), "summands", None)
+    own = getattr(accountant(mechanism), "summands", None)
     return None if own is None else own(mechanism, neighbours)

@@ -48,6 +48,11 @@ def profile(m: DiscreteLaplace, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     return closed if len(m.shifts) == 1 else noise_profile(Masses.discrete_laplace(m.alpha), m.change, source, closed.epsilon(0))
 
 
+def masses(m: DiscreteLaplace) -> Masses:
+    """Of the noise on one count, in floats."""
+    return Masses.discrete_laplace(m.alpha)
+
+
 def _atoms(shifts: tuple[int, ...], alpha: Fraction) -> list[Atom]:
     """Probabilities of each loss on the two inputs."""
     a = flint.fmpq(alpha.numerator, alpha.denominator)

@@ -201,8 +201,11 @@ class _AllUsers(Plan):
             raise Unsupported(
                 self, f"{name} needs a mechanism for one user, but this one is {m.model}: it is a whole system"
             )
-        if isinstance(self, Aggregate) and not m.summed:
-            raise Unsupported(self, "the reports of this mechanism have no sum")
+        if isinstance(self, Aggregate):
+            if not m.summed:
+                raise Unsupported(self, "the reports of this mechanism have no sum")
+            if self.noise:
+                raise Unsupported(self, "the noise of aggregators is not drawn here yet")
         counts = (
             {x: _users(x, count, name) for x, count in data.items()} if isinstance(data, Mapping) else counted(data)
         )
@@ -229,7 +232,7 @@ class Shuffle(_AllUsers):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(_AllUsers):
-    """`users` users each run the plan once; the adversary sees the sum of their views, coordinate by coordinate.
+    """`users` users each run the plan once; the adversary sees the sum of their views, coordinate by coordinate, and noise.
 
     This is what secure aggregation shows to the collector (Prio, the DAP protocol, SecAgg). A view is summed as `Mechanism.summed`
     says: as it is, or as the one-hot vector of a label.
@@ -241,14 +244,31 @@ class Aggregate(_AllUsers):
     users : int
         Honest users in the smallest batch that is released. Users who collude with the adversary, or who drop out, are not
         counted; more honest users never cost privacy.
+    noise : iterable of Mechanism
+        Noise on counts that honest aggregators add to every coordinate, each independently; its `change` is not read. What a
+        dishonest aggregator adds is known to it, and is not counted.
+
+    Raises
+    ------
+    TypeError
+        Where the noise is not noise on counts.
     """
 
     plan: Plan
     users: int
+    noise: tuple[Mechanism, ...]
 
-    def __init__(self, plan: Plan | Mechanism, users: int) -> None:
+    def __init__(self, plan: Plan | Mechanism, users: int, noise: Iterable[Mechanism] = ()) -> None:
         object.__setattr__(self, "plan", as_plan(plan))
         _at_least(self, "users", users, 1)
+        object.__setattr__(self, "noise", tuple(noise))
+        for each in self.noise:
+            if getattr(each, "model", None) != "central":
+                raise TypeError(f"Aggregate needs noise on counts, such as DiscreteLaplace, got {brief(each)}")
+
+    def __str__(self) -> str:
+        added = f", noise=[{', '.join(map(str, self.noise))}]" if self.noise else ""
+        return f"Aggregate({self.plan}, users={self.users}{added})"
 
 
 def _users(x: object, given: object, name: str) -> int:

@@ -13,9 +13,12 @@ from functools import reduce
 
 import numpy as np
 
+from ldpaudit.accountants import accountant
 from ldpaudit.accountants.aggregation.coordinate import NOTHING, Pair, TwoCoordinates
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _PRODUCTS = 1 << 21
@@ -91,6 +94,18 @@ def noise_profile(noise: Masses, change: Sequence[int], source: str, pure: Enclo
     below = tuple(TwoCoordinates(reduce(_multiplied, first, NOTHING), last) for *first, last in orders)
     above = tuple(TwoCoordinates(reduce(_spread, first, NOTHING), last) for *first, last in orders)
     return AddedNoise(below, above, pure, source)
+
+
+def noise_masses(m: Mechanism) -> Masses:
+    """The law of the noise on one count, as the mechanism's accountant lists it in `masses`.
+
+    Raises Unsupported where it lists none.
+    """
+    found = getattr(accountant(m), "masses", None)
+    if found is None:
+        raise Unsupported(m, "its noise is not on integers, so that it has no masses to add to those of a sum")
+    law: Masses = found(m)
+    return law
 
 
 def aligned(first: Masses, second: Masses) -> tuple[Masses, Masses]:

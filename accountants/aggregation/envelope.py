@@ -23,11 +23,13 @@ from typing import Self
 
 import numpy as np
 
+from ldpaudit.accountants.aggregation.added_noise import noise_masses
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.accountants.shuffling.bounds import BinaryBound
 from ldpaudit.enclosure import round_up
+from ldpaudit.mechanism import Mechanism
 
 _STEP = 0.25
 """Nats by which the divergence falls from node to node: a chord is at most 0.25**2/8 = 0.8 % above it, so that epsilon is
@@ -111,7 +113,12 @@ class Others:
     users: int  # N
     one: Fraction  # P[1 | the user holds a one]
     zero: Fraction  # P[1 | the user does not]
-    noise: Masses | None = None
+    noise: tuple[Mechanism, ...] = ()  # that is added to the sum
+
+    @cached
+    def added(self) -> Masses:
+        """The law of all noise together."""
+        return reduce(Masses.plus, map(noise_masses, self.noise), Masses.point(0))
 
     def holding(self, m: int) -> Pair:
         """User 1's bit is a one under P, a zero under Q, and m others hold a one."""
@@ -131,7 +138,7 @@ class Others:
         return Pair(pair.p, pair.q, pair.error, pair.outside + chance)
 
     def _pair(self, others: Masses) -> Pair:
-        law = others if self.noise is None else others.plus(self.noise)
+        law = others.plus(self.added) if self.noise else others
         return Pair.of(law.plus_bit(self.one), law.plus_bit(self.zero))
 
 
@@ -162,7 +169,7 @@ def envelope(others: Others) -> Envelope:
     n, pure = others.users, _pure(others)
     corners = {m: others.holding(m) for m in (n, 0)}
     ups = _nodes(list(corners.values()), pure)
-    if others.noise is None and others.one + others.zero == 1 and n * others.one * others.zero > _WIDE:
+    if not others.noise and others.one + others.zero == 1 and n * others.one * others.zero > _WIDE:
         curve = _equally_noisy(others.one, n + 1, ups)
         return Envelope(curve, curve, (n, 0))
     downs = _nodes([pair.reversed for pair in corners.values()], pure)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -30,7 +30,7 @@ from ldpaudit.accountants.numerics.float_masses import UNIT
 from ldpaudit.accountants.pld.curve import lower_hull
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD
-from ldpaudit.accountants.pld.profiles import AsAlone, SummedLosses
+from ldpaudit.accountants.pld.profiles import AsAlone, SmallestBound, SummedLosses
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -45,6 +45,10 @@ _CANDIDATES = 3
 """Counts of a coordinate that are tried with each other beside the two corners, which are nearly always the worst."""
 _VIEWS = 256
 """Most reports whose vectors are looked at for a dependence; more of them than coordinates have one in any case."""
+_BITS = 16
+"""Bits that a user's reports may differ in, for the cost of noise alone."""
+_TINY = 1e-30
+"""Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
 _ROOM = 8 * UNIT
 """Relative; an exponential of the standard library is right to a unit or two."""
 
@@ -56,8 +60,10 @@ def profile(
 
     ``plan``: of a mechanism, or of its repetition: then each round is summed by itself; ``neighbours``: replace-one; add-remove,
     where the mechanism has it: one report becomes that of an absent user, and the number of reports stays known. ``known``: the
-    independent bits of the mechanism's report, or None. Returns in nats; INTERVAL, or the shuffled plan's profile where no two
-    multisets of reports have one sum. Raises Unsupported for other plans, and for mechanisms whose reports have no sum.
+    independent bits of the mechanism's report, or None. With noise on sums of one-hot reports, the least of what the reports
+    cost without it, and of what each noise costs where the report is known. Returns in nats; INTERVAL, or the shuffled plan's
+    profile where no two multisets of reports have one sum. Raises Unsupported for other plans, and for mechanisms whose reports
+    have no sum.
     """
     inner, rounds = (plan.plan.plan, plan.plan.times) if isinstance(plan.plan, Repeat) else (plan.plan, 1)
     if not isinstance(inner, Run):
@@ -71,8 +77,11 @@ def profile(
     if relation not in m.relations:
         raise Unsupported(inner, f"its inputs have the relations {', '.join(map(str, m.relations))}, not {relation}")
     local = account(plan.plan, relation)
-    if plan.users == 1:
+    if plan.users == 1 and not plan.noise:
         return local
+    if plan.noise and (m.summed == "one-hot" or _are_affinely_independent(m)):
+        without = account(Aggregate(plan.plan, plan.users), relation)
+        return SmallestBound((without, *(_known_report(plan.noise, (rounds, rounds)) if m.summed == "one-hot" else ())))
     if m.summed == "one-hot" or _are_affinely_independent(m):
         return AsAlone(
             account(Shuffle(plan.plan, plan.users), relation), "what shuffling costs, as the sum tells the multiset"
@@ -80,9 +89,22 @@ def profile(
     bits = known(m, relation)
     if bits is None:
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
-    if rounds == 1 and bits.is_one_symmetric_bit:
-        return AsAlone(account(Shuffle(KaryRandomizedResponse(2, bits.one), plan.users)), "one bit's sum is one bit's shuffle")
-    return BitsProfile(plan.users, bits.repeated(rounds), local)
+    if rounds == 1 and not plan.noise and bits.is_one_symmetric_bit:
+        return AsAlone(
+            account(Shuffle(KaryRandomizedResponse(2, bits.one), plan.users)), "one bit's sum is one bit's shuffle"
+        )
+    bits = bits.repeated(rounds)
+    if plan.noise:
+        a, b = (max(times) for times in zip(*bits.possible, strict=True))
+        local = SmallestBound((local, *_known_report(plan.noise, (a, b))))
+    return BitsProfile(plan.users, bits, local, plan.noise)
+
+
+def _known_report(noise: tuple[Mechanism, ...], move: Move) -> Iterator[PrivacyProfile]:
+    """What each noise costs alone, where the adversary knows the report but for the move itself; of moves of a few bits."""
+    if sum(move) <= _BITS:
+        change = (1,) * move[0] + (-1,) * move[1]
+        yield from (account(replace(each, change=change)) for each in noise)  # type: ignore[type-var]
 
 
 def _are_affinely_independent(m: Mechanism) -> bool:
@@ -104,6 +126,7 @@ class BitsProfile(SummedLosses):
     users: int  # how many reports are summed, at least 2
     bits: Bits
     local: PrivacyProfile  # of one report
+    noise: tuple[Mechanism, ...] = ()  # of aggregators
     _known: dict[tuple[bool, int, int], Pair] = field(default_factory=dict, compare=False)
 
     def delta(self, epsilon: Number) -> Enclosure:
@@ -119,6 +142,8 @@ class BitsProfile(SummedLosses):
         """At delta = 0 the local epsilon; else by bisection from above, and by Newton's method at data sets from below."""
         top = self.local.epsilon(0)
         if require_delta(delta) == 0:
+            if self.noise:
+                return self._enclosure(self.epsilon(_TINY).low, top.high, math.inf)
             why = f"a sum hides nothing at delta = 0: where its coordinates are at their ends, it has the local ratio; {top.source}"
             return Enclosure(top.low, top.high, top.rigour, why)
         low = max(each.epsilon(float(delta) * (1 + _ROOM)) for each in self._data_sets())
@@ -152,7 +177,7 @@ class BitsProfile(SummedLosses):
 
     @cached
     def _others(self) -> Others:
-        return Others(self.users - 1, self.bits.one, self.bits.zero)
+        return Others(self.users - 1, self.bits.one, self.bits.zero, self.noise)
 
     @cached
     def _envelope(self) -> Envelope:
@@ -179,7 +204,8 @@ class BitsProfile(SummedLosses):
 
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
         above = "every data set" if self._is_small else "the envelope of all data sets, coordinate by coordinate"
-        source = f"the sum of {self.users} reports; above: {above}; below: the worst data set found"
+        noise = f" and {' and '.join(map(str, self.noise))}" if self.noise else ""
+        source = f"the sum of {self.users} reports{noise}; above: {above}; below: the worst data set found"
         return Enclosure(min(low, high), high, Rigour.INTERVAL, source).clamp(0.0, most)
 
     @property

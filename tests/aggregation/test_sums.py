@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpaudit import Aggregate, Compose, Guarantee, Repeat, Shuffle, Unsupported, account
+from ldpaudit import Aggregate, Compose, Guarantee, Repeat, Run, Shuffle, Unsupported, account
 from ldpaudit.accountants.aggregation.envelope import Others, envelope
 from ldpaudit.accountants.numerics import float_masses
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.geometric import Geometric
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
@@ -167,6 +168,54 @@ def test_different_sums_compose() -> None:
     assert both.high > account(Repeat(parts[0], 2)).epsilon(DELTA).low
 
 
+def test_noise_of_clients_and_of_aggregators_is_convolved() -> None:
+    """Less than either costs alone, than the sum of both epsilons, and than what two aggregators' noise leaves out."""
+    m, noise = symmetric(5), DiscreteLaplace(Fraction(9, 10))
+    clients = account(Aggregate(m, USERS)).epsilon(DELTA)
+    alone = account(DiscreteLaplace(Fraction(9, 10), (1, -1))).epsilon(DELTA)
+    one, two = (account(Aggregate(m, USERS, [noise] * times)).epsilon(DELTA) for times in (1, 2))
+    single = account(Aggregate(m, 1, [noise])).epsilon(DELTA)
+    assert two.high < one.low < one.high < single.low < single.high < alone.low < clients.low
+    assert max(each.relative_width for each in (one, two, single)) < 1e-3
+    assert (
+        alone.low * 0.999
+        < account(Aggregate(m, USERS, [noise])).epsilon(0).high
+        <= account(DiscreteLaplace(Fraction(9, 10), (1, -1))).epsilon(0).high
+    )
+
+
+@given(st.tuples(probabilities, probabilities), st.integers(1, 3), ratios, st.booleans())
+@settings(max_examples=10)
+def test_a_noisy_sum_costs_what_brute_force_finds(
+    bits: tuple[Fraction, Fraction], users: int, x: Fraction, deletion: bool
+) -> None:
+    if bits[0] == bits[1]:
+        return
+    m, noise = UnaryEncoding(2, max(bits), min(bits)), DiscreteLaplace(Fraction(1, 5))
+    one = {(z,): Fraction(2, 3) * Fraction(1, 5) ** abs(z) for z in range(-12, 13)}
+    truth = worst(m, users, x, deletion, {(*a, *b): p * q for a, p in one.items() for b, q in one.items()})
+    profile = account(Aggregate(m, users, [noise]), ADD_REMOVE if deletion else REPLACE_ONE)
+    found = profile.delta(max(0.0, math.log(x)))
+    left = Fraction(1, 5) ** 11
+    assert found.low <= truth + left + Fraction(1, 10**12)
+    assert found.high >= truth - left - Fraction(1, 10**12)
+    assert found.high - found.low < 1e-9
+
+
+def test_one_hot_reports_with_noise_have_an_upper_end() -> None:
+    m, noise = KaryRandomizedResponse(4, HALF), DiscreteLaplace(Fraction(99, 100))
+    found = account(Aggregate(m, 50, [noise])).epsilon(1e-4)
+    least = min(
+        account(plan).epsilon(1e-4).high for plan in (Shuffle(m, 50), Run(DiscreteLaplace(Fraction(99, 100), (1, -1))))
+    )
+    assert (found.low, found.high) == (0, least)
+
+
+def test_noise_is_noise_on_counts() -> None:
+    with pytest.raises(TypeError, match="needs noise on counts, such as DiscreteLaplace, got"):
+        Aggregate(symmetric(1), 9, [symmetric(1)])
+
+
 def test_a_filter_of_a_value_moves_several_coordinates() -> None:
     m = PermanentRappor(bits=16, hashes=2, f=HALF)
     found = account(Aggregate(m, 10**4)).epsilon(1e-6)
@@ -214,7 +263,9 @@ def test_masses_in_floats_are_as_right_as_they_say(wide: bool, monkeypatch: pyte
     monkeypatch.setattr(float_masses, "_WORK", 0 if wide else 1 << 40)
     found = Masses.binomial(3000, HALF).plus(Masses.binomial(5000, Fraction(1, 5))).plus_bit(Fraction(1, 3))
     with working_precision(200):
-        first, second = (flint.fmpq_poly([1 - p, p]) ** n for n, p in ((3000, flint.fmpq(1, 2)), (5000, flint.fmpq(1, 5))))
+        first, second = (
+            flint.fmpq_poly([1 - p, p]) ** n for n, p in ((3000, flint.fmpq(1, 2)), (5000, flint.fmpq(1, 5)))
+        )
         exact = first * second * flint.fmpq_poly([flint.fmpq(2, 3), flint.fmpq(1, 3)])
         truth = [Fraction(int(c.p), int(c.q)) for c in exact.coeffs()]
     listed = dict(enumerate(map(Fraction, found.values.tolist()), found.first))
