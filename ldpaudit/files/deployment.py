@@ -123,6 +123,12 @@ class _Aggregate(_Table):
     )
 
 
+class _Noise(_MechanismTable):
+    kind: str = Field(description="Noise on counts, as `ldpaudit mechanisms` lists it, beside its parameters without `change`.")
+    by: Literal["aggregator"] = Field("aggregator", description="Who adds it to every coordinate of the sum.")
+    parties: int = Field(1, ge=1, description="How many aggregators add it, each with coins of its own.")
+
+
 class _Implementation(_Table):
     callable: str = Field(
         pattern=r"^[\w.]+:[\w.]+$", description="`module:callable` of the code that is sampled instead of the mechanism."
@@ -153,6 +159,9 @@ class _ClaimTable(_Table):
     honest_clients: int | None = Field(
         None, ge=1, description="How many users' reports in the sum the adversary does not know; by default all of the batch."
     )
+    honest_aggregators: int | None = Field(
+        None, ge=0, description="How many aggregators' noise the adversary does not know; by default one of each `[[noise]]`."
+    )
     source: str = Field("", description="Who claims it, and where.")
     expect: Literal["holds", "assumed", "refuted", "undecided"] | None = Field(
         None, description="The expected verdict. The run fails if the claim comes out differently."
@@ -170,6 +179,7 @@ class _File(_Table):
     epochs: _Epochs | None = Field(None, description="For repeated collection: number of epochs, user limits.")
     shuffle: _Shuffle | None = Field(None, description="The shuffler, if there is one.")
     aggregate: _Aggregate | None = Field(None, description="The secure aggregation, if only a sum of the reports is released.")
+    noise: list[_Noise] = Field([], description="Noise that is added to the aggregate.")
     implementation: _Implementation | None = Field(None, description="The deployed code, if it is to be audited.")
     claims: list[_ClaimTable] = Field(min_length=1, description="The claims; each gets a verdict.")
 
@@ -269,6 +279,16 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         plan = _plan(file.mechanism, noted)
     except registry.ParameterError as error:
         raise fail(str(error), ["mechanism", *error.keys]) from None
+    noise: list[tuple[Mechanism, int]] = []
+    for index, table in enumerate(file.noise):
+        try:
+            added = registry.build(table.kind, table.variant, table.parameters, noted)
+            Aggregate(plan, 1, [added])
+        except registry.ParameterError as error:
+            raise fail(str(error), ["noise", index, *error.keys]) from None
+        except TypeError as error:
+            raise fail(str(error), ["noise", index, "kind"]) from None
+        noise.append((added, table.parties))
     try:
         _require_memoizes(file, plan)
     except ValueError as error:
@@ -281,7 +301,7 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         note=file.note,
         sources=tuple(file.sources),
         plan=plan,
-        claims=_claims(file, plan, fail),
+        claims=_claims(file, plan, noise, fail),
         implementation=file.implementation.callable if file.implementation else None,
         text=text,
         files=tuple(opened),
@@ -294,7 +314,12 @@ def _plan(table: _MechanismTable, files: registry.Opener) -> Plan:
     return Run(registry.build(table.kind, table.variant, table.parameters, files))
 
 
-def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], DeploymentError]) -> tuple[Claim, ...]:
+def _claims(
+    file: _File,
+    plan: Plan,
+    noise: Sequence[tuple[Mechanism, int]],
+    fail: Callable[[str, Sequence[str | int]], DeploymentError],
+) -> tuple[Claim, ...]:
     claims: list[Claim] = []
     for index, table in enumerate(file.claims):
         if table.id in {claim.id for claim in claims}:
@@ -302,7 +327,7 @@ def _claims(file: _File, plan: Plan, fail: Callable[[str, Sequence[str | int]], 
         if table.view == "shuffled" and file.shuffle is None:
             raise fail("needs a table [shuffle] for the view 'shuffled'", ["claims", index, "view"])
         try:
-            claimed = _claimed_plan(file, plan, table)
+            claimed = _claimed_plan(file, plan, noise, table)
             relation = table.neighbours or usual(claimed if _is_stream(file, table) else plan)
             claim = Claim(
                 id=table.id,
@@ -347,7 +372,7 @@ def usual(plan: Plan) -> Neighbours:
     return plan.mechanism.relations[0] if isinstance(plan, Run) else REPLACE_ONE
 
 
-def _claimed_plan(file: _File, plan: Plan, table: _ClaimTable) -> Plan:
+def _claimed_plan(file: _File, plan: Plan, noise: Sequence[tuple[Mechanism, int]], table: _ClaimTable) -> Plan:
     """What the claim's unit counts: one report, a day's reports, a window's, everything that a client ever sends."""
     epochs, memoized = file.epochs, file.contribution.memoized
     if epochs is not None and epochs.values is not None and not memoized:
@@ -360,7 +385,7 @@ def _claimed_plan(file: _File, plan: Plan, table: _ClaimTable) -> Plan:
         else:
             plan = _of_days(plan, table.unit, file.contribution)
     if file.aggregate is not None:
-        return _summed(file.aggregate, plan, table)
+        return _summed(file.aggregate, noise, plan, table)
     if file.shuffle is None or table.view == "local":
         return plan
     if file.shuffle.per == "bundle":
@@ -371,7 +396,7 @@ def _claimed_plan(file: _File, plan: Plan, table: _ClaimTable) -> Plan:
     return Repeat(Shuffle(once, file.shuffle.users), rounds) if rounds > 1 else Shuffle(once, file.shuffle.users)
 
 
-def _summed(aggregate: _Aggregate, plan: Plan, table: _ClaimTable) -> Plan:
+def _summed(aggregate: _Aggregate, noise: Sequence[tuple[Mechanism, int]], plan: Plan, table: _ClaimTable) -> Plan:
     """What an adversary sees of the users' reports, who trusts all or some of the others: each round is summed by itself."""
     if table.sees == "report":
         return plan
@@ -380,16 +405,22 @@ def _summed(aggregate: _Aggregate, plan: Plan, table: _ClaimTable) -> Plan:
     honest = table.honest_clients or aggregate.users
     if honest > aggregate.users:
         raise ValueError(f"needs honest_clients <= the users of [aggregate], {aggregate.users}, got {honest}")
-    return Aggregate(plan, honest)
+    added: list[Mechanism] = []
+    for mechanism, parties in noise:
+        aggregators = 1 if table.honest_aggregators is None else table.honest_aggregators
+        if aggregators > parties:
+            raise ValueError(f"needs honest_aggregators <= the parties of [[noise]], {parties}, got {aggregators}")
+        added += [mechanism] * aggregators
+    return Aggregate(plan, honest, added)
 
 
 def _require_one_view(file: _File) -> tuple[str, list[str | int]] | None:
     """What does not fit together in what is said of shufflers and sums, and where."""
     if file.aggregate is None:
         for index, table in enumerate(file.claims):
-            if table.sees or table.honest_clients:
-                return "`sees` and `honest_clients` need a table [aggregate]", ["claims", index]
-        return None
+            if table.sees or table.honest_clients or table.honest_aggregators is not None:
+                return "`sees`, `honest_clients` and `honest_aggregators` need a table [aggregate]", ["claims", index]
+        return ("needs a table [aggregate], to whose sum it is added", ["noise"]) if file.noise else None
     if file.shuffle is not None:
         return "reports are shuffled or summed: needs one of the tables [shuffle] and [aggregate]", ["aggregate"]
     if file.aggregate.modulus is not None and file.aggregate.modulus <= file.aggregate.users:

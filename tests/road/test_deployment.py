@@ -15,6 +15,7 @@ from ldpaudit.accountants import account
 from ldpaudit.core.expression import parse
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load, loads
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.plan import Aggregate, Guarantee, Repeat, Run, Shuffle
 from tests.helpers import ROOT
 
@@ -111,6 +112,45 @@ def test_a_claim_says_whom_a_user_of_secure_aggregation_trusts() -> None:
     assert isinstance(report, Run)
     assert whole == Aggregate(report, 1000)
     assert colluders == Aggregate(Repeat(report, 3), 10)
+
+
+NOISE = """\
+[[noise]]
+kind = "discrete_laplace"
+alpha = "9/10"
+parties = 2
+"""
+
+
+def test_honest_aggregators_noise_is_added_to_the_sum() -> None:
+    text = SUMMED.replace("[[claims]]", NOISE + "\n[[claims]]", 1)
+    added = DiscreteLaplace(Fraction(9, 10))
+    report, whole, colluders = (claim.plan for claim in loads(text).claims)
+    assert isinstance(report, Run)
+    assert whole == Aggregate(report, 1000, [added])
+    assert colluders == Aggregate(Repeat(report, 3), 10, [added])
+    for count in (0, 2):
+        found = loads(text.replace("honest_clients = 10", f"honest_clients = 10\nhonest_aggregators = {count}")).claims[2].plan
+        assert found == Aggregate(Repeat(report, 3), 10, [added] * count)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "says"),
+    [
+        ('"9/10"', '"11/10"', "noise.0", "needs 0 < alpha < 1"),
+        ("alpha", "alfa", "noise.0.alfa", "did you mean 'alpha'?"),
+        ('"discrete_laplace"\nalpha = "9/10"', '"randomized_response"\nk = 3\np = 0.5', "noise.0.kind", "needs noise on counts"),
+        ("parties = 2", "parties = 0", "noise.0.parties", "greater than or equal to 1"),
+        ("honest_clients = 10", "honest_aggregators = 3", "claims.2", "<= the parties of [[noise]], 2, got 3"),
+    ],
+)
+def test_noise_that_cannot_be_added_is_named(old: str, new: str, key: str, says: str) -> None:
+    text = SUMMED.replace("[[claims]]", NOISE + "\n[[claims]]", 1)
+    assert old in text
+    with pytest.raises(DeploymentError) as caught:
+        loads(text.replace(old, new), "file.toml")
+    assert caught.value.key == key
+    assert says in str(caught.value)
 
 
 @pytest.mark.parametrize(
