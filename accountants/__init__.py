@@ -56,7 +56,9 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
     >>> account(KaryRandomizedResponse(k=3, p=Fraction(1, 2))).epsilon(0).high
     0.6931471805599454
     """
-    plan, neighbours = of_one_user(as_plan(target), neighbours)
+    plan = as_plan(target)
+    if not isinstance(plan, Aggregate):  # sums count a group themselves
+        plan, neighbours = of_one_user(plan, neighbours)
     profile: PrivacyProfile
     match plan:
         case Run(mechanism):

@@ -120,9 +120,9 @@ class Others:
         """The law of all noise together."""
         return reduce(Masses.plus, map(noise_masses, self.noise), Masses.point(0))
 
-    def holding(self, m: int) -> Pair:
-        """User 1's bit is a one under P, a zero under Q, and m others hold a one."""
-        return self._pair(Masses.binomial(m, self.one).plus(Masses.binomial(self.users - m, self.zero)))
+    def holding(self, m: int, moved: int = 1) -> Pair:
+        """User 1's bit, or those of a group, are ones under P, zeros under Q, and m others hold a one."""
+        return self._pair(Masses.binomial(m, self.one).plus(Masses.binomial(self.users - m, self.zero)), moved)
 
     def within(self, least: int, most: int) -> Pair:
         """A pair that dominates these of all m of a range."""
@@ -137,9 +137,10 @@ class Others:
         pair = self._pair(reduce(Masses.plus, sorted(parts, key=lambda law: len(law.values))))
         return Pair(pair.p, pair.q, pair.error, pair.outside + chance)
 
-    def _pair(self, others: Masses) -> Pair:
+    def _pair(self, others: Masses, moved: int = 1) -> Pair:
         law = others.plus(self.added) if self.noise else others
-        return Pair.of(law.plus_bit(self.one), law.plus_bit(self.zero))
+        laws = (reduce(Masses.plus_bit, [p] * moved, law) for p in (self.one, self.zero))
+        return Pair.of(*laws)
 
 
 def _at_least(n: int, p: Fraction) -> int:

@@ -35,7 +35,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.neighbours import Neighbours
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
 from ldpaudit.profile import Number, PrivacyProfile, bracket, require_delta, require_epsilon
 
@@ -47,6 +47,10 @@ _VIEWS = 256
 """Most reports whose vectors are looked at for a dependence; more of them than coordinates have one in any case."""
 _BITS = 16
 """Bits that a user's reports may differ in, for the cost of noise alone."""
+_COINS = 1 << 10
+"""Largest group whose coins are added one by one."""
+_FAR = 700.0
+"""Nats, the largest whose exponential is surely a float."""
 _TINY = 1e-30
 """Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
 _ROOM = 8 * UNIT
@@ -65,6 +69,8 @@ def profile(
     profile where no two multisets of reports have one sum. Raises Unsupported for other plans, and for mechanisms whose reports
     have no sum.
     """
+    if neighbours is not None and neighbours.kind == "group":
+        return _of_group(plan, neighbours.users, known)
     inner, rounds = (plan.plan.plan, plan.plan.times) if isinstance(plan.plan, Repeat) else (plan.plan, 1)
     if not isinstance(inner, Run):
         raise Unsupported(plan.plan, "a sum needs the reports of one mechanism, run once or repeated")
@@ -98,6 +104,14 @@ def profile(
         a, b = (max(times) for times in zip(*bits.possible, strict=True))
         local = SmallestBound((local, *_known_report(plan.noise, (a, b))))
     return BitsProfile(plan.users, bits, local, plan.noise)
+
+
+def _of_group(plan: Aggregate, users: int, known: Callable[[Mechanism, Neighbours], Bits | None]) -> PrivacyProfile:
+    """Of a group of users who are replaced: one user after the other from above, and all by the same move from below."""
+    if users > plan.users:
+        raise Unsupported(plan, f"a group of {users} users does not fit into its {plan.users}")
+    one = profile(plan, REPLACE_ONE, known)
+    return one if users == 1 else GroupProfile(one, users, plan.users)
 
 
 def _known_report(noise: tuple[Mechanism, ...], move: Move) -> Iterator[PrivacyProfile]:
@@ -219,6 +233,59 @@ class BitsProfile(SummedLosses):
     def occurring(self) -> tuple[Groups, ...]:
         """None are listed."""
         return ()
+
+
+@dataclass(frozen=True)
+class GroupProfile(PrivacyProfile):
+    r"""Profile of a sum where k users are replaced.
+
+    .. math:: \delta_k(k \varepsilon) \le \sum_{j < k} e^{j \varepsilon}\, \delta_1(\varepsilon)
+
+    One user after the other is replaced, and the events of a divergence add up. Not tight, but within a percent where many users
+    are summed: below, all k users make the same move, so that their bits are k coins each way.
+    """
+
+    one: PrivacyProfile  # of one user who is replaced
+    group: int  # k, at least 2
+    users: int  # whose reports are summed
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """From what the same move of all attains."""
+        step = float(require_epsilon(epsilon)) / self.group * (1 - _ROOM)
+        low = max((each.low(math.exp(min(epsilon, _FAR)) * (1 + _ROOM)) for each in self._data_sets()), default=0.0)
+        return self._enclosure(low, self._high(step), 1.0)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """At delta = 0 at most k times that of one user."""
+        high = self.one.epsilon(require_delta(delta)).high * self.group
+        if delta:
+            goal = float(delta) * (1 - _ROOM)
+            high = bracket(lambda e: self._high(e) <= goal)[1] * self.group * (1 + _ROOM)
+        low = max((each.epsilon(max(float(delta), _TINY) * (1 + _ROOM)) for each in self._data_sets()), default=0.0)
+        return self._enclosure(max(low, self.one.epsilon(delta).low), high, math.inf)
+
+    def _high(self, step: float) -> float:
+        """Upper bound of delta at k times the step."""
+        one = self.one.delta(step).high
+        if not one or step * self.group > _FAR:
+            return 1.0 if one else 0.0
+        return min(1.0, sum(math.exp(j * step) for j in range(self.group)) * one * (1 + self.group * _ROOM))
+
+    def _data_sets(self) -> Iterator[TwoCoordinates]:
+        """All others hold what the group holds first, or then, or neither."""
+        if not isinstance(self.one, BitsProfile) or self.one.bits.possible != {(1, 1)} or self.group > _COINS:
+            return
+        rest = replace(self.one._others, users=self.users - self.group)
+        n = rest.users
+        sets = [(n, 0), (0, n), *([(0, 0)] if self.one.bits.spare else [])]
+        for first, second in sets:
+            yield TwoCoordinates(
+                rest.holding(first, self.group).coarse(), rest.holding(second, self.group).reversed.coarse()
+            )
+
+    def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
+        source = f"{self.group} users, one after the other: {self.one.epsilon(0).source}"
+        return Enclosure(min(low, high), high, Rigour.INTERVAL, source).clamp(0.0, most)
 
 
 def _pair_of(curve: Curve) -> ExactPLD:

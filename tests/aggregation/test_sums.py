@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import flint
 import numpy as np
@@ -26,7 +27,7 @@ from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
-from tests.oracles.sums import worst
+from tests.oracles.sums import divergence, summed, worst
 
 USERS, DELTA = 100_000, Fraction(1, 10**9)
 HALF = Fraction(1, 2)
@@ -216,6 +217,29 @@ def test_noise_is_noise_on_counts() -> None:
         Aggregate(symmetric(1), 9, [symmetric(1)])
 
 
+def test_a_group_costs_what_the_same_move_of_all_does() -> None:
+    """Reference A25."""
+    found = account(Aggregate(symmetric(5), USERS), group(2)).epsilon(DELTA)
+    assert found.low == pytest.approx(0.61285075384638233720, rel=1e-9)
+    assert found.low < found.high < 0.6145
+    assert account(Aggregate(symmetric(5), USERS), group(1)).epsilon(DELTA) == account(
+        Aggregate(symmetric(5), USERS)
+    ).epsilon(DELTA)
+    assert account(Aggregate(symmetric(5), USERS), group(3)).epsilon(DELTA).low > found.high
+
+
+def test_a_group_of_two_among_three_costs_at_least_what_brute_force_finds() -> None:
+    m, x = UnaryEncoding(3, Fraction(3, 4), Fraction(1, 8)), Fraction(100)
+    laws = [dict(m.law(value).items()) for value in m.inputs]
+    truth = max(
+        divergence(summed([laws[a], laws[b], laws[rest]]), summed([laws[c], laws[d], laws[rest]]), x)
+        for a, b, c, d, rest in product(range(3), repeat=5)
+    )
+    found = account(Aggregate(m, 3), group(2)).delta(math.log(100))
+    assert found.low <= truth + Fraction(1, 10**12)
+    assert truth * (1 - Fraction(1, 10**12)) <= found.high < 10 * truth
+
+
 def test_a_filter_of_a_value_moves_several_coordinates() -> None:
     m = PermanentRappor(bits=16, hashes=2, f=HALF)
     found = account(Aggregate(m, 10**4)).epsilon(1e-6)
@@ -249,7 +273,7 @@ def test_a_single_report_is_its_own_sum() -> None:
             None,
             "are not accounted for under replace-one",
         ),
-        (Aggregate(symmetric(1), 9), group(3), "an Aggregate mixes them"),
+        (Aggregate(symmetric(1), 9), group(10), "a group of 10 users does not fit into its 9"),
     ],
 )
 def test_a_plan_without_a_bound_names_what_is_missing(plan: Aggregate, neighbours: Neighbours | None, why: str) -> None:
