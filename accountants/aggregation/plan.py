@@ -284,7 +284,7 @@ class GroupProfile(PrivacyProfile):
             )
 
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
-        source = f"{self.group} users, one after the other: {self.one.epsilon(0).source}"
+        source = f"{self.group} users among {self.users}; above: replaced one after the other; below: the same move of all"
         return Enclosure(min(low, high), high, Rigour.INTERVAL, source).clamp(0.0, most)
 
 
