@@ -22,7 +22,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import LdpauditError, ProofError, Unsupported
 from ldpaudit.mechanism import Mechanism, all_views
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
-from ldpaudit.plan import Compose, Plan, PostProcess, Repeat, Run, Shuffle
+from ldpaudit.plan import Aggregate, Compose, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.proofs._exhaustive import Checked, Exhaustive, prove_tables
 
 PRECISION = 512
@@ -108,7 +108,7 @@ def _terms(plan: Plan, relation: str) -> tuple[list[Term], list[Any]]:
         case Compose(parts):
             several = [_terms(part, relation) for part in parts]
             return [t for terms, _ in several for t in terms], [*(p for _, used in several for p in used), composed]
-        case PostProcess(inner) | Shuffle(inner):
+        case PostProcess(inner) | Shuffle(inner) | Aggregate(inner):
             terms, used = _terms(inner, relation)
             return terms, [*used, post_processed]
     raise Unsupported(plan, f"no theorem covers {type(plan).__name__}")

@@ -12,8 +12,9 @@ coordinate alone. Upper bounds compose curves above each coordinate's divergence
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -36,8 +37,9 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
-from ldpaudit.profile import Number, PrivacyProfile, bracket, require_delta, require_epsilon
+from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness, bracket, require_delta, require_epsilon
 
+EVENT = "{the sum of all reports: many ones in the bits that user 1's first value sets, few in those that its second sets}"
 _FEW = 32
 """Others up to whom every data set of two coordinates is looked at: 561 of them, of a twentieth of a millisecond each."""
 _CANDIDATES = 3
@@ -73,17 +75,18 @@ def profile(
     if plan.users == 1:
         return local
     if m.summed == "one-hot" or _are_affinely_independent(m):
-        return AsAlone(
-            account(Shuffle(plan.plan, plan.users), relation), "what shuffling costs, as the sum tells the multiset"
-        )
+        shuffled = account(Shuffle(plan.plan, plan.users), relation)
+        return AsShuffled(shuffled, "what shuffling costs, as the sum tells the multiset", plan)
     bits = known(m, relation)
     if bits is None:
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
-    return BitsProfile(plan.users, bits.repeated(rounds), local)
+    return BitsProfile(plan, bits.repeated(rounds), local)
 
 
 def _are_affinely_independent(m: Mechanism) -> bool:
     """Whether no two multisets of reports have one sum: an affine dependence with integers is what their difference would be."""
+    if m.view_length > _VIEWS:  # the law of a million bits takes seconds to state
+        return False
     try:
         law = m.law(m.inputs[0])
     except Unsupported:
@@ -95,13 +98,30 @@ def _are_affinely_independent(m: Mechanism) -> bool:
 
 
 @dataclass(frozen=True)
+class AsShuffled(AsAlone):
+    """Profile of a sum that tells the multiset of its reports."""
+
+    plan: Aggregate
+
+    def witness(self, epsilon: Number) -> Witness | None:
+        """The shuffled plan's, of the sum."""
+        found = self.inner.witness(epsilon)
+        return None if found is None else replace(found, plan=self.plan)
+
+
+@dataclass(frozen=True)
 class BitsProfile(SummedLosses):
     """Profile of sums of independent bits."""
 
-    users: int  # how many reports are summed, at least 2
+    plan: Aggregate  # of at least 2 users
     bits: Bits
     local: PrivacyProfile  # of one report
     _known: dict[tuple[bool, int, int], Pair] = field(default_factory=dict, compare=False)
+
+    @property
+    def users(self) -> int:
+        """How many reports are summed."""
+        return self.plan.users
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains to what the envelope of every coordinate allows."""
@@ -122,6 +142,19 @@ class BitsProfile(SummedLosses):
         goal = float(delta) * (1 - _ROOM)
         high = bracket(lambda e: e >= top.high or self._high(math.exp(e) * (1 - _ROOM)) <= goal)[1]
         return self._enclosure(low, min(high, top.high), math.inf)
+
+    def witness(self, epsilon: Number) -> Witness | None:
+        """The worst of the data sets, and the staircase; None where it shows nothing."""
+        if self.local.delta(require_epsilon(epsilon)).high == 0 or math.isinf(epsilon):
+            return None
+        x = math.exp(epsilon) * (1 + _ROOM)
+        value, (move, first, second) = max((self._coordinates(*each).low(x), each) for each in self._tried())
+        if not value > 0:
+            return None
+        own, rest = self.bits.values[move], self.users - 1 - first - second
+        others = Counter({own[0]: first}) + Counter({own[1]: second}) + Counter({self.bits.other: rest})
+        pair = [DataSet.of(others + Counter([x] if x is not None else [])) for x in own]
+        return Witness(self.plan, (pair[0], pair[1]), EVENT, epsilon)
 
     @property
     def _is_small(self) -> bool:
@@ -156,7 +189,14 @@ class BitsProfile(SummedLosses):
         return envelope(self._others)
 
     def _data_sets(self) -> Iterator[TwoCoordinates]:
-        """All of few users; else the corners, and what the envelope found."""
+        """Those that are tried."""
+        return (self._coordinates(*each) for each in self._tried())
+
+    def _coordinates(self, move: Move, first: int, second: int) -> TwoCoordinates:
+        return TwoCoordinates(self._pair(True, move[0], first), self._pair(False, move[1], second))
+
+    def _tried(self) -> Iterator[tuple[Move, int, int]]:
+        """Each move, and how many others hold what user 1 holds first, and then: all of few users; else corners, the envelope's."""
         n = self.users - 1
         best = () if n <= _FEW else self._envelope.best[:_CANDIDATES]
         counts = range(n + 1) if n <= _FEW else dict.fromkeys((n, 0, *best, *(n - m for m in best)))
@@ -164,7 +204,7 @@ class BitsProfile(SummedLosses):
             for first in counts if a else (0,):
                 for second in counts if b else (0,):
                     if first + second <= n if self.bits.spare else first + second == n:
-                        yield TwoCoordinates(self._pair(True, a, first), self._pair(False, b, second))
+                        yield (a, b), first, second
 
     def _pair(self, up: bool, times: int, held: int) -> Pair:
         """The laws of this many coordinates, in each of which so many others hold a one."""

@@ -15,7 +15,7 @@ from ldpaudit.core.remembered import remembered
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import Neighbours
-from ldpaudit.plan import Plan, Shuffle
+from ldpaudit.plan import Aggregate, Plan, Shuffle
 from ldpaudit.profile import PrivacyProfile
 
 POINTS = 41
@@ -60,7 +60,12 @@ def exhibits(certificate: Certificate) -> dict[str, Exhibit]:
 
 def _seen(claim: Claim) -> str:
     one = _SEEN.get(claim.unit, f"one {claim.unit}")
-    return f"the views of all users in random order, {one} each" if isinstance(claim.plan, Shuffle) else one
+    match claim.plan:
+        case Shuffle():
+            return f"the views of all users in random order, {one} each"
+        case Aggregate():
+            return f"the sum of the views of all users, {one} each"
+    return one
 
 
 def _curve(profile: PrivacyProfile, claim: Claim) -> tuple[tuple[float, Enclosure], ...]:
