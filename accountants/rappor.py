@@ -88,10 +88,10 @@ def summands(m: Rappor | PermanentRappor, neighbours: Neighbours) -> Bits | None
     """Bits that one of two values' signatures sets and the other does not; None of several reports, which show counts."""
     if len(m.bit_law(1)) > 2:
         return None
-    attained, possible = ({*moves, *((b, a) for a, b in moves)} for moves in (m.differences, largest_differences(m.bits, m.hashes)))
-    if m.domain <= SEARCHED:
-        possible = attained
-    return Bits(m.bit_law(1)[1], m.bit_law(0)[1], frozenset(attained), frozenset(possible), None)
+    values = {(b, a): (second, first) for (a, b), (first, second) in m.differences.items()} | m.differences
+    largest = values if m.domain <= SEARCHED else largest_differences(m.bits, m.hashes)
+    possible = frozenset(move for a, b in largest for move in ((a, b), (b, a)))
+    return Bits(m.bit_law(1)[1], m.bit_law(0)[1], frozenset(values), possible, None, values)
 
 
 def _signature(m: Rappor | PermanentRappor, x: int) -> set[int]:

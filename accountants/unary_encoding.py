@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from ldpaudit.accountants.aggregation.bits import Bits
+from ldpaudit.accountants.aggregation.bits import Bits, Move
 from ldpaudit.accountants.composition.product import product_profile
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
@@ -48,8 +48,10 @@ def shuffled(m: UnaryEncoding, users: int) -> Bound:
 
 def summands(m: UnaryEncoding, neighbours: Neighbours) -> Bits:
     """Two values' vectors differ in one bit each way, a value's and an absent user's in one."""
-    moves = frozenset({(1, 1)} if neighbours == REPLACE_ONE else {(1, 0), (0, 1)})
-    return Bits(m.p, m.q, moves, moves, m.k > 2 or neighbours != REPLACE_ONE)
+    is_replaced = neighbours == REPLACE_ONE
+    values: dict[Move, tuple[int | None, int | None]] = {(1, 1): (0, 1)} if is_replaced else {(1, 0): (0, None), (0, 1): (None, 0)}
+    moves, other = frozenset(values), 1 + is_replaced
+    return Bits(m.p, m.q, moves, moves, other < m.k, values, other)
 
 
 def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> UnaryEncoding:

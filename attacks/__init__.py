@@ -18,7 +18,7 @@ from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import is_stranger
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Plan, Run, Shuffle, as_plan, of_one_user
+from ldpaudit.plan import Aggregate, Plan, Run, Shuffle, as_plan, of_one_user
 from ldpaudit.profile import Witness
 from ldpaudit.workers.experiment import AS_RETURNED, HERE, Execution, Experiment, Reading
 
@@ -73,7 +73,7 @@ def audit(
     implementation : Mechanism or callable or None
         Code that is sampled in place of the mechanism, whose parameters still guide the attack.
     witness : Witness or None
-        Of a shuffled plan: the two data sets to tell apart. Without it, some on the values of the mechanism's attack are
+        Of a shuffled plan or a sum: the two data sets to tell apart. Without it, some on the values of the mechanism's attack are
         tried. The bound is the samples' alone in either case.
     mode : Mode
         ``sequential``, the default: the bound holds at every stopping time, and the audit stops as soon as the claim is
@@ -124,7 +124,7 @@ def audit(
         asked = _drawable(target, witness, implementation, asked)
         return _of_plan(target, neighbours, implementation, witness, asked, execution)
     if witness is not None:
-        raise ValueError("a witness needs a shuffled plan: nothing is known about a callable")
+        raise ValueError("a witness needs a shuffled plan or a sum: nothing is known about a callable")
     if isinstance(target, Outputs):
         found = _of_callable(target, target.inputs if inputs is None else inputs, asked, reading, execution)
         return replace(found, event=f"{WEAKER}{found.event}")
@@ -218,16 +218,18 @@ def _of_callable(
 
 
 def _drawable(target: Plan | Mechanism, witness: Any, implementation: Any, asked: Experiment) -> Experiment:
-    """With as many views as can be drawn: each is as many reports as there are users of a shuffled plan, and runs of one."""
+    """With as many views as can be drawn: each is as many reports as there are users of a plan of all users."""
     if witness is not None and not (isinstance(witness, Witness) and witness.plan == target):
         raise ValueError(f"an audit needs a witness of {target!s:.60}, got {witness!s:.60}")
-    if not isinstance(target, Shuffle) or target.users == 1:
+    if not isinstance(target, Shuffle | Aggregate) or target.users == 1:
         from ldpaudit.attacks.games import plans
 
         return replace(asked, trials=plans.views_within(target, asked.trials))
-    from ldpaudit.attacks.games.shuffled import views_within
+    from ldpaudit.attacks.games import shuffled, summed
 
-    return replace(asked, trials=views_within(target, implementation, asked.trials))
+    if isinstance(target, Aggregate):
+        return replace(asked, trials=summed.views_within(target, implementation, asked.trials))
+    return replace(asked, trials=shuffled.views_within(target, implementation, asked.trials))
 
 
 def _require_different(inputs: list[Any] | None) -> None:

@@ -70,6 +70,14 @@ class Part:
         return cls(m, {x: x for x in values}, lambda views: views)
 
 
+@dataclass(frozen=True, slots=True)
+class Coins:
+    """All that a report tells of a few values, where it is a row of independent bits."""
+
+    places: Sequence[int]  # of these bits; every other one has the same law, whichever of the values a user holds
+    laws: Mapping[Any, NDArray[np.float64]]  # each of the values to the probabilities that these bits are 1
+
+
 def shown(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> float:
     """About the epsilon that events {likelihood ratio at least some value} show, of two laws on the same views."""
     order = np.argsort(-logs(p, q), kind="stable")

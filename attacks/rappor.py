@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.attack import Attack, Coins
 from ldpaudit.attacks.shared.memoized_bits import count_losses, look_up
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
@@ -36,3 +37,14 @@ def attack(m: Rappor | PermanentRappor, neighbours: Neighbours = REPLACE_ONE) ->
         return for_first
 
     return Attack((first, second), score, "{the bits that x alone sets are 1, those that x' alone sets are 0}")
+
+
+def coins(m: Rappor | PermanentRappor, values: Sequence[int]) -> Coins | None:
+    """The bits that not all of the values' signatures share; None of several reports, which show counts."""
+    zero, one = m.bit_law(0), m.bit_law(1)
+    if len(one) > 2:
+        return None
+    signatures = np.stack([m.signature(x) for x in values])
+    places = np.flatnonzero(signatures.any(axis=0) & ~signatures.all(axis=0))
+    table = np.where(signatures[:, places], float(one[1]), float(zero[1]))
+    return Coins(places.tolist(), dict(zip(values, table, strict=True)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldpaudit.attacks.attack import Attack, Part
+from ldpaudit.attacks.attack import Attack, Coins, Part
 from ldpaudit.attacks.shared.memoized_bits import log_ratio
 from ldpaudit.attacks.shared.odds import by_support
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
@@ -28,3 +28,9 @@ def part(m: UnaryEncoding, values: Sequence[int]) -> Part:
         return Part.whole(m, values)
     place = {x: i for i, x in enumerate(kept)}
     return Part(UnaryEncoding(len(kept), m.p, m.q), place, lambda views: np.asarray(views)[:, kept])
+
+
+def coins(m: UnaryEncoding, values: Sequence[int | None]) -> Coins:
+    """The bits of a few values; None is an absent user."""
+    places = [x for x in values if x is not None]
+    return Coins(places, {x: np.array([float(m.p if x == place else m.q) for place in places]) for x in values})

@@ -18,7 +18,7 @@ from ldpaudit.display import axes, markup, pictures
 from ldpaudit.display.digits import show_down, show_up
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.plan import Plan, Shuffle
+from ldpaudit.plan import Aggregate, Plan, Shuffle
 
 Number = int | float | Fraction
 """A float is the dyadic rational that it is."""
@@ -92,7 +92,8 @@ class Witness:
     Raises
     ------
     ValueError
-        Where the two differ in more than one user, or in the number of users that a shuffled plan states.
+        Where the two differ in more than one user, or in the number of users that a shuffled plan states; of a sum's, one
+        may be absent.
     """
 
     plan: Plan
@@ -103,7 +104,9 @@ class Witness:
     def __post_init__(self) -> None:
         first, second = (Counter(dict(data.counts)) for data in self.pair)
         apart = (first - second).total(), (second - first).total()
-        if apart not in (((1, 1),) if isinstance(self.plan, Shuffle) else ((1, 1), (1, 0), (0, 1))):
+        users = (data.users for data in self.pair)
+        stated = isinstance(self.plan, Shuffle | Aggregate) and max(users) != self.plan.users
+        if stated or apart not in (((1, 1),) if isinstance(self.plan, Shuffle) else ((1, 1), (1, 0), (0, 1))):
             wanted = "needs two data sets that differ in one user or one user's value"
             raise ValueError(f"Witness {wanted}, got {self.pair[0]} and {self.pair[1]}")
 

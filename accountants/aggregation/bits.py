@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Move: TypeAlias = tuple[int, int]
 """(a, b): bits of which user 1 holds a one first and then a zero, and bits of which it is the other way round."""
@@ -22,6 +23,9 @@ class Bits:
     possible: frozenset[Move]  # no two inputs are further apart
     # whether an input sets none of the bits in which two inputs differ; None where no input was looked for
     spare: bool | None
+    # of each attained move, what user 1 holds first and what then, None where it is absent; and an input of those that are spare
+    values: Mapping[Move, tuple[Any, Any]] = field(default_factory=dict, compare=False)
+    other: Any = field(default=None, compare=False)
 
     @property
     def is_one_symmetric_bit(self) -> bool:
@@ -30,7 +34,10 @@ class Bits:
 
     def repeated(self, rounds: int) -> Bits:
         """Of this many reports of a user, each summed with those of its round."""
+        if rounds == 1:
+            return self
         attained, possible = (
             frozenset((a * rounds, b * rounds) for a, b in moves) for moves in (self.attained, self.possible)
         )
-        return Bits(self.one, self.zero, attained, possible, self.spare if rounds == 1 else None)
+        values = {(a * rounds, b * rounds): held for (a, b), held in self.values.items()}
+        return replace(self, attained=attained, possible=possible, spare=None, values=values)

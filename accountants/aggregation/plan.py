@@ -12,6 +12,7 @@ coordinate alone. Upper bounds compose curves above each coordinate's divergence
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -37,8 +38,9 @@ from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
-from ldpaudit.profile import Number, PrivacyProfile, bracket, require_delta, require_epsilon
+from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness, bracket, require_delta, require_epsilon
 
+EVENT = "{the sum of all reports: many ones in the bits that user 1's first value sets, few in those that its second sets}"
 _FEW = 32
 """Others up to whom every data set of two coordinates is looked at: 561 of them, of a twentieth of a millisecond each."""
 _CANDIDATES = 3
@@ -89,21 +91,19 @@ def profile(
         without = account(Aggregate(plan.plan, plan.users), relation)
         return SmallestBound((without, *(_known_report(plan.noise, (rounds, rounds)) if m.summed == "one-hot" else ())))
     if m.summed == "one-hot" or _are_affinely_independent(m):
-        return AsAlone(
-            account(Shuffle(plan.plan, plan.users), relation), "what shuffling costs, as the sum tells the multiset"
-        )
+        shuffled = account(Shuffle(plan.plan, plan.users), relation)
+        return AsShuffled(shuffled, "what shuffling costs, as the sum tells the multiset", plan)
     bits = known(m, relation)
     if bits is None:
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
     if rounds == 1 and not plan.noise and bits.is_one_symmetric_bit:
-        return AsAlone(
-            account(Shuffle(KaryRandomizedResponse(2, bits.one), plan.users)), "one bit's sum is one bit's shuffle"
-        )
+        shuffled = account(Shuffle(KaryRandomizedResponse(2, bits.one), plan.users))
+        return OneBitProfile(plan, bits, AsAlone(shuffled, "one bit's sum is one bit's shuffle"))
     bits = bits.repeated(rounds)
     if plan.noise:
         a, b = (max(times) for times in zip(*bits.possible, strict=True))
         local = SmallestBound((local, *_known_report(plan.noise, (a, b))))
-    return BitsProfile(plan.users, bits, local, plan.noise)
+    return BitsProfile(plan, bits, local)
 
 
 def _of_group(plan: Aggregate, users: int, known: Callable[[Mechanism, Neighbours], Bits | None]) -> PrivacyProfile:
@@ -123,6 +123,8 @@ def _known_report(noise: tuple[Mechanism, ...], move: Move) -> Iterator[PrivacyP
 
 def _are_affinely_independent(m: Mechanism) -> bool:
     """Whether no two multisets of reports have one sum: an affine dependence with integers is what their difference would be."""
+    if m.view_length > _VIEWS:  # the law of a million bits takes seconds to state
+        return False
     try:
         law = m.law(m.inputs[0])
     except Unsupported:
@@ -134,14 +136,35 @@ def _are_affinely_independent(m: Mechanism) -> bool:
 
 
 @dataclass(frozen=True)
+class AsShuffled(AsAlone):
+    """Profile of a sum that tells the multiset of its reports."""
+
+    plan: Aggregate
+
+    def witness(self, epsilon: Number) -> Witness | None:
+        """The shuffled plan's, of the sum."""
+        found = self.inner.witness(epsilon)
+        return None if found is None else replace(found, plan=self.plan)
+
+
+@dataclass(frozen=True)
 class BitsProfile(SummedLosses):
     """Profile of sums of independent bits."""
 
-    users: int  # how many reports are summed, at least 2
+    plan: Aggregate  # of at least 2 users
     bits: Bits
     local: PrivacyProfile  # of one report
-    noise: tuple[Mechanism, ...] = ()  # of aggregators
     _known: dict[tuple[bool, int, int], Pair] = field(default_factory=dict, compare=False)
+
+    @property
+    def users(self) -> int:
+        """How many reports are summed."""
+        return self.plan.users
+
+    @property
+    def noise(self) -> tuple[Mechanism, ...]:
+        """Of aggregators."""
+        return self.plan.noise
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains to what the envelope of every coordinate allows."""
@@ -164,6 +187,19 @@ class BitsProfile(SummedLosses):
         goal = float(delta) * (1 - _ROOM)
         high = bracket(lambda e: e >= top.high or self._high(math.exp(e) * (1 - _ROOM)) <= goal)[1]
         return self._enclosure(low, min(high, top.high), math.inf)
+
+    def witness(self, epsilon: Number) -> Witness | None:
+        """The worst of the data sets, and the staircase; None where it shows nothing."""
+        if self.local.delta(require_epsilon(epsilon)).high == 0 or math.isinf(epsilon):
+            return None
+        x = math.exp(epsilon) * (1 + _ROOM)
+        value, (move, first, second) = max((self._coordinates(*each).low(x), each) for each in self._tried())
+        if not value > 0:
+            return None
+        own, rest = self.bits.values[move], self.users - 1 - first - second
+        others = Counter({own[0]: first}) + Counter({own[1]: second}) + Counter({self.bits.other: rest})
+        pair = [DataSet.of(others + Counter([x] if x is not None else [])) for x in own]
+        return Witness(self.plan, (pair[0], pair[1]), EVENT, epsilon)
 
     @property
     def _is_small(self) -> bool:
@@ -198,7 +234,14 @@ class BitsProfile(SummedLosses):
         return envelope(self._others)
 
     def _data_sets(self) -> Iterator[TwoCoordinates]:
-        """All of few users; else the corners, and what the envelope found."""
+        """Those that are tried."""
+        return (self._coordinates(*each) for each in self._tried())
+
+    def _coordinates(self, move: Move, first: int, second: int) -> TwoCoordinates:
+        return TwoCoordinates(self._pair(True, move[0], first), self._pair(False, move[1], second))
+
+    def _tried(self) -> Iterator[tuple[Move, int, int]]:
+        """Each move, and how many others hold what user 1 holds first, and then: all of few users; else corners, the envelope's."""
         n = self.users - 1
         best = () if n <= _FEW else self._envelope.best[:_CANDIDATES]
         counts = range(n + 1) if n <= _FEW else dict.fromkeys((n, 0, *best, *(n - m for m in best)))
@@ -206,7 +249,7 @@ class BitsProfile(SummedLosses):
             for first in counts if a else (0,):
                 for second in counts if b else (0,):
                     if first + second <= n if self.bits.spare else first + second == n:
-                        yield TwoCoordinates(self._pair(True, a, first), self._pair(False, b, second))
+                        yield (a, b), first, second
 
     def _pair(self, up: bool, times: int, held: int) -> Pair:
         """The laws of this many coordinates, in each of which so many others hold a one."""
@@ -233,6 +276,18 @@ class BitsProfile(SummedLosses):
     def occurring(self) -> tuple[Groups, ...]:
         """None are listed."""
         return ()
+
+
+class OneBitProfile(BitsProfile):
+    """Profile of the sum of one bit, equally noisy for zeros and ones: what shuffling it costs, which `local` is here."""
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Of the shuffle."""
+        return self.local.delta(epsilon)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """Of the shuffle."""
+        return self.local.epsilon(delta)
 
 
 @dataclass(frozen=True)

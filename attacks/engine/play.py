@@ -216,7 +216,7 @@ def _learn(job: Job) -> State:
     (choice, samples), game = found[best], played[best]
     state = State(best, choice.rule, choice.rule.directions, (), views * len(played), 0)
     state = replace(state, tuning=_bets(job, game, choice, views))
-    if game.chosen is not None:
+    if game.chosen is not None or game.law is not None:
         return state
     early, late = min(job.experiment.trials // LEARNING_BELIEVED, LEARNING), last_learning(job)
     seen, look = views, 2 * views

@@ -62,6 +62,8 @@ class Target:
     undeclared: bool = False
     # the rule, where it was chosen already, on views that the engine never draws
     chosen: two_inputs.ThresholdRule | None = None
+    # the law of the scores, where it is known: it chooses the rule
+    law: two_inputs.ScoreLaw | None = None
     # draws one view after the other, in place of `draw`. A view may show a counter or the time; then a coin must have
     # chosen its side, or many views of one side in a row could be told by their place
     mixed: Mixed | None = None
@@ -98,6 +100,8 @@ class Target:
         if self.chosen is not None:
             right, wrong = (count / max(views, 1) for count in self.chosen.count(first, second))
             return two_inputs.Choice(self.chosen, 0.0, right, wrong, believed=False)
+        if self.law is not None:
+            return self.law.choose(aim)
         return two_inputs.choose_thresholds(first, second, aim, self.calibrated, self.calibrated or self.undeclared)
 
 
@@ -117,6 +121,7 @@ class KInputs:
     calibrated: ClassVar[bool] = True
     undeclared: ClassVar[bool] = False
     chosen: ClassVar[None] = None
+    law: ClassVar[None] = None
     narrower: ClassVar[tuple[Narrower, ...]] = ()
     many: Many
     sample: Sampler

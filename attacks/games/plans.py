@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,11 @@ def target(
         case Compose(parts):
             return _sum([(target(part, neighbours, implementation, delta, by), 1) for part in parts])
     raise Unsupported(plan, f"no attack on {type(plan).__name__}: it cannot be sampled")
+
+
+def repeated(one: Target, times: int) -> Target:
+    """The target that several independent runs make, each on the same pair."""
+    return replace(_sum([(one, times)]), calibrated=one.calibrated, undeclared=one.undeclared, law=one.law)
 
 
 def by_its_numbers(m: Mechanism, found: Attack) -> Attack:

@@ -9,14 +9,14 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from ldpaudit.attacks.games import k_inputs, plans, shuffled
+from ldpaudit.attacks.games import k_inputs, plans, shuffled, summed
 from ldpaudit.attacks.games.foreign import Foreign
 from ldpaudit.attacks.games.game import Game, KInputs, Target
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Plan, Run, Shuffle, as_plan
+from ldpaudit.plan import Aggregate, Plan, Run, Shuffle, as_plan
 from ldpaudit.profile import Witness
 
 CHECKED = 1000
@@ -59,7 +59,7 @@ class Planned:
     # code that is sampled in place of the plan's mechanism
     implementation: Mechanism | Callable[..., Any] | None = None
     delta: float = 0.0  # of the bound; it only guides the choice of the pair
-    witness: Witness | None = None  # of a shuffled plan: which two data sets are played
+    witness: Witness | None = None  # of a shuffled plan or a sum: which two data sets are played
 
     @property
     def description(self) -> str:
@@ -75,7 +75,9 @@ class Planned:
         plan = as_plan(self.plan)
         if isinstance(plan, Shuffle) and plan.users > 1:
             return shuffled.games(plan, self.neighbours, self.implementation, self.delta, self.witness)
-        plan = plan.plan if isinstance(plan, Shuffle) else plan
+        if isinstance(plan, Aggregate) and plan.users > 1:
+            return summed.games(plan, self.neighbours, self.implementation, self.delta, self.witness)
+        plan = plan.plan if isinstance(plan, Shuffle | Aggregate) else plan
         if not isinstance(plan, Run):
             target = plans.target(plan, self.neighbours, self.implementation, self.delta)
             return (replace(target, calibrated=True), *self._by_numbers(plan))

@@ -9,7 +9,7 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from ldpaudit.attacks.attack import Attack, Part
+from ldpaudit.attacks.attack import Attack, Coins, Part
 from ldpaudit.attacks.games import own_law
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -33,6 +33,13 @@ def attack_on(m: Mechanism, neighbours: Neighbours | None = None, delta: float =
 def part_on(m: Mechanism, values: Sequence[Any]) -> Part:
     """What a report tells of a few values: the mechanism's stem says it in ``part(m, values)``, or it is the whole report."""
     found: Part = getattr(_module(m), "part", Part.whole)(m, values)
+    return found
+
+
+def coins_on(m: Mechanism, values: Sequence[Any]) -> Coins | None:
+    """The independent bits that tell a few values apart, where the mechanism's stem says them in ``coins(m, values)``."""
+    of = getattr(_module(m), "coins", None)
+    found: Coins | None = None if of is None else of(m, values)
     return found
 
 

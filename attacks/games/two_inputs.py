@@ -18,6 +18,8 @@ LARGEST = float(np.finfo(np.float64).max)
 """Threshold that only infinite scores reach: of views that the declared mechanism never shows on the other input."""
 DOUBT = 1e-3
 """Level of the test that the views fit the declared scores, all candidate thresholds together (Bonferroni)."""
+FAR = 1e-9
+"""Probability of the rarest scores that a law known beforehand lets a rule guess on."""
 HINT = 0.75
 """An exact test refutes a fair coin nowhere below this many times the standard errors that a normal law would need; by
 enumeration up to 59 guesses, and at 1e4 (tests/attacks/test_scores.py)."""
@@ -216,7 +218,41 @@ def choose_thresholds(first: Floats, second: Floats, aim: Aim, calibrated: bool 
     return replace(other, rule=replace(other.rule, mirrored=True)) if other.promise > 0 else found
 
 
-def _best(bounds: Floats, else_: NDArray[Any], guesses: NDArray[np.int64]) -> tuple[Any, ...]:
+@dataclass(frozen=True, slots=True)
+class ScoreLaw:
+    """The declared law of scores, by falling score: in floats, for it chooses a rule and bounds nothing."""
+
+    scores: Floats
+    first: Floats  # probabilities on the first input, and on the second
+    second: Floats
+
+    def _beyond(self) -> tuple[Floats, Floats, Floats]:
+        """Thresholds from far to near, and the probabilities of scores that reach them."""
+        far = np.flatnonzero(self.scores > 0)
+        right, wrong = np.cumsum(self.first)[far], np.cumsum(self.second)[far]
+        known = np.flatnonzero(right > 0)
+        if not len(known):
+            return np.array([np.inf]), np.zeros(1), np.zeros(1)
+        steps = np.searchsorted(right, np.geomspace(max(right[known[0]], FAR), right[-1], CANDIDATES))
+        at = np.unique(np.minimum(steps, len(right) - 1))
+        thresholds = np.minimum(self.scores[far][at], LARGEST)
+        return np.append(np.inf, thresholds), np.append(0.0, right[at]), np.append(0.0, wrong[at])
+
+    def choose(self, aim: Aim) -> Choice:
+        """The thresholds that promise the best bound from fresh views."""
+        (up, right, wrong), mirrored = self._beyond(), ScoreLaw(-self.scores[::-1], self.second[::-1], self.first[::-1])
+        low, other_right, other_wrong = mirrored._beyond()
+        both = (up < np.inf)[:, None] & (low < np.inf)[None, :]
+        hits, misses = (right[:, None] + other_right) / 2, (wrong[:, None] + other_wrong) / 2
+        share, views = np.where(both, aim.delta, aim.delta / 2), aim.horizon
+        bounds = epsilon_lower(hits * views, misses * views, views, share, aim.alpha)
+        deviates = (hits - misses - share) / np.sqrt(np.maximum(hits + misses, 1 / max(views, 1)))
+        best = _best(bounds, deviates, hits + misses)
+        rule = ThresholdRule(float(up[best[0]]), -float(low[best[1]]))
+        return Choice(rule, float(bounds[best]), float(hits[best]), float(misses[best]), True)
+
+
+def _best(bounds: Floats, else_: NDArray[Any], guesses: NDArray[Any]) -> tuple[Any, ...]:
     """Position of the best bound; of equally good rules the one that guesses most often, which is measured best."""
     first = np.argmax(else_) if bounds.max() <= 0 else np.lexsort((-guesses.ravel(), -bounds.ravel()))[0]
     return np.unravel_index(int(first), bounds.shape)

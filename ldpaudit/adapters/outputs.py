@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from ldpaudit.errors import ImplementationError
-from ldpaudit.plan import Shuffle
+from ldpaudit.plan import Aggregate, Shuffle
 from ldpaudit.profile import DataSet
 
 WEAKER = "outputs only, a weaker audit than of the messages: "
@@ -28,7 +28,7 @@ class Outputs:
     Parameters
     ----------
     system : object
-        With a method ``run(data, rng)``: a mechanism or shuffled plan of ldpaudit's, or code of yours.
+        With a method ``run(data, rng)``: a mechanism, shuffled plan or sum of ldpaudit's, or code of yours.
     pair : pair of DataSet
         One user's input is replaced, or one user is there in the first only.
 
@@ -94,7 +94,7 @@ def _hashable(x: Any) -> Hashable:
 
 
 def _as_run_takes_it(system: Any, data: DataSet) -> Any:
-    """How many users hold each input, for a shuffled plan; else one input per user."""
-    if isinstance(system, Shuffle):
+    """How many users hold each input, for a shuffled plan or a sum; else one input per user."""
+    if isinstance(system, Shuffle | Aggregate):
         return dict(data.counts)
     return [x for x, users in data.counts for _ in range(users)]

@@ -34,7 +34,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence
 from ldpaudit.files.deployment import Deployment, load
 from ldpaudit.neighbours import Neighbours
-from ldpaudit.plan import Plan, Shuffle, of_one_user
+from ldpaudit.plan import Aggregate, Plan, Shuffle, of_one_user
 from ldpaudit.profile import Witness
 from ldpaudit.verdict import Outcome, Verdict, judge
 from ldpaudit.version import __version__
@@ -129,13 +129,13 @@ def _attempt(stage: Callable[[], _T]) -> _T | Unsupported:
 
 @remembered
 def _epsilon(plan: Plan, neighbours: Neighbours, delta: Fraction) -> Enclosure:
-    """The certified epsilon: of a shuffled plan it takes seconds, and every stage asks for it."""
+    """The certified epsilon: of a shuffled plan or a sum it takes seconds, and every stage asks for it."""
     return account(plan, neighbours).epsilon(delta)
 
 
 @remembered
 def _witness(plan: Plan, neighbours: Neighbours, delta: Fraction) -> Witness | None:
-    if not isinstance(plan, Shuffle):
+    if not isinstance(plan, Shuffle | Aggregate):
         return None
     try:
         low = _epsilon(plan, neighbours, delta).low

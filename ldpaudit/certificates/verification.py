@@ -21,7 +21,7 @@ from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import Deployment, among, load, loads
 from ldpaudit.files.toml import LARGEST_FILE
 from ldpaudit.mechanisms.shared.files import File
-from ldpaudit.plan import Shuffle
+from ldpaudit.plan import Aggregate, Shuffle
 from ldpaudit.workers.experiment import LEAST
 
 MOST_TRIALS = 10**15
@@ -99,7 +99,7 @@ def stand_ins(whole: Deployment, claim: Claim) -> tuple[Stand | None, ...]:
     """For code that is not imported, one callable of each form that it may have, where the audit depends on that."""
     if whole.implementation is None:
         return (None,)
-    return (_many_reports, _one_report) if isinstance(claim.plan, Shuffle) else (_many_reports,)
+    return (_many_reports, _one_report) if isinstance(claim.plan, Shuffle | Aggregate) else (_many_reports,)
 
 
 def _many_reports(x: Any, size: int, rng: np.random.Generator) -> Any:

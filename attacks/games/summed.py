@@ -1,0 +1,317 @@
+r"""Two data sets against each other through a sum: user 1 holds either of two values, all other users hold the same.
+
+What is seen is the coordinatewise sum of all n reports. Where reports are rows of independent bits, the coordinates of the sum are
+independent, too. Those in which user 1's two values have the same law have the same law in both data sets: whatever else is seen,
+their likelihood ratio is 1. So only the others are drawn, and the likelihood ratio of the sum is the product of theirs. With
+:math:`Z` for what the others add to a coordinate, and p and q for the probabilities that user 1 adds 1, it is at a
+
+.. math:: \frac{p\,P[Z = a - 1] + (1 - p)\,P[Z = a]}{q\,P[Z = a - 1] + (1 - q)\,P[Z = a]}
+
+The others hold at most two kinds of bits there, so that Z is a binomial or the sum of two: a million users cost what two
+numbers cost. The ratio grows with a where p > q: an event {the ratio is at least some value} of two coordinates is a staircase.
+
+Where one sum comes from one multiset only, such as of one-hot vectors, the game is that of the shuffled plan. Of code that is not
+ours, all n reports of every view are drawn and added. Bits that share coins show only beside other bits: there is a game for them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import fftconvolve
+from scipy.stats import binom
+
+from ldpaudit.attacks.attack import logs
+from ldpaudit.attacks.games import plans, shuffled
+from ldpaudit.attacks.games.foreign import Foreign
+from ldpaudit.attacks.games.game import Target
+from ldpaudit.attacks.games.plans import Implementation
+from ldpaudit.attacks.games.stems import attack_on, coins_on
+from ldpaudit.attacks.games.two_inputs import ScoreLaw
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism, is_ours
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
+from ldpaudit.profile import DataSet, Witness
+
+EVENT = "{the sum of all reports, by its likelihood ratio}"
+_SHARED = "{user 1's second value is counted less often than a bit that neither value sets}"
+_WIDTH, _MORE = 12.0, 64
+"""A binomial's masses are listed up to so many standard deviations, and so many counts more, from its mean: beyond are 1e-30."""
+_MULTIPLIED = 1 << 24
+"""Products of masses up to which two binomials are convolved term by term, 20 ms, so that the smallest masses keep their digits."""
+_GROUPS, _NEVER = 1 << 10, 1e-16
+"""Groups of sums that a law of scores lists, and masses that it leaves out."""
+_VIEWS = 256
+"""Most reports whose vectors are looked at for a dependence."""
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Law = tuple[int, Floats, Floats]
+"""Of a coordinate: a count, and the probabilities of this and the following ones with user 1's first value and with the second."""
+
+
+def views_within(plan: Aggregate, implementation: Implementation, trials: int) -> int:
+    """As many of the views as can be drawn where every report is drawn; all of them where only sums are.
+
+    Raises Unsupported where a view has so many reports that fewer than 16 can be drawn.
+    """
+    m, rounds = _mechanism(plan)
+    if _tells_the_multiset(m):
+        return shuffled.views_within(_shuffled(plan), implementation, trials)
+    if _drawn_at_once(m, next(_own(plan, m, None, 0.0)), implementation) is None:
+        return shuffled.views_within(_shuffled(plan), implementation or m, trials)
+    return trials if rounds == 1 else plans.views_within(Repeat(Run(m), rounds), trials)
+
+
+def games(
+    plan: Aggregate, neighbours: Neighbours | None, implementation: Implementation, delta: float, witness: Witness | None
+) -> tuple[Target, ...]:
+    """The witness's two data sets, where it is given; else all others hold user 1's first value, its second, or neither.
+
+    Raises Unsupported for sums that cannot be read.
+    """
+    m, rounds = _mechanism(plan)
+    if _tells_the_multiset(m):
+        theirs = None if witness is None else replace(witness, plan=_shuffled(plan))
+        return shuffled.games(_shuffled(plan), neighbours, implementation, delta, theirs)
+    tried = [witness] if witness is not None else _own(plan, m, neighbours, delta)
+    return tuple(game for each in tried for game in _targets(m, each, implementation, rounds))
+
+
+def _mechanism(plan: Aggregate) -> tuple[Mechanism, int]:
+    """The one mechanism whose reports are summed, and in how many rounds."""
+    if plan.noise:
+        raise Unsupported(plan, "the noise of aggregators is not drawn here yet")
+    inner, rounds = (plan.plan.plan, plan.plan.times) if isinstance(plan.plan, Repeat) else (plan.plan, 1)
+    if not isinstance(inner, Run):
+        raise Unsupported(plan.plan, "a sum needs the reports of one mechanism, run once or repeated")
+    if inner.mechanism.model != "local" or not inner.mechanism.summed:
+        raise Unsupported(inner, "the reports of this mechanism have no sum")
+    return inner.mechanism, rounds
+
+
+def _shuffled(plan: Aggregate) -> Shuffle:
+    return Shuffle(plan.plan, plan.users)
+
+
+def _tells_the_multiset(m: Mechanism) -> bool:
+    """Whether a sum of reports comes from one multiset only: else the difference of two is an affine dependence of the reports."""
+    if m.summed == "one-hot":
+        return True
+    if m.view_length > _VIEWS:  # the law of a million bits takes seconds to state
+        return False
+    try:
+        law = m.law(m.inputs[0])
+    except Unsupported:
+        return False
+    if law.size > _VIEWS:
+        return False
+    rows = np.array([(1, *np.atleast_1d(np.asarray(view, dtype=float)).tolist()) for view, _ in law.items()])
+    return len(rows) <= rows.shape[1] and int(np.linalg.matrix_rank(rows)) == len(rows)
+
+
+def _drawn_at_once(m: Mechanism, witness: Witness, implementation: Implementation) -> dict[Place, Coordinate] | None:
+    """The coordinates of the sums where these are drawn, and no reports: of mechanisms of ours."""
+    code = m if implementation is None else implementation
+    if type(code) is not type(m) or not is_ours(m) or len(code.inputs) != len(m.inputs) or coins_on(code, _values(witness)) is None:
+        return None
+    found = _coordinates(code, witness)
+    return found if list(found) == list(_coordinates(m, witness)) else None
+
+
+def _own(plan: Aggregate, m: Mechanism, neighbours: Neighbours | None, delta: float) -> Iterator[Witness]:
+    """User 1 holds the values of the local attack; all others hold the first of these, the second, or neither."""
+    first, second = attack_on(m, neighbours, delta).pair
+    neither = [x for x in m.inputs[:3] if x not in (first, second)][:1]
+    for x in (first, *([] if second is None else [second]), *neither):
+        others = {x: plan.users - 1}
+        pair = tuple(DataSet.of(_with(others, own)) for own in (first, second))
+        yield Witness(plan, (pair[0], pair[1]), EVENT)
+
+
+def _with(others: Mapping[Any, int], own: Any) -> dict[Any, int]:
+    return dict(others) if own is None else {**others, own: others.get(own, 0) + 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """A coordinate of the sum in two data sets."""
+
+    own: tuple[float, float]  # P[user 1 adds 1], with the first value and with the second
+    others: tuple[tuple[float, int], ...]  # P[another one adds 1], and of how many this is so
+
+    def draw(self, side: int, size: int, rng: np.random.Generator) -> Counts:
+        """Its counts."""
+        counts = (rng.binomial(users, p, size) for p, users in ((self.own[side], 1), *self.others))
+        return np.asarray(sum(counts), dtype=np.int64)
+
+    @property
+    def law(self) -> Law:
+        """Of its counts."""
+        start, counts = 0, np.ones(1)
+        for p, users in self.others:
+            reach = _WIDTH * math.sqrt(users * p * (1 - p)) + _MORE
+            least, most = max(0, int(users * p - reach)), min(users, int(users * p + reach) + 1)
+            masses = binom.pmf(np.arange(least, most + 1), users, p)
+            short = len(counts) * len(masses) <= _MULTIPLIED
+            start, counts = start + least, np.convolve(counts, masses) if short else np.maximum(fftconvolve(counts, masses), 0.0)
+        without, added = np.append(counts, 0.0), np.append(0.0, counts)
+        first, second = (p * added + (1 - p) * without for p in self.own)
+        return start, first, second
+
+
+Place = int
+"""Of a bit in a report."""
+
+
+def _coordinates(m: Mechanism, witness: Witness) -> dict[Place, Coordinate]:
+    """Those in which user 1's two values differ."""
+    if (coins := coins_on(m, _values(witness))) is None:
+        raise Unsupported(m, "no attack on sums of this mechanism's reports")
+    first, second = (coins.laws[x].tolist() for x in witness.values)
+    found = {}
+    for i, place in enumerate(coins.places):
+        others: dict[float, int] = defaultdict(int)
+        for x, users in witness.others.counts:
+            others[float(coins.laws[x][i])] += users
+        if first[i] != second[i]:
+            found[place] = Coordinate((first[i], second[i]), tuple(sorted(others.items())))
+    return found
+
+
+def _values(witness: Witness) -> list[Any]:
+    return list(dict.fromkeys([*witness.values, *(x for x, _ in witness.others.counts)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihoods:
+    """Of the sums of several independent coordinates in two data sets."""
+
+    laws: tuple[Law, ...]  # of the coordinates
+    losses: tuple[Floats, ...]  # the logarithms of their ratios
+
+    @classmethod
+    def of(cls, coordinates: Iterable[Coordinate]) -> Self:
+        """Of these coordinates; equal ones are looked at once."""
+        each = list(coordinates)
+        known = {one: one.law for one in set(each)}
+        losses = {one: logs(first, second) for one, (_, first, second) in known.items()}
+        return cls(tuple(known[one] for one in each), tuple(losses[one] for one in each))
+
+    def score(self, counts: Sequence[Counts]) -> Floats:
+        """Log-likelihood ratios of sums, given each coordinate's counts; 0 where neither data set shows the sum."""
+        total = np.zeros(len(counts[0]))
+        for (start, *_), losses, seen in zip(self.laws, self.losses, counts, strict=True):
+            with np.errstate(invalid="ignore"):
+                total += losses[np.clip(seen - start, 0, len(losses) - 1)]
+        # Rounded, so that sums of equal terms in another order compare equal.
+        return np.nan_to_num(np.round(total, 9), nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+    def scores(self, rounds: int) -> ScoreLaw:
+        """The law of the scores of so many rounds together, of groups of sums with nearly the same score."""
+        found = _NOTHING
+        for (_, first, second), losses in zip(self.laws, self.losses, strict=True):
+            seen = first + second > _NEVER
+            found = _together(found, _grouped(losses[seen], first[seen], second[seen]))
+        one = found = replace(found, scores=np.round(found.scores, 9))
+        for _ in range(rounds - 1):
+            found = _together(found, one)
+        return replace(found, scores=np.round(found.scores, 9))
+
+
+_NOTHING = ScoreLaw(np.zeros(1), np.ones(1), np.ones(1))
+
+
+def _together(one: ScoreLaw, other: ScoreLaw) -> ScoreLaw:
+    """The law of the sum of two independent scores."""
+    with np.errstate(invalid="ignore"):
+        scores = np.nan_to_num(np.add.outer(one.scores, other.scores).ravel(), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    return _grouped(scores, np.outer(one.first, other.first).ravel(), np.outer(one.second, other.second).ravel())
+
+
+def _grouped(scores: Floats, first: Floats, second: Floats) -> ScoreLaw:
+    """By falling score, in groups of neighbours, each with its least score."""
+    order = np.argsort(-scores, kind="stable")
+    starts = np.unique(np.linspace(0, len(order), _GROUPS, endpoint=False).astype(int))
+    ends = np.append(starts[1:], len(order)) - 1
+    return ScoreLaw(scores[order][ends], *(np.add.reduceat(masses[order], starts) for masses in (first, second)))
+
+
+def _targets(m: Mechanism, witness: Witness, implementation: Implementation, rounds: int) -> Iterator[Target]:
+    """The game on two data sets; and for code whose reports are drawn, another one on the same data sets."""
+    for game in _in_one_round(m, witness, implementation, rounds):
+        yield game if rounds == 1 else plans.repeated(game, rounds)
+
+
+def _in_one_round(m: Mechanism, witness: Witness, implementation: Implementation, rounds: int) -> Iterator[Target]:
+    declared = _coordinates(m, witness)
+    known = Likelihoods.of(declared.values())
+    if (drawn := _drawn_at_once(m, witness, implementation)) is not None:
+
+        def own(side: int, size: int, rng: np.random.Generator) -> Floats:
+            return known.score([each.draw(side, size, rng) for each in drawn.values()])
+
+        law = known.scores(rounds) if implementation is None else None
+        yield Target(witness.pair, witness.event, own, 32 * len(declared), calibrated=True, law=law)
+        return
+    code = Foreign(m, m if implementation is None else implementation, _values(witness))
+    size = witness.others.users * plans.memory(m.sample(code.inputs[0], 1, np.random.default_rng(0)))
+
+    def of_reports(reports: _Reports, event: str, calibrated: bool) -> Target:
+        mixed = reports.mixed if code.one_by_one else None
+        return Target(witness.pair, event, reports.draw, size, calibrated, not calibrated, mixed=mixed, odd=(code.odd,))
+
+    yield of_reports(_Reports(code, witness, tuple(declared), known.score), witness.event, True)
+    set_then = [place for place, each in declared.items() if each.own[0] < each.own[1]][:1]
+    set_never = [place for place in range(m.view_length) if place not in declared][-1:]
+    if set_then and set_never:
+        yield of_reports(_Reports(code, witness, (*set_never, *set_then), _excess), _SHARED, False)
+
+
+def _excess(counts: Sequence[Counts]) -> Floats:
+    """How often the first bit is counted beyond the second: what all bits of a report share cancels."""
+    return np.asarray(counts[0] - counts[1], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reports:
+    """Reports of code, drawn one by one and added up."""
+
+    code: Foreign
+    witness: Witness
+    places: tuple[int, ...]  # in a report, which are added up
+    score: Callable[[Sequence[Counts]], Floats]  # of the sums in these places
+
+    def draw(self, side: int, size: int, rng: np.random.Generator) -> Floats:
+        """Scores of many views: all reports of one value are drawn at once."""
+        total = np.zeros((size, len(self.places)), dtype=np.int64)
+        for x, users in self._users(side) if size else ():
+            total += self._read(self.code.sample(x, size * users, rng)).reshape(size, users, -1).sum(axis=1)
+        return self.score(list(total.T))
+
+    def mixed(self, sides: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """One user after the other, one view after the other."""
+        found: tuple[list[Floats], list[Floats]] = ([], [])
+        for side in sides.tolist():
+            values, users = zip(*self._users(side), strict=True)
+            order = [place for place, count in enumerate(users) for _ in range(count)]
+            made = [self._read(part) for part in self.code.in_order(values, order)]
+            found[side].append(self.score([*np.concatenate(made).sum(axis=0)[:, None]]))
+        first, second = (np.concatenate([np.empty(0), *part]) for part in found)
+        return first, second
+
+    def _users(self, side: int) -> list[tuple[Any, int]]:
+        """How many hold each value."""
+        own, others = self.witness.values[side], dict(self.witness.others.counts)
+        return list({**others, own: others.get(own, 0) + 1}.items())
+
+    def _read(self, views: Any) -> Counts:
+        rows = np.asarray(views)
+        return np.asarray(rows.reshape(len(rows), -1)[:, list(self.places)], dtype=np.int64)

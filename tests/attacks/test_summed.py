@@ -1,0 +1,248 @@
+"""Two data sets through a sum: the attack, with the accountant's witness and without, and what it must and must not refute."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import ldpaudit as ldp
+from ldpaudit import Aggregate, Repeat, Unsupported, account
+from ldpaudit.attacks.games import shuffled, summed
+from ldpaudit.errors import ImplementationError
+from ldpaudit.evidence import Mode
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import ADD_REMOVE, Neighbours
+from ldpaudit.plan import Plan
+from ldpaudit.profile import DataSet, Witness
+from tests.oracles import sums
+
+F = Fraction
+DRAWS = 40_000
+OFF = 5 / math.sqrt(DRAWS)
+"""A probability is this close to its frequency, but once in a million."""
+Q = F(1, 20)
+NOISY = UnaryEncoding.flips(Q, 8)
+
+
+def witness_of(plan: Plan, epsilon: float, neighbours: Neighbours | None = None) -> Witness:
+    found = account(plan, neighbours).witness(epsilon)
+    assert found is not None
+    return found
+
+
+def law_of(m: Mechanism, own: Any, others: DataSet) -> sums.Outcomes:
+    reports = [own, *(x for x, users in others.counts for _ in range(users))]
+    return sums.summed(dict(m.law(x).items()) for x in reports)
+
+
+@pytest.mark.parametrize(
+    ("m", "values", "others"),
+    [
+        (UnaryEncoding(2, F(2, 3), F(1, 5)), (0, 1), {0: 2}),
+        (UnaryEncoding(3, F(2, 3), F(1, 5)), (0, 2), {0: 1, 1: 1, 2: 1}),
+        (UnaryEncoding(3, F(2, 3), F(1, 5)), (0, None), {0: 1, 1: 1}),
+        (PermanentRappor(5, 2, F(1, 2), domain=3), (0, 1), {2: 2}),
+    ],
+    ids=str,
+)
+def test_scores_are_the_log_likelihood_ratios_of_sums(m: Mechanism, values: tuple[Any, Any], others: dict[Any, int]) -> None:
+    held = [Counter({own: 1}) if own is not None else Counter() for own in values]
+    pair = DataSet.of(Counter(others) + held[0]), DataSet.of(Counter(others) + held[1])
+    laws = [law_of(m, own, DataSet.of(others)) for own in values]
+    wanted: list[dict[float, float]] = [defaultdict(float), defaultdict(float)]
+    for outcome in laws[0]:
+        score = round(math.log(laws[0][outcome] / laws[1][outcome]), 7)
+        for side in (0, 1):
+            wanted[side][score] += float(laws[side][outcome])
+    plan = Aggregate(m, 1 + sum(others.values()))
+    for code in (None, lambda x, size, rng: m.sample(x, size, rng)):
+        game, *_ = summed.games(plan, None, code, 0.0, Witness(plan, pair, "the sum"))
+        for side in (0, 1):
+            scores = np.round(game.draw(side, DRAWS, np.random.default_rng(side)), 7)
+            found = Counter(scores.tolist())
+            assert set(found) <= set(wanted[side])
+            assert all(abs(found[score] / DRAWS - share) < OFF for score, share in wanted[side].items())
+
+
+@pytest.mark.parametrize(
+    ("plan", "delta", "neighbours", "reached"),
+    [
+        (Aggregate(UnaryEncoding.flips(F(1, 150), 8), 10**4), 1e-2, None, 0.75),
+        (Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-3, None, 0.8),
+        (Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-2, ADD_REMOVE, 0.85),
+        (Aggregate(UnaryEncoding(8, F(1, 2), F(1, 150)), 10**3), 1e-2, None, 0.7),
+        (Aggregate(UnaryEncoding.flips(F(1, 4), 3), 3), 1e-3, None, 0.95),
+        (Aggregate(PermanentRappor(16, 2, F(1, 50)), 10**4), 1e-2, None, 0.85),
+        (Aggregate(Repeat(UnaryEncoding.flips(F(1, 1000), 8), 2), 10**4), 1e-2, None, 0.85),
+        (Aggregate(KaryRandomizedResponse(4, F(3, 4)), 100), 1e-2, None, 0.8),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("given", [True, False])
+def test_audits_of_sums_come_close_to_what_is_certified_and_never_above(
+    plan: Aggregate, delta: float, neighbours: Neighbours | None, reached: float, given: bool
+) -> None:
+    exact = account(plan, neighbours).epsilon(delta)
+    witness = witness_of(plan, exact.low, neighbours) if given else None
+    options: dict[str, Any] = {"epsilon": exact.high, "neighbours": neighbours, "witness": witness, "mode": Mode.FIXED}
+    evidence = ldp.audit(plan, delta=delta, trials=400_000, seed=1, confidence=0.999, **options)
+    assert reached * exact.low < evidence.epsilon_lower <= exact.high
+    if witness is not None:
+        assert evidence.pair == witness.pair
+    assert ldp.audit(plan, delta=delta, trials=400_000, seed=1, confidence=0.999, **options) == evidence
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("m", [UnaryEncoding.flips(F(1, 150), 8), UnaryEncoding(8, F(1, 2), F(1, 150))], ids=str)
+def test_with_ten_million_views_nine_tenths_are_reached(m: UnaryEncoding, delta: float) -> None:
+    exact = account(Aggregate(m, 10**4)).epsilon(delta)
+    found = ldp.audit(Aggregate(m, 10**4), delta=delta, trials=10**7, mode=Mode.FIXED)
+    assert 0.9 * exact.low < found.epsilon_lower < exact.high
+
+
+def test_a_million_users_cost_what_their_counts_cost() -> None:
+    for k in (8, 10**6):
+        plan = Aggregate(UnaryEncoding.flips(F(1, 1000), k), 10**6)
+        assert summed.views_within(plan, None, 10**6) == 10**6
+        assert summed.views_within(plan, UnaryEncoding.flips(F(1, 2000), k), 10**6) == 10**6
+    exact = account(plan).epsilon(1e-2)
+    assert 0.5 * exact.low < ldp.audit(plan, epsilon=exact.high, delta=1e-2).epsilon_lower < exact.high
+
+
+def test_as_many_views_are_drawn_as_their_reports_allow() -> None:
+    assert summed.views_within(Aggregate(NOISY, 10**4), exactly, 10**6) == shuffled.REPORTS // 10**4
+    with pytest.raises(Unsupported, match="16 views"):
+        ldp.audit(Aggregate(NOISY, 10**7), implementation=exactly, epsilon=1.0)
+    for plan, why in (
+        (Aggregate(SubsetSelection(5, 2, F(3, 4)), 9), "no attack on sums of this mechanism's reports"),
+        (Aggregate(Rappor(8, 1, F(1, 2), F(1, 4), F(3, 4), 2), 9), "no attack on sums of this mechanism's reports"),
+        (Aggregate(ldp.Compose([NOISY, NOISY]), 9), "a sum needs the reports of one mechanism"),
+    ):
+        with pytest.raises(Unsupported, match=why):
+            ldp.audit(plan, epsilon=1.0)
+    with pytest.raises(Unsupported, match="replace-one"):
+        ldp.audit(Aggregate(PermanentRappor(8, 1, F(1, 2)), 9), epsilon=1.0, neighbours=ADD_REMOVE)
+
+
+Code = Callable[[Any, int, np.random.Generator], NDArray[np.int8]]
+
+
+def exactly(x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    return NOISY.sample(x, size, rng)
+
+
+def half_the_flips(x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    return UnaryEncoding.flips(Q / 2, 8).sample(x, size, rng)
+
+
+def sometimes_in_the_clear(x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    bits, clear = NOISY.sample(x, size, rng), rng.random(size) < 1 / 8
+    bits[clear] = np.arange(8) == x
+    return bits
+
+
+def one_coin_for_all_bits(x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    flips = (rng.random(size) < float(Q)).astype(np.int8)
+    return np.asarray((np.arange(8) == x).astype(np.int8) ^ flips[:, None])
+
+
+def one_uniform_number_for_all_bits(x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    bound = np.where(np.arange(8) == x, 1 - float(Q), float(Q))
+    return (rng.random(size)[:, None] < bound).astype(np.int8)
+
+
+@pytest.mark.parametrize(
+    ("code", "users"),
+    [
+        (half_the_flips, 100),
+        (half_the_flips, 1000),
+        (sometimes_in_the_clear, 100),
+        (one_coin_for_all_bits, 100),
+        (one_coin_for_all_bits, 1000),
+        (one_uniform_number_for_all_bits, 100),
+        (one_uniform_number_for_all_bits, 1000),
+    ],
+)
+def test_clients_that_report_too_much_are_refuted_at_the_defaults(code: Code, users: int) -> None:
+    plan = Aggregate(NOISY, users)
+    exact = account(plan).epsilon(1e-2)
+    assert ldp.audit(plan, implementation=code, epsilon=exact.high, delta=1e-2).epsilon_lower > exact.high
+
+
+def test_half_the_flips_among_a_hundred_thousand_users_are_refuted_where_the_code_is_a_mechanism() -> None:
+    m = UnaryEncoding.flips(F(1, 150), 8)
+    plan = Aggregate(m, 10**5)
+    for witness in (None, witness_of(plan, account(plan).epsilon(1e-3).low)):
+        exact = account(plan).epsilon(1e-3)
+        options: dict[str, Any] = {"epsilon": exact.high, "delta": 1e-3, "witness": witness}
+        assert ldp.audit(plan, implementation=UnaryEncoding.flips(F(1, 300), 8), **options).epsilon_lower > exact.high
+        assert ldp.audit(plan, implementation=m, **options).epsilon_lower <= exact.high
+
+
+def one_by_one(x: int) -> list[int]:
+    return [int(bit) for bit in one_coin_for_all_bits(x, 1, _COINS)[0]]
+
+
+_COINS = np.random.default_rng(5)
+
+
+@pytest.mark.parametrize(("code", "refuted"), [(exactly, False), (one_by_one, True)])
+def test_code_is_sampled_as_it_comes(code: Any, refuted: bool) -> None:
+    plan = Aggregate(NOISY, 100)
+    exact = account(plan).epsilon(1e-2)
+    found = ldp.audit(plan, implementation=code, epsilon=exact.high, delta=1e-2, trials=3000)
+    assert (found.epsilon_lower > exact.high) == refuted
+
+
+def test_reports_that_the_declared_mechanism_never_makes_are_an_error() -> None:
+    with pytest.raises(ImplementationError, match="views that the declared law has"):
+        ldp.audit(Aggregate(NOISY, 9), implementation=lambda x, size, rng: np.full((size, 8), 2), epsilon=1.0, delta=1e-2)
+
+
+BITS = UnaryEncoding.flips(Q, 2)
+USERS = 400
+KINDS = np.array([y for y, _ in BITS.law(0).items()])
+
+
+def sum_of(data: dict[int, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    return np.asarray(kinds_of(data, size, rng) @ KINDS)
+
+
+def kinds_of(data: dict[int, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """How often each report occurs."""
+    laws = {x: [float(p) for _, p in BITS.law(x).items()] for x in data}
+    return np.asarray(sum(rng.multinomial(users, laws[x], size) for x, users in data.items()))
+
+
+def reduced(data: dict[int, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    return np.asarray(sum_of(data, size, rng) % 256)
+
+
+def clamped(data: dict[int, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    return np.clip(sum_of(data, size, rng), 15, 375)
+
+
+def with_a_count_beside(data: dict[int, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """How many reports have no ones."""
+    kinds = kinds_of(data, size, rng)
+    return np.column_stack([kinds @ KINDS, kinds @ ~KINDS.any(axis=1)])
+
+
+@pytest.mark.parametrize(("system", "refuted"), [(sum_of, False), (reduced, False), (clamped, False), (with_a_count_beside, True)])
+def test_what_is_computed_from_the_sum_is_not_refuted_and_what_is_published_beside_it_is(system: Any, refuted: bool) -> None:
+    exact = account(Aggregate(BITS, USERS)).epsilon(1e-2)
+    data = [{0: USERS}, {0: USERS - 1, 1: 1}]
+    found = ldp.audit(system, inputs=data, epsilon=exact.high, delta=1e-2, trials=200_000)
+    assert (found.epsilon_lower > exact.high) == refuted
