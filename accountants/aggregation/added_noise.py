@@ -107,12 +107,15 @@ def aligned(first: Masses, second: Masses) -> tuple[Masses, Masses]:
 
 def _multiplied(first: Pair, second: Pair) -> Pair:
     """Two counts together, or less than they tell where they are too many."""
-    return first.product(second) if len(first.p) * len(second.p) <= _PRODUCTS else first.times(second)
+    if len(first.p) * len(second.p) <= _PRODUCTS:
+        return first.product(second)
+    groups = math.isqrt(_PRODUCTS)
+    return first.coarse(groups).product(second.coarse(groups))
 
 
 def _spread(first: Pair, second: Pair) -> Pair:
     """Two counts together, or more than they tell where they are too many."""
     if len(first.p) * len(second.p) <= _PRODUCTS:
         return first.product(second)
-    groups = math.isqrt(_PRODUCTS)
+    groups = math.isqrt(_PRODUCTS) // 2  # of two integers each
     return first.spread(groups).product(second.spread(groups))
