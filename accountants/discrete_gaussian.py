@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.aggregation.added_noise import noise_profile
+from ldpaudit.accountants.aggregation.added_noise import least_noise, noise_profile
 from ldpaudit.accountants.gaussian import Quadratic
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.float_masses import Masses
@@ -23,7 +23,7 @@ from ldpaudit.accountants.numerics.normal import theta, upper_factor
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.profile import PrivacyProfile
+from ldpaudit.profile import Number, PrivacyProfile
 
 _FLAT = 1e-24
 """Largest eta with which one sum serves: what it leaves open is less than 1e-9 of delta."""
@@ -77,6 +77,20 @@ def profile(m: DiscreteGaussian, neighbours: Neighbours = REPLACE_ONE) -> Privac
     if off > _FLAT:
         return noise_profile(Masses.discrete_gaussian(m.sigma**2), m.change, source)
     return Discrete(m.squared / m.sigma**2, source, sigma_squared=m.sigma**2, step=step, norm=norm, eta=off)
+
+
+def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) -> DiscreteGaussian:
+    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change.
+
+    ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a variance within a millionth of the least.
+    Raises ValueError where a parameter lies outside its domain.
+    """
+
+    def of_variance(variance: Fraction) -> DiscreteGaussian:
+        return DiscreteGaussian(Fraction(math.sqrt(variance)), change)
+
+    squared = of_variance(Fraction(1)).squared
+    return of_variance(least_noise(lambda variance: profile(of_variance(variance)), epsilon, delta, squared))
 
 
 def _eta(norm: int, counts: int, sigma_squared: Fraction) -> float:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import flint
 
+from ldpaudit.accountants.aggregation.added_noise import least_noise
 from ldpaudit.accountants.numerics.normal import about_epsilon, divergence
 from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.accountants.pld.searched import SearchedProfile
@@ -57,3 +58,17 @@ def profile(m: Gaussian, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile
     epsilon; infinite at delta = 0.
     """
     return Quadratic(m.squared / m.sigma**2, f"Gaussian noise of deviation {float(m.sigma):g}, at the Euclidean distance")
+
+
+def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) -> Gaussian:
+    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change.
+
+    ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a variance within a millionth of the least.
+    Raises ValueError where a parameter lies outside its domain.
+    """
+
+    def of_variance(variance: Fraction) -> Gaussian:
+        return Gaussian(Fraction(math.sqrt(variance)), change)
+
+    squared = of_variance(Fraction(1)).squared
+    return of_variance(least_noise(lambda variance: profile(of_variance(variance)), epsilon, delta, squared))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.aggregation.added_noise import noise_profile
+import math
+from fractions import Fraction
+
+from ldpaudit.accountants.aggregation.added_noise import least_noise, noise_profile
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.profile import PrivacyProfile
+from ldpaudit.profile import Number, PrivacyProfile
 
 
 def profile(m: RoundedGaussian, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -24,3 +27,17 @@ def profile(m: RoundedGaussian, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     """
     source = f"rounded Gaussian noise of deviation {float(m.sigma):g}: the best event"
     return noise_profile(Masses.rounded_gaussian(m.sigma**2), m.change, source)
+
+
+def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) -> RoundedGaussian:
+    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change.
+
+    ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a variance within a millionth of the least.
+    Raises ValueError where a parameter lies outside its domain.
+    """
+
+    def of_variance(variance: Fraction) -> RoundedGaussian:
+        return RoundedGaussian(Fraction(math.sqrt(variance)), change)
+
+    squared = of_variance(Fraction(1)).squared
+    return of_variance(least_noise(lambda variance: profile(of_variance(variance)), epsilon, delta, squared))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ldpaudit.accountants.aggregation.added_noise import noise_profile
+from fractions import Fraction
+
+from ldpaudit.accountants.aggregation.added_noise import least_noise, noise_profile
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.mechanisms.skellam import Skellam
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.profile import PrivacyProfile
+from ldpaudit.profile import Number, PrivacyProfile
 
 
 def profile(m: Skellam, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -22,3 +24,13 @@ def profile(m: Skellam, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     one count and two, and deltas above 1e-30; for more counts, within about 1e-4. Raises Unsupported where mu is above 5e7 or so.
     """
     return noise_profile(Masses.skellam(m.mu), m.change, f"Skellam noise of variance {float(m.mu):g}: the best event")
+
+
+def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) -> Skellam:
+    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change.
+
+    ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a mu within a millionth of the least. Raises
+    ValueError where a parameter lies outside its domain.
+    """
+    squared = Skellam(Fraction(1), change).squared
+    return Skellam(least_noise(lambda mu: profile(Skellam(mu, change)), epsilon, delta, squared), change)

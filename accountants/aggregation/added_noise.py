@@ -7,14 +7,16 @@ Several counts are independent: the best event is a staircase over the last coun
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import reduce
 
 import numpy as np
 
 from ldpaudit.accountants.aggregation.coordinate import NOTHING, Pair, TwoCoordinates
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
@@ -22,6 +24,8 @@ _PRODUCTS = 1 << 21
 """Views of all counts but the last that are listed; beyond them, neighbours in the order of the ratio are taken together."""
 _ROOM = 8 * UNIT
 """Relative; an exponential of the standard library is right to a unit or two."""
+_CLOSE = 1e-6
+"""Relative width of the search for a least variance."""
 _FAR = 700.0
 """Nats, the largest whose exponential is surely a float."""
 _STEPS = 40
@@ -91,6 +95,19 @@ def noise_profile(noise: Masses, change: Sequence[int], source: str, pure: Enclo
     below = tuple(TwoCoordinates(reduce(_multiplied, first, NOTHING), last) for *first, last in orders)
     above = tuple(TwoCoordinates(reduce(_spread, first, NOTHING), last) for *first, last in orders)
     return AddedNoise(below, above, pure, source)
+
+
+def least_noise(profile: Callable[[Fraction], PrivacyProfile], epsilon: Number, delta: Number, squared: int) -> Fraction:
+    """About the least variance of one count's noise with which a change of this squared norm is certified to be private.
+
+    ``profile``: of noise of a variance; ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns a variance that
+    is certified, and that is within a millionth of one that is not. Raises ValueError for another goal.
+    """
+    target = require_delta(delta)
+    if not (require_epsilon(epsilon) > 0 and target > 0):
+        raise ValueError(f"for_privacy needs epsilon > 0 and delta > 0, got {epsilon} and {delta}")
+    start = 2 * squared * (1 - math.log(target)) / float(epsilon) ** 2  # as the noise is nearly normal
+    return Fraction(crossing(lambda variance: profile(Fraction(variance)).delta(epsilon).high, target, start, 1.1, _CLOSE)[1])
 
 
 def aligned(first: Masses, second: Masses) -> tuple[Masses, Masses]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
+from types import ModuleType
 
 import mpmath
 import numpy as np
@@ -11,11 +13,13 @@ import pytest
 from scipy import stats
 
 from ldpaudit import Repeat, account
+from ldpaudit.accountants import discrete_gaussian, gaussian, rounded_gaussian, skellam
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.gaussian import Gaussian
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
+from ldpaudit.mechanisms.skellam import Skellam
 
 F = Fraction
 
@@ -65,6 +69,19 @@ def test_rounded_noise_on_one_count_costs_what_its_best_tail_shows(sigma: Fracti
             truth = max(upper(t - k) - mpmath.exp(mpmath.mpf(nats.numerator) / nats.denominator) * upper(t) for t in range(-9, 30))
             found = account(RoundedGaussian(sigma, (k,))).delta(nats)
             assert found.low <= truth <= found.high <= found.low * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("stem", [gaussian, discrete_gaussian, rounded_gaussian, skellam])
+@pytest.mark.parametrize(("epsilon", "delta", "change"), [(F(1), 1e-6, (1, -1)), (F(1, 10), 1e-9, (1,)), (F(5), 0.01, (2, 1))])
+def test_the_least_noise_for_a_goal_keeps_it_and_less_does_not(
+    stem: ModuleType, epsilon: Fraction, delta: float, change: tuple[int, ...]
+) -> None:
+    m = stem.for_privacy(epsilon, delta, change)
+    field = "mu" if isinstance(m, Skellam) else "sigma"
+    less = replace(m, **{field: getattr(m, field) * F(99_999, 100_000)})
+    assert account(m).delta(epsilon).high <= delta < account(less).delta(epsilon).low
+    with pytest.raises(ValueError, match="for_privacy needs epsilon > 0 and delta > 0"):
+        stem.for_privacy(epsilon, 0)
 
 
 def test_the_samplers_have_their_laws() -> None:
