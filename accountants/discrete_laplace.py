@@ -45,7 +45,7 @@ def profile(m: DiscreteLaplace, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     if m.distance <= _LISTED:
         return FiniteProfile(both_directions(_atoms(m.shifts, m.alpha)), source)
     closed = ClosedForm(m.distance, m.alpha, source)
-    return closed if len(m.shifts) == 1 else noise_profile(Masses.discrete_laplace(m.alpha), m.change, source, closed.epsilon(0))
+    return closed if len(m.shifts) == 1 else noise_profile(masses(m), m.change, source, closed.epsilon(0))
 
 
 def masses(m: DiscreteLaplace) -> Masses:

@@ -10,13 +10,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate, pairwise
+from operator import mul
 from typing import Self
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_pmf
+from ldpaudit.accountants.numerics.normal import theta
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
 
@@ -36,6 +40,12 @@ _LARGEST = 1 << 50
 """Coins from which on their number is not a float."""
 _LISTED = 1 << 22
 """Most integers of a law that is computed from a formula for each of them."""
+_IN_BALLS = 100_000
+"""Most of a law of which each is computed in balls, of some microseconds."""
+_SETTLE = 64
+"""Ratios beyond twice the last that is wanted, at which nothing is known of them: from there on each step divides the error."""
+_NARROW_BITS = 60
+"""Of a probability that is computed in balls."""
 _EXP = 8
 """Units by which numpy's exponential may be off, with room: it is right to 4 (its own tests allow no more)."""
 
@@ -86,6 +96,47 @@ class Masses:
         return cls._even(top * np.exp(-rate * np.arange(reach + 1)), 2 * (_NATS + rate))
 
     @classmethod
+    def discrete_gaussian(cls, variance: Fraction) -> Self:
+        """Of z with probability proportional to ``e**(-z**2 / (2 variance))``, whose tails are below those of a normal law.
+
+        Raises Unsupported where these z are millions. Source of the tails: Canonne, Kamath, Steinke 2020, Proposition 25.
+        """
+        half = 1 / (2 * float(variance))
+        reach = _reach(math.sqrt(_NATS / half) + 1, f"discrete Gaussian noise of variance {float(variance):g}")
+        with working_precision(96):
+            top = float(1 / theta(variance))
+        return cls._even(top * np.exp(-half * np.arange(reach + 1.0) ** 2), _NATS * (1 + 2 / reach) ** 2 + 2)
+
+    @classmethod
+    def rounded_gaussian(cls, variance: Fraction) -> Self:
+        """Of the integer next to a normal number; Unsupported where these are more than 100,000."""
+        what = f"rounded Gaussian noise of variance {float(variance):g}"
+        reach = _reach(math.sqrt(2 * _NATS * float(variance)) + 1, what, _IN_BALLS)
+        with working_precision(96 + 2 * reach.bit_length()):
+            unit = 1 / (8 * ball(variance)).sqrt()
+            beyond = [(unit * (2 * x - 1)).erfc() for x in range(1, reach + 2)]
+            half = [1 - beyond[0], *((a - b) / 2 for a, b in pairwise(beyond))]
+            return cls._even(np.array([_nearest(p) for p in half]), 0.0)
+
+    @classmethod
+    def skellam(cls, variance: Fraction) -> Self:
+        r"""Of the difference of two Poisson numbers of mean half the variance each: :math:`e^{-\mu} I_z(\mu)`.
+
+        From the middle outward by the ratios :math:`r_z = I_{z+1}/I_z = 1/(2(z+1)/\mu + r_{z+1})`, which are taken from the far end
+        inward, where they are from 0 to 1: so they only gain accuracy. Raises Unsupported where these z are more than 100,000.
+        """
+        what, mu = f"Skellam noise of variance {float(variance):g}", float(variance)
+        reach = _reach(_NATS / 3 + math.sqrt(_NATS**2 / 9 + 2 * _NATS * mu) + 2, what, _IN_BALLS)
+        with working_precision(192):
+            ratio, twice, ratios = between(0, flint.arb(1)), 2 / ball(variance), []
+            for z in range(2 * reach + _SETTLE, 0, -1):
+                ratio = 1 / (z * twice + ratio)
+                ratios.append(ratio)
+            mass = ball(variance).bessel_i(flint.arb(0), scaled=True)
+            half = accumulate(ratios[: -reach - 1 : -1], mul, initial=mass)
+            return cls._even(np.array([_nearest(p) for p in half]), 0.0)
+
+    @classmethod
     def _even(cls, half: NDArray[np.float64], nats: float) -> Self:
         """Of a law that is the same on both sides of 0; the exponents, down to -`nats`, are right to a unit or two."""
         return cls(1 - len(half), np.concatenate([half[:0:-1], half]), (4 * nats + _EXP + 8) * UNIT, _OUTSIDE)
@@ -112,10 +163,17 @@ class Masses:
         return Masses(self.first, values, self.error + 4 * UNIT, self.outside)
 
 
-def _reach(wanted: float, what: str) -> int:
+def _nearest(value: flint.arb) -> float:
+    """The float next to a narrow ball."""
+    if value.rel_accuracy_bits() < _NARROW_BITS:
+        raise ArithmeticError(f"a probability needs a ball of {_NARROW_BITS} bits, got {value}")
+    return float(value)
+
+
+def _reach(wanted: float, what: str, most: int = _LISTED) -> int:
     """A whole number of integers on either side of the middle that is not below what is wanted."""
-    if not wanted < _LISTED:
-        raise Unsupported(what, f"it spreads over {wanted:.2g} integers, and at most {_LISTED} are listed")
+    if not wanted < most:
+        raise Unsupported(what, f"it spreads over {wanted:.2g} integers, and at most {most} are listed")
     return math.ceil(wanted)
 
 

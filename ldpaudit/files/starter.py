@@ -59,6 +59,8 @@ def starter(stem: str, variant: str = "", schema: str = "") -> str:
 
 _TEXT = '"'
 """What a value begins with that is text, and no number: a matrix."""
+_LIST = "["
+"""And what a list of integers begins with."""
 
 
 def example(owner: type[Mechanism]) -> tuple[str, dict[str, str]]:
@@ -180,8 +182,8 @@ def _comment(text: str) -> list[str]:
 
 
 def _value(expression: str) -> str:
-    """As TOML writes it: an integer as such, all else as an expression in quotes."""
-    if expression.startswith(_TEXT):
+    """As TOML writes it: an integer and a list of integers as such, all else as an expression in quotes."""
+    if expression.startswith((_TEXT, _LIST)):
         return expression
     number = parse(expression)
     whole = number.denominator == 1 and abs(number) < _LARGEST

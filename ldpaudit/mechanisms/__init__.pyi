@@ -1,14 +1,18 @@
 # Printed by `python -m benchmarks.stub`.
 from ldpaudit.mechanisms.bassily_smith import BassilySmith as BassilySmith
 from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith as ProjectedBassilySmith
+from ldpaudit.mechanisms.binomial_noise import BinomialNoise as BinomialNoise
 from ldpaudit.mechanisms.bitstogram import Bitstogram as Bitstogram
 from ldpaudit.mechanisms.bitstogram import SplitBitstogram as SplitBitstogram
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter as BucketHeavyHitter
 from ldpaudit.mechanisms.channel import Channel as Channel
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch as CountMeanSketch
 from ldpaudit.mechanisms.count_mean_sketch import HadamardCountMeanSketch as HadamardCountMeanSketch
+from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace as DiscreteLaplace
 from ldpaudit.mechanisms.expander_sketch import ExpanderSketch as ExpanderSketch
 from ldpaudit.mechanisms.expander_sketch import SplitExpanderSketch as SplitExpanderSketch
+from ldpaudit.mechanisms.gaussian import Gaussian as Gaussian
 from ldpaudit.mechanisms.genprot import GenProt as GenProt
 from ldpaudit.mechanisms.genprot import GenProtBit as GenProtBit
 from ldpaudit.mechanisms.geometric import Geometric as Geometric
@@ -35,6 +39,7 @@ from ldpaudit.mechanisms.range_queries import HadamardRangeQueries as HadamardRa
 from ldpaudit.mechanisms.range_queries import RangeQueries as RangeQueries
 from ldpaudit.mechanisms.rappor import PermanentRappor as PermanentRappor
 from ldpaudit.mechanisms.rappor import Rappor as Rappor
+from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian as RoundedGaussian
 from ldpaudit.mechanisms.sampled_answer import SampledAnswer as SampledAnswer
 from ldpaudit.mechanisms.shared.plugins import part_of as part_of
 from ldpaudit.mechanisms.shared.stems import classes as classes
@@ -54,6 +59,7 @@ from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters as S
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles as ShuffledQuantiles
 from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection as ShuffledSelection
 from ldpaudit.mechanisms.sign_oracle import SignOracle as SignOracle
+from ldpaudit.mechanisms.skellam import Skellam as Skellam
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries as SparseStatisticalQueries
 from ldpaudit.mechanisms.subset_selection import SubsetSelection as SubsetSelection
 from ldpaudit.mechanisms.thresh import Thresh as Thresh

@@ -1,3 +1,5 @@
+"""Noise on counts: discrete Laplace, and the stems whose core it is."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -8,10 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms.gaussian import Gaussian
+from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
+from ldpaudit.mechanisms.skellam import Skellam
 from tests.zoo import Broken, Mutant, Zoo, tenth
 
+F = Fraction
 Sample = Callable[[tuple[int, ...], int, np.random.Generator], NDArray[Any]]
 REPLACED = DiscreteLaplace.for_epsilon(1, change=(1, -1))
 LEFT_OUT = DiscreteLaplace.for_epsilon(1)
@@ -77,4 +85,63 @@ ZOO = Zoo(
         Mutant("alpha is cut to tenths", LEFT_OUT, replace(LEFT_OUT, alpha=tenth(LEFT_OUT.alpha))),
         Mutant("p is taken for 1 - p", REPLACED, replace(REPLACED, alpha=1 - REPLACED.alpha)),
     ),
+)
+
+BELL = F(7, 5)
+"""Deviation at which the delta at epsilon = 1 is about an eighth, for the change (1, -1)."""
+NORMAL, BELLS, ROUNDED = (owner(BELL, (1, -1)) for owner in (Gaussian, DiscreteGaussian, RoundedGaussian))
+THREE = DiscreteGaussian(F(8), (3,))
+POISSONS, COINS = Skellam(F(2), (1, -1)), BinomialNoise(8, change=(1, -1))
+LESS = F(2**-0.5)
+
+
+def the_variance_is_taken_for_the_deviation(m: Any) -> Broken:
+    return Broken("the variance is halved for each of two counts", m, replace(m, sigma=m.sigma * LESS / 2).sample)
+
+
+gaussian = Zoo(
+    small=(Gaussian(F(1)), Gaussian(F(7, 2), (2, -1, 1))),
+    at_one=(NORMAL,),
+    broken=(*broken(NORMAL, 2), the_variance_is_taken_for_the_deviation(NORMAL)),
+    mutants=(
+        Mutant("sigma is divided by the root of 2", NORMAL, replace(NORMAL, sigma=BELL * LESS), delta=0.1),
+        Mutant("sigma is for one count where two change", Gaussian(F(10), (1, -1)), Gaussian(F(8), (1, -1)), delta=0.02),
+    ),
+    delta=F(643445, 4929686),
+)
+discrete_gaussian = Zoo(
+    small=(DiscreteGaussian(F(1)), DiscreteGaussian(F(1, 2), (1, -1)), DiscreteGaussian(F(4), (2, 0, -1, 1))),
+    at_one=(BELLS,),
+    broken=(*broken(BELLS, 2), the_variance_is_taken_for_the_deviation(BELLS)),
+    mutants=(
+        Mutant("sigma is divided by the root of 2", BELLS, replace(BELLS, sigma=BELL * LESS), delta=0.1),
+        Mutant("one party of two adds nothing", THREE, replace(THREE, sigma=8 * LESS), delta=0.02),
+    ),
+    delta=F(1753721, 14036027),
+)
+rounded_gaussian = Zoo(
+    small=(RoundedGaussian(F(1)), RoundedGaussian(F(1, 2), (1, -1))),
+    at_one=(ROUNDED,),
+    broken=(*broken(ROUNDED, 2), the_variance_is_taken_for_the_deviation(ROUNDED)),
+    mutants=(Mutant("sigma is divided by the root of 2", ROUNDED, replace(ROUNDED, sigma=BELL * LESS), delta=0.1),),
+    delta=F(11053004, 93931263),
+)
+skellam = Zoo(
+    small=(Skellam(F(1)), Skellam(F(1, 2), (1, -1)), Skellam(F(10), (2, -1))),
+    at_one=(POISSONS,),
+    broken=(*broken(POISSONS, 2), Broken("mu is halved twice", POISSONS, replace(POISSONS, mu=F(1, 2)).sample)),
+    mutants=(Mutant("half of the parties add nothing", POISSONS, replace(POISSONS, mu=F(1)), delta=0.1),),
+    delta=F(8662845, 63806732),
+)
+binomial_noise = Zoo(
+    small=(
+        BinomialNoise(3),
+        BinomialNoise(2, F(1, 3), (1, -1)),
+        BinomialNoise(4, F(3, 4), (2, 1)),
+        BinomialNoise(1, F(1, 4), (1, 1, -1)),
+    ),
+    at_one=(COINS,),
+    broken=(*broken(COINS, 5), Broken("a coin's two sides are taken for two coins", COINS, replace(COINS, coins=4).sample)),
+    mutants=(Mutant("a quarter of the coins is lost", COINS, replace(COINS, coins=6), delta=0.15),),
+    delta=F(12319938, 97228295),
 )

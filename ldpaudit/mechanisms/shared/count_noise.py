@@ -61,6 +61,11 @@ class CountNoise(Mechanism):
         return sum(self.shifts)
 
     @property
+    def squared(self) -> int:
+        """Sum of the squares of all changes."""
+        return sum(each**2 for each in self.shifts)
+
+    @property
     def inputs(self) -> tuple[tuple[int, ...], ...]:
         """No change, and the change."""
         return (0,) * len(self.change), self.change

@@ -1,0 +1,81 @@
+"""Binomial noise on counts.
+
+Dwork, Kenthapadi, McSherry, Mironov, Naor 2006; Agarwal, Suresh, Yu, Kumar, McMahan 2018.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanism import Law, Rows
+from ldpaudit.mechanisms.shared.count_noise import CountNoise
+from ldpaudit.mechanisms.shared.parameters import integer, probability
+
+_LARGEST = 1 << 49
+"""Coins, so that their number is a float."""
+
+
+@dataclass(frozen=True, slots=True)
+class BinomialNoise(CountNoise):
+    """Counts plus the number of heads of so many coins each; an estimate takes the mean off.
+
+    Parameters
+    ----------
+    coins : int
+        Number of coins for each count, at least 1 and at most 2**49.
+    gamma : Fraction
+        Probability of heads, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> BinomialNoise(1000).mean
+    Fraction(500, 1)
+    >>> BinomialNoise(2, Fraction(1, 3)).law((0,)).probability((1,))
+    Fraction(4, 9)
+    """
+
+    core = "discrete_laplace"
+    title = "binomial noise on counts"
+
+    coins: int
+    gamma: Fraction = Fraction(1, 2)
+    change: tuple[int, ...] = (1,)
+
+    def __post_init__(self) -> None:
+        integer(self, "coins", 1, _LARGEST)
+        probability(self, "gamma")
+        self._require_change()
+
+    @property
+    def mean(self) -> Fraction:
+        """Heads on average."""
+        return self.coins * self.gamma
+
+    def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Numbers of heads, drawn by numpy with gamma as a float."""
+        return rng.binomial(self.coins, float(self.gamma), size)
+
+    def law(self, x: tuple[int, ...]) -> Law:
+        """Law on rows of counts: products of binomial probabilities."""
+        self.require_input(x)
+        columns = tuple(range(min(k, 0), max(k, 0) + self.coins + 1) for k in self.change)
+
+        def probability_of(view: tuple[int, ...]) -> Fraction:
+            return math.prod((self._heads(y - k) for y, k in zip(view, x, strict=True)), start=Fraction(1))
+
+        return Law(probability_of, lambda: Rows(columns), math.prod(map(len, columns)))
+
+    def _heads(self, number: int) -> Fraction:
+        if not 0 <= number <= self.coins:
+            return Fraction(0)
+        return math.comb(self.coins, number) * self.gamma**number * (1 - self.gamma) ** (self.coins - number)

@@ -1,0 +1,55 @@
+"""Gaussian noise on counts, rounded to integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanisms.shared.count_noise import CountNoise
+from ldpaudit.mechanisms.shared.parameters import positive
+
+_LARGEST = 1 << 40
+"""Of sigma, so that a view is an integer that a float holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedGaussian(CountNoise):
+    """Counts plus normal noise that is rounded to the nearest integer.
+
+    Rounding the noise, or the noisy count, is the same: counts are integers. The sampler rounds floats of a normal law, whose
+    tails end: the law is right to about 2**-53 of each probability that is not tiny.
+
+    Parameters
+    ----------
+    sigma : Fraction
+        Standard deviation of the noise before it is rounded, above 0 and at most 2**40.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter lies outside its domain.
+
+    Examples
+    --------
+    >>> RoundedGaussian(5).sigma
+    Fraction(5, 1)
+    """
+
+    core = "discrete_laplace"
+    title = "rounded Gaussian noise on counts"
+
+    sigma: Fraction
+    change: tuple[int, ...] = (1,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", positive("sigma", self.sigma))
+        if self.sigma > _LARGEST:
+            raise ValueError(f"RoundedGaussian needs sigma <= {_LARGEST}, got sigma={self.sigma}")
+        self._require_change()
+
+    def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Rounded floats of a normal law."""
+        return np.rint(rng.normal(0.0, float(self.sigma), size)).astype(np.int64)

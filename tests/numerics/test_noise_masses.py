@@ -1,0 +1,77 @@
+"""Laws of noise in floats: every probability is right to the error that is stated, and so is what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+
+import mpmath
+import numpy as np
+import pytest
+
+from ldpaudit.accountants.numerics.float_masses import Masses
+from ldpaudit.errors import Unsupported
+
+F = Fraction
+Law = Callable[[int, mpmath.mpf], mpmath.mpf]
+
+
+def laplace(z: int, alpha: mpmath.mpf) -> mpmath.mpf:
+    return (1 - alpha) / (1 + alpha) * alpha ** abs(z)
+
+
+def discrete_gaussian(z: int, variance: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.e ** (-z * z / (2 * variance)) / mpmath.jtheta(3, 0, mpmath.e ** (-1 / (2 * variance)))
+
+
+def rounded_gaussian(z: int, variance: mpmath.mpf) -> mpmath.mpf:
+    unit = mpmath.sqrt(2 * variance)
+    return (mpmath.erfc((abs(z) - 0.5) / unit) - mpmath.erfc((abs(z) + 0.5) / unit)) / 2
+
+
+def skellam(z: int, mu: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.e ** (-mu) * (mu / 2) ** abs(z) / mpmath.factorial(abs(z)) * mpmath.hyp0f1(abs(z) + 1, mu * mu / 4)
+
+
+LAWS: tuple[tuple[Callable[[Fraction], Masses], Law, Fraction], ...] = (
+    (Masses.discrete_laplace, laplace, F(1, 3)), (Masses.discrete_laplace, laplace, F(19, 20)),
+    (Masses.discrete_gaussian, discrete_gaussian, F(1, 5)), (Masses.discrete_gaussian, discrete_gaussian, F(73, 2)),
+    (Masses.discrete_gaussian, discrete_gaussian, F(10**5)),
+    (Masses.rounded_gaussian, rounded_gaussian, F(1, 5)), (Masses.rounded_gaussian, rounded_gaussian, F(900)),
+    (Masses.skellam, skellam, F(1, 50)), (Masses.skellam, skellam, F(2)), (Masses.skellam, skellam, F(2500)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "law", "parameter"), LAWS)
+def test_masses_are_right_to_their_error_and_hold_nearly_all(
+    make: Callable[[Fraction], Masses], law: Law, parameter: Fraction
+) -> None:
+    found = make(parameter)
+    assert found.first == -(len(found.values) // 2)
+    assert found.error < 1e-12
+    with mpmath.workdps(80):
+        exact = mpmath.mpf(parameter.numerator) / parameter.denominator
+        places = range(0, len(found.values), max(1, len(found.values) // 100))
+        for place in (*places, len(found.values) // 2, len(found.values) - 1):
+            truth = law(found.first + place, exact)
+            assert abs(mpmath.mpf(float(found.values[place])) - truth) <= found.error * truth
+        first, second = (law(z - found.first, exact) for z in (1, 2))
+        assert 2 * first / (1 - second / first) <= found.outside < 1e-37  # terms fall at least as fast as a geometric series
+
+
+@pytest.mark.parametrize(("make", "law", "parameter"), LAWS)
+def test_masses_are_log_concave(make: Callable[[Fraction], Masses], law: Law, parameter: Fraction) -> None:
+    logs = np.log(make(parameter).values)
+    steps = list(pairwise(np.diff(logs).tolist()))
+    assert all(later <= earlier + 1e-9 for earlier, later in steps)
+
+
+@pytest.mark.parametrize(
+    ("make", "parameter"),
+    [(Masses.discrete_laplace, 1 - F(1, 10**8)), (Masses.discrete_gaussian, F(10**14)), (Masses.rounded_gaussian, F(10**9)),
+     (Masses.skellam, F(10**9))],
+)  # fmt: skip
+def test_laws_that_spread_too_far_are_refused_with_how_far(make: Callable[[Fraction], Masses], parameter: Fraction) -> None:
+    with pytest.raises(Unsupported, match=r"spreads over [\d.e+]+ integers, and at most \d+ are listed"):
+        make(parameter)
