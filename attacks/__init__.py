@@ -221,7 +221,8 @@ def _drawable(target: Plan | Mechanism, witness: Any, implementation: Any, asked
     """With as many views as can be drawn: each is as many reports as there are users of a plan of all users."""
     if witness is not None and not (isinstance(witness, Witness) and witness.plan == target):
         raise ValueError(f"an audit needs a witness of {target!s:.60}, got {witness!s:.60}")
-    if not isinstance(target, Shuffle | Aggregate) or target.users == 1:
+    noisy = isinstance(target, Aggregate) and target.noise
+    if not isinstance(target, Shuffle | Aggregate) or (target.users == 1 and not noisy):
         from ldpaudit.attacks.games import plans
 
         return replace(asked, trials=plans.views_within(target, asked.trials))

@@ -11,6 +11,7 @@ from ldpaudit.accountants.claims.sentence import Printed, rounding
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import Enclosure
+from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Aggregate
@@ -19,6 +20,9 @@ from ldpaudit.studies.tables import Row, Table
 COMPUTATIONS: dict[str, Callable[..., Enclosure]] = {
     "threshold-epsilon": lambda users, batch, threshold, levels, delta: ThresholdProfile(
         FixedBatch(users, batch), threshold, levels
+    ).epsilon(delta),
+    "noise-epsilon": lambda sigma, delta, neighbours: account(
+        DiscreteGaussian(Fraction(sigma), (1, -1)), Neighbours.named(neighbours)
     ).epsilon(delta),
     "sum-epsilon": lambda epsilon0, users, delta, neighbours: account(
         Aggregate(UnaryEncoding.symmetric(2 * epsilon0, 8), users), Neighbours.named(neighbours)

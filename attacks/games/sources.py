@@ -75,7 +75,7 @@ class Planned:
         plan = as_plan(self.plan)
         if isinstance(plan, Shuffle) and plan.users > 1:
             return shuffled.games(plan, self.neighbours, self.implementation, self.delta, self.witness)
-        if isinstance(plan, Aggregate) and plan.users > 1:
+        if isinstance(plan, Aggregate) and (plan.users > 1 or plan.noise):
             return summed.games(plan, self.neighbours, self.implementation, self.delta, self.witness)
         plan = plan.plan if isinstance(plan, Shuffle | Aggregate) else plan
         if not isinstance(plan, Run):

@@ -60,6 +60,8 @@ _ENPA = {
     10**7: ".01 .01 .03 .04 .06 .07",
 }
 """By users, for delta = 1/10, 1/100, ..."""
+_IETF_SIGMA = (("23.3903", "0.317"), ("8.5402", "0.906"), ("5.1904", "1.528"))
+"""Of the discrete Gaussian noise that one aggregator adds, beside the same printed numbers."""
 _IETF = ((Fraction(5), "0.317"), (Fraction(13, 2), "0.906"), (Fraction(7), "1.528"))
 _TRIEHH = ((4, "0.105", "1.05"), (6, "0.012", "0.12"), (8, "0.0014", "0.014"), (10, "0.00016", "0.0016"))
 """log10(n), and epsilon for L = 1 and for L = 10."""
@@ -104,11 +106,15 @@ _TABLES = (
         ),
     ),
     Table(
-        "ietf_draft_dp", "Epsilon of the sum of 100,000 reports of noisy bits, each epsilon0-LDP; delta = 1e-9",
+        "ietf_draft_dp", "Epsilon of a sum of 100,000 reports: noisy bits of epsilon0, or an aggregator's noise; delta = 1e-9",
         "draft-wang-ppm-differential-privacy; a value is replaced, or its report deleted",
         tuple(
             _sum_of_bits(epsilon0, 10**5, Fraction(1, 10**9), printed, "draft", neighbours)
             for neighbours in ("replace-one", "add-remove") for epsilon0, printed in _IETF
+        ) + tuple(
+            Row((("sigma", sigma), ("delta", Fraction(1, 10**9)), ("neighbours", "replace-one")), "epsilon", printed,
+                "the draft names no theorem in what we have", "noise-epsilon")
+            for sigma, printed in _IETF_SIGMA
         ),
     ),
     Table(

@@ -18,6 +18,7 @@ from ldpaudit.attacks.games import shuffled, summed
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
@@ -246,3 +247,12 @@ def test_what_is_computed_from_the_sum_is_not_refuted_and_what_is_published_besi
     data = [{0: USERS}, {0: USERS - 1, 1: 1}]
     found = ldp.audit(system, inputs=data, epsilon=exact.high, delta=1e-2, trials=200_000)
     assert (found.epsilon_lower > exact.high) == refuted
+
+
+@pytest.mark.parametrize("users", [1, 50])
+def test_a_sum_with_noise_is_not_attacked_as_if_it_had_none(users: int) -> None:
+    plan = Aggregate(UnaryEncoding.flips(Fraction(1, 50), 4), users, [DiscreteLaplace(Fraction(1, 2))])
+    with pytest.raises(Unsupported, match="the noise of aggregators is not drawn here yet"):
+        ldp.audit(plan, trials=1000)
+    with pytest.raises(Unsupported, match="the noise of aggregators is not drawn here yet"):
+        plan.run({0: users}, np.random.default_rng(0))
