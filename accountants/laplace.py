@@ -17,6 +17,8 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.profiles import OnePairProfile
+from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.laplace_noise import bound
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -126,3 +128,8 @@ def histogram(m: LaplaceHistogram, neighbours: Neighbours = REPLACE_ONE) -> Priv
     if neighbours == ADD_REMOVE:
         return OneCoordinate(1 / m.scale, "Laplace noise on one coordinate: 1/scale, attained at y_x >= 1")
     return TwoCoordinates(2 / m.scale, "Laplace noise on two coordinates: 2/scale, attained at y_x >= 1, y_x' <= 0")
+
+
+def shuffled(m: Mechanism, users: int) -> Bound | None:
+    """A number's reports, cut into intervals: see `laplace_noise`. None for a histogram's, of which only epsilon0 is used."""
+    return bound(m.sensitivity / m.scale, m.inputs, users) if isinstance(m, Laplace) else None

@@ -4,6 +4,7 @@ Upper bounds: the first of these that applies, or the unshuffled plan where that
 
 - binary randomized response: the worst data set itself, by branch and bound (`binary`);
 - a mechanism whose laws are matched or small enough to list: its blanket (`randomizers`);
+- a number plus Laplace noise: the blanket of its inputs' ends (`laplace_noise`);
 - any other epsilon0-LDP plan: the clones (`clones`). A composition or a repetition is one randomizer, whose epsilon0 is
   that of the whole and whose view is everything that one user sends; the shuffler does not separate it;
 - the unshuffled plan, for shuffling is post-processing. Where reports name their users it is the lower bound too: user 1's is
