@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 from ldpaudit.accountants import account
@@ -38,6 +39,7 @@ class Exhibit:
     curve: tuple[tuple[float, Enclosure], ...] = ()  # delta at values of epsilon; empty where no profile is certified
     risk: Risk | None = None  # what the profile means; None where none is certified
     repair: Repair | None = None  # what would hold instead; None where the claim holds
+    trusts: tuple[str, str] | None = None  # of a sum: which users, and whose noise, must be honest
 
 
 def exhibits(certificate: Certificate) -> dict[str, Exhibit]:
@@ -52,10 +54,18 @@ def exhibits(certificate: Certificate) -> dict[str, Exhibit]:
         instead = repair(whole, claim) if claim.id in lacking else None
         try:
             curve = _curve(account(claim.plan, claim.neighbours), claim)
-            found[claim.id] = Exhibit(_seen(claim), curve, Risk.of(written.risk) if written.risk else None, instead)
+            risk = Risk.of(written.risk) if written.risk else None
+            found[claim.id] = Exhibit(_seen(claim), curve, risk, instead, _trusts(claim.plan))
         except Unsupported:
-            found[claim.id] = Exhibit(_seen(claim), repair=instead)
+            found[claim.id] = Exhibit(_seen(claim), repair=instead, trusts=_trusts(claim.plan))
     return found
+
+
+def _trusts(plan: Plan) -> tuple[str, str] | None:
+    if not isinstance(plan, Aggregate):
+        return None
+    noise = Counter(map(str, plan.noise))
+    return f"{plan.users:,}", ", ".join(f"{times} x {each}" if times > 1 else each for each, times in noise.items()) or "none"
 
 
 def _seen(claim: Claim) -> str:
@@ -63,8 +73,10 @@ def _seen(claim: Claim) -> str:
     match claim.plan:
         case Shuffle():
             return f"the views of all users in random order, {one} each"
-        case Aggregate(_, users):
-            return f"the sum of the views of {users:,} honest users, {one} each"
+        case Aggregate(_, users, noise):
+            whose = "1 honest user" if users == 1 else f"{users:,} honest users"
+            added = f", and the noise of {len(noise)} honest aggregator{'s' * (len(noise) > 1)}" if noise else ""
+            return f"the sum of the views of {whose}, {one} each{added}"
     return one
 
 

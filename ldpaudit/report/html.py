@@ -42,6 +42,7 @@ def page(certificate: Certificate, exhibits: Mapping[str, Exhibit] = NOTHING, be
         "".join((
             _head(certificate),
             *(_claim(claim, exhibits.get(claim.id)) for claim in certificate.claims),
+            _trust(certificate, exhibits),
             _risks(certificate, exhibits),
             "" if before is None else _since(before, certificate),
             _meanings(certificate),
@@ -128,6 +129,22 @@ def _instead(exhibit: Exhibit | None) -> str:
     command = exhibit.repair.command
     found = f"<p>{escape(sentence(exhibit.repair.answer))} This finds it:</p><pre>{escape(command)}</pre>" if command else ""
     return f"<h3>What would hold instead</h3><ul>{said}</ul>{found}"
+
+
+def _trust(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> str:
+    """Where reports are summed: what each claim asks a user to believe of others."""
+    held = [(claim, exhibits[claim.id].trusts) for claim in certificate.claims if claim.id in exhibits]
+    if not any(trusts for _, trusts in held):
+        return ""
+    rows = (
+        (claim.id, *(trusts or ("the user alone", "none")), claim.neighbours, claim.claimed, claim.certified, str(claim.verdict))
+        for claim, trusts in held
+    )
+    head = ("claim", "honest users", "honest aggregators' noise", "neighbours", "claimed", "certified", "verdict")
+    return f"""<section><h2>Whom a user trusts</h2>
+<p>Each claim holds if these users' reports and this noise stay unknown to the adversary, whatever all others do.</p>
+<div class="wide">{table(head, rows, escape)}</div></section>
+"""
 
 
 def _risks(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> str:

@@ -174,6 +174,17 @@ def test_of_shuffled_reports_it_says_that_they_are_all_seen() -> None:
     assert "An adversary who sees the views of all users in random order, one report each and" in found
 
 
+def test_of_sums_it_says_whom_a_user_trusts() -> None:
+    certificate = ldp.certify("dap-hedge", trials=500)
+    found = html.page(certificate, exhibits(certificate))
+    assert "Whom a user trusts" in found
+    assert "the sum of the views of 1 honest user, one report each, and the noise of 1 honest aggregator" in found
+    cells = re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", found[found.index("Whom a user trusts") :])
+    row = cells.index("oamc")
+    assert cells[row + 1 : row + 3] == ["100,000", "DiscreteGaussian(sigma=42701/5000, change=(1,))"]
+    assert "Whom a user trusts" not in full()
+
+
 @pytest.mark.parametrize(("epsilon", "delta"), [("10**18", "0"), ("1", "1/10**400"), ("0", "0"), ("1/10**30", "1/2")])
 def test_a_page_is_made_of_the_most_extreme_claims(epsilon: str, delta: str) -> None:
     certificate = ldp.certify(loads(FILE.format(id="v", epsilon=f'"{epsilon}"\ndelta = "{delta}"')), trials=500)
