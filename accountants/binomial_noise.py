@@ -20,8 +20,9 @@ def profile(m: BinomialNoise, neighbours: Neighbours = REPLACE_ONE) -> PrivacyPr
     at least the probability that a count leaves the range that it has with the other input, however large epsilon is.
     Source: the Neyman-Pearson lemma. Lemma: proofs/discrete_laplace.py, that a count's ratio rises with it.
 
-    ``m``: as its constructor ensures; ``neighbours``: replace-one. Returns in nats. EXACT for one count at every epsilon, for
-    two at deltas above 1e-30; for more counts, within about 1e-4. Raises Unsupported where several counts have too many coins.
+    ``m``: as its constructor ensures; ``neighbours``: replace-one. Returns in nats. EXACT for one count at every epsilon; for
+    two to four, or within 1e-8, at deltas above 1e-30; for more counts, within about 1e-3.
+    Raises Unsupported where several counts have too many coins.
     """
     if len(m.shifts) == 1:
         return ShiftProfile(m.coins, m.gamma, m.distance)

@@ -67,7 +67,7 @@ def profile(m: DiscreteGaussian, neighbours: Neighbours = REPLACE_ONE) -> Privac
 
     ``m``: ``sigma > 0``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats; infinite at delta = 0. EXACT
     where the variance is about six times the square of the change's norm, or one count changes; else, of few noises, that of
-    all of them (`aggregation.added_noise`): EXACT for two counts and deltas above 1e-30, and within about 1e-4 for more. Raises
+    all of them (`aggregation.added_noise`): within 1e-8 for up to four counts and deltas above 1e-30. Raises
     Unsupported where both the noise is so and its integers are millions.
     """
     step = math.gcd(*m.shifts)

@@ -38,7 +38,7 @@ def profile(m: DiscreteLaplace, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     change. Source: Ghosh, Roughgarden, Sundararajan 2009 for epsilon(0). Proof: proofs/discrete_laplace.py, of epsilon(0).
 
     ``m``: ``0 < alpha < 1``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats. Rigour EXACT at every
-    epsilon, for a sum of changes up to 100 and for a single count; else INTERVAL, within 1e-9. Raises Unsupported
+    epsilon, for a sum of changes up to 100 and for a single count; else within 1e-8 for up to four. Raises Unsupported
     where several counts are changed by so much, or so nearly even is the noise, that it spreads over millions.
     """
     source = f"discrete Laplace noise: {m.distance} * log(1/alpha), attained where all noises are at most 0"

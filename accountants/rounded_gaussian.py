@@ -21,9 +21,9 @@ def profile(m: RoundedGaussian, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     Tight: there are two inputs; the law is even, so that both directions are alike. It is at most that of Gaussian noise, of
     which what is released is a function. Source: derived. Lemma: proofs/discrete_laplace.py, of the noise that is rounded.
 
-    ``m``: ``sigma > 0``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats; infinite at delta = 0. EXACT
-    for one count and two, and deltas above 1e-30; for more counts, within about 1e-4. Raises Unsupported where sigma is above
-    7,000 or so.
+    ``m``: ``sigma > 0``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats; infinite at delta = 0. EXACT,
+    or within 1e-8, for up to four counts and deltas above 1e-30; for more counts, within about 1e-3. Raises Unsupported where
+    sigma is above 7,000 or so.
     """
     source = f"rounded Gaussian noise of deviation {float(m.sigma):g}: the best event"
     return noise_profile(masses(m), m.change, source)

@@ -20,8 +20,9 @@ def profile(m: Skellam, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     Tight: there are two inputs; the law is even, so that both directions are alike. Source: Skellam 1946, for the law. Lemma:
     proofs/discrete_laplace.py, of the ratios from which the law is computed.
 
-    ``m``: ``mu > 0``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats; infinite at delta = 0. EXACT for
-    one count and two, and deltas above 1e-30; for more counts, within about 1e-4. Raises Unsupported where mu is above 5e7 or so.
+    ``m``: ``mu > 0``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats; infinite at delta = 0. EXACT, or
+    within 1e-8, for up to four counts and deltas above 1e-30; for more counts, within about 1e-3. Raises Unsupported where mu
+    is above 5e7 or so.
     """
     return noise_profile(masses(m), m.change, f"Skellam noise of variance {float(m.mu):g}: the best event")
 

@@ -30,13 +30,14 @@ DELTA = 1e-6
 _BEYOND = 1.25
 _WITHOUT_END = 8.0
 """How far the picture goes, in nats, where no epsilon is enough for `DELTA`."""
-_POINTS = {"local": 25, "interactive": 25, "shuffled": 7, "sampled": 7}
+_POINTS = {"local": 25, "interactive": 25, "shuffled": 7, "sampled": 7, "central": 25}
 """Values of epsilon per picture: a delta of a whole protocol takes half a second."""
 _SEEN = {
     "local": "one user's report",
     "shuffled": "all users' messages, in random order",
     "interactive": "one user's transcript, whoever the others are",
     "sampled": "what is released",
+    "central": "the sums that are released",
 }
 """What an adversary sees, by the model."""
 _HEADING = re.compile(r"\n\n\w[\w ]*\n---")

@@ -1,7 +1,7 @@
 r"""Noise added to counts of which one user changes several: a pair of shifted laws for each, multiplied out.
 
 One count's two laws are X and X + k. Where X is log-concave the loss grows or falls with the view; nothing here depends on it.
-Several counts are independent: the best event is a staircase over the last count and all others together (`coordinate`).
+Several counts are independent: the best event is a staircase over one half of them together and the other half (`coordinate`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,22 @@ from ldpaudit.accountants import accountant
 from ldpaudit.accountants.aggregation.coordinate import NOTHING, Pair, TwoCoordinates
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.accountants.numerics.search import crossing
+<<<<<<< HEAD
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
+=======
+from ldpaudit.accountants.pld.profiles import OnePairProfile
+from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
+>>>>>>> noise
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _PRODUCTS = 1 << 21
-"""Views of all counts but the last that are listed; beyond them, neighbours in the order of the ratio are taken together."""
+"""Views of half of the counts that are listed; beyond them, neighbours in the order of the ratio are taken together."""
 _ROOM = 8 * UNIT
 """Relative; an exponential of the standard library is right to a unit or two."""
+_TINY = 1e-290
+"""A product that is not below it is a float of full accuracy; what products below it lose counts as left out."""
 _CLOSE = 1e-6
 """Relative width of the search for a least variance."""
 _FAR = 700.0
@@ -61,11 +68,10 @@ class AddedNoise(PrivacyProfile):
         """From below by Newton's method on events; from above next to that."""
         if require_delta(delta) == 0:
             return replace(self.pure, source=self.source)
-        goal, top = float(delta), self.pure.high
-        if math.isinf(top) and max(each.low(math.exp(_FAR)) for each in self.below) > goal * (1 + _ROOM):
+        goal, wanted, top = round_up(Fraction(delta)), round_down(Fraction(delta)), self.pure.high
+        if math.isinf(top) and max(each.low(math.exp(_FAR)) for each in self.below) > goal:
             return Enclosure(top, top, Rigour.EXACT, self.source)
-        low = max(each.epsilon(goal * (1 + _ROOM)) for each in self.below)
-        wanted = goal * (1 - _ROOM)
+        low = max(each.epsilon(goal) for each in self.below)
 
         def holds(epsilon: float) -> bool:
             return max(each.high(math.exp(epsilon) * (1 - _ROOM)) for each in self.above) <= wanted
@@ -80,6 +86,10 @@ class AddedNoise(PrivacyProfile):
         return Enclosure(min(low, high), high, Rigour.EXACT, self.source).clamp(0.0, most)
 
 
+class EvenNoise(AddedNoise, OnePairProfile):
+    """The same of noise whose law is even: then so is that of the losses, and both orders are alike."""
+
+
 INFINITE = Enclosure(math.inf, math.inf, Rigour.EXACT, "the losses have no bound")
 """Epsilon at delta = 0 of all noise but Laplace's."""
 
@@ -88,16 +98,20 @@ def noise_profile(noise: Masses, change: Sequence[int], source: str, pure: Enclo
     """Profile of noise of one law on counts that change by so much.
 
     ``noise``: of one count; ``change``: of each count, not all 0; ``source``: what is computed; ``pure``: epsilon at
-    delta = 0. Returns in nats; EXACT, but for deltas below 1e-30, and where more than two
-    counts spread so far that they are taken together.
+    delta = 0. Returns in nats; within 1e-8, but for deltas below 1e-30, and where half of the
+    counts spread over more than two million views together: then within about 1e-3.
     """
+    if not noise.outside and min(noise.values) ** len(change) < _TINY:
+        noise = replace(noise, outside=_TINY)
     same = bool(np.array_equal(noise.values, noise.values[::-1]))
     shifts = sorted((abs(k) if same else k for k in change if k), key=abs)
     pairs = [Pair.of(*aligned(noise, noise.shifted(k))) for k in shifts]
     orders = [pairs] if same else [pairs, [pair.reversed for pair in pairs]]
-    below = tuple(TwoCoordinates(reduce(_multiplied, first, NOTHING), last) for *first, last in orders)
-    above = tuple(TwoCoordinates(reduce(_spread, first, NOTHING), last) for *first, last in orders)
-    return AddedNoise(below, above, pure, source)
+    below, above = (
+        tuple(TwoCoordinates(*(reduce(join, half, NOTHING) for half in (order[::2], order[1::2]))) for order in orders)
+        for join in (_multiplied, _spread)
+    )
+    return (EvenNoise if same else AddedNoise)(below, above, pure, source)
 
 
 def noise_masses(m: Mechanism) -> Masses:

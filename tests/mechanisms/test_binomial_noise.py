@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ldpaudit import account
+from ldpaudit import Repeat, account
 from ldpaudit.accountants.aggregation.added_noise import noise_profile
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.finite import channel_profile
@@ -79,6 +79,20 @@ def test_what_one_input_never_shows_costs_its_probability_however_large_epsilon_
     assert found.delta(600).low == pytest.approx(float(mass), rel=1e-12)
     assert found.epsilon(mass / 2).low == math.inf
     assert found.epsilon(mass * F(11, 10)).high < math.inf
+
+
+@pytest.mark.parametrize("parties", [2, 3])
+def test_releases_of_even_noise_are_enclosed_closely_around_all_their_counts(parties: int) -> None:
+    several, once = account(Repeat(Skellam(F(30)), parties)), account(Skellam(F(30), (1,) * parties))
+    for delta in (1e-2, 1e-6):
+        ours, truth = several.epsilon(delta), once.epsilon(delta)
+        assert ours.low <= truth.low <= truth.high <= ours.high <= ours.low * 1.003
+
+
+def test_products_that_are_too_small_for_floats_count_as_left_out() -> None:
+    m = BinomialNoise(60, F(1, 10**4), (1, 1))
+    assert account(m).delta(600).high > 1e-290
+    assert account(m).epsilon(F(1, 10**400)).high == math.inf
 
 
 def test_skellam_noise_of_a_large_variance_is_nearly_gaussian() -> None:

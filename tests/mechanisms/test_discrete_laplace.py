@@ -81,11 +81,13 @@ def test_laws_in_floats_multiplied_out_enclose_the_exact_profile(
         assert ours.high - ours.low <= 10 * CLOSE * max(ours.high, 1e-6)
 
 
-def test_five_counts_are_taken_together_without_leaving_the_enclosure() -> None:
-    change, alpha = (1, 1, -1, 1, -2), F(9, 10)
+@pytest.mark.parametrize(("change", "width"), [((1, 1, -2, 3), 1e-8), ((1, 1, -1, 1, -2, 1), 1e-3)])
+def test_many_counts_are_taken_together_without_leaving_the_enclosure(change: tuple[int, ...], width: float) -> None:
+    alpha = F(3, 4)
     exact, found = account(DiscreteLaplace(alpha, change)), noise_profile(Masses.discrete_laplace(alpha), change, "in floats")
-    for ours, truth in ((found.delta(0.1), exact.delta(0.1)), (found.epsilon(1e-3), exact.epsilon(1e-3))):
-        assert ours.low <= truth.low <= truth.high <= ours.high <= ours.low * (1 + 1e-6)
+    pairs = [(found.delta(nats), exact.delta(nats)) for nats in (0, 0.1, 0.5)]
+    for ours, truth in (*pairs, (found.epsilon(1e-3), exact.epsilon(1e-3)), (found.epsilon(1e-9), exact.epsilon(1e-9))):
+        assert ours.low <= truth.low <= truth.high <= ours.high <= ours.low * (1 + width)
 
 
 @pytest.mark.parametrize("change", [(100,), (101,), (60, -50)])
