@@ -18,14 +18,10 @@ from ldpaudit.accountants import accountant
 from ldpaudit.accountants.aggregation.coordinate import NOTHING, Pair, TwoCoordinates
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.accountants.numerics.search import crossing
-<<<<<<< HEAD
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
-=======
 from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
->>>>>>> noise
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _PRODUCTS = 1 << 21
