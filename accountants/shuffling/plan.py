@@ -5,6 +5,7 @@ Upper bounds: the first of these that applies, or the unshuffled plan where that
 - binary randomized response: the worst data set itself, by branch and bound (`binary`);
 - a mechanism whose laws are matched or small enough to list: its blanket (`randomizers`);
 - a number plus Laplace noise: the blanket of its inputs' ends (`laplace_noise`);
+- a guarantee with a delta: the clones, and what rare failures cost (`rare_failures`);
 - any other epsilon0-LDP plan: the clones (`clones`). A composition or a repetition is one randomizer, whose epsilon0 is
   that of the whole and whose view is everything that one user sends; the shuffler does not separate it;
 - the unshuffled plan, for shuffling is post-processing. Where reports name their users it is the lower bound too: user 1's is
@@ -36,6 +37,7 @@ from ldpaudit.accountants.pld.finite import revealed
 from ldpaudit.accountants.pld.profiles import AsAlone, OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound, Value
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
+from ldpaudit.accountants.shuffling.rare_failures import RareFailures
 from ldpaudit.core.working_precision import serialized
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
@@ -65,7 +67,7 @@ def profile(
 ) -> PrivacyProfile:
     """Profile of a shuffled plan.
 
-    ``plan``: of a mechanism, a guarantee without delta, or a repetition, composition or post-processing of such;
+    ``plan``: of a mechanism, a guarantee, or a repetition, composition or post-processing of such;
     ``neighbours``: replace-one: one user's input is replaced, the number of users is known. Add-remove, where an
     absent user sends nothing: delta is 1 at every epsilon, and no bound; ``known``: makes the bound that the plan's
     mechanism has, or None where it has none: then the clones serve. Returns in nats. EXACT for binary randomized
@@ -90,6 +92,10 @@ def profile(
         return local
     if names_users(plan):
         return AsAlone(local, _NAMED)
+    if isinstance(plan.plan, Guarantee) and plan.plan.delta:
+        epsilon0, delta0 = plan.plan.epsilon, plan.plan.delta
+        # Without epsilon0 there is nothing to hide.
+        return RareFailures(local, epsilon0, delta0, plan.users) if 0 < epsilon0 <= _LARGEST else PostProcessedProfile(local)
     top = local.epsilon(0)
     if not math.isfinite(top.high):
         raise Unsupported(plan.plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")

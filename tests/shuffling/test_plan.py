@@ -401,7 +401,7 @@ def test_what_no_theorem_covers_is_refused() -> None:
     for plan, relation in (
         (Shuffle(m, 5), ADD_REMOVE),
         (Shuffle(Shuffle(m, 5), 5), None),
-        (Shuffle(Guarantee(F(1), F(1, 10)), 5), None),
+        (Shuffle(Repeat(Guarantee(F(1), F(1, 10)), 2), 5), None),
     ):
         with pytest.raises(Unsupported):
             account(plan, relation)
