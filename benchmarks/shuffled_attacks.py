@@ -1,4 +1,4 @@
-"""How much of the exact epsilon the attacks on shuffled systems find at ten thousand users.
+"""How much of the exact epsilon the attacks on shuffled and summed systems find at ten thousand users.
 
     python -m benchmarks.shuffled_attacks [name of a system ...]
 
@@ -20,7 +20,7 @@ from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
-from ldpaudit.mechanisms.rappor import Rappor
+from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
@@ -30,7 +30,7 @@ from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Plan, Shuffle
+from ldpaudit.plan import Aggregate, Plan, Shuffle
 
 USERS, TRIALS = 10_000, 4 * 10**6
 SYSTEMS: dict[str, tuple[Mechanism | Plan, float]] = {
@@ -49,6 +49,8 @@ SYSTEMS: dict[str, tuple[Mechanism | Plan, float]] = {
     "Shuffle(randomized_response), k = 16": (Shuffle(KaryRandomizedResponse.with_uniform_draw(Fraction(1, 30), 16), USERS), 1e-3),
     "Shuffle(unary_encoding)": (Shuffle(UnaryEncoding.flips(Fraction(1, 20), 16), USERS), 1e-3),
     "Shuffle(rappor)": (Shuffle(Rappor(8, 1, Fraction(1, 4), Fraction(1, 100), Fraction(99, 100), domain=8), USERS), 1e-3),
+    "Aggregate(unary_encoding)": (Aggregate(UnaryEncoding.flips(Fraction(1, 150), 16), USERS), 1e-3),
+    "Aggregate(rappor)": (Aggregate(PermanentRappor(16, 2, Fraction(1, 50)), USERS), 1e-3),
 }
 
 
@@ -57,7 +59,7 @@ def measured(name: str, trials: int = TRIALS, seed: int = 1) -> tuple[Enclosure,
     system, delta = SYSTEMS[name]
     profile = account(system)
     exact = profile.epsilon(delta)
-    witness = profile.witness(exact.low) if isinstance(system, Shuffle) else None
+    witness = profile.witness(exact.low) if isinstance(system, Shuffle | Aggregate) else None
     return exact, audit(system, delta=delta, trials=trials, seed=seed, mode=Mode.FIXED, witness=witness)
 
 

@@ -40,7 +40,9 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
 from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness, bracket, require_delta, require_epsilon
 
-EVENT = "{the sum of all reports: many ones in the bits that user 1's first value sets, few in those that its second sets}"
+_SEEN = "many ones in the bits that user 1's first value sets, few in those that its second sets"
+EVENT = f"{{the sum of all reports: {_SEEN}}}"
+EVENT_OF_ABSENCE = f"{{the sum of all reports, an absent user's among them: {_SEEN}}}"
 _FEW = 32
 """Others up to whom every data set of two coordinates is looked at: 561 of them, of a twentieth of a millisecond each."""
 _CANDIDATES = 3
@@ -199,7 +201,7 @@ class BitsProfile(SummedLosses):
         own, rest = self.bits.values[move], self.users - 1 - first - second
         others = Counter({own[0]: first}) + Counter({own[1]: second}) + Counter({self.bits.other: rest})
         pair = [DataSet.of(others + Counter([x] if x is not None else [])) for x in own]
-        return Witness(self.plan, (pair[0], pair[1]), EVENT, epsilon)
+        return Witness(self.plan, (pair[0], pair[1]), EVENT_OF_ABSENCE if None in own else EVENT, epsilon)
 
     @property
     def _is_small(self) -> bool:

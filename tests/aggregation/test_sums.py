@@ -18,6 +18,7 @@ from ldpaudit.accountants.numerics import float_masses
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.geometric import Geometric
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -27,7 +28,8 @@ from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
-from tests.oracles.sums import divergence, summed, worst
+from ldpaudit.profile import DataSet, Witness
+from tests.oracles.sums import Outcomes, divergence, summed, worst
 
 USERS, DELTA = 100_000, Fraction(1, 10**9)
 HALF = Fraction(1, 2)
@@ -254,6 +256,61 @@ def test_a_single_report_is_its_own_sum() -> None:
     pure = account(Aggregate(m, 100)).epsilon(0)
     assert (pure.low, pure.high) == (account(m).epsilon(0).low, account(m).epsilon(0).high)
     assert account(Aggregate(m, 100)).delta(pure.high).high == 0
+
+
+def laws_of(m: Mechanism, found: Witness) -> list[Outcomes]:
+    """The sum's, in both data sets."""
+    rest = [x for x, count in found.others.counts for _ in range(count)]
+    return [summed(dict(m.law(each).items()) for each in (own, *rest)) for own in found.values]
+
+
+@given(st.tuples(probabilities, probabilities), st.integers(2, 4), ratios, st.booleans(), st.integers(2, 3))
+@settings(deadline=None)
+def test_a_witness_attains_the_lower_end(
+    bits: tuple[Fraction, Fraction], users: int, x: Fraction, deletion: bool, k: int
+) -> None:
+    if bits[0] == bits[1]:
+        return
+    m = UnaryEncoding(k, max(bits), min(bits))
+    profile = account(Aggregate(m, users), ADD_REMOVE if deletion else REPLACE_ONE)
+    epsilon = math.nextafter(math.log(x), 9)
+    low, found = profile.delta(epsilon).low, profile.witness(epsilon)
+    if found is None:
+        assert low == 0
+        return
+    laws = laws_of(m, found)
+    assert low <= divergence(laws[0], laws[1], x) <= low + Fraction(1, 10**12)
+    assert (found.plan, found.epsilon, found.others.users) == (Aggregate(m, users), epsilon, users - 1)
+
+
+def test_a_witness_of_signatures_holds_two_values_that_differ_most() -> None:
+    m = PermanentRappor(bits=4, hashes=1, f=HALF, domain=4)
+    profile = account(Aggregate(m, 3))
+    low, found = profile.delta(0.5).low, profile.witness(0.5)
+    assert found is not None
+    assert found.values in m.differences.values()
+    laws = laws_of(m, found)
+    assert low == pytest.approx(float(divergence(laws[0], laws[1], Fraction(math.exp(0.5)))), abs=1e-6)
+    twice = account(Aggregate(Repeat(m, 2), 3)).witness(0.5)
+    assert twice is not None
+    assert twice.values in m.differences.values()
+
+
+def test_a_witness_of_one_hot_reports_is_of_the_sum() -> None:
+    plan = Aggregate(KaryRandomizedResponse(4, HALF), 50)
+    found, shuffled = account(plan).witness(0.1), account(Shuffle(plan.plan, 50)).witness(0.1)
+    assert found is not None
+    assert shuffled is not None
+    assert (found.plan, found.pair) == (plan, shuffled.pair)
+
+
+def test_a_witness_of_a_sum_may_lack_one_report_and_holds_as_many_as_are_summed() -> None:
+    plan, all_, one = Aggregate(symmetric(1), 3), DataSet.of({0: 3}), DataSet.of({0: 2})
+    assert Witness(plan, (all_, one), "").values == (0, None)
+    assert Witness(plan, (one, all_), "").values == (None, 0)
+    for pair in ((one, DataSet.of({0: 1})), (one, DataSet.of({0: 1, 1: 1})), (all_, DataSet.of({1: 3}))):
+        with pytest.raises(ValueError, match="differ in one user"):
+            Witness(plan, pair, "")
 
 
 @pytest.mark.parametrize(

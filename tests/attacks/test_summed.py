@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 import ldpaudit as ldp
 from ldpaudit import Aggregate, Repeat, Unsupported, account
 from ldpaudit.attacks.games import shuffled, summed
+from ldpaudit.certificates.certify import Case
+from ldpaudit.claim import Claim
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanism import Mechanism
@@ -23,7 +25,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.neighbours import ADD_REMOVE, Neighbours
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Plan
 from ldpaudit.profile import DataSet, Witness
 from tests.oracles import sums
@@ -210,6 +212,36 @@ def test_code_is_sampled_as_it_comes(code: Any, refuted: bool) -> None:
 def test_reports_that_the_declared_mechanism_never_makes_are_an_error() -> None:
     with pytest.raises(ImplementationError, match="views that the declared law has"):
         ldp.audit(Aggregate(NOISY, 9), implementation=lambda x, size, rng: np.full((size, 8), 2), epsilon=1.0, delta=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "neighbours", "code", "recorded"),
+    [
+        (F(3, 2), REPLACE_ONE, None, "holds"),
+        (None, REPLACE_ONE, None, "holds"),
+        (F(1, 10), REPLACE_ONE, None, "refuted"),
+        (F(3, 2), ADD_REMOVE, None, "holds"),
+        (F(13, 10), REPLACE_ONE, half_the_flips, "refuted"),
+    ],
+)
+def test_a_claim_about_a_sum_is_judged_with_evidence_a_witness_and_a_proof(
+    epsilon: Fraction | None, neighbours: Neighbours, code: Any, recorded: str
+) -> None:
+    plan = Aggregate(NOISY, 200)
+    case = Case(Claim("a", plan, epsilon, F(1, 100), neighbours), code, 5, 400_000, 0.95)
+    found = case.measured()
+    record = case.record(found)
+    assert record.verdict.record == recorded
+    assert record.unsupported == ()
+    assert record.witness is not None
+    assert found.pair == case.witness.pair if case.witness else False
+    assert case.measured_again(found) == []
+    assert record.code_differs == (code is not None)
+    if code is None:
+        assert record.enclosure is not None
+        (proof,) = record.proofs
+        assert proof.theorem.endswith("post-processing never increases epsilon")
+        assert recorded == "refuted" or 0.8 * record.enclosure.low < found.epsilon_lower <= record.enclosure.high
 
 
 BITS = UnaryEncoding.flips(Q, 2)
