@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, pairs, parameters_of, whole
+from ldpaudit.commands.options import (
+    AggregateOption,
+    Format,
+    FormatOption,
+    ParametersArgument,
+    ShuffleOption,
+    pairs,
+    parameters_of,
+    require_one_view,
+    whole,
+)
 from ldpaudit.commands.output import say, say_json
 
 if TYPE_CHECKING:
@@ -26,9 +36,8 @@ def design(
     epsilon: Annotated[str, typer.Option(help="Epsilon to keep.")],
     parameters: ParametersArgument = None,
     delta: Annotated[str, typer.Option(help="Delta to keep.")] = "0",
-    shuffle: Annotated[
-        int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are shuffled.")
-    ] = None,
+    shuffle: ShuffleOption = None,
+    aggregate: AggregateOption = None,
     repeat: Annotated[int | None, typer.Option(parser=whole, metavar="<int>", help="Number of repetitions.")] = None,
     format: FormatOption = Format.text,
 ) -> None:
@@ -38,6 +47,7 @@ def design(
     Which epsilon may each of a million shuffled reports have?
       ldpaudit design guarantee --epsilon 1/2 --delta 1e-6 --shuffle 1e6
       ldpaudit design randomized_response k=3 --epsilon 1/2 --shuffle 1e6 ...
+      ldpaudit design unary_encoding k=8 ... --epsilon 0.3 --aggregate 1e5
 
     \b
     Which one may a report have that is sent a hundred times?
@@ -64,12 +74,13 @@ def design(
     from ldpaudit.studies.design import design as answer_to
 
     goal = Goal(parse(epsilon), parse(delta))
+    require_one_view(shuffle, aggregate)
     if mechanism == FREQUENCIES:
-        _frequencies(goal, parameters or [], shuffle, repeat, format)
+        _frequencies(goal, parameters or [], shuffle or aggregate, repeat, format)
         return
     given = {key: parse(value) if key != "constructor" else value for key, value in pairs(parameters or []).items()}
     with parameters_of(mechanism, keys=True):
-        found = answer_to(mechanism, given, goal, shuffle, repeat)
+        found = answer_to(mechanism, given, goal, shuffle or aggregate, repeat, aggregate is not None)
     if format is Format.json:
         say_json(_data(found))
     else:
@@ -82,7 +93,7 @@ def _frequencies(goal: Goal, parameters: list[str], shuffle: int | None, repeat:
     from ldpaudit.studies import frequencies
 
     if shuffle is not None or repeat is not None:
-        raise ValueError(f"design of {FREQUENCIES} needs no --shuffle and no --repeat: all its protocols are shuffled, once")
+        raise ValueError(f"design of {FREQUENCIES} needs no --shuffle, --aggregate or --repeat: its protocols are shuffled, once")
     with parameters_of(FREQUENCIES):
         users, values = call(_sizes, pairs(parameters))
     found = frequencies.any_messages(goal, users, values)

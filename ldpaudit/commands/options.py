@@ -108,6 +108,12 @@ AggregateOption = Annotated[
 ]
 
 
+def require_one_view(shuffle: int | None, aggregate: int | None) -> None:
+    """Check that views are not both shuffled and summed."""
+    if shuffle is not None and aggregate is not None:
+        raise ValueError("views are shuffled or summed: give --shuffle or --aggregate")
+
+
 def deployed(
     name: str,
     parameters: list[str],
@@ -119,8 +125,7 @@ def deployed(
     """The plan of a mechanism: shuffled or summed, then subsampled, then repeated, each where it is asked for."""
     import ldpaudit
 
-    if shuffle is not None and aggregate is not None:
-        raise ValueError("views are shuffled or summed: give --shuffle or --aggregate")
+    require_one_view(shuffle, aggregate)
     plan: Plan = ldpaudit.Run(m) if isinstance(m := mechanism(name, parameters), ldpaudit.Mechanism) else m
     plan = plan if aggregate is None else ldpaudit.Aggregate(plan, aggregate)
     plan = plan if shuffle is None else ldpaudit.Shuffle(plan, shuffle)

@@ -18,7 +18,7 @@ from ldpaudit.accountants.numerics.search import crossing, first
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle, as_plan, names_users
+from ldpaudit.plan import Aggregate, Guarantee, Plan, Repeat, Run, Shuffle, as_plan, names_users
 from ldpaudit.profile import PrivacyProfile
 from ldpaudit.registry import CONSTRUCTOR, ParameterError, build, constructors, find, parameters_of
 
@@ -175,14 +175,19 @@ def _next(value: Decimal, direction: int, digits: int) -> Decimal:
 
 
 def design(
-    name: str, parameters: Mapping[str, Any], goal: Goal, users: int | None = None, repeat: int | None = None
+    name: str,
+    parameters: Mapping[str, Any],
+    goal: Goal,
+    users: int | None = None,
+    repeat: int | None = None,
+    summed: bool = False,
 ) -> Answer:
     """The best value of the parameter that is left out, at which a plan keeps a goal.
 
     ``name``: STEM or STEM:VARIANT of a mechanism; ``guarantee``, any randomizer that is `epsilon`-LDP;
     ``binomial_noise``, a count of sensitivity `k` plus Bin(`n`, gamma); ``parameters``: all but the one that is asked
     for. Where none is missing, the number of users who must shuffle is asked for; ``goal``: what must be kept;
-    ``users``: number of users whose views are shuffled; ``repeat``: number of repetitions. Returns certified at the
+    ``users``: number of users whose views are shuffled, or `summed`; ``repeat``: number of repetitions. Returns certified at the
     value itself. The next one is refused; that no value farther off would do is not claimed where privacy is not
     monotone in the parameter. Raises ValueError where the parameters do not leave one question, or no value keeps the
     goal; Unsupported where no certified bound is known.
@@ -197,8 +202,8 @@ def design(
         return _binomial_noise(parameters, goal)
 
     def plan(m: Mechanism | Plan) -> Plan:
-        shuffled = as_plan(m) if users is None else Shuffle(m, users)
-        return shuffled if repeat is None else Repeat(shuffled, repeat)
+        seen = as_plan(m) if users is None else (Aggregate if summed else Shuffle)(m, users)
+        return seen if repeat is None else Repeat(seen, repeat)
 
     if name == GUARANTEE:
         if "epsilon" in parameters:
@@ -216,7 +221,7 @@ def design(
     if asked == "epsilon":
         return _epsilon(lambda epsilon: plan(made(epsilon)), goal, users, repeat)
     if users is not None or repeat is not None:
-        raise ValueError(f"design of {name} for {asked} needs no --shuffle and no --repeat: it is the whole system")
+        raise ValueError(f"design of {name} for {asked} needs no --shuffle, --aggregate or --repeat: it is the whole system")
     return _ANSWERS[asked](made, goal)
 
 
@@ -280,7 +285,7 @@ def largest_epsilon(
 def _users(plan: Plan, goal: Goal, users: int | None, repeat: int | None) -> Answer:
     """The smallest number of users who must shuffle."""
     if users is not None or repeat is not None:
-        raise ValueError(f"design needs one parameter left out with --shuffle or --repeat, got all of {plan}")
+        raise ValueError(f"design needs one parameter left out with --shuffle, --aggregate or --repeat, got all of {plan}")
     epsilon0 = account(plan).epsilon(0)
     if not math.isfinite(epsilon0.high):
         raise Unsupported(plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")

@@ -36,7 +36,7 @@ def test_an_answer_is_data_too() -> None:
 
 def test_the_help_explains_by_examples() -> None:
     shown = run("design", "--help").stdout
-    assert shown.count("   ldpaudit design ") == 10
+    assert shown.count("   ldpaudit design ") == 11
     assert max(map(len, shown.splitlines())) <= 80
 
 
@@ -72,4 +72,12 @@ def test_protocols_that_count_values_are_data_too() -> None:
 
 def test_what_protocols_do_not_ask_for_is_refused_in_a_line() -> None:
     fails_in_one_line(run("design", "frequencies", "users=10", "--epsilon", "1"), "frequencies: needs (users, values)")
-    fails_in_one_line(run(*COUNTED, "--repeat", "2"), "needs no --shuffle and no --repeat")
+    fails_in_one_line(run(*COUNTED, "--repeat", "2"), "needs no --shuffle, --aggregate or --repeat")
+
+
+def test_the_epsilon_of_summed_reports_is_found() -> None:
+    common = ("design", "unary_encoding", "k=8", "constructor=symmetric", "--delta", "1e-9", "--aggregate", "1e5")
+    found = json.loads(run(*common, "--epsilon", "0.3", "--format", "json").stdout)
+    assert 9.9 < float(found["value"]) < 10.2
+    assert "Aggregate(" in found["plan"]
+    fails_in_one_line(run(*common, "--epsilon", "0.3", "--shuffle", "9"), "give --shuffle or --aggregate")

@@ -50,7 +50,7 @@ ONE = Goal(Fraction(1), Fraction(1, 10**6))
     ],
 )  # fmt: skip
 def test_an_answer_keeps_the_goal_and_the_next_value_does_not(
-    name: str, parameters: dict[str, Any], goal: Goal, more: dict[str, int], asked: str, best: str
+    name: str, parameters: dict[str, Any], goal: Goal, more: dict[str, Any], asked: str, best: str
 ) -> None:
     answer = design(name, parameters, goal, **more)
     assert (answer.parameter, answer.best) == (asked, best)
@@ -141,6 +141,6 @@ def test_the_largest_parameter_may_be_where_the_mechanism_ends() -> None:
         ("unary_encoding", {"k": 3}, {"users": 10}, "needs constructor = one of optimized, symmetric"),
     ],
 )  # fmt: skip
-def test_what_leaves_no_single_question_is_refused(name: str, parameters: dict[str, Any], more: dict[str, int], says: str) -> None:
+def test_what_leaves_no_single_question_is_refused(name: str, parameters: dict[str, Any], more: dict[str, Any], says: str) -> None:
     with pytest.raises((ParameterError, ValueError, Unsupported), match=says):
         design(name, parameters, GOAL, **more)
