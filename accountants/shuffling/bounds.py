@@ -65,6 +65,10 @@ class Bound(Protocol):
     def sources(self) -> tuple[str, str]:
         """Where the upper bound and the lower bound come from."""
 
+    @property
+    def quick(self) -> Bound:
+        """One for curves that are composed, of many points: wider by less than they are, or the same."""
+
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """Upper bound of delta: a ball around what the theorem says, whose upper end is the bound."""
 
@@ -100,6 +104,11 @@ class CloneBound:
             f"clones of a report with epsilon0 = {epsilon0:.6g} (Feldman, McMillan, Talwar 2021)",
             "0, for no data set is evaluated",
         )
+
+    @property
+    def quick(self) -> CloneBound:
+        """See `Bound`."""
+        return self
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
@@ -140,6 +149,7 @@ class BlanketBound:
     users: int  # n, at least 2
     few: FewUsers | None = None  # more data sets, where the users are few enough
     finest: float = _FINE
+    coarser: BlanketBound | None = None  # of fewer kinds of messages, where there are many
 
     @property
     def sources(self) -> tuple[str, str]:
@@ -148,6 +158,11 @@ class BlanketBound:
             return "every data set", "the worst data set"
         sets = "every data set on three values" if self.few else "the best data set on which all others hold one value"
         return "the blanket (Balle, Bell, Gascon, Nissim 2019), computed", sets
+
+    @property
+    def quick(self) -> BlanketBound:
+        """See `Bound`."""
+        return self.coarser or self
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
@@ -226,6 +241,11 @@ class BinaryBound:
     def sources(self) -> tuple[str, str]:
         """See `Bound`."""
         return "every number of ones among the others, by branch and bound", "the worst number found"
+
+    @property
+    def quick(self) -> BinaryBound:
+        """See `Bound`."""
+        return self
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""

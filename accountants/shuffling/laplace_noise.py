@@ -1,9 +1,9 @@
-r"""Shuffled reports of a number plus Laplace noise: laws with a density, cut into intervals.
+r"""Shuffled numbers plus Laplace noise: the two ends of the inputs are the blanket's worst pair, among any number of users.
 
 In units of the noise's scale an input is a number x in [0, s], a report has the density :math:`f(y - x) = e^{-|y-x|}/2`, and
 the blanket is :math:`b(y) = \min(f(y), f(y - s))`, of mass :math:`e^{-s/2}`.
 
-*The inputs 0 and s are the worst pair*, among any number of users and at every epsilon. Let :math:`g_x = f(y - x)/b` and
+*The inputs 0 and s are the worst pair*, at every epsilon. Let :math:`g_x = f(y - x)/b` and
 :math:`w = g_x - e^\varepsilon g_{x'}`. The bound is the expectation of a convex function of independent copies of w(Y), so it
 is no smaller for a pair whose w is larger in the convex order. For every c, with A over all sets of reports,
 
@@ -18,12 +18,13 @@ and by symmetry the minimum is at least :math:`R_s(\{y \le t\})`. One set attain
 that is a lower bound. Where w within an interval is replaced by its values at the two ends, with the same mean, the bound is
 larger. Both are wrong by the square of the intervals' width, whatever n is; rounding w itself would be wrong by n widths.
 
-Source: Balle, Bell, Gascon, Nissim 2019 for the blanket; arXiv 2601.19154 for its mass here.
+Source: Balle, Bell, Gascon, Nissim 2019 for the blanket; arXiv 2601.19154 for its use where losses are continuous. The worst
+pair and the cuts are proved here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -35,16 +36,16 @@ from ldpaudit.accountants.shuffling.blanket import Blanket, Cell, precision
 from ldpaudit.accountants.shuffling.bounds import BlanketBound, OthersAlike
 from ldpaudit.core.working_precision import working_precision
 
-_INTERVALS, _FEW_INTERVALS, _FEW_USERS = 24, 8, 16
-"""On either side of s/2, and how many where the users are no more than that. With 24 epsilon moves by 1e-4 of itself at s = 1;
-with 48 by a quarter of that, in twice the time. For few users an evaluation takes longer, and a search needs more of them."""
-_PER_SCALE = 4
-"""Intervals per unit of s, at least."""
+_INTERVALS, _PER_SCALE = (8, 24), (1, 2)
+"""On either side of s/2, at least, and per unit of s: where the users are few or curves are composed, and else. With 24 epsilon
+moves by 1e-4 of itself at s = 1; with 48 by a quarter of that, in three times the time; with 8 by 1e-3."""
+_FEW_USERS = 16
+"""Up to so many users an evaluation takes longer, and a search needs more of them."""
 _LEAST, _MOST = Fraction(1, 1 << 30), 40
 """Distances s for which this is done. Between nearer inputs the intervals' ends are one number to the digits that are carried,
 and further ones are hidden by no number of users."""
-_FINE = 1e-4
-"""Relative width at which the bounds are computed."""
+_WIDTHS = 2e-3, 1e-4
+"""Relative widths at which the two are computed; an epsilon moves by a tenth of that and less."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,8 +70,14 @@ def bound(s: Fraction, ends: tuple[float, float], users: int) -> BlanketBound | 
     """
     if not _LEAST <= s <= _MOST:
         return None
+    coarse, fine = (max(least, int(each * s)) for least, each in zip(_INTERVALS, _PER_SCALE, strict=True))
+    quick = _cut(s, ends, users, coarse, _WIDTHS[0])
+    return quick if users <= _FEW_USERS else replace(_cut(s, ends, users, fine, _WIDTHS[1]), coarser=quick)
+
+
+def _cut(s: Fraction, ends: tuple[float, float], users: int, count: int, width: float) -> BlanketBound:
+    """The bounds with this many intervals on either side of the middle."""
     low, high, middle = *ends, sum(map(Fraction, ends)) / 2
-    count = max(_INTERVALS if users > _FEW_USERS else _FEW_INTERVALS, int(_PER_SCALE * s))
     cuts = [s * j / (2 * count) for j in range(2 * count + 1)]
     with working_precision(precision(users)):
         above = CutBlanket(_spread(s, cuts[: count + 1]), 1 - ball(-s / 2).exp())
@@ -79,7 +86,7 @@ def bound(s: Fraction, ends: tuple[float, float], users: int) -> BlanketBound | 
         changed = CutBlanket(tuple(zip(second, first, first, strict=True)), Fraction(0))
         hidden = CutBlanket(tuple(zip(first, second, between, strict=True)), Fraction(0), is_symmetric=True)
     alike = OthersAlike(kept, (low, high), low), OthersAlike(changed, (high, low), low), OthersAlike(hidden, ends, middle)
-    return BlanketBound((above,), alike, users, finest=_FINE)
+    return BlanketBound((above,), alike, users, finest=width)
 
 
 def _chance(start: Fraction, end: Fraction) -> flint.arb:

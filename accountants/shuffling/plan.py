@@ -148,15 +148,16 @@ class ShuffleProfile(SummedLosses):
     @cached
     def dominating(self) -> Groups:
         """Of a pair that dominates the plan, from the curve of its upper ends."""
+        quick = replace(self, bound=self.bound.quick)
         upper = UpperEnd(
-            lambda epsilon: round_up(self._high(Fraction(epsilon), _COMPOSED)), lambda delta: self.epsilon(delta).high
+            lambda epsilon: round_up(quick._high(Fraction(epsilon), _COMPOSED)), lambda delta: quick.epsilon(delta).high
         )
         return ((dominating_curve(upper, _POINTS), 1),)
 
     @cached
     def occurring(self) -> tuple[Groups, ...]:
         """Of the best data sets that look the same with the inputs exchanged; none where no such ones are known."""
-        value = self.bound.exchangeable(self.epsilon(_USUAL).high / 2)
+        value = self.bound.quick.exchangeable(self.epsilon(_USUAL).high / 2)
         return () if value is None else (((dominated_curve(OneDataSet(value, self.local), _POINTS), 1),),)
 
     def _high(self, epsilon: Fraction, tolerance: float) -> flint.arb:

@@ -1,10 +1,10 @@
-r"""The clones of a report that is :math:`(\varepsilon_0, \delta_0)`-LDP with :math:`\delta_0 > 0`.
+r"""The clones of a report that is :math:`(\varepsilon_0, \delta_0)`-LDP: what shuffling does for it.
 
 .. math:: \delta(\varepsilon) \le \delta_0 + (1 - \delta_0)\, D(\varepsilon) + (1 + e^\varepsilon)(n-1) e^{-\varepsilon_0} \delta_0
 
 where D is the divergence of the pair of `clones`, in which another user is a clone with probability
-:math:`(1-\delta_0) e^{-\varepsilon_0}`. An upper bound, not tight; after Feldman, McMillan, Talwar 2021, whose theorem for
-approximate privacy has a term of this form. Proof:
+:math:`(1-\delta_0) e^{-\varepsilon_0}`. An upper bound, not tight. Source: Feldman, McMillan, Talwar
+2021, whose theorem for approximate privacy has a last term of the same form. With these constants it is proved here:
 
 - By Kairouz, Oh, Viswanath 2015 there are laws with :math:`R(x_1) = \delta_0 A_1 + (1-\delta_0)(p Q_1 + (1-p) Q_2)` and
   :math:`R(x_2) = \delta_0 A_2 + (1-\delta_0)((1-p) Q_1 + p Q_2)`, p as in `clones`. What user 1 does with probability

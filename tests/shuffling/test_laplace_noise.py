@@ -20,7 +20,7 @@ from ldpaudit.accountants.shuffling.blanket import precision
 from ldpaudit.accountants.shuffling.laplace_noise import bound
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.plan import Guarantee, Shuffle
+from ldpaudit.plan import Guarantee, Repeat, Shuffle
 
 ONE = Laplace(Fraction(1))
 CUT = 3e-4
@@ -161,6 +161,21 @@ def test_delta_falls_with_epsilon_down_to_zero() -> None:
     deltas = [profile.delta(epsilon) for epsilon in (0, 0.005, 0.01, 0.02, 1)]
     assert all(near.low >= far.low and near.high >= far.high for near, far in pairwise(deltas))
     assert deltas[-1].high == 0
+
+
+def test_composed_curves_use_a_wider_bound_which_is_not_much_wider() -> None:
+    found = bound(Fraction(1), (0.0, 1.0), 10**5)
+    assert found is not None
+    for epsilon in (0.001, 0.01):
+        fine, quick = ((b.low(Fraction(epsilon), 1e-5), b.high(Fraction(epsilon), 1e-5)) for b in (found, found.quick))
+        assert quick[0].lower() < fine[0].lower() < fine[1].upper() < quick[1].upper()
+        assert quick[0].lower() > fine[0].lower() * (1 - FEW_CUT)
+        assert quick[1].upper() < fine[1].upper() * (1 + FEW_CUT)
+
+
+def test_shuffles_of_laplace_noise_compose() -> None:
+    once, thrice = (account(plan).epsilon(1e-6) for plan in (Shuffle(ONE, 10**6), Repeat(Shuffle(ONE, 10**6), 3)))
+    assert once.low < thrice.low < thrice.high < 3 * once.high
 
 
 def test_at_delta_zero_shuffling_buys_nothing() -> None:
