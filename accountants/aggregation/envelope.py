@@ -189,12 +189,12 @@ def envelope(others: Others) -> Envelope:
         excess = float(np.max(high[seen] / low[seen], initial=1.0))
         heappush(queue, (-excess, least, most, high))
 
+    left = min(_RANGES, _MASSES // max(len(pair.p) for pair in corners.values()))
     conflict = others.one * (1 - others.one) < others.zero * (1 - others.zero) and others.one + others.zero != 1
-    pieces = min(_PIECES, n + 1) if conflict else 1
+    pieces = min(_PIECES, n + 1, max(left, 1)) if conflict else 1
     for piece in range(pieces):
         enqueue(piece * (n + 1) // pieces, (piece + 1) * (n + 1) // pieces - 1)
     known: list[tuple[float, int, int, Floats]] = []
-    left = min(_RANGES, _MASSES // max(len(pair.p) for pair in corners.values()))
     while queue and len(queue) + len(known) < left and -queue[0][0] > 1 + _TOLERANCE:
         _, least, most, high = heappop(queue)
         if least == most:
