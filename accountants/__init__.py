@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -66,7 +66,7 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
         case PostProcess(inner):
             profile = import_module(f"{__name__}.pld.profiles").PostProcessedProfile(account(inner, neighbours))
         case Aggregate():
-            profile = import_module(f"{__name__}.aggregation.plan").profile(plan, neighbours, _summands)
+            profile = import_module(f"{__name__}.aggregation.plan").profile(plan, neighbours, _summands, _masses)
         case Repeat(Aggregate(inner, users), times):
             profile = account(Aggregate(Repeat(inner, times), users), neighbours)
         case Guarantee() | Repeat() | Compose():
@@ -90,11 +90,11 @@ def _mechanism_profile(mechanism: Mechanism, neighbours: Neighbours | None) -> P
     if relation not in mechanism.relations:
         supported = ", ".join(map(str, mechanism.relations))
         raise Unsupported(mechanism, f"its inputs have the relations {supported}, not {relation}")
-    found: PrivacyProfile = accountant(mechanism).profile(mechanism, relation)
+    found: PrivacyProfile = _accountant(mechanism).profile(mechanism, relation)
     return found
 
 
-def accountant(mechanism: Mechanism) -> ModuleType:
+def _accountant(mechanism: Mechanism) -> ModuleType:
     """The accountant of the mechanism's stem, or core; of one that states its own law, or has no accountant, that of laws."""
     if not has_own_law(mechanism):
         name = stem(mechanism)
@@ -108,11 +108,23 @@ def accountant(mechanism: Mechanism) -> ModuleType:
 
 def _shuffled(mechanism: Mechanism, users: int) -> Any:
     """What a shuffler needs to know of a mechanism: its stem says it, or else its finite law."""
-    own = getattr(accountant(mechanism), "shuffled", None)
+    own = getattr(_accountant(mechanism), "shuffled", None)
     return (own or import_module(f"{__name__}.shuffling.randomizers").of_mechanism)(mechanism, users)
 
 
 def _summands(mechanism: Mechanism, neighbours: Neighbours) -> Any:
     """What a report adds to a sum, as its stem says; None where it does not."""
-    own = getattr(accountant(mechanism), "summands", None)
+    own = getattr(_accountant(mechanism), "summands", None)
     return None if own is None else own(mechanism, neighbours)
+
+
+@lru_cache(maxsize=64)
+def _masses(mechanism: Mechanism) -> Any:
+    """The law of noise on one count, as its stem lists it.
+
+    Raises Unsupported where it lists none.
+    """
+    own = getattr(_accountant(mechanism), "masses", None)
+    if own is None:
+        raise Unsupported(mechanism, "its noise is not on integers, so that it has no masses to add to those of a sum")
+    return own(mechanism)

@@ -14,14 +14,11 @@ from functools import reduce
 
 import numpy as np
 
-from ldpaudit.accountants import accountant
 from ldpaudit.accountants.aggregation.coordinate import NOTHING, Pair, TwoCoordinates
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _PRODUCTS = 1 << 21
@@ -108,18 +105,6 @@ def noise_profile(noise: Masses, change: Sequence[int], source: str, pure: Enclo
         for join in (_multiplied, _spread)
     )
     return (EvenNoise if same else AddedNoise)(below, above, pure, source)
-
-
-def noise_masses(m: Mechanism) -> Masses:
-    """The law of the noise on one count, as the mechanism's accountant lists it in `masses`.
-
-    Raises Unsupported where it lists none.
-    """
-    found = getattr(accountant(m), "masses", None)
-    if found is None:
-        raise Unsupported(m, "its noise is not on integers, so that it has no masses to add to those of a sum")
-    law: Masses = found(m)
-    return law
 
 
 def least_noise(profile: Callable[[Fraction], PrivacyProfile], epsilon: Number, delta: Number, squared: int) -> Fraction:

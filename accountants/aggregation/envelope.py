@@ -23,13 +23,11 @@ from typing import Self
 
 import numpy as np
 
-from ldpaudit.accountants.aggregation.added_noise import noise_masses
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.accountants.shuffling.bounds import BinaryBound
 from ldpaudit.enclosure import round_up
-from ldpaudit.mechanism import Mechanism
 
 _STEP = 0.25
 """Nats by which the divergence falls from node to node: a chord is at most 0.25**2/8 = 0.8 % above it, so that epsilon is
@@ -113,12 +111,12 @@ class Others:
     users: int  # N
     one: Fraction  # P[1 | the user holds a one]
     zero: Fraction  # P[1 | the user does not]
-    noise: tuple[Mechanism, ...] = ()  # that is added to the sum
+    noise: tuple[Masses, ...] = ()  # that is added to the sum
 
     @cached
     def added(self) -> Masses:
         """The law of all noise together."""
-        return reduce(Masses.plus, map(noise_masses, self.noise), Masses.point(0))
+        return reduce(Masses.plus, self.noise, Masses.point(0))
 
     def holding(self, m: int, moved: int = 1) -> Pair:
         """User 1's bit, or those of a group, are ones under P, zeros under Q, and m others hold a one."""

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 
 import flint
@@ -27,7 +27,7 @@ from ldpaudit.accountants.aggregation.bits import Bits, Move
 from ldpaudit.accountants.aggregation.coordinate import NOTHING, Pair, TwoCoordinates
 from ldpaudit.accountants.aggregation.envelope import Curve, Envelope, Others, envelope
 from ldpaudit.accountants.numerics.cached import cached
-from ldpaudit.accountants.numerics.float_masses import UNIT
+from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.accountants.pld.curve import lower_hull
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD
@@ -62,19 +62,22 @@ _ROOM = 8 * UNIT
 
 
 def profile(
-    plan: Aggregate, neighbours: Neighbours | None, known: Callable[[Mechanism, Neighbours], Bits | None]
+    plan: Aggregate,
+    neighbours: Neighbours | None,
+    known: Callable[[Mechanism, Neighbours], Bits | None],
+    listed: Callable[[Mechanism], Masses],
 ) -> PrivacyProfile:
     """Profile of a sum of reports.
 
     ``plan``: of a mechanism, or of its repetition: then each round is summed by itself; ``neighbours``: replace-one; add-remove,
     where the mechanism has it: one report becomes that of an absent user, and the number of reports stays known. ``known``: the
-    independent bits of the mechanism's report, or None. With noise on sums of one-hot reports, the least of what the reports
-    cost without it, and of what each noise costs where the report is known. Returns in nats; INTERVAL, or the shuffled plan's
-    profile where no two multisets of reports have one sum. Raises Unsupported for other plans, and for mechanisms whose reports
-    have no sum.
+    independent bits of the mechanism's report, or None; ``listed``: the law of noise on a count. With noise on sums of one-hot
+    reports, the least of what the reports cost without it, and of what each noise costs where the report is known. Returns in
+    nats; INTERVAL, or the shuffled plan's profile where no two multisets of reports have one sum. Raises Unsupported for other
+    plans, and for mechanisms whose reports have no sum.
     """
     if neighbours is not None and neighbours.kind == "group":
-        return _of_group(plan, neighbours.users, known)
+        return _of_group(plan, neighbours.users, partial(profile, known=known, listed=listed))
     inner, rounds = (plan.plan.plan, plan.plan.times) if isinstance(plan.plan, Repeat) else (plan.plan, 1)
     if not isinstance(inner, Run):
         raise Unsupported(plan.plan, "a sum needs the reports of one mechanism, run once or repeated")
@@ -105,14 +108,14 @@ def profile(
     if plan.noise:
         a, b = (max(times) for times in zip(*bits.possible, strict=True))
         local = SmallestBound((local, *_known_report(plan.noise, (a, b))))
-    return BitsProfile(plan, bits, local)
+    return BitsProfile(plan, bits, local, tuple(map(listed, plan.noise)))
 
 
-def _of_group(plan: Aggregate, users: int, known: Callable[[Mechanism, Neighbours], Bits | None]) -> PrivacyProfile:
+def _of_group(plan: Aggregate, users: int, account_of: Callable[[Aggregate, Neighbours], PrivacyProfile]) -> PrivacyProfile:
     """Of a group of users who are replaced: one user after the other from above, and all by the same move from below."""
     if users > plan.users:
         raise Unsupported(plan, f"a group of {users} users does not fit into its {plan.users}")
-    one = profile(plan, REPLACE_ONE, known)
+    one = account_of(plan, REPLACE_ONE)
     return one if users == 1 else GroupProfile(one, users, plan.users)
 
 
@@ -156,6 +159,7 @@ class BitsProfile(SummedLosses):
     plan: Aggregate  # of at least 2 users
     bits: Bits
     local: PrivacyProfile  # of one report
+    added: tuple[Masses, ...] = ()  # laws of the aggregators' noise
     _known: dict[tuple[bool, int, int], Pair] = field(default_factory=dict, compare=False)
 
     @property
@@ -229,7 +233,7 @@ class BitsProfile(SummedLosses):
 
     @cached
     def _others(self) -> Others:
-        return Others(self.users - 1, self.bits.one, self.bits.zero, self.noise)
+        return Others(self.users - 1, self.bits.one, self.bits.zero, self.added)
 
     @cached
     def _envelope(self) -> Envelope:

@@ -50,7 +50,7 @@ _EXP = 8
 """Units by which numpy's exponential may be off, with room: it is right to 4 (its own tests allow no more)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Masses:
     """A law on integers: listed masses from `first` on, and a rest that may lie anywhere."""
 
