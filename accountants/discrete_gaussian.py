@@ -90,12 +90,7 @@ def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) 
     ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a variance within a millionth of the least.
     Raises ValueError where a parameter lies outside its domain.
     """
-
-    def of_variance(variance: Fraction) -> DiscreteGaussian:
-        return DiscreteGaussian(Fraction(math.sqrt(variance)), change)
-
-    squared = of_variance(Fraction(1)).squared
-    return of_variance(least_noise(lambda variance: profile(of_variance(variance)), epsilon, delta, squared))
+    return least_noise(profile, lambda variance: DiscreteGaussian(Fraction(math.sqrt(variance)), change), epsilon, delta)
 
 
 def _eta(norm: int, counts: int, sigma_squared: Fraction) -> float:

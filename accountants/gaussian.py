@@ -66,9 +66,4 @@ def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) 
     ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a variance within a millionth of the least.
     Raises ValueError where a parameter lies outside its domain.
     """
-
-    def of_variance(variance: Fraction) -> Gaussian:
-        return Gaussian(Fraction(math.sqrt(variance)), change)
-
-    squared = of_variance(Fraction(1)).squared
-    return of_variance(least_noise(lambda variance: profile(of_variance(variance)), epsilon, delta, squared))
+    return least_noise(profile, lambda variance: Gaussian(Fraction(math.sqrt(variance)), change), epsilon, delta)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from ldpaudit.accountants.aggregation.added_noise import least_noise, noise_profile
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.mechanisms.skellam import Skellam
@@ -38,5 +36,4 @@ def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) 
     ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a mu within a millionth of the least. Raises
     ValueError where a parameter lies outside its domain.
     """
-    squared = Skellam(Fraction(1), change).squared
-    return Skellam(least_noise(lambda mu: profile(Skellam(mu, change)), epsilon, delta, squared), change)
+    return least_noise(profile, lambda mu: Skellam(mu, change), epsilon, delta)

@@ -11,26 +11,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from typing import TypeVar
 
 import numpy as np
 
-from ldpaudit.accountants.aggregation.coordinate import NOTHING, Pair, TwoCoordinates
-from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, Pair, TwoCoordinates, below_exp, largest_low
+from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
+from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
+Noise = TypeVar("Noise", bound=CountNoise)
 _PRODUCTS = 1 << 21
 """Views of half of the counts that are listed; beyond them, neighbours in the order of the ratio are taken together."""
-_ROOM = 8 * UNIT
-"""Relative; an exponential of the standard library is right to a unit or two."""
 _TINY = 1e-290
 """A product that is not below it is a float of full accuracy; what products below it lose counts as left out."""
 _CLOSE = 1e-6
 """Relative width of the search for a least variance."""
-_FAR = 700.0
-"""Nats, the largest whose exponential is surely a float."""
 _STEPS = 40
 """Widths from 2**-40 to 1, relative to the lower end, at which an epsilon is tried from above."""
 _LEAST = 1e-6
@@ -49,12 +48,8 @@ class AddedNoise(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Of the best event of either order."""
-        if require_epsilon(epsilon) > _FAR:
-            low, x = 0.0, math.exp(_FAR)
-        else:
-            x = math.exp(epsilon)
-            low = max(each.low(x * (1 + _ROOM)) for each in self.below)
-        high = max(each.high(x * (1 - _ROOM)) for each in self.above)
+        low = largest_low(self.below, float(require_epsilon(epsilon)))
+        high = max(each.high(below_exp(float(epsilon))) for each in self.above)
         return self._enclosure(low, 0.0 if epsilon >= self.pure.high else high, 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
@@ -62,17 +57,17 @@ class AddedNoise(PrivacyProfile):
         if require_delta(delta) == 0:
             return replace(self.pure, source=self.source)
         goal, wanted, top = round_up(Fraction(delta)), round_down(Fraction(delta)), self.pure.high
-        if math.isinf(top) and max(each.low(math.exp(_FAR)) for each in self.below) > goal:
+        if math.isinf(top) and max(each.low(math.exp(FAR)) for each in self.below) > goal:
             return Enclosure(top, top, Rigour.EXACT, self.source)
         low = max(each.epsilon(goal) for each in self.below)
 
         def holds(epsilon: float) -> bool:
-            return max(each.high(math.exp(epsilon) * (1 - _ROOM)) for each in self.above) <= wanted
+            return max(each.high(below_exp(epsilon)) for each in self.above) <= wanted
 
         if holds(0.0):
             return self._enclosure(0.0, 0.0, math.inf)
         near = (low + max(low, _LEAST) * 2.0**step for step in range(-_STEPS, 1, 2))
-        found = next((epsilon for epsilon in near if holds(min(epsilon, _FAR))), math.inf)
+        found = next((epsilon for epsilon in near if holds(epsilon)), math.inf)
         return self._enclosure(low, min(top, found), math.inf)
 
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
@@ -107,17 +102,24 @@ def noise_profile(noise: Masses, change: Sequence[int], source: str, pure: Enclo
     return (EvenNoise if same else AddedNoise)(below, above, pure, source)
 
 
-def least_noise(profile: Callable[[Fraction], PrivacyProfile], epsilon: Number, delta: Number, squared: int) -> Fraction:
-    """About the least variance of one count's noise with which a change of this squared norm is certified to be private.
+def least_noise(
+    profile: Callable[[Noise], PrivacyProfile], made: Callable[[Fraction], Noise], epsilon: Number, delta: Number
+) -> Noise:
+    """About the least noise with which a change is certified to be private.
 
-    ``profile``: of noise of a variance; ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns a variance that
-    is certified, and that is within a millionth of one that is not. Raises ValueError for another goal.
+    ``profile``: of a noise; ``made``: noise of a variance, on counts that change alike; ``epsilon``, ``delta``: the goal: above 0,
+    in nats; and in (0, 1). Returns noise that is certified, of a variance within a millionth of one that is not. Raises
+    ValueError for another goal.
     """
     target = require_delta(delta)
     if not (require_epsilon(epsilon) > 0 and target > 0):
         raise ValueError(f"for_privacy needs epsilon > 0 and delta > 0, got {epsilon} and {delta}")
-    start = 2 * squared * (1 - math.log(target)) / float(epsilon) ** 2  # as the noise is nearly normal
-    return Fraction(crossing(lambda variance: profile(Fraction(variance)).delta(epsilon).high, target, start, 1.1, _CLOSE)[1])
+    start = 2 * made(Fraction(1)).squared * (1 - math.log(target)) / float(epsilon) ** 2  # as the noise is nearly normal
+
+    def cost(variance: float) -> float:
+        return profile(made(Fraction(variance))).delta(epsilon).high
+
+    return made(Fraction(crossing(cost, target, start, 1.1, _CLOSE)[1]))
 
 
 def aligned(first: Masses, second: Masses) -> tuple[Masses, Masses]:

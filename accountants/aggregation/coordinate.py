@@ -9,6 +9,7 @@ largest, so that sorting them once gives both bounds at every x.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -24,6 +25,10 @@ _GROUPS = 2048
 than 1e-6 of delta, for they are a hundredth of a standard deviation wide."""
 _FACTORS = 512
 """Most groups of each of two coordinates that are multiplied out."""
+ROOM = 8 * UNIT
+"""Relative; an exponential of the standard library is right to a unit or two."""
+FAR = 700.0
+"""Nats, the largest whose exponential is surely a float."""
 _STEPS = 60
 """Most steps of Newton's method; from 1 up, each is at least as large as the one before."""
 
@@ -85,14 +90,14 @@ class Pair:
         return self.sums[0][count], self.sums[1][count]
 
     def coarse(self, groups: int = _GROUPS) -> Pair:
-        """A pair of at most so many groups of integers: post-processing, so that it serves for lower bounds."""
+        """A pair of at most this many groups of integers: post-processing, so that it serves for lower bounds."""
         if len(self.p) <= groups:
             return self
         starts = np.linspace(0, len(self.p), groups, endpoint=False).astype(int)
         return Pair(np.add.reduceat(self.p, starts), np.add.reduceat(self.q, starts), self.slack, self.outside)
 
     def spread(self, groups: int) -> Pair:
-        r"""A pair of at most twice so many integers that dominates this one: serves for upper bounds.
+        r"""A pair of at most twice as many integers as `groups` that dominates this one: serves for upper bounds.
 
         Ratios of a group lie from r to R. Its masses, taken for :math:`M \ge P` and :math:`N \le Q`, become two integers of
         ratios R and r: as the divergence is convex in x, its chord :math:`(R - x)(M - rN)/(R - r)` lies above it between the
@@ -188,3 +193,16 @@ class TwoCoordinates:
                 break
             x = found
         return math.log(x) * (1 - 4 * UNIT)
+
+
+def largest_low(sets: Iterable[TwoCoordinates], epsilon: float) -> float:
+    """Lower bound of delta, which one of these pairs of laws attains; 0 where there is none, or ``e**epsilon`` is no float."""
+    if epsilon > FAR:
+        return 0.0
+    x = math.exp(epsilon) * (1 + ROOM)
+    return max((each.low(x) for each in sets), default=0.0)
+
+
+def below_exp(epsilon: float) -> float:
+    """A float below ``e**epsilon``, at which a divergence is an upper bound of what it is there."""
+    return math.exp(min(epsilon, FAR)) * (1 - ROOM)

@@ -25,7 +25,7 @@ import numpy as np
 
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair
 from ldpaudit.accountants.numerics.cached import cached
-from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.accountants.numerics.float_masses import UNIT, Masses, bernstein_reach
 from ldpaudit.accountants.shuffling.bounds import BinaryBound
 from ldpaudit.enclosure import round_up
 
@@ -35,7 +35,7 @@ known to a thousandth at delta = 1e-6."""
 _LEAST = 1e-24
 """Divergence at which a curve ends; what is left becomes infinite-loss mass."""
 _SHORTEST, _LONGEST = 4e-3, 0.5
-"""Steps of epsilon: at least this part of it, and at most so many nats."""
+"""Steps of epsilon: at least this part of it, and at most half a nat."""
 _TOLERANCE = 0.01
 """Excess over the best data set, relative, at which no range is halved: a tenth of that in epsilon, or less."""
 _PIECES = 32
@@ -144,7 +144,7 @@ class Others:
 def _at_least(n: int, p: Fraction) -> int:
     """A number that Bin(n, p) falls short of with a chance of at most 1e-20, by Bernstein's inequality."""
     nats, variance = -math.log(_CHANCE), float(n * p * (1 - p))
-    return max(0, math.floor(n * p) - math.ceil(nats / 3 + math.sqrt(nats**2 / 9 + 2 * nats * variance)) - 2)
+    return max(0, math.floor(n * p) - math.ceil(bernstein_reach(variance, nats)) - 2)
 
 
 @dataclass(frozen=True, eq=False)

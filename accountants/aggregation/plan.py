@@ -2,7 +2,7 @@ r"""Profile of a sum of reports.
 
 User 1 moves from coordinate i to coordinate j. Each of them is a coin of user 1's and the others' sum, independent of each other;
 all other coordinates have the same law on both sides. So the loss is a sum of two, one of which grows with its count and one of
-which falls: the best event is a staircase, and its probability is a sum over one coordinate (`coordinate.together`).
+which falls: the best event is a staircase, and its probability is a sum over one coordinate (`coordinate.TwoCoordinates`).
 
 Lower bounds are attained by data sets: how many others hold what user 1 holds first, and how many what it holds then. Which data
 set is the worst no theorem says: with few users all of them are looked at, with more those whose counts are worst for a
@@ -19,25 +19,23 @@ from fractions import Fraction
 from functools import partial, reduce
 from itertools import pairwise
 
-import flint
-import numpy as np
-
 from ldpaudit.accountants import account
 from ldpaudit.accountants.aggregation.bits import Bits, Move
-from ldpaudit.accountants.aggregation.coordinate import NOTHING, Pair, TwoCoordinates
+from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, ROOM, Pair, TwoCoordinates, below_exp, largest_low
 from ldpaudit.accountants.aggregation.envelope import Curve, Envelope, Others, envelope
 from ldpaudit.accountants.numerics.cached import cached
-from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.curve import lower_hull
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD
-from ldpaudit.accountants.pld.profiles import AsAlone, SmallestBound, SummedLosses
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.accountants.pld.profiles import AsAlone, PostProcessedProfile, SmallestBound, SummedLosses
+from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.sums import summed, tells_the_multiset
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
+from ldpaudit.plan import Aggregate, Run, Shuffle
 from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness, bracket, require_delta, require_epsilon
 
 _SEEN = "many ones in the bits that user 1's first value sets, few in those that its second sets"
@@ -47,18 +45,12 @@ _FEW = 32
 """Others up to whom every data set of two coordinates is looked at: 561 of them, of a twentieth of a millisecond each."""
 _CANDIDATES = 3
 """Counts of a coordinate that are tried with each other beside the two corners, which are nearly always the worst."""
-_VIEWS = 256
-"""Most reports whose vectors are looked at for a dependence; more of them than coordinates have one in any case."""
 _BITS = 16
 """Bits that a user's reports may differ in, for the cost of noise alone."""
 _COINS = 1 << 10
 """Largest group whose coins are added one by one."""
-_FAR = 700.0
-"""Nats, the largest whose exponential is surely a float."""
 _TINY = 1e-30
 """Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
-_ROOM = 8 * UNIT
-"""Relative; an exponential of the standard library is right to a unit or two."""
 
 
 def profile(
@@ -78,26 +70,21 @@ def profile(
     """
     if neighbours is not None and neighbours.kind == "group":
         return _of_group(plan, neighbours.users, partial(profile, known=known, listed=listed))
-    inner, rounds = (plan.plan.plan, plan.plan.times) if isinstance(plan.plan, Repeat) else (plan.plan, 1)
-    if not isinstance(inner, Run):
-        raise Unsupported(plan.plan, "a sum needs the reports of one mechanism, run once or repeated")
-    m = inner.mechanism
-    if m.model != "local":
-        raise Unsupported(inner, f"a sum needs a mechanism for one user, but this one is {m.model}")
-    if not m.summed:
-        raise Unsupported(inner, "the reports of this mechanism have no sum")
+    m, rounds = summed(plan)
+    inner = Run(m)
     relation = neighbours or m.relations[0]
     if relation not in m.relations:
         raise Unsupported(inner, f"its inputs have the relations {', '.join(map(str, m.relations))}, not {relation}")
     local = account(plan.plan, relation)
     if plan.users == 1 and not plan.noise:
         return local
-    if plan.noise and (m.summed == "one-hot" or _are_affinely_independent(m)):
-        without = account(Aggregate(plan.plan, plan.users), relation)
-        return SmallestBound((without, *(_known_report(plan.noise, (rounds, rounds)) if m.summed == "one-hot" else ())))
-    if m.summed == "one-hot" or _are_affinely_independent(m):
+    if local.epsilon(0).high > FAR:
+        return PostProcessedProfile(local)
+    if tells_the_multiset(m):
         shuffled = account(Shuffle(plan.plan, plan.users), relation)
-        return AsShuffled(shuffled, "what shuffling costs, as the sum tells the multiset", plan)
+        without = AsShuffled(shuffled, "what shuffling costs, as the sum tells the multiset", plan)
+        alone = _known_report(plan.noise, (rounds, rounds)) if m.summed == "one-hot" else ()
+        return SmallestBound((without, *alone)) if plan.noise else without
     bits = known(m, relation)
     if bits is None:
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
@@ -124,20 +111,6 @@ def _known_report(noise: tuple[Mechanism, ...], move: Move) -> Iterator[PrivacyP
     if sum(move) <= _BITS:
         change = (1,) * move[0] + (-1,) * move[1]
         yield from (account(replace(each, change=change)) for each in noise)  # type: ignore[type-var]
-
-
-def _are_affinely_independent(m: Mechanism) -> bool:
-    """Whether no two multisets of reports have one sum: an affine dependence with integers is what their difference would be."""
-    if m.view_length > _VIEWS:  # the law of a million bits takes seconds to state
-        return False
-    try:
-        law = m.law(m.inputs[0])
-    except Unsupported:
-        return False
-    if law.size > _VIEWS:
-        return False
-    rows = [(1, *np.atleast_1d(np.asarray(view, dtype=int)).tolist()) for view, _ in law.items()]
-    return flint.fmpq_mat(flint.fmpz_mat(rows)).rank() == len(rows)
 
 
 @dataclass(frozen=True)
@@ -177,9 +150,8 @@ class BitsProfile(SummedLosses):
         alone = self.local.delta(require_epsilon(epsilon))
         if alone.high == 0 or math.isinf(epsilon):
             return Enclosure(0.0, alone.high, alone.rigour, "a sum is computed from the reports")
-        x = math.exp(epsilon)
-        low = max(each.low(x * (1 + _ROOM)) for each in self._data_sets())
-        return self._enclosure(low, min(self._high(x * (1 - _ROOM)), alone.high), 1.0)
+        low = largest_low(self._data_sets(), float(epsilon))
+        return self._enclosure(low, min(self._high(below_exp(float(epsilon))), alone.high), 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """At delta = 0 the local epsilon; else by bisection from above, and by Newton's method at data sets from below."""
@@ -189,16 +161,16 @@ class BitsProfile(SummedLosses):
                 return self._enclosure(self.epsilon(_TINY).low, top.high, math.inf)
             why = f"a sum hides nothing at delta = 0: where its coordinates are at their ends, it has the local ratio; {top.source}"
             return Enclosure(top.low, top.high, top.rigour, why)
-        low = max(each.epsilon(float(delta) * (1 + _ROOM)) for each in self._data_sets())
-        goal = float(delta) * (1 - _ROOM)
-        high = bracket(lambda e: e >= top.high or self._high(math.exp(e) * (1 - _ROOM)) <= goal)[1]
+        above, goal = round_up(Fraction(delta)), round_down(Fraction(delta))
+        low = max(each.epsilon(above) for each in self._data_sets())
+        high = bracket(lambda e: e >= top.high or self._high(below_exp(e)) <= goal)[1]
         return self._enclosure(low, min(high, top.high), math.inf)
 
     def witness(self, epsilon: Number) -> Witness | None:
         """The worst of the data sets, and the staircase; None where it shows nothing."""
         if self.local.delta(require_epsilon(epsilon)).high == 0 or math.isinf(epsilon):
             return None
-        x = math.exp(epsilon) * (1 + _ROOM)
+        x = math.exp(min(epsilon, FAR)) * (1 + ROOM)
         value, (move, first, second) = max((self._coordinates(*each).low(x), each) for each in self._tried())
         if not value > 0:
             return None
@@ -258,7 +230,7 @@ class BitsProfile(SummedLosses):
                         yield (a, b), first, second
 
     def _pair(self, up: bool, times: int, held: int) -> Pair:
-        """The laws of this many coordinates, in each of which so many others hold a one."""
+        """The laws of this many coordinates, in each of which the same number of others hold a one."""
         if (key := (up, times, held)) not in self._known:
             pair = self._others.holding(held)
             alike = [pair if up else pair.reversed] * times
@@ -312,25 +284,24 @@ class GroupProfile(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From what the same move of all attains."""
-        step = float(require_epsilon(epsilon)) / self.group * (1 - _ROOM)
-        low = max((each.low(math.exp(min(epsilon, _FAR)) * (1 + _ROOM)) for each in self._data_sets()), default=0.0)
-        return self._enclosure(low, self._high(step), 1.0)
+        step = float(require_epsilon(epsilon)) / self.group * (1 - ROOM)
+        return self._enclosure(largest_low(self._data_sets(), float(epsilon)), self._high(step), 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """At delta = 0 at most k times that of one user."""
         high = self.one.epsilon(require_delta(delta)).high * self.group
         if delta:
-            goal = float(delta) * (1 - _ROOM)
-            high = bracket(lambda e: self._high(e) <= goal)[1] * self.group * (1 + _ROOM)
-        low = max((each.epsilon(max(float(delta), _TINY) * (1 + _ROOM)) for each in self._data_sets()), default=0.0)
+            goal = round_down(Fraction(delta))
+            high = bracket(lambda e: self._high(e) <= goal)[1] * self.group * (1 + ROOM)
+        low = max((each.epsilon(max(round_up(Fraction(delta)), _TINY)) for each in self._data_sets()), default=0.0)
         return self._enclosure(max(low, self.one.epsilon(delta).low), high, math.inf)
 
     def _high(self, step: float) -> float:
         """Upper bound of delta at k times the step."""
         one = self.one.delta(step).high
-        if not one or step * self.group > _FAR:
+        if not one or step * self.group > FAR:
             return 1.0 if one else 0.0
-        return min(1.0, sum(math.exp(j * step) for j in range(self.group)) * one * (1 + self.group * _ROOM))
+        return min(1.0, sum(math.exp(j * step) for j in range(self.group)) * one * (1 + self.group * ROOM))
 
     def _data_sets(self) -> Iterator[TwoCoordinates]:
         """All others hold what the group holds first, or then, or neither."""

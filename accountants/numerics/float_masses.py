@@ -72,7 +72,7 @@ class Masses:
         if n == 0 or p in (0, 1):
             return cls.point(n if p == 1 else 0)
         center, variance = int(n * p), float(n * p * (1 - p))
-        reach = math.ceil(_NATS / 3 + math.sqrt(_NATS**2 / 9 + 2 * _NATS * variance)) + 2
+        reach = math.ceil(bernstein_reach(variance, _NATS)) + 2
         low, high = max(0, center - reach), min(n, center + reach)
         with working_precision(96):
             top = float(binomial_pmf(n, p, center))
@@ -126,7 +126,7 @@ class Masses:
         inward, where they are from 0 to 1: so they only gain accuracy. Raises Unsupported where these z are more than 100,000.
         """
         what, mu = f"Skellam noise of variance {float(variance):g}", float(variance)
-        reach = _reach(_NATS / 3 + math.sqrt(_NATS**2 / 9 + 2 * _NATS * mu) + 2, what, _IN_BALLS)
+        reach = _reach(bernstein_reach(mu, _NATS) + 2, what, _IN_BALLS)
         with working_precision(192):
             ratio, twice, ratios = between(0, flint.arb(1)), 2 / ball(variance), []
             for z in range(2 * reach + _SETTLE, 0, -1):
@@ -216,3 +216,8 @@ def _moments(values: NDArray[np.float64]) -> tuple[float, float]:
     at = np.arange(len(values))
     mean = float(values @ at)
     return mean, float(values @ (at - mean) ** 2)
+
+
+def bernstein_reach(variance: float, nats: float) -> float:
+    """How far from its mean a sum of independent numbers, each within 1 of its own, has Bernstein's tail of ``e**-nats``."""
+    return nats / 3 + math.sqrt(nats**2 / 9 + 2 * nats * variance)

@@ -29,6 +29,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between, floor
 from ldpaudit.accountants.numerics.cached import cached
+from ldpaudit.accountants.numerics.float_masses import bernstein_reach
 from ldpaudit.errors import Unsupported
 
 _NATS = 80.0
@@ -221,22 +222,17 @@ def _aliasing(tilt: TiltedResponse, spread: float, shift: float, others: int) ->
     is `shift` lower.
     """
     c, nats = float(tilt.c), _nats(tilt)
-    reach = _reach(spread, nats)
+    reach = bernstein_reach(spread, nats)
     if c * reach >= nats:
         parts = 2 * math.ceil(reach) + 3
         half = (parts / 2 - 1) * (1 - _SLACK)
         return parts, flint.arb(0), 2 * _series(_bernstein(spread, half)) + _series(math.exp(-c * half))
     plain = others * float(tilt.p * (1 - tilt.p))
-    parts = 2 * math.ceil(max(reach, _reach(plain, nats) + shift) / 2) + 3
+    parts = 2 * math.ceil(max(reach, bernstein_reach(plain, nats) + shift) / 2) + 3
     rho = tilt.c.exp()
     aliased = (1 - 1 / rho) / (rho**parts - 1) if c else flint.arb(1) / parts
     error = flint.arb(_series(_bernstein(plain, (parts - 1) * (1 - _SLACK) - shift)))
     return parts, aliased + between(-error, error), _series(_bernstein(spread, (parts - 1) * (1 - _SLACK)))
-
-
-def _reach(variance: float, nats: float) -> float:
-    """How far from the mean Bernstein's tail is e**-nats."""
-    return nats / 3 + math.sqrt(nats**2 / 9 + 2 * nats * variance)
 
 
 def _bernstein(variance: float, distance: float) -> float:

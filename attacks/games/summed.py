@@ -36,6 +36,7 @@ from ldpaudit.attacks.games.stems import attack_on, coins_on
 from ldpaudit.attacks.games.two_inputs import ScoreLaw
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, is_ours
+from ldpaudit.mechanisms.shared.sums import summed, tells_the_multiset
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
 from ldpaudit.profile import DataSet, Witness
@@ -43,13 +44,11 @@ from ldpaudit.profile import DataSet, Witness
 EVENT = "{the sum of all reports, by its likelihood ratio}"
 _SHARED = "{user 1's second value is counted less often than a bit that neither value sets}"
 _WIDTH, _MORE = 12.0, 64
-"""A binomial's masses are listed up to so many standard deviations, and so many counts more, from its mean: beyond are 1e-30."""
+"""A binomial's masses are listed up to 12 standard deviations, and 64 counts more, from its mean: beyond are 1e-30."""
 _MULTIPLIED = 1 << 24
 """Products of masses up to which two binomials are convolved term by term, 20 ms, so that the smallest masses keep their digits."""
 _GROUPS, _NEVER = 1 << 10, 1e-16
 """Groups of sums that a law of scores lists, and masses that it leaves out."""
-_VIEWS = 256
-"""Most reports whose vectors are looked at for a dependence."""
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -60,10 +59,10 @@ Law = tuple[int, Floats, Floats]
 def views_within(plan: Aggregate, implementation: Implementation, trials: int) -> int:
     """As many of the views as can be drawn where every report is drawn; all of them where only sums are.
 
-    Raises Unsupported where a view has so many reports that fewer than 16 can be drawn.
+    Raises Unsupported where a view has too many reports for 16 of them to be drawn.
     """
     m, rounds = _mechanism(plan)
-    if _tells_the_multiset(m):
+    if tells_the_multiset(m):
         return shuffled.views_within(_shuffled(plan), implementation, trials)
     if _drawn_at_once(m, next(_own(plan, m, None, 0.0)), implementation) is None:
         return shuffled.views_within(_shuffled(plan), implementation or m, trials)
@@ -78,7 +77,7 @@ def games(
     Raises Unsupported for sums that cannot be read.
     """
     m, rounds = _mechanism(plan)
-    if _tells_the_multiset(m):
+    if tells_the_multiset(m):
         theirs = None if witness is None else replace(witness, plan=_shuffled(plan))
         return shuffled.games(_shuffled(plan), neighbours, implementation, delta, theirs)
     tried = [witness] if witness is not None else _own(plan, m, neighbours, delta)
@@ -86,35 +85,14 @@ def games(
 
 
 def _mechanism(plan: Aggregate) -> tuple[Mechanism, int]:
-    """The one mechanism whose reports are summed, and in how many rounds."""
+    """The one mechanism whose reports are summed, and in how many rounds; Unsupported where there is noise that is not drawn."""
     if plan.noise:
         raise Unsupported(plan, "the noise of aggregators is not drawn here yet")
-    inner, rounds = (plan.plan.plan, plan.plan.times) if isinstance(plan.plan, Repeat) else (plan.plan, 1)
-    if not isinstance(inner, Run):
-        raise Unsupported(plan.plan, "a sum needs the reports of one mechanism, run once or repeated")
-    if inner.mechanism.model != "local" or not inner.mechanism.summed:
-        raise Unsupported(inner, "the reports of this mechanism have no sum")
-    return inner.mechanism, rounds
+    return summed(plan)
 
 
 def _shuffled(plan: Aggregate) -> Shuffle:
     return Shuffle(plan.plan, plan.users)
-
-
-def _tells_the_multiset(m: Mechanism) -> bool:
-    """Whether a sum of reports comes from one multiset only: else the difference of two is an affine dependence of the reports."""
-    if m.summed == "one-hot":
-        return True
-    if m.view_length > _VIEWS:  # the law of a million bits takes seconds to state
-        return False
-    try:
-        law = m.law(m.inputs[0])
-    except Unsupported:
-        return False
-    if law.size > _VIEWS:
-        return False
-    rows = np.array([(1, *np.atleast_1d(np.asarray(view, dtype=float)).tolist()) for view, _ in law.items()])
-    return len(rows) <= rows.shape[1] and int(np.linalg.matrix_rank(rows)) == len(rows)
 
 
 def _drawn_at_once(m: Mechanism, witness: Witness, implementation: Implementation) -> dict[Place, Coordinate] | None:
@@ -215,7 +193,7 @@ class Likelihoods:
         return np.nan_to_num(np.round(total, 9), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
     def scores(self, rounds: int) -> ScoreLaw:
-        """The law of the scores of so many rounds together, of groups of sums with nearly the same score."""
+        """The law of the scores of all rounds together, of groups of sums with nearly the same score."""
         found = _NOTHING
         for (_, first, second), losses in zip(self.laws, self.losses, strict=True):
             seen = first + second > _NEVER

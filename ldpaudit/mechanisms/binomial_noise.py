@@ -22,7 +22,7 @@ _LARGEST = 1 << 49
 
 @dataclass(frozen=True, slots=True)
 class BinomialNoise(CountNoise):
-    """Counts plus the number of heads of so many coins each; an estimate takes the mean off.
+    """Counts plus the number of heads of `coins` coins each; an estimate takes the mean off.
 
     Parameters
     ----------

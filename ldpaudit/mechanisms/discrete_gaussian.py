@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
-from ldpaudit.mechanisms.shared.parameters import ball, positive
+from ldpaudit.mechanisms.shared.parameters import ball
 
 _LARGEST = 1 << 40
 """Of sigma, so that a view fits 64 bits, and squares of it a float."""
@@ -52,9 +52,7 @@ class DiscreteGaussian(CountNoise):
     change: tuple[int, ...] = (1,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", positive("sigma", self.sigma))
-        if self.sigma > _LARGEST:
-            raise ValueError(f"DiscreteGaussian needs sigma <= {_LARGEST}, got sigma={self.sigma}")
+        self._require_positive("sigma", _LARGEST)
         self._require_change()
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:

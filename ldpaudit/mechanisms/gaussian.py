@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
-from ldpaudit.mechanisms.shared.parameters import positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Gaussian(CountNoise):
     change: tuple[int, ...] = (1,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", positive("sigma", self.sigma))
+        self._require_positive("sigma")
         self._require_change()
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.float64]:

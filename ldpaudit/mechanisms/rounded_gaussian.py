@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
-from ldpaudit.mechanisms.shared.parameters import positive
 
 _LARGEST = 1 << 40
 """Of sigma, so that a view is an integer that a float holds."""
@@ -45,9 +44,7 @@ class RoundedGaussian(CountNoise):
     change: tuple[int, ...] = (1,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", positive("sigma", self.sigma))
-        if self.sigma > _LARGEST:
-            raise ValueError(f"RoundedGaussian needs sigma <= {_LARGEST}, got sigma={self.sigma}")
+        self._require_positive("sigma", _LARGEST)
         self._require_change()
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
-from ldpaudit.mechanisms.shared.parameters import positive
 
 _LARGEST = 1 << 60
 """Of mu, so that a Poisson number fits 64 bits."""
@@ -48,9 +47,7 @@ class Skellam(CountNoise):
     change: tuple[int, ...] = (1,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", positive("mu", self.mu))
-        if self.mu > _LARGEST:
-            raise ValueError(f"Skellam needs mu <= {_LARGEST}, got mu={self.mu}")
+        self._require_positive("mu", _LARGEST)
         self._require_change()
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:

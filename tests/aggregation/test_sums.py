@@ -230,6 +230,16 @@ def test_a_group_costs_what_the_same_move_of_all_does() -> None:
     assert account(Aggregate(symmetric(5), USERS), group(3)).epsilon(DELTA).low > found.high
 
 
+def test_losses_beyond_floats_are_bounded_by_what_one_report_costs() -> None:
+    plan = Aggregate(UnaryEncoding.flips(Fraction(1, 10**400), 3), 40)
+    found, local = (account(each).epsilon(1e-6) for each in (plan, plan.plan))
+    assert found.low <= found.high == local.high
+    assert account(plan).delta(720).high <= 1
+    many = account(Aggregate(UnaryEncoding.flips(Fraction(1, 10**5), 3), 200), group(100))
+    assert many.delta(1500).low == 0, "no event is looked at where e**epsilon is no float"
+    assert account(Aggregate(symmetric(5), USERS)).epsilon(Fraction(1, 10**400)).low <= 10
+
+
 def test_a_group_of_two_among_three_costs_at_least_what_brute_force_finds() -> None:
     m, x = UnaryEncoding(3, Fraction(3, 4), Fraction(1, 8)), Fraction(100)
     laws = [dict(m.law(value).items()) for value in m.inputs]

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.core.number import brief, whole
 from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanisms.shared.parameters import positive
 
 MOST_COUNTS = 1 << 12
 """Counts that one user may change; of more than 64 an audit draws fewer views."""
@@ -36,6 +37,13 @@ class CountNoise(Mechanism):
 
     model = "central"
     change: tuple[int, ...]
+
+    def _require_positive(self, name: str, most: int | None = None) -> None:
+        """Make a parameter of the noise an exact number above 0, and at most `most`."""
+        value = positive(name, getattr(self, name))
+        if most is not None and value > most:
+            raise ValueError(f"{type(self).__name__} needs {name} <= {most}, got {name}={value}")
+        object.__setattr__(self, name, value)
 
     def _require_change(self) -> None:
         """Check the change, and make it a tuple of integers."""
