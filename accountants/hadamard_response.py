@@ -34,8 +34,10 @@ def profile(m: HadamardResponse, neighbours: Neighbours = REPLACE_ONE) -> Privac
 def shuffled(m: HadamardResponse, users: int) -> Bound:
     """Matched laws: the base is a uniform column of the matrix, which matches x where row x + 1 is +1.
 
-    Rows 1 and 2 are independent, and row 3 is their product: of all third values, the one that hides least.
+    Rows 1 and 2 are independent, and row 3 is their product: of all third values, the one that hides least. Any other third row is
+    independent of both.
     """
-    pairs = independent((Fraction(1, 2), Fraction(1, 2)), 2)
-    triples: dict[Pattern, Fraction] = {(a, b, int(a == b)): w for (a, b), w in pairs.items()}
-    return MatchedLaws.of(m.inputs, pairs if m.k == 2 else triples, {1: 2 * m.p, 0: 2 * (1 - m.p)}).bound(users)
+    pairs, triples = (independent((Fraction(1, 2), Fraction(1, 2)), size) for size in (2, 3))
+    related: dict[Pattern, Fraction] = {(a, b, int(a == b)): w for (a, b), w in pairs.items()}
+    patterns, choices = (pairs, ()) if m.k == 2 else (related, (triples,))
+    return MatchedLaws.of(m.inputs, patterns, {1: 2 * m.p, 0: 2 * (1 - m.p)}, choices).bound(users)

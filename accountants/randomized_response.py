@@ -40,7 +40,7 @@ def shuffled(m: KaryRandomizedResponse, users: int) -> Bound:
     size = min(m.k, 3)
     patterns = {tuple(int(i == j) for j in range(size)): Fraction(1, m.k) for i in range(size)}
     patterns[(0,) * size] = Fraction(m.k - size, m.k)
-    return MatchedLaws.of(m.inputs, patterns, {1: m.k * m.p, 0: m.k * m.lie}).bound(users)
+    return MatchedLaws.of(m.inputs, patterns, {1: m.k * m.p, 0: m.k * m.lie}, choices=()).bound(users)
 
 
 def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> KaryRandomizedResponse:

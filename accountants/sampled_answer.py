@@ -14,7 +14,7 @@ from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.calibrate import enough_noise, likely_hits
-from ldpaudit.accountants.shuffling.randomizers import MatchedLaws
+from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -48,11 +48,14 @@ def shuffled(m: SampledAnswer, users: int) -> Bound:
 
     The pair is no to all and yes to all: for other answers the mean of the blanket's terms, :math:`1 - e^\varepsilon`, is
     the same, and where two users agree its two terms are nearer to each other, so that a convex function of a sum
-    of them has a smaller mean. The lower bound is that of binary randomized response, for users who answer all alike.
+    of them has a smaller mean. Among others who answer at will each question is one of three inputs' matches: user 1's answers are
+    apart, or alike, and another user's is one of them or not. The lower bound is that of binary randomized response, for users who
+    answer all alike.
     """
     half = Fraction(1, 2)
     ratio = {1: 2 * m.truthful, 0: 2 * (1 - m.truthful)}
-    return MatchedLaws.of(m.inputs, {(1, 0): half, (0, 1): half}, ratio).bound(users)
+    alike: list[dict[Pattern, Fraction]] = [{(0, 0, other): half, (1, 1, 1 - other): half} for other in (0, 1)]
+    return MatchedLaws.of(m.inputs, {(1, 0): half, (0, 1): half}, ratio, alike).bound(users)
 
 
 def for_privacy(epsilon: Number, delta: Number, users: int, questions: int) -> SampledAnswer:

@@ -43,7 +43,7 @@ def profile(m: UnaryEncoding, neighbours: Neighbours = REPLACE_ONE) -> PrivacyPr
 def shuffled(m: UnaryEncoding, users: int) -> Bound:
     """Matched laws: under the base all bits are those of nobody, and a report matches x where bit x is 1."""
     patterns = independent((1 - m.q, m.q), min(m.k, 3))
-    return MatchedLaws.of(m.inputs, patterns, {1: m.p / m.q, 0: (1 - m.p) / (1 - m.q)}).bound(users)
+    return MatchedLaws.of(m.inputs, patterns, {1: m.p / m.q, 0: (1 - m.p) / (1 - m.q)}, choices=()).bound(users)
 
 
 def summands(m: UnaryEncoding, neighbours: Neighbours) -> Bits:

@@ -9,12 +9,13 @@ where w counts as 0 with the probability that b lacks to 1; with equality where 
 So one formula gives upper bounds, with the *blanket* :math:`b = \min_x R_x` or with the *clones* :math:`b =
 e^{-\varepsilon_0}(R_{x_1} + R_{x_2})/2` (Feldman, McMillan, Talwar 2021, Theorem 3.1), and lower bounds, with explicit
 data sets: the witnesses that an attack plays. For k-ary response the two nearly meet, since the law of a third value
-differs from the blanket on one view only.
+differs from the blanket on one view only. Elsewhere they meet among many users by `replaced`: a bound with the law of
+what the others hold in place of b, in which some :math:`1/\gamma` users are lost instead.
 
 Reading order, for k-ary response with n = 10**6: ``accountants/randomized_response.py`` (`shuffled`: its laws), `plan`
 (the search for epsilon), `bounds` (both ends), `randomizers` (laws to bounds), `blanket` (the bound itself), `estimate`
 (floats that guide), and below them, in ``numerics``, `positive_part`, `rare_values`, `saddle`, `fourier_nodes`,
-`fourier_tail`, `certified_search`. Then `two_answers`, `clones`, `rare_failures`, `bloom` (RAPPOR), `laplace_noise`,
+`fourier_tail`, `certified_search`. Then `replaced` (with `largest_positive_part`), `two_answers`, `clones`, `rare_failures`, `bloom` (RAPPOR), `laplace_noise`,
 `few_users`; binary response, where the worst data set is found: `binary`, `binary_data_set`, `binary_sieve`; many
 messages per user: `hidden_message`; what papers print: `theorems`; the inverse problems: `calibrate`; what privacy
 leaves of the estimates: `frequencies`.

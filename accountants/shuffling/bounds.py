@@ -7,6 +7,7 @@ that function gets what its finite law alone allows (`randomizers.of_law`).
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,10 +22,11 @@ from ldpaudit.accountants.numerics.certified_search import ROUGH
 from ldpaudit.accountants.numerics.precision import precisions
 from ldpaudit.accountants.shuffling.binary import Worst, attained, worst
 from ldpaudit.accountants.shuffling.binary_data_set import TiltedResponse
-from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.accountants.shuffling.blanket import PRECISION, Blanket, precision
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.estimate import FloatEstimate, float_estimate, largest, remembered
 from ldpaudit.accountants.shuffling.few_users import FewUsers
+from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.profile import DataSet
@@ -37,6 +39,8 @@ _AS_GOOD = 0.1
 delta is 1e-6 and less, and the saddle point is at its worst, a few percent, where few other users matter."""
 _FEW = 16
 """Number of users up to which delta is no smooth function of epsilon, and is evaluated quickly: no float estimate guides."""
+_ENOUGH = 10
+"""Users whose reports come from the blanket, about, from which on replacement may be better than it."""
 _FINE = 1e-7
 """Relative width at which blankets are computed. The two ends are further apart: by 1e-3 and more in all of tests/zoo."""
 
@@ -101,7 +105,7 @@ class CloneBound:
         """See `Bound`."""
         epsilon0 = float(self.clones.epsilon0)
         return (
-            f"clones of a report with epsilon0 = {epsilon0:.6g} (Feldman, McMillan, Talwar 2021)",
+            f"the less of replacement and clones, of any report with epsilon0 = {epsilon0:.6g} (Feldman, McMillan, Talwar 2021)",
             "0, for no data set is evaluated",
         )
 
@@ -112,7 +116,12 @@ class CloneBound:
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
-        return self.clones.delta(epsilon, self.users, tolerance)
+        found = self.clones.delta(epsilon, self.users, tolerance)
+        if found == 0 or not self._is_replaced:
+            return found
+        with working_precision(precision(self.users)):
+            less = of_any_map(ball(self.clones.epsilon0)).delta(ball(epsilon).exp(), self.users)
+        return less if less <= found else found
 
     def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
@@ -124,10 +133,24 @@ class CloneBound:
 
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
         """See `Bound`."""
-        return None, float_estimate(self.clones.pair(), self.users) if self.users > _FEW else None
+        if self.users <= _FEW:
+            return None, None
+        clones = float_estimate(self.clones.pair(), self.users)
+        if not self._is_replaced:
+            return None, clones
+        with working_precision(PRECISION):
+            any_map = of_any_map(ball(self.clones.epsilon0))
+        less = largest(
+            [float_estimate(each, self.users - math.ceil(1 / float(any_map.gamma))) for each in any_map.types]
+        )
+        return None, lambda epsilon: min(clones(epsilon), less(epsilon))
 
     def exchangeable(self, epsilon: float) -> None:
         """See `Bound`: none is known."""
+
+    @property
+    def _is_replaced(self) -> bool:
+        return self.users > _ENOUGH * math.exp(self.clones.epsilon0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +173,7 @@ class BlanketBound:
     few: FewUsers | None = None  # more data sets, where the users are few enough
     finest: float = _FINE
     coarser: BlanketBound | None = None  # of fewer kinds of messages, where there are many
+    replaced: Replacement | None = None  # another upper bound, which is less where the users are many
 
     @property
     def sources(self) -> tuple[str, str]:
@@ -157,12 +181,19 @@ class BlanketBound:
         if self.few is not None and self.few.complete:
             return "every data set", "the worst data set"
         sets = "every data set on three values" if self.few else "the best data set on which all others hold one value"
-        return "the blanket (Balle, Bell, Gascon, Nissim 2019), computed", sets
+        above = "the blanket (Balle, Bell, Gascon, Nissim 2019), computed"
+        return f"the less of replacement and {above}" if self._replaced else above, sets
 
     @property
     def quick(self) -> BlanketBound:
         """See `Bound`."""
         return self.coarser or self
+
+    @property
+    def _replaced(self) -> Replacement | None:
+        """Replacement, where the users are enough that it is worth a look."""
+        found = self.replaced
+        return found if found is not None and found.gamma * self.users > _ENOUGH else None
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
@@ -172,6 +203,10 @@ class BlanketBound:
                 return self.few.largest(e)
             rough = [blanket.delta(e, self.users, ROUGH) for blanket in self.blankets]
             least = max(round_down(value) for value in rough)
+            if self._replaced is not None:
+                less = self._replaced.delta(e, self.users)
+                if less <= least:
+                    return less
             found, fine = flint.arb(0), max(tolerance, self.finest)
             for blanket, value in zip(self.blankets, rough, strict=True):
                 if round_up(value) < least:
@@ -205,7 +240,11 @@ class BlanketBound:
             return None, None
         blankets = {each.blanket for each in self.data_sets}, set(self.blankets)
         low, high = (largest([remembered(blanket, self.users) for blanket in each]) for each in blankets)
-        return low, high
+        if (other := self._replaced) is None:
+            return low, high
+        passed = math.ceil(1 / float(other.gamma))
+        less = largest([float_estimate(each, self.users - passed) for each in other.types])
+        return low, lambda epsilon: min(high(epsilon), less(epsilon))
 
     def exchangeable(self, epsilon: float) -> Value | None:
         """See `Bound`."""

@@ -3,10 +3,10 @@ r"""Shuffled plans: every user runs the same plan once, and the adversary sees t
 Upper bounds: the first of these that applies, or the unshuffled plan where that is less.
 
 - binary randomized response: the worst data set itself, by branch and bound (`binary`);
-- a mechanism whose laws are matched or small enough to list: its blanket (`randomizers`);
+- a mechanism whose laws are matched or small enough to list: its blanket, or its replacement where that is less (`randomizers`);
 - a number plus Laplace noise: the blanket of its inputs' ends (`laplace_noise`);
 - a guarantee with a delta: the clones, and what rare failures cost (`rare_failures`);
-- any other epsilon0-LDP plan: the clones (`clones`). A composition or a repetition is one randomizer, whose epsilon0 is
+- any other epsilon0-LDP plan: the clones (`clones`), or the replacement of any such plan (`replaced`). A composition or a repetition is one randomizer, whose epsilon0 is
   that of the whole and whose view is everything that one user sends; the shuffler does not separate it;
 - the unshuffled plan, for shuffling is post-processing. Where reports name their users it is the lower bound too: user 1's is
   known among all others.

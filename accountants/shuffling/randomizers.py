@@ -26,6 +26,7 @@ from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, BlanketBound, Bound, OthersAlike
 from ldpaudit.accountants.shuffling.few_users import FewUsers, Reports
+from ldpaudit.accountants.shuffling.replaced import replacement
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 
@@ -55,13 +56,23 @@ class MatchedLaws:
     patterns: Mapping[Pattern, Fraction]  # law under base of how y matches those inputs
     ratio: Mapping[int, Fraction]  # by match
     complete: bool  # whether there are no more inputs
+    # patterns of other choices of inputs: with `patterns` those of any two of user 1's and another user's, or mixtures of theirs;
+    # None where these are not known
+    choices: tuple[Mapping[Pattern, Fraction], ...] | None = None
 
     @classmethod
-    def of(cls, inputs: Sequence[Any], patterns: Mapping[Pattern, Fraction], ratio: Mapping[int, Fraction]) -> MatchedLaws:
+    def of(
+        cls,
+        inputs: Sequence[Any],
+        patterns: Mapping[Pattern, Fraction],
+        ratio: Mapping[int, Fraction],
+        choices: Iterable[Mapping[Pattern, Fraction]] | None = None,
+    ) -> MatchedLaws:
         """Of the first inputs of a sequence, as many as the patterns match."""
         size = len(next(iter(patterns)))
         first = tuple(inputs[: size + 1])  # a range may have more than `len` can say
-        return cls(first[:size], patterns, ratio, len(first) == size)
+        complete = len(first) == size
+        return cls(first[:size], patterns, ratio, complete, tuple(choices) if choices is not None else None)
 
     def bound(self, users: int) -> BlanketBound:
         """What bounds the shuffled plan, in exact rationals."""
@@ -73,7 +84,16 @@ class MatchedLaws:
         )
         columns = [[w * self.ratio[match] for match in y] for y, w in self.patterns.items()]
         few = FewUsers.of([Reports.of(self.inputs, columns)], users, self.complete and self._exchangeable)
-        return BlanketBound((self._blanket(below),), alike, users, few)
+        hidden = sum((w * below[y] for y, w in self.patterns.items()), Fraction(0))
+        replaced = None if self.choices is None else replacement(self._types(self.choices), hidden)
+        return BlanketBound((self._blanket(below),), alike, users, few, replaced=replaced)
+
+    def _types(self, choices: Iterable[Mapping[Pattern, Fraction]]) -> Iterator[Blanket]:
+        """User 1's two values in both orders, among others who hold either, or a third one."""
+        for patterns in (self.patterns, *choices):
+            for first, second, *third in permutations(range(len(next(iter(patterns))))):
+                for other in (first, second, *third):
+                    yield self._of(patterns, {y: self.ratio[y[other]] for y in patterns}, first, second)
 
     @property
     def _exchangeable(self) -> bool:
@@ -82,8 +102,11 @@ class MatchedLaws:
         return all(self.patterns.get(tuple(y[i] for i in order), 0) == w for y, w in self.patterns.items() for order in orders)
 
     def _blanket(self, others: Mapping[Pattern, Fraction]) -> Blanket:
+        return self._of(self.patterns, others, 0, 1)
+
+    def _of(self, patterns: Mapping[Pattern, Fraction], others: Mapping[Pattern, Fraction], i: int, j: int) -> Blanket:
         r = self.ratio
-        return Blanket.of((w * r[y[0]], w * r[y[1]], w * others[y]) for y, w in self.patterns.items())
+        return Blanket.of((w * r[y[i]], w * r[y[j]], w * others[y]) for y, w in patterns.items())
 
 
 def independent(bit: Sequence[Fraction], size: int) -> dict[Pattern, Fraction]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from ldpaudit.accountants import account
+from ldpaudit.accountants.shuffling.clones import CloneProfile
 from ldpaudit.plan import Guarantee, Repeat, Shuffle
 
 FLOATS = 1e-9
@@ -46,8 +47,8 @@ def test_delta_is_the_formula(epsilon0: float, delta0: float, users: int, epsilo
     assert found.low == 0
 
 
-def test_rare_enough_failures_cost_what_they_are() -> None:
-    without, rare = (account(guaranteed(1.0, delta0, 10**4)) for delta0 in (0.0, 1e-15))
+def test_rare_enough_failures_add_to_the_clones_what_they_are() -> None:
+    without, rare = CloneProfile(Fraction(1), 10**4), account(guaranteed(1.0, 1e-15, 10**4))
     assert without.delta(0.03).high < rare.delta(0.03).high < without.delta(0.03).high + 1e-11
     assert without.epsilon(1e-6).high < rare.epsilon(1e-6).high < without.epsilon(1e-6).high * (1 + 1e-5)
 

@@ -1,0 +1,215 @@
+"""The replacement bound is above every data set, and next to the worst one where users are many."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, permutations
+
+import flint
+import numpy as np
+import pytest
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.pld.own_law import table
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.accountants.shuffling.clones import Clones
+from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.sampled_answer import SampledAnswer
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.plan import Guarantee, Shuffle
+
+Row = Sequence[Fraction]
+
+
+def random_channel(rng: np.random.Generator) -> list[Row]:
+    inputs, views = (int(k) for k in rng.integers(2, 4, size=2))
+    weights = rng.integers(1, 12, size=(inputs, views)).tolist()
+    return [[Fraction(w, sum(row)) for w in row] for row in weights]
+
+
+def multisets(rows: Iterable[Row]) -> dict[tuple[int, ...], Fraction]:
+    """Law of the multiset of reports, one of each row."""
+    found: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
+    for row in rows:
+        grown: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+        for counts, p in found.items():
+            for y, q in enumerate(row):
+                grown[tuple(sorted((*counts, y)))] += p * q
+        found = dict(grown)
+    return found
+
+
+def divergence(
+    first: dict[tuple[int, ...], Fraction], second: dict[tuple[int, ...], Fraction], e: Fraction
+) -> Fraction:
+    return sum((max(p - e * second[y], Fraction(0)) for y, p in first.items()), Fraction(0))
+
+
+def worst_of(rows: Sequence[Row], pair: tuple[int, ...], others: tuple[int, ...], e: Fraction) -> Fraction:
+    """User 1 holds the first of two inputs, or the second."""
+    first, second = (multisets(rows[x] for x in (mine, *others)) for mine in pair)
+    return divergence(first, second, e)
+
+
+def positive_mean(laws: Sequence[dict[Fraction, Fraction]]) -> Fraction:
+    sums = {Fraction(0): Fraction(1)}
+    for law in laws:
+        grown: dict[Fraction, Fraction] = defaultdict(Fraction)
+        for total, p in sums.items():
+            for w, q in law.items():
+                grown[total + w] += p * q
+        sums = dict(grown)
+    return sum((max(w, Fraction(0)) * p for w, p in sums.items()), Fraction(0))
+
+
+def terms(first: Row, second: Row, other: Row, e: Fraction) -> dict[Fraction, Fraction]:
+    found: dict[Fraction, Fraction] = defaultdict(Fraction)
+    for r1, r2, r in zip(first, second, other, strict=True):
+        found[(r1 - e * r2) / r] += r
+    return dict(found)
+
+
+def replaced(rows: Sequence[Row]) -> Replacement:
+    """Of a channel, all of whose inputs anybody may hold."""
+    cells = (
+        Blanket.of(zip(rows[x1], rows[x2], rows[x], strict=True))
+        for x1, x2 in permutations(range(len(rows)), 2)
+        for x in range(len(rows))
+    )
+    found = replacement(cells, sum((min(column) for column in zip(*rows, strict=True)), Fraction(0)))
+    assert found is not None
+    return found
+
+
+def bound(found: Replacement, e: Fraction, users: int) -> float:
+    with working_precision(precision(users)):
+        return float(found.delta(ball(e), users))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_theorem_holds_of_every_data_set_by_enumeration(seed: int) -> None:
+    """Its right side as it is printed: the mean over which users were passed, of the others as they are."""
+    rng = np.random.default_rng(seed)
+    rows, users, e = random_channel(rng), 4, Fraction(int(rng.integers(20, 40)), 20)
+    gamma = sum((min(column) for column in zip(*rows, strict=True)), Fraction(0))
+    for x1, x2 in permutations(range(len(rows)), 2):
+        alone = sum((max(a - e * b, Fraction(0)) for a, b in zip(rows[x1], rows[x2], strict=True)), Fraction(0))
+        laws = [terms(rows[x1], rows[x2], row, e) for row in rows]
+        for others in combinations_with_replacement(range(len(rows)), users - 1):
+            first, second = (multisets(rows[x] for x in (mine, *others)) for mine in (x1, x2))
+            total = (1 - gamma) ** (users - 1) * alone
+            for s in range(1, users):
+                left = list(combinations(others, users - s))
+                mean = (
+                    sum((positive_mean([laws[x] for x in each]) for each in left), Fraction(0))
+                    / len(left)
+                    / (users - s)
+                )
+                total += gamma * (1 - gamma) ** (s - 1) * mean
+            assert divergence(first, second, e) <= total
+            assert total <= 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_bound_is_above_every_data_set(seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    rows, users = random_channel(rng), 5
+    found = replaced(rows)
+    for e in (Fraction(1), Fraction(11, 10), Fraction(3, 2)):
+        worst = max(
+            worst_of(rows, pair, others, e)
+            for pair in permutations(range(len(rows)), 2)
+            for others in combinations_with_replacement(range(len(rows)), users - 1)
+        )
+        assert worst <= bound(found, e, users)
+
+
+def binomial_sum(p: float, m: int, q: float, rest: int) -> np.ndarray:
+    counts = [
+        np.array([math.comb(k, j) * r**j * (1 - r) ** (k - j) for j in range(k + 1)]) for r, k in ((p, m), (q, rest))
+    ]
+    return np.convolve(counts[0], counts[1])
+
+
+def test_among_forty_users_it_is_above_all_data_sets_of_a_channel_and_near_the_worst_one() -> None:
+    """Three inputs, of which the view is a bit: the counts of ones, in floats."""
+    ones, users, e = (Fraction(1, 4), Fraction(3, 5), Fraction(9, 20)), 40, Fraction(6, 5)
+    rows = [[1 - p, p] for p in ones]
+    worst = 0.0
+    for a in range(users):
+        for b in range(users - a):
+            law = np.convolve(binomial_sum(0.25, a, 0.6, b), binomial_sum(0.45, users - 1 - a - b, 0.5, 0))
+            laws = [np.convolve(law, [1 - float(p), float(p)]) for p in ones]
+            worst = max(worst, *(float(np.maximum(p - float(e) * q, 0).sum()) for p, q in permutations(laws, 2)))
+    found = bound(replaced(rows), e, users)
+    assert worst * (1 - 1e-12) <= found <= 1.5 * worst
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        UnaryEncoding(k=4, p=Fraction(1, 2), q=Fraction(27, 100)),
+        SubsetSelection(k=12, d=3, p=Fraction(2, 3)),
+        HadamardResponse(k=5, p=Fraction(3, 4)),
+        SampledAnswer(8, Fraction(1, 4)),
+        KaryRandomizedResponse(k=5, p=Fraction(1, 2)),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_the_two_ends_of_epsilon_are_within_a_thousandth_among_many_users(m: object) -> None:
+    found = account(Shuffle(m, 10**6)).epsilon(1e-6)  # type: ignore[arg-type]
+    assert found.low <= found.high <= 1.001 * found.low
+
+
+@pytest.mark.parametrize(
+    ("m", "users"),
+    [(UnaryEncoding(k=3, p=Fraction(1, 2), q=Fraction(1, 3)), 5), (SampledAnswer(2, Fraction(1, 2)), 5)],
+    ids=["three bits", "two questions"],
+)
+def test_the_types_of_a_mechanism_cover_all_its_data_sets(m: object, users: int) -> None:
+    """Also those that the bound does not list: other inputs than the two or three that it is made of."""
+    account_of_shuffle = account(Shuffle(m, users))  # type: ignore[arg-type]
+    rows = [list(law.values()) for law in table(m, m.inputs).values()]  # type: ignore[arg-type, attr-defined]
+    found = account_of_shuffle.bound.replaced  # type: ignore[attr-defined]
+    for e in (Fraction(1), Fraction(5, 4)):
+        worst = max(
+            worst_of(rows, pair, others, e)
+            for pair in permutations(range(len(rows)), 2)
+            for others in combinations_with_replacement(range(len(rows)), 2)
+        )
+        assert worst <= bound(found, e, 3)
+
+
+@pytest.mark.parametrize("epsilon0", [Fraction(1, 10), Fraction(1), Fraction(3)])
+@pytest.mark.parametrize("users", [10**3, 10**6, 10**9])
+def test_any_map_costs_at_least_what_randomized_responses_cost_and_at_most_the_clones(
+    epsilon0: Fraction, users: int
+) -> None:
+    """Binary and ternary response with this epsilon are such maps."""
+    e = Fraction(math.exp(epsilon0)) * (1 - Fraction(1, 10**9))  # of an epsilon that is no larger
+    high = account(Shuffle(Guarantee(epsilon0), users)).epsilon(1e-6).high
+    for k in (2, 3):
+        m = KaryRandomizedResponse(k, e / (e + k - 1))
+        assert account(Shuffle(m, users)).epsilon(1e-6).low <= high
+    with working_precision(precision(users)):
+        assert Clones(epsilon0).delta(Fraction(high) * Fraction(99, 100), users) >= 1e-6
+
+
+def test_laws_of_any_map_are_laws_of_mean_one() -> None:
+    with working_precision(200):
+        for each in of_any_map(flint.arb(1)).types:
+            for masses in zip(*each.cells, strict=True):
+                assert abs(sum(masses) - 1) < 1e-50
+
+
+def test_a_law_that_another_user_never_has_is_refused() -> None:
+    cells = [(Fraction(1, 2), Fraction(0), Fraction(0)), (Fraction(1, 2), Fraction(1), Fraction(1))]
+    assert replacement([Blanket.of(cells)], Fraction(1, 2)) is None
