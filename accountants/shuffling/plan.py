@@ -3,11 +3,12 @@ r"""Shuffled plans: every user runs the same plan once, and the adversary sees t
 Upper bounds: the first of these that applies, or the unshuffled plan where that is less.
 
 - binary randomized response: the worst data set itself, by branch and bound (`binary`);
-- a mechanism whose laws are matched or small enough to list: its blanket, or its replacement where that is less (`randomizers`);
+- a mechanism whose laws are matched or small enough to list: its blanket (`randomizers`), or its replacement (`replaced`);
 - a number plus Laplace noise: the blanket of its inputs' ends (`laplace_noise`);
 - a guarantee with a delta: the clones, and what rare failures cost (`rare_failures`);
-- any other epsilon0-LDP plan: the clones (`clones`), or the replacement of any such plan (`replaced`). A composition or a repetition is one randomizer, whose epsilon0 is
-  that of the whole and whose view is everything that one user sends; the shuffler does not separate it;
+- any other epsilon0-LDP plan: the clones (`clones`), or the replacement of any such plan (`replaced`). A composition or a
+  repetition is one randomizer, whose epsilon0 is that of the whole and whose view is everything that one user sends; the
+  shuffler does not separate it;
 - the unshuffled plan, for shuffling is post-processing. Where reports name their users it is the lower bound too: user 1's is
   known among all others.
 
@@ -42,7 +43,7 @@ from ldpaudit.core.working_precision import serialized
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Run, Shuffle, names_users
+from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Run, Shuffle, Subsample, names_users
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
 
 _ATTEMPTS = 3
@@ -129,7 +130,7 @@ class OneDataSet(OnePairProfile):
 class ShuffleProfile(SummedLosses):
     """What is known of a shuffled plan."""
 
-    plan: Shuffle  # the plan, of two users at least
+    plan: Shuffle | Subsample  # the plan, of two users at least; or a secret sample of so many
     local: PrivacyProfile  # of the unshuffled plan, finite at delta = 0
     bound: Bound  # the theorems
     # relative width of delta at which the arithmetic aims; that between the theorems is not in its hands

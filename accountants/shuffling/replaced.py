@@ -26,6 +26,12 @@ is linear in each law: mixtures of laws are covered, too.
 Nearly tight: the data set in which all others hold x has exactly :math:`E(\sum_{k \le n} W_x)_+ / n` (`blanket`), so that no more
 than some :math:`1/\gamma` of n users are lost. It needs more than ten times as many; else the blanket is better.
 
+*Samples.* Where m of n users are drawn in secret and shuffled, with :math:`q = m/n`, a sample with user 1 is one D of the others
+in which user 1 took the place of a random member. The adversary is told D by name, so that no blanket is needed: the reports have
+the density :math:`\frac1m \sum_{k \in D} (q R_{x_j}(y_k)/R_{x_k}(y_k) + 1 - q)`, as if user 1 sent what x_k would with
+probability 1 - q. With these laws for user 1, delta is at most :math:`E(\sum_{k \in D} W_{x_k})_+ / m`; equal to it where all
+others are alike, who are not told apart by names.
+
 *Any* :math:`\varepsilon_0`-LDP plan: :math:`R_{x_1}/R_x`, :math:`R_{x_2}/R_x` and their ratio lie between
 :math:`e^{\pm\varepsilon_0}`, and the first two have the mean 1 under :math:`R_x`. To spread their law to the six vertices of that
 hexagon makes every mean of positive parts larger, and each law on the vertices is a mixture of such on at most three. With
@@ -40,6 +46,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import flint
 
@@ -61,7 +68,16 @@ class Replacement:
 
     # R1, R2 and Rx in place of the blanket, for every pair of user 1's inputs in both orders and every input of another user
     types: tuple[Blanket, ...]
-    gamma: Probability  # the mass of b, in (0, 1]
+    gamma: Probability  # the mass of b, in (0, 1]; 1 of a sample
+    is_sample: bool = False  # whether user 1 takes the place of one of `users` others, instead of being one of as many
+
+    def left(self, users: int) -> int:
+        """About how many users are not lost."""
+        return users if self.is_sample else max(1, users - math.ceil(1 / float(self.gamma)))
+
+    def drawn(self, rate: Fraction) -> Replacement:
+        """Of a secret sample, at this rate."""
+        return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), is_sample=True)
 
     def delta(self, exp_epsilon: flint.arb, users: int, quick: bool = False) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""
@@ -76,6 +92,7 @@ class Replacement:
         if all(value <= 0 for law in laws for value, _ in law):
             return flint.arb(0)
         missed = 1 - as_ball(self.gamma)
+        users += self.is_sample  # one of them is lost, user 1 or the user in whose place it is
 
         def mean(left: int) -> flint.arb:
             return (largest_positive_part(laws, left, quick) / left).min(flint.arb(1))

@@ -19,12 +19,13 @@ from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
 from ldpaudit.core.working_precision import working_precision
+from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Guarantee, Shuffle
+from ldpaudit.plan import Guarantee, Shuffle, Subsample
 
 Row = Sequence[Fraction]
 
@@ -213,3 +214,43 @@ def test_laws_of_any_map_are_laws_of_mean_one() -> None:
 def test_a_law_that_another_user_never_has_is_refused() -> None:
     cells = [(Fraction(1, 2), Fraction(0), Fraction(0)), (Fraction(1, 2), Fraction(1), Fraction(1))]
     assert replacement([Blanket.of(cells)], Fraction(1, 2)) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_secret_sample_is_within_its_two_ends_by_enumeration(seed: int) -> None:
+    """Two of four users, and three of four: every data set is below the upper end, and the lower end is one of them."""
+    rng = np.random.default_rng(200 + seed)
+    rows = random_channel(rng)
+    m = Channel(rows)
+    e = Fraction(11, 10)
+    for drawn in (2, 3):
+        worst = Fraction(0)
+        for pair in permutations(range(len(rows)), 2):
+            for others in combinations_with_replacement(range(len(rows)), 3):
+                laws = []
+                for mine in pair:
+                    held = (mine, *others)
+                    mixed: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+                    for batch in combinations(range(4), drawn):
+                        for counts, p in multisets(rows[held[k]] for k in batch).items():
+                            mixed[counts] += p / math.comb(4, drawn)
+                    laws.append(mixed)
+                worst = max(worst, divergence(laws[0], laws[1], e))
+        found = account(Subsample(Shuffle(m, drawn), 4, drawn)).delta(math.log(e))
+        assert found.low <= worst * (1 + Fraction(1, 10**12))
+        assert worst <= found.high * (1 + 1e-12)
+
+
+def test_the_ends_of_a_large_secret_sample_are_within_two_thousandths() -> None:
+    m = KaryRandomizedResponse(3, Fraction(57612, 100000))
+    found = account(Subsample(Shuffle(m, 10**4), 10**6, 10**4)).epsilon(1e-6)
+    assert found.low <= found.high <= 1.002 * found.low
+    assert found.low == pytest.approx(0.00022159, rel=1e-4)  # by another program, in floats
+
+
+def test_at_delta_zero_a_sample_costs_what_one_report_of_it_does() -> None:
+    """All views are the one with the largest ratio."""
+    m = KaryRandomizedResponse(3, Fraction(1, 2))
+    found = account(Subsample(Shuffle(m, 20), 200, 20)).epsilon(0)
+    assert found.low == pytest.approx(math.log(1 + (2 - 1) / 10), rel=1e-12)
+    assert found.relative_width < 1e-12
