@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,10 @@ from ldpaudit.attacks.attack import Attack, logs
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
-from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
+from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.gaussian import Gaussian
+from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.skellam import Skellam
@@ -23,6 +24,8 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 Floats = NDArray[np.float64]
 _STEP = 2.0**-30
 """To a multiple of which losses are rounded, relative to 1 nat: equal losses, summed in another order, stay equal."""
+_TABLE = 1 << 16
+"""Most probabilities that are listed; beyond them, those of the nearest simple law serve."""
 
 
 def attack(m: CountNoise, neighbours: Neighbours = REPLACE_ONE) -> Attack:
@@ -67,6 +70,45 @@ def _rounded(far: Floats, sigma: float) -> Floats:
 @log_ratio.register(Gaussian)
 def _(m: DiscreteGaussian | Gaussian, noisy: Floats, change: NDArray[np.int64]) -> Floats:
     return change * (change - 2 * noisy) / (2 * float(m.sigma**2))
+
+
+@log_ratio.register
+def _(m: DiscreteGaussianShares, noisy: Floats, change: NDArray[np.int64]) -> Floats:
+    law = _of_shares(float(m.variance), m.shares)
+    if law is None:
+        return change * (change - 2 * noisy) / (2 * float(m.variance) * m.shares)
+    return logs(*(law[np.minimum(np.abs(each), len(law) - 1).astype(np.int64)] for each in (noisy, noisy - change)))
+
+
+@lru_cache(maxsize=8)
+def _of_shares(variance: float, shares: int) -> Floats | None:
+    """Probabilities from 0 up, right to some 1e-15, which is what is too small has; None where they are too many."""
+    reach = 16 + int(12 * (variance * shares) ** 0.5)
+    if reach > _TABLE:
+        return None
+    apart = np.fft.ifftshift(np.arange(-reach, reach))
+    one = np.exp(-(apart**2) / (2 * variance))
+    found: Floats = np.fft.irfft(np.fft.rfft(one / one.sum()) ** shares, 2 * reach)[:reach]
+    return np.maximum(found, 1e-15)
+
+
+@log_ratio.register
+def _(m: PolyaNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:
+    losses = _of_polya(float(m.alpha), float(m.shape))
+    near = [np.minimum(np.abs(each), len(losses) - 1).astype(np.int64) for each in (noisy, noisy - change)]
+    beyond = np.abs(noisy - change) - near[1] - (np.abs(noisy) - near[0])
+    found: Floats = losses[near[1]] - losses[near[0]] - beyond * float(np.log1p(float(m.alpha - 1)))
+    return found
+
+
+@lru_cache(maxsize=8)
+def _of_polya(alpha: float, shape: float) -> Floats:
+    """Logarithms of the probability of 0 over those from 0 up, until a step is nearly ``log(1/alpha)``."""
+    ratio, found = alpha, []
+    for k in range(min(_TABLE, 64 + int(40 / -np.log(alpha))), 0, -1):
+        ratio = alpha * (k - 1 + shape) / (k * (1 + alpha**2) - alpha * (k + 1 - shape) * ratio)
+        found.append(-np.log(ratio))
+    return np.concatenate([[0.0], np.cumsum(found[::-1])])
 
 
 @log_ratio.register

@@ -42,6 +42,8 @@ _LISTED = 1 << 22
 """Most integers of a law that is computed from a formula for each of them."""
 _IN_BALLS = 100_000
 """Most of a law of which each is computed in balls, of some microseconds."""
+_TRIM = 1e-40
+"""Probability of either end of a law that is left out between two convolutions."""
 _SETTLE = 64
 """Ratios beyond twice the last that is wanted, at which nothing is known of them: from there on each step divides the error."""
 _NARROW_BITS = 60
@@ -103,6 +105,10 @@ class Masses:
         """
         half = 1 / (2 * float(variance))
         reach = _reach(math.sqrt(_NATS / half) + 1, f"discrete Gaussian noise of variance {float(variance):g}")
+        if reach <= _SETTLE:
+            with working_precision(128):
+                terms = [(-ball(z * z / (2 * variance))).exp() / theta(variance) for z in range(reach + 1)]
+                return cls._even(np.array([_nearest(p) for p in terms]), 0.0)
         with working_precision(96):
             top = float(1 / theta(variance))
         return cls._even(top * np.exp(-half * np.arange(reach + 1.0) ** 2), _NATS * (1 + 2 / reach) ** 2 + 2)
@@ -137,6 +143,22 @@ class Masses:
             return cls._even(np.array([_nearest(p) for p in half]), 0.0)
 
     @classmethod
+    def polya(cls, alpha: Fraction, shape: Fraction) -> Self:
+        """Of the difference of two Polya numbers, by the ratios of neighbouring masses; they add up to 1, and so have their size.
+
+        What is left out is less than what a geometric number leaves out where the shape is at most 1, and is bounded by Chernoff's
+        inequality at some tilts where it is larger. Raises Unsupported where these z are more than 100,000.
+        """
+        with working_precision(96 + 2 * alpha.denominator.bit_length()):
+            rate = float(-ball(alpha).log())
+        what = f"Polya noise of alpha {float(alpha):g} and shape {float(shape):g}"
+        reach = _reach(_polya_reach(rate, float(shape)), what, _IN_BALLS)
+        with working_precision(192):
+            half = list(accumulate(polya_ratios(alpha, shape, reach), mul, initial=flint.arb(1)))
+            all_ = (2 * sum(half[:0:-1], flint.arb(0)) + 1) / (1 - between(0, flint.arb(_OUTSIDE)))
+            return cls._even(np.array([_nearest(p / all_) for p in half]), 0.0)
+
+    @classmethod
     def _even(cls, half: NDArray[np.float64], nats: float) -> Self:
         """Of a law that is the same on both sides of 0; the exponents, down to -`nats`, are right to a unit or two."""
         return cls(1 - len(half), np.concatenate([half[:0:-1], half]), (4 * nats + _EXP + 8) * UNIT, _OUTSIDE)
@@ -155,12 +177,73 @@ class Masses:
             return Masses(first, np.convolve(self.values, other.values), error, outside)
         return Masses(first + found.first, found.values, error + found.error, outside + found.outside)
 
+    def times(self, n: int) -> Masses:
+        """Of the sum of n >= 1 independent ones, by doubling."""
+        whole, power = Masses.point(0), self.trimmed
+        while n:
+            if n & 1:
+                whole = whole.plus(power).trimmed
+            power, n = power.plus(power).trimmed if n > 1 else power, n >> 1
+        return whole
+
+    @property
+    def trimmed(self) -> Masses:
+        """Without the ends that are less likely than 1e-40: products of what stays are floats."""
+        below, above = (np.cumsum(values) < _TRIM for values in (self.values, self.values[::-1]))
+        low, high = int(below.sum()), len(self.values) - int(above.sum())
+        lost = 2.5 * _TRIM if (low, high) != (0, len(self.values)) else 0.0
+        return Masses(self.first + low, self.values[low:high], self.error, self.outside + lost)
+
+    @property
+    def mirrored(self) -> Masses:
+        """The same, where the law is even, in floats that are so, too: those from 0 up, on both sides."""
+        half = self.values[-self.first :]
+        return Masses(1 - len(half), np.concatenate([half[:0:-1], half]), self.error, 2 * self.outside)
+
     def plus_bit(self, p: Fraction) -> Masses:
         """Of the sum with one coin of its own, on one more integer."""
         head, tail = float(p), float(1 - p)
         values = np.append(tail * self.values, 0.0)
         values[1:] += head * self.values
         return Masses(self.first, values, self.error + 4 * UNIT, self.outside)
+
+
+def polya_ratios(alpha: Fraction, shape: Fraction, last: int) -> list[flint.arb]:
+    r"""Of the masses at k and at k - 1 of the difference of two Polya numbers of shape r, for k from 1 to `last`, in balls.
+
+    .. math:: \rho_k = \frac{\alpha (k - 1 + r)}{k (1 + \alpha^2) - \alpha (k + 1 - r) \rho_{k+1}}, \qquad 0 < \rho_k \le 1
+
+    They are taken from the far end inward, where they are from 0 to 1, and steps are monotone: each step multiplies the error by
+    about :math:`\alpha^2`.
+    Source: the coefficients of :math:`z f' (1 - \alpha z)(1 - \alpha/z) = r \alpha (z - 1/z) f`, where f is the generating function
+    :math:`((1 - \alpha)^2 / ((1 - \alpha z)(1 - \alpha/z)))^r`. Lemma: proofs/discrete_laplace.py.
+    """
+    a, r, found = ball(alpha), ball(shape), list[flint.arb]()
+    both = 1 + a * a
+
+    def step(k: int, ratio: flint.arb) -> flint.arb:
+        return a * (r + (k - 1)) / (k * both - a * ((k + 1) - r) * ratio)
+
+    least, most = flint.arb(0), flint.arb(1)  # apart: a wide ball would be divided with few bits
+    for k in range(last + math.ceil(_NATS / -math.log(alpha)) + _SETTLE, last, -1):
+        least, most = step(k, least), step(k, most)
+    ratio = least.union(most)
+    for k in range(last, 0, -1):
+        ratio = step(k, ratio)
+        found.append(ratio)
+    return found[::-1]
+
+
+def _polya_reach(rate: float, shape: float) -> float:
+    """How far from 0 the difference of two Polya numbers has tails of ``e**-_NATS``; alpha is ``e**-rate``."""
+    if shape <= 1:
+        return _NATS / rate + 1
+
+    def reach(tilt: float) -> float:
+        ends = math.expm1(-rate) ** 2 / (math.expm1(tilt - rate) * math.expm1(-tilt - rate))
+        return (_NATS + shape * math.log(ends)) / tilt
+
+    return min(reach(rate * 2.0**-step) for step in range(1, 40)) + 1
 
 
 def _nearest(value: flint.arb) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.geometric import Geometric
+from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.shared.parameters import probability, spendable
 from ldpaudit.profile import Number
@@ -61,3 +62,7 @@ class DiscreteLaplace(CountNoise):
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Differences of two geometric numbers, exactly."""
         return Geometric(1, self.alpha).noised(0, size, rng)
+
+    def of_shares(self, honest: int, designed: int) -> PolyaNoise:
+        """Polya noise of the shape ``honest / designed``."""
+        return PolyaNoise(self.alpha, Fraction(honest, designed), self.change)

@@ -5,7 +5,7 @@ Agarwal, Kairouz, Liu 2021.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -54,3 +54,7 @@ class Skellam(CountNoise):
         """Differences of two Poisson numbers."""
         one, other = rng.poisson(float(self.mu / 2), (2, size))
         return np.asarray(one - other, dtype=np.int64)
+
+    def of_shares(self, honest: int, designed: int) -> Skellam:
+        """The same with the part ``honest / designed`` of mu."""
+        return replace(self, mu=self.mu * honest / designed)

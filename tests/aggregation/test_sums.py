@@ -161,6 +161,9 @@ def test_rounds_are_summed_one_by_one() -> None:
     assert account(Aggregate(Repeat(m, 4), USERS)).epsilon(DELTA) == four
     assert one.high < four.low < four.high < 1.01 * four.low
     assert four.high < 4 * one.low
+    noisy = Aggregate(symmetric(1), 20, [DiscreteLaplace(HALF)])
+    assert account(Repeat(noisy, 2)).epsilon(1e-3) == account(Aggregate(Repeat(symmetric(1), 2), 20, noisy.noise)).epsilon(1e-3)
+    assert account(noisy).epsilon(1e-3).high < account(Repeat(noisy, 2)).epsilon(1e-3).high < account(noisy.plan).epsilon(0).low * 2
 
 
 def test_different_sums_compose() -> None:
