@@ -159,6 +159,10 @@ def test_rounds_are_summed_one_by_one() -> None:
     m = symmetric(5)
     one, four = (account(Aggregate(m, USERS)).epsilon(DELTA), account(Repeat(Aggregate(m, USERS), 4)).epsilon(DELTA))
     assert account(Aggregate(Repeat(m, 4), USERS)).epsilon(DELTA) == four
+    noise = [DiscreteLaplace(Fraction(9, 10))]
+    noisy = account(Repeat(Aggregate(m, USERS, noise), 2)).epsilon(DELTA)
+    assert account(Aggregate(Repeat(m, 2), USERS, noise)).epsilon(DELTA) == noisy
+    assert noisy.high < account(Repeat(Aggregate(m, USERS), 2)).epsilon(DELTA).low
     assert one.high < four.low < four.high < 1.01 * four.low
     assert four.high < 4 * one.low
 
