@@ -20,7 +20,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.geometric import Geometric
+from ldpaudit.mechanisms.laplace import LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.shared.parameters import ball
@@ -333,7 +333,7 @@ def test_a_witness_of_a_sum_may_lack_one_report_and_holds_as_many_as_are_summed(
         (Aggregate(Guarantee(Fraction(1)), 9), None, "a sum needs the reports of one mechanism"),
         (Aggregate(Compose([symmetric(1), symmetric(2)]), 9), None, "a sum needs the reports of one mechanism"),
         (Aggregate(ShuffledHadamard(9, 8, 1, 1), 9), None, "needs a mechanism for one user, but this one is shuffled"),
-        (Aggregate(Geometric(3, HALF), 9), None, "the reports of this mechanism have no sum"),
+        (Aggregate(LaplaceHistogram(3, HALF), 9), None, "the reports of this mechanism have no sum"),
         (
             Aggregate(KaryRandomizedResponse(4, HALF), 9),
             ADD_REMOVE,
