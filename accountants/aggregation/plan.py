@@ -51,6 +51,10 @@ _BITS = 16
 """Bits that a user's reports may differ in, for the cost of noise alone."""
 _COINS = 1 << 10
 """Largest group whose coins are added one by one."""
+_COMPOSED = 512
+"""Groups of the integers of a coordinate that is composed: with 2,048, epsilon of ten sums grows by 1e-4 of itself."""
+_USUAL = 1e-6
+"""Delta at half of whose epsilon data sets are compared that are composed."""
 _TINY = 1e-30
 """Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
 
@@ -248,15 +252,21 @@ class BitsProfile(SummedLosses):
 
     @property
     def dominating(self) -> Groups:
-        """Of the envelopes of all coordinates of the largest move."""
+        """Of the envelopes of all coordinates of the largest move; of a single coordinate, of both directions at once."""
+        if self.bits.possible == {(1, 0), (0, 1)}:
+            return ((_pair_of(self._envelope.ups.above(self._envelope.downs)), 1),)
         a, b = (max(times) for times in zip(*self.bits.possible, strict=True))
         both = ((self._envelope.ups, a), (self._envelope.downs, b))
         return tuple((_pair_of(curve), times) for curve, times in both if times)
 
-    @property
+    @cached
     def occurring(self) -> tuple[Groups, ...]:
-        """None are listed."""
-        return ()
+        """Of the data sets that are the worst at half of a usual epsilon, in both orders."""
+        x = math.exp(min(self.epsilon(_USUAL).low / 2, FAR)) * (1 + ROOM)
+        (a, b), first, second = max(self._tried(), key=lambda each: self._coordinates(*each).low(x))
+        pairs = [(self._pair(True, 1, first), a), (self._pair(False, 1, second), b)]
+        orders = pairs, [(pair.reversed, times) for pair, times in pairs]
+        return tuple(tuple((_pair_within(pair), times) for pair, times in order if times) for order in orders)
 
 
 class OneBitProfile(BitsProfile):
@@ -321,6 +331,15 @@ class GroupProfile(PrivacyProfile):
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
         source = f"{self.group} users among {self.users}; above: replaced one after the other; below: the same move of all"
         return Enclosure(min(low, high), high, Rigour.INTERVAL, source).clamp(0.0, most)
+
+
+def _pair_within(pair: Pair) -> ExactPLD:
+    """A pair of laws with at most the masses of P and at least those of Q, by groups of integers."""
+    groups = pair.coarse(_COMPOSED)
+    p, q = groups.p * (1 - groups.slack), groups.q * (1 + groups.slack) + groups.outside
+    atoms = [(Fraction(a), Fraction(b)) for a, b in zip(p.tolist(), q.tolist(), strict=True) if a > 0]
+    room = min(Fraction(1), *(1 / sum(masses) for masses in zip(*atoms, strict=True)))
+    return ExactPLD.of((a * room, b * room) for a, b in atoms)
 
 
 def _pair_of(curve: Curve) -> ExactPLD:
