@@ -32,6 +32,8 @@ _OUTSIDE = 1e-38
 """Above 2 e**-90 = 1.7e-39, with room for the rounding of the reach."""
 _WORK = 1 << 25
 """Products of masses up to which a sum's law is convolved term by term, in some ten milliseconds."""
+_MOST_WORK = 1 << 34
+"""Most products of masses, of some ten seconds, where transforms are not accurate enough."""
 _TILT, _REACH = 7.0, 10.5
 """Standard deviations between the tilts, and beyond which nothing is listed: a probability of 1e-25."""
 _CLEAR = 1e6
@@ -48,6 +50,10 @@ _SETTLE = 64
 """Ratios beyond twice the last that is wanted, at which nothing is known of them: from there on each step divides the error."""
 _NARROW_BITS = 60
 """Of a probability that is computed in balls."""
+_SERIES = 40
+"""Most noises whose sum's law is a series of as many terms, none of which leaves the range of floats."""
+_SEEN = 1e-250
+"""Masses below are left out, so that products of floats are of full accuracy where they are seen."""
 _EXP = 8
 """Units by which numpy's exponential may be off, with room: it is right to 4 (its own tests allow no more)."""
 
@@ -96,6 +102,47 @@ class Masses:
             rate, top = float(-ball(alpha).log()), float(ball((1 - alpha) / (1 + alpha)))
         reach = _reach(_NATS / rate + 1, f"discrete Laplace noise of alpha {float(alpha):g}")
         return cls._even(top * np.exp(-rate * np.arange(reach + 1)), 2 * (_NATS + rate))
+
+    @classmethod
+    def discrete_laplace_sum(cls, n: int, alpha: Fraction) -> Self:
+        r"""Of the sum of n of these: the difference of two negative binomial numbers, of n geometric numbers each.
+
+        .. math:: P[z] = \Bigl(\frac{1-\alpha}{1+\alpha}\Bigr)^n \alpha^z \binom{n+z-1}z \sum_{i<n} \binom{n-1}i
+                  \prod_{l<i} \frac{(n+l)\rho}{z+1+l}, \qquad \rho = \frac{\alpha^2}{1-\alpha^2}, \quad z \ge 0
+
+        by Pfaff's transformation of the hypergeometric series; of many noises, by convolution. A negative binomial number exceeds
+        k where n + k coins, each 1 with probability :math:`1 - \alpha`, show less than n ones: so Bernstein's inequality says
+        which integers are listed. Raises Unsupported where these are millions.
+        """
+        mean, stop, rate = float(n * alpha), float(1 - alpha), _NATS / 3 + _NATS * float(alpha)
+        most = math.ceil((mean + rate + math.sqrt(rate**2 + 2 * _NATS * mean)) / stop * (1 + 1e-9)) + 2
+        least = max(0, math.floor((mean - bernstein_reach(mean, _NATS)) / stop) - 2)
+        _reach(most - least, f"the sum of {n} discrete Laplace noises of alpha {float(alpha):g}")
+        if n <= _SERIES:
+            z, rho = np.arange(most + 1.0), float(alpha**2 / (1 - alpha**2))
+            series = np.ones(most + 1)
+            for i in range(n - 1, 0, -1):
+                series = 1 + series * (n - i) / i * (n + i - 1) * rho / (z + i)
+            falls = np.concatenate([[float(((1 - alpha) / (1 + alpha)) ** n)], (n + z[:-1]) / z[1:] * float(alpha)])
+            half, error, outside = np.cumprod(falls) * series, (6 * most + 12 * n + 16) * UNIT, 2 * _OUTSIDE
+        else:
+            one = cls._negative_binomial(n, alpha, least, most)
+            both = one.plus(cls(-most, one.values[::-1], one.error, one.outside))
+            half, error, outside = both.values[-both.first :], both.error, 2 * both.outside
+        seen = int(np.count_nonzero(half >= _SEEN))
+        return cls(1 - seen, np.concatenate([half[seen - 1 : 0 : -1], half[:seen]]), error, outside + 2 * len(half) * _SEEN)
+
+    @classmethod
+    def _negative_binomial(cls, n: int, alpha: Fraction, least: int, most: int) -> Self:
+        """Of the sum of n geometric numbers, on these integers: outward from the mode."""
+        top = min(max(int(n * alpha / (1 - alpha)), least), most)
+        with working_precision(96):
+            mode = float(binomial_pmf(n + top, 1 - alpha, n) * n / (n + top))
+        up, down = np.arange(top, most, dtype=float), np.arange(top, least, -1, dtype=float)
+        above = np.cumprod((n + up) / (up + 1) * float(alpha)) * mode
+        below = np.cumprod(down / (n + down - 1) / float(alpha)) * mode
+        values = np.concatenate([below[::-1], [mode], above])
+        return cls(least, values, (6 * len(values) + 8) * UNIT, _OUTSIDE)
 
     @classmethod
     def discrete_gaussian(cls, variance: Fraction) -> Self:
@@ -168,12 +215,14 @@ class Masses:
         return Masses(self.first + by, self.values, self.error, self.outside)
 
     def plus(self, other: Masses) -> Masses:
-        """Of the sum with an independent one."""
+        """Of the sum with an independent one; Unsupported where its masses take minutes to compute."""
         shorter = min(len(self.values), len(other.values))
         error = (1 + self.error) * (1 + other.error) * (1 + (shorter + 2) * UNIT) - 1 + 4 * UNIT
         first, outside = self.first + other.first, self.outside + other.outside
-        long = shorter * max(len(self.values), len(other.values)) > _WORK
-        if not long or (found := _by_transforms(self.values, other.values)) is None:
+        work = shorter * max(len(self.values), len(other.values))
+        if work <= _WORK or (found := _by_transforms(self.values, other.values)) is None:
+            if work > _MOST_WORK:
+                raise Unsupported("a sum", f"it takes {work:.1g} products of masses, and at most {_MOST_WORK:.1g} are computed")
             return Masses(first, np.convolve(self.values, other.values), error, outside)
         return Masses(first + found.first, found.values, error + found.error, outside + found.outside)
 

@@ -28,6 +28,8 @@ _LARGEST = 1 << 53
 class _TwoSided(Mechanism):
     """What the two mechanisms share: inputs, noise, and what they estimate."""
 
+    summed = "vector"
+
     bound: int
     alpha: Fraction
 

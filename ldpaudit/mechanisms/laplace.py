@@ -47,6 +47,7 @@ class Laplace(Mechanism):
     """
 
     title = "Laplace noise on one number"
+    summed = "vector"
 
     scale: Fraction
     low: Fraction = Fraction(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, permutations, product
 
 import flint
 import numpy as np
@@ -20,7 +20,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.geometric import Geometric
+from ldpaudit.mechanisms.laplace import LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.shared.parameters import ball
@@ -159,6 +159,10 @@ def test_rounds_are_summed_one_by_one() -> None:
     m = symmetric(5)
     one, four = (account(Aggregate(m, USERS)).epsilon(DELTA), account(Repeat(Aggregate(m, USERS), 4)).epsilon(DELTA))
     assert account(Aggregate(Repeat(m, 4), USERS)).epsilon(DELTA) == four
+    noise = [DiscreteLaplace(Fraction(9, 10))]
+    noisy = account(Repeat(Aggregate(m, USERS, noise), 2)).epsilon(DELTA)
+    assert account(Aggregate(Repeat(m, 2), USERS, noise)).epsilon(DELTA) == noisy
+    assert noisy.high < account(Repeat(Aggregate(m, USERS), 2)).epsilon(DELTA).low
     assert one.high < four.low < four.high < 1.01 * four.low
     assert four.high < 4 * one.low
     noisy = Aggregate(symmetric(1), 20, [DiscreteLaplace(HALF)])
@@ -170,8 +174,49 @@ def test_different_sums_compose() -> None:
     parts = [Aggregate(symmetric(5), USERS), Aggregate(symmetric(6), USERS)]
     first, second = (account(part).epsilon(DELTA) for part in parts)
     both = account(Compose(parts)).epsilon(DELTA)
-    assert second.low <= both.low < both.high < first.high + second.high
-    assert both.high > account(Repeat(parts[0], 2)).epsilon(DELTA).low
+    assert second.high < both.low < both.high < 1.002 * both.low
+    assert both.high < first.high + second.high
+    alike = account(Compose([Aggregate(symmetric(5), USERS, [DiscreteLaplace(HALF)]), Aggregate(symmetric(5), USERS)]))
+    twice = account(Repeat(parts[0], 2)).epsilon(DELTA)
+    assert twice.low * 0.998 < alike.epsilon(DELTA).low < twice.high
+    deleted = account(Compose(parts), ADD_REMOVE).epsilon(DELTA)
+    assert deleted.high < 1.002 * deleted.low < 0.8 * both.low
+
+
+@given(st.tuples(probabilities, probabilities), st.integers(2, 3), ratios, st.booleans())
+@settings(max_examples=10, deadline=None)
+def test_composed_sums_cost_at_least_what_is_certified_and_at_most(
+    bits: tuple[Fraction, Fraction], users: int, x: Fraction, deletion: bool
+) -> None:
+    """Against the neighbouring data sets of both sums, all of them, outcome by outcome."""
+    if bits[0] == bits[1]:
+        return
+    m, other = UnaryEncoding(2, max(bits), min(bits)), UnaryEncoding(2, Fraction(3, 4), Fraction(1, 8))
+    plan = Compose([Aggregate(m, users), Aggregate(other, 2)])
+    found = account(plan, ADD_REMOVE if deletion else REPLACE_ONE).delta(math.log(x))
+    truth = max(
+        divergence(together(first[0], second[0]), together(first[1], second[1]), x)
+        for first in neighbouring(m, users, deletion)
+        for second in neighbouring(other, 2, deletion)
+    )
+    assert found.low <= truth + Fraction(1, 10**12)
+    assert truth <= found.high + Fraction(1, 10**12)
+
+
+def together(first: Outcomes, second: Outcomes) -> Outcomes:
+    """Law of two independent views."""
+    return {(*a, *b): p * q for a, p in first.items() for b, q in second.items()}
+
+
+def neighbouring(m: Mechanism, users: int, deletion: bool) -> list[tuple[Outcomes, Outcomes]]:
+    """The sums of all neighbouring data sets."""
+    laws = {value: dict(m.law(value).items()) for value in ([*m.inputs, None] if deletion else m.inputs)}
+    return [
+        (summed([laws[a], *others]), summed([laws[b], *others]))
+        for others in combinations_with_replacement([laws[x] for x in m.inputs], users - 1)
+        for a, b in permutations(laws, 2)
+        if not deletion or None in (a, b)
+    ]
 
 
 def test_noise_of_clients_and_of_aggregators_is_convolved() -> None:
@@ -332,7 +377,7 @@ def test_a_witness_of_a_sum_may_lack_one_report_and_holds_as_many_as_are_summed(
         (Aggregate(Guarantee(Fraction(1)), 9), None, "a sum needs the reports of one mechanism"),
         (Aggregate(Compose([symmetric(1), symmetric(2)]), 9), None, "a sum needs the reports of one mechanism"),
         (Aggregate(ShuffledHadamard(9, 8, 1, 1), 9), None, "needs a mechanism for one user, but this one is shuffled"),
-        (Aggregate(Geometric(3, HALF), 9), None, "the reports of this mechanism have no sum"),
+        (Aggregate(LaplaceHistogram(3, HALF), 9), None, "the reports of this mechanism have no sum"),
         (
             Aggregate(KaryRandomizedResponse(4, HALF), 9),
             ADD_REMOVE,
