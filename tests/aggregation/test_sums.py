@@ -163,6 +163,16 @@ def test_rounds_are_summed_one_by_one() -> None:
     assert four.high < 4 * one.low
 
 
+def test_rounds_have_noise_of_their_own() -> None:
+    """Noise was once forgotten where sums are repeated, so that the lower end was 10 instead of 0.4."""
+    m, noise = UnaryEncoding.flips(Fraction(1, 150), 8), [DiscreteLaplace(Fraction(9, 10))]
+    one, two = (account(Repeat(Aggregate(m, 1000, noise), times)).epsilon(1e-6) for times in (1, 2))
+    assert one.high < two.low < two.high < 2 * one.high * 1.02
+    plans = Repeat(Aggregate(Repeat(m, 2), 1000, noise), 3), Aggregate(Repeat(m, 6), 1000, noise)
+    first, second = (account(plan).epsilon(1e-6) for plan in plans)
+    assert first == second
+
+
 def test_different_sums_compose() -> None:
     parts = [Aggregate(symmetric(5), USERS), Aggregate(symmetric(6), USERS)]
     first, second = (account(part).epsilon(DELTA) for part in parts)
