@@ -286,5 +286,3 @@ def test_a_sum_with_noise_is_not_attacked_as_if_it_had_none(users: int) -> None:
     plan = Aggregate(UnaryEncoding.flips(Fraction(1, 50), 4), users, [DiscreteLaplace(Fraction(1, 2))])
     with pytest.raises(Unsupported, match="the noise of aggregators is not drawn here yet"):
         ldp.audit(plan, trials=1000)
-    with pytest.raises(Unsupported, match="the noise of aggregators is not drawn here yet"):
-        plan.run({0: users}, np.random.default_rng(0))
