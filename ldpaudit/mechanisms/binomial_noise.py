@@ -61,6 +61,11 @@ class BinomialNoise(CountNoise):
         """Heads on average."""
         return self.coins * self.gamma
 
+    @property
+    def variance(self) -> Fraction:
+        """Of the noise."""
+        return self.mean * (1 - self.gamma)
+
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Numbers of heads, drawn by numpy with gamma as a float."""
         return rng.binomial(self.coins, float(self.gamma), size)

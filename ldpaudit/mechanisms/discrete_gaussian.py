@@ -55,6 +55,11 @@ class DiscreteGaussian(CountNoise):
         self._require_positive("sigma", _LARGEST)
         self._require_change()
 
+    @property
+    def variance(self) -> Fraction:
+        """A bound of it, from above, for the noise is sub-Gaussian (Canonne, Kamath, Steinke 2020)."""
+        return self.sigma**2
+
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """By rejection of discrete Laplace noise of scale about sigma, some 3 of 4 of which are kept.
 

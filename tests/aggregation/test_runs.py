@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ldpaudit import Aggregate, Unsupported
+from ldpaudit.attacks.games.stems import noise_on_counts
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
+from ldpaudit.mechanisms.skellam import Skellam
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from tests.zoo import SMALL
 
@@ -47,7 +51,7 @@ def test_a_noisy_run_is_unbiased_and_adds_every_noise_to_every_coordinate(m: Mec
         np.array([plan.run(counts, rng) for _ in range(RUNS)]) for plan in (Aggregate(m, 40), Aggregate(m, 40, noise))
     )
     scale = m.estimate_from_sum(np.ones(1), 0).item()
-    added = scale**2 * (40 + 20 + 16)  # of the noises: 2 alpha / (1 - alpha)**2, n gamma (1 - gamma), sigma**2
+    added = scale**2 * float(sum(each.variance for each in noise))
     wanted = clear.var(axis=0) + added
     assert np.all(np.abs(noisy.mean(axis=0) - [30, 10, 0]) < SURE * np.sqrt(wanted / RUNS))
     assert np.all(np.abs(noisy.var(axis=0) / wanted - 1) < SURE * math.sqrt(4 / RUNS))
@@ -56,3 +60,28 @@ def test_a_noisy_run_is_unbiased_and_adds_every_noise_to_every_coordinate(m: Mec
     assert np.all(np.abs(drawn - reports)[~np.eye(3, dtype=bool)] < SURE * math.sqrt(2 / RUNS)), (
         "noises are independent"
     )
+
+
+@pytest.mark.parametrize(
+    ("noise", "exact"),
+    [
+        (DiscreteLaplace(Fraction(4, 5)), True),
+        (BinomialNoise(90, Fraction(1, 3)), True),
+        (Skellam(Fraction(7)), True),
+        *(
+            (made(Fraction(sigma)), False)
+            for made in (DiscreteGaussian, RoundedGaussian)
+            for sigma in ("1/9", "1/3", "1/2", "3")
+        ),
+    ],
+    ids=str,
+)
+def test_the_variance_of_noise_is_that_of_its_law_or_just_above(noise: Any, exact: bool) -> None:
+    start, masses = noise_on_counts(noise)
+    at = np.arange(start, start + len(masses))
+    mean = masses @ at
+    variance = masses @ (at - mean) ** 2
+    assert mean == pytest.approx(float(noise.mean), abs=1e-9)
+    assert variance <= float(noise.variance) * (1 + 1e-9)
+    if exact or noise.sigma >= 3:
+        assert variance == pytest.approx(float(noise.variance), rel=1e-9)

@@ -88,6 +88,11 @@ class CountNoise(Mechanism):
         """Mean of the noise, which an estimate takes off."""
         return Fraction(0)
 
+    @property
+    @abstractmethod
+    def variance(self) -> Fraction:
+        """Variance of the noise; of the discrete and of the rounded Gaussian, a bound from above that is nearly attained."""
+
     @abstractmethod
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Independent noises, shape ``(size,)``."""
