@@ -67,8 +67,8 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
             profile = import_module(f"{__name__}.pld.profiles").PostProcessedProfile(account(inner, neighbours))
         case Aggregate():
             profile = import_module(f"{__name__}.aggregation.plan").profile(plan, neighbours, _summands, _masses)
-        case Repeat(Aggregate(inner, users, noise), times):
-            profile = account(Aggregate(Repeat(inner, times), users, noise), neighbours)
+        case Repeat(Aggregate(), _):
+            profile = account(import_module("ldpaudit.mechanisms.shared.sums").in_rounds(plan), neighbours)
         case Guarantee() | Repeat() | Compose():
             profile = import_module(f"{__name__}.composition.plan").profile(plan, neighbours)
         case Shuffle(inner, users):

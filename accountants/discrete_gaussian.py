@@ -108,7 +108,7 @@ def of_shares(m: DiscreteGaussianShares, neighbours: Neighbours = REPLACE_ONE) -
     1e-8, for up to four counts and deltas above 1e-30, but within 1e-6 and for deltas above 1e-18 of 100,000 shares of variances
     below 2; for more counts, within about 1e-3. Raises Unsupported where the noise spreads over millions.
     """
-    what = f"{m.shares} shares of discrete Gaussian noise of variance {float(m.variance):g} each"
+    what = f"{m.shares} shares of discrete Gaussian noise of variance {float(m.share_variance):g} each"
     return noise_profile(masses(m), m.change, f"{what}: the best event")
 
 
@@ -125,9 +125,9 @@ def _(m: DiscreteGaussian) -> Masses:
 
 @masses.register
 def _(m: DiscreteGaussianShares) -> Masses:
-    if not (eta := _eta_of_shares(m.variance, m.shares)) <= _NEARLY_FLAT:
-        return Masses.discrete_gaussian(m.variance).times(m.shares).mirrored
-    whole = Masses.discrete_gaussian(m.variance * m.shares)
+    if not (eta := _eta_of_shares(m.share_variance, m.shares)) <= _NEARLY_FLAT:
+        return Masses.discrete_gaussian(m.share_variance).times(m.shares).mirrored
+    whole = Masses.discrete_gaussian(m.variance)
     return replace(whole, error=whole.error + 3 * eta, outside=whole.outside * (1 + 3 * eta))
 
 

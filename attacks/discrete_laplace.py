@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache, singledispatch
 
 import numpy as np
@@ -26,6 +27,10 @@ _STEP = 2.0**-30
 """To a multiple of which losses are rounded, relative to 1 nat: equal losses, summed in another order, stay equal."""
 _TABLE = 1 << 16
 """Most probabilities that are listed; beyond them, those of the nearest simple law serve."""
+_WIDTH, _MORE, _NATS = 12.0, 64, 70.0
+"""Noise is listed up to 12 deviations, and 64 counts more; or where its tail is heavier, 70 nats: beyond are 1e-30."""
+_LISTED = 1 << 22
+"""Counts that are listed at most."""
 
 
 def attack(m: CountNoise, neighbours: Neighbours = REPLACE_ONE) -> Attack:
@@ -40,30 +45,61 @@ def attack(m: CountNoise, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     return Attack((m.inputs[0], m.inputs[1]), score, "views on the far side from the change, and views beyond it")
 
 
+def masses(m: CountNoise) -> tuple[int, Floats]:
+    """A count, and the probabilities that the noise is this one and the following ones; what is left out is below 1e-30.
+
+    Raises Unsupported where these are millions, and for noise that is not on integers.
+    """
+    middle, reach = float(m.mean), float(_reach(m))
+    if reach > _LISTED / 2:
+        raise Unsupported(m, f"its noise spreads over {2 * reach:.3g} counts, of which at most {_LISTED} are listed")
+    start = math.floor(middle - reach)
+    listed = _weights(m, np.arange(start, math.ceil(middle + reach) + 1.0))
+    return start, listed / listed.sum()
+
+
+def _reach(m: CountNoise) -> float:
+    if isinstance(m, DiscreteLaplace):
+        return _NATS / -math.log1p(float(m.alpha - 1))
+    return _WIDTH * math.sqrt(m.variance) + _MORE
+
+
 @singledispatch
-def log_ratio(m: CountNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    """Logarithm of the likelihood of each noisy count without its change, over that with it."""
+def _weights(m: CountNoise, counts: Floats) -> Floats:
+    """Numbers proportional to the probabilities of noise."""
     raise Unsupported(m, "no attack on this noise is known")
 
 
-@log_ratio.register
-def _(m: BinomialNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    return logs(*(stats.binom.pmf(each, m.coins, float(m.gamma)) for each in (noisy, noisy - change)))
+@_weights.register
+def _(m: BinomialNoise, counts: Floats) -> Floats:
+    return np.asarray(stats.binom.pmf(counts, m.coins, float(m.gamma)))
 
 
-@log_ratio.register
-def _(m: Skellam, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    return logs(*(special.ive(np.abs(each), float(m.mu)) for each in (noisy, noisy - change)))
+@_weights.register
+def _(m: Skellam, counts: Floats) -> Floats:
+    return np.asarray(special.ive(np.abs(counts), float(m.mu)))
 
 
-@log_ratio.register
-def _(m: RoundedGaussian, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    return logs(*(_rounded(np.abs(each), float(m.sigma)) for each in (noisy, noisy - change)))
+@_weights.register
+def _(m: RoundedGaussian, counts: Floats) -> Floats:
+    far, sigma = np.abs(counts), float(m.sigma)
+    return np.asarray(special.ndtr((0.5 - far) / sigma) - special.ndtr((-0.5 - far) / sigma))
 
 
-def _rounded(far: Floats, sigma: float) -> Floats:
-    found: Floats = special.ndtr((0.5 - far) / sigma) - special.ndtr((-0.5 - far) / sigma)
-    return found
+@_weights.register
+def _(m: DiscreteGaussian, counts: Floats) -> Floats:
+    return np.asarray(np.exp(-(counts**2) / (2 * float(m.sigma**2))))
+
+
+@_weights.register
+def _(m: DiscreteLaplace, counts: Floats) -> Floats:
+    return np.asarray(np.exp(np.abs(counts) * np.log1p(float(m.alpha - 1))))
+
+
+@singledispatch
+def log_ratio(m: CountNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:
+    """Logarithm of the likelihood of each noisy count without its change, over that with it."""
+    return logs(*(_weights(m, each) for each in (noisy, noisy - change)))
 
 
 @log_ratio.register(DiscreteGaussian)
@@ -74,9 +110,9 @@ def _(m: DiscreteGaussian | Gaussian, noisy: Floats, change: NDArray[np.int64]) 
 
 @log_ratio.register
 def _(m: DiscreteGaussianShares, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    law = _of_shares(float(m.variance), m.shares)
+    law = _of_shares(float(m.share_variance), m.shares)
     if law is None:
-        return change * (change - 2 * noisy) / (2 * float(m.variance) * m.shares)
+        return change * (change - 2 * noisy) / (2 * float(m.variance))
     return logs(*(law[np.minimum(np.abs(each), len(law) - 1).astype(np.int64)] for each in (noisy, noisy - change)))
 
 

@@ -65,6 +65,11 @@ class BinomialNoise(CountNoise):
         """The same with that part of the coins; a ValueError where it is no whole number of them."""
         return replace(self, coins=part_of(self, "coins", honest, designed))
 
+    @property
+    def variance(self) -> Fraction:
+        """Of the noise."""
+        return self.mean * (1 - self.gamma)
+
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Numbers of heads, drawn by numpy with gamma as a float."""
         return rng.binomial(self.coins, float(self.gamma), size)

@@ -59,6 +59,11 @@ class DiscreteGaussian(CountNoise):
         self._require_positive("sigma", _LARGEST)
         self._require_change()
 
+    @property
+    def variance(self) -> Fraction:
+        """A bound of it, from above, for the noise is sub-Gaussian (Canonne, Kamath, Steinke 2020)."""
+        return self.sigma**2
+
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """By rejection of discrete Laplace noise of scale about sigma, some 3 of 4 of which are kept.
 
@@ -82,7 +87,7 @@ class DiscreteGaussianShares(CountNoise):
 
     Parameters
     ----------
-    variance : Fraction
+    share_variance : Fraction
         sigma**2 of each share, from 2**-40 to 2**80; nearly its variance, where it is above 1.
     shares : int
         How many are added, from 1 to 2**20; together of a variance of at most 2**80.
@@ -104,24 +109,29 @@ class DiscreteGaussianShares(CountNoise):
     variant = "shares"
     title = "sums of discrete Gaussian noise on counts"
 
-    variance: Fraction
+    share_variance: Fraction
     shares: int
     change: tuple[int, ...] = (1,)
 
     def __post_init__(self) -> None:
-        self._require_positive("variance", _LARGEST**2)
+        self._require_positive("share_variance", _LARGEST**2)
         integer(self, "shares", 1, _SHARES)
-        if not 1 / Fraction(_LARGEST) <= self.variance <= Fraction(_LARGEST**2, self.shares):
-            needs = f"2**-40 <= variance <= 2**80 / shares, got variance={brief(self.variance)} and shares={self.shares}"
-            raise ValueError(f"DiscreteGaussianShares needs {needs}")
+        if not 1 / Fraction(_LARGEST) <= self.share_variance <= Fraction(_LARGEST**2, self.shares):
+            found = f"share_variance={brief(self.share_variance)} and shares={self.shares}"
+            raise ValueError(f"DiscreteGaussianShares needs 2**-40 <= share_variance <= 2**80 / shares, got {found}")
         self._require_change()
+
+    @property
+    def variance(self) -> Fraction:
+        """A bound of it, from above, as `DiscreteGaussian.variance` is."""
+        return self.share_variance * self.shares
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Sums of discrete Gaussian numbers, each drawn as `DiscreteGaussian.noise` draws it."""
         total, together = np.zeros(size, dtype=np.int64), max(1, _AT_ONCE // max(size, 1))
         for first in range(0, self.shares, together):
             rows = min(together, self.shares - first)
-            total += _drawn(self.variance, rows * size, rng).reshape(rows, size).sum(axis=0)
+            total += _drawn(self.share_variance, rows * size, rng).reshape(rows, size).sum(axis=0)
         return total
 
     def of_shares(self, honest: int, designed: int) -> DiscreteGaussianShares:

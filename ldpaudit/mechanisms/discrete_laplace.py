@@ -59,6 +59,11 @@ class DiscreteLaplace(CountNoise):
         distance = cls(Fraction(1, 2), change).distance
         return cls(Geometric.for_epsilon(spendable(epsilon), distance).alpha, change)
 
+    @property
+    def variance(self) -> Fraction:
+        """Of the noise."""
+        return 2 * self.alpha / (1 - self.alpha) ** 2
+
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Differences of two geometric numbers, exactly."""
         return Geometric(1, self.alpha).noised(0, size, rng)

@@ -123,6 +123,10 @@ class Geometric(_TwoSided):
         """Unbiased sum of the inputs, shape ``(1,)``."""
         return np.array([np.sum(np.asarray(views), dtype=np.float64)])
 
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """See `Mechanism`."""
+        return total
+
 
 @dataclass(frozen=True, slots=True)
 class TruncatedGeometric(_TwoSided):

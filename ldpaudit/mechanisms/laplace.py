@@ -89,6 +89,10 @@ class Laplace(Mechanism):
         """Unbiased sum of the inputs, shape ``(1,)``."""
         return np.asarray(np.sum(views, keepdims=True), dtype=np.float64)
 
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """See `Mechanism`."""
+        return total
+
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """The sum of the inputs, shape ``(1,)``."""
         return np.asarray(np.sum(np.asarray(data, dtype=np.float64), keepdims=True))

@@ -61,6 +61,11 @@ class PolyaNoise(CountNoise):
         self._require_positive("shape", _SHAPE)
         self._require_change()
 
+    @property
+    def variance(self) -> Fraction:
+        """Of the noise."""
+        return self.shape * 2 * self.alpha / (1 - self.alpha) ** 2
+
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Differences of two negative binomial numbers."""
         one, other = rng.negative_binomial(float(self.shape), float(1 - self.alpha), (2, size))

@@ -50,6 +50,11 @@ class Skellam(CountNoise):
         self._require_positive("mu", _LARGEST)
         self._require_change()
 
+    @property
+    def variance(self) -> Fraction:
+        """Of the noise."""
+        return self.mu
+
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Differences of two Poisson numbers."""
         one, other = rng.poisson(float(self.mu / 2), (2, size))

@@ -159,15 +159,21 @@ def test_rounds_are_summed_one_by_one() -> None:
     m = symmetric(5)
     one, four = (account(Aggregate(m, USERS)).epsilon(DELTA), account(Repeat(Aggregate(m, USERS), 4)).epsilon(DELTA))
     assert account(Aggregate(Repeat(m, 4), USERS)).epsilon(DELTA) == four
-    noise = [DiscreteLaplace(Fraction(9, 10))]
-    noisy = account(Repeat(Aggregate(m, USERS, noise), 2)).epsilon(DELTA)
-    assert account(Aggregate(Repeat(m, 2), USERS, noise)).epsilon(DELTA) == noisy
-    assert noisy.high < account(Repeat(Aggregate(m, USERS), 2)).epsilon(DELTA).low
     assert one.high < four.low < four.high < 1.01 * four.low
     assert four.high < 4 * one.low
     noisy = Aggregate(symmetric(1), 20, [DiscreteLaplace(HALF)])
     assert account(Repeat(noisy, 2)).epsilon(1e-3) == account(Aggregate(Repeat(symmetric(1), 2), 20, noisy.noise)).epsilon(1e-3)
     assert account(noisy).epsilon(1e-3).high < account(Repeat(noisy, 2)).epsilon(1e-3).high < account(noisy.plan).epsilon(0).low * 2
+
+
+def test_rounds_have_noise_of_their_own() -> None:
+    """Noise was once forgotten where sums are repeated, so that the lower end was 10 instead of 0.4."""
+    m, noise = UnaryEncoding.flips(Fraction(1, 150), 8), [DiscreteLaplace(Fraction(9, 10))]
+    one, two = (account(Repeat(Aggregate(m, 1000, noise), times)).epsilon(1e-6) for times in (1, 2))
+    assert one.high < two.low < two.high < 2 * one.high * 1.02
+    plans = Repeat(Aggregate(Repeat(m, 2), 1000, noise), 3), Aggregate(Repeat(m, 6), 1000, noise)
+    first, second = (account(plan).epsilon(1e-6) for plan in plans)
+    assert first == second
 
 
 def test_different_sums_compose() -> None:

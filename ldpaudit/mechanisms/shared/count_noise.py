@@ -106,6 +106,11 @@ class CountNoise(Mechanism):
         """
         raise ValueError(f"{type(self).__name__} is not shared among clients: no law of a share is known")
 
+    @property
+    @abstractmethod
+    def variance(self) -> Fraction:
+        """Variance of the noise; of the discrete and of the rounded Gaussian, a bound from above that is nearly attained."""
+
     @abstractmethod
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Independent noises, shape ``(size,)``."""
