@@ -24,6 +24,7 @@ from ldpaudit.files.toml import line_of, read_text
 from ldpaudit.files.toml import parse as parse_toml
 from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.mechanisms.memoized_response import over_epochs
+from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Aggregate, Guarantee, Plan, Repeat, Run, Shuffle
@@ -125,8 +126,16 @@ class _Aggregate(_Table):
 
 class _Noise(_MechanismTable):
     kind: str = Field(description="Noise on counts, as `ldpaudit mechanisms` lists it, beside its parameters without `change`.")
-    by: Literal["aggregator"] = Field("aggregator", description="Who adds it to every coordinate of the sum.")
-    parties: int = Field(1, ge=1, description="How many aggregators add it, each with coins of its own.")
+    by: Literal["aggregator", "client"] = Field(
+        "aggregator",
+        description="Who adds it to every coordinate: each of several aggregators all of it, or every client a share of it.",
+    )
+    parties: int = Field(
+        1,
+        ge=1,
+        description="How many aggregators add it, each with coins of its own; or how many clients' shares add up to it, corrupt "
+        "clients included, at least the users of `[aggregate]`. Honest clients' shares alone are counted.",
+    )
 
 
 class _Implementation(_Table):
@@ -153,11 +162,14 @@ class _ClaimTable(_Table):
     )
     sees: Literal["report", "aggregate", "share"] | None = Field(
         None,
-        description="With a table [aggregate], what the adversary sees: every user's `report`, the `aggregate`, or also the shares "
-        "that aggregators hold, each uniform modulo the modulus; by default the aggregate.",
+        description="With a table [aggregate], what the adversary sees: every user's `report` with its noise, the `aggregate`, or "
+        "also the shares that aggregators hold, each uniform modulo the modulus; by default the aggregate.",
     )
     honest_clients: int | None = Field(
-        None, ge=1, description="How many users' reports in the sum the adversary does not know; by default all of the batch."
+        None,
+        ge=1,
+        description="How many users' reports, and shares of noise, in the sum the adversary does not know; by default all of the "
+        "batch.",
     )
     honest_aggregators: int | None = Field(
         None, ge=0, description="How many aggregators' noise the adversary does not know; by default one of each `[[noise]]`."
@@ -279,16 +291,23 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         plan = _plan(file.mechanism, noted)
     except registry.ParameterError as error:
         raise fail(str(error), ["mechanism", *error.keys]) from None
-    noise: list[tuple[Mechanism, int]] = []
+    noise: list[tuple[CountNoise, _Noise]] = []
     for index, table in enumerate(file.noise):
         try:
             added = registry.build(table.kind, table.variant, table.parameters, noted)
-            Aggregate(plan, 1, [added])
         except registry.ParameterError as error:
             raise fail(str(error), ["noise", index, *error.keys]) from None
-        except TypeError as error:
-            raise fail(str(error), ["noise", index, "kind"]) from None
-        noise.append((added, table.parties))
+        if not isinstance(added, CountNoise):
+            raise fail(f"needs noise on counts, such as discrete_laplace, got {table.kind}", ["noise", index, "kind"])
+        if table.by == "client" and file.aggregate is not None:
+            if table.parties < (users := file.aggregate.users):
+                needs = f"needs parties >= the users of [aggregate], {users}: each of them adds a share, got {table.parties}"
+                raise fail(needs, ["noise", index, "parties"])
+            try:
+                added.of_shares(users, table.parties)
+            except ValueError as error:
+                raise fail(str(error), ["noise", index]) from None
+        noise.append((added, table))
     try:
         _require_memoizes(file, plan)
     except ValueError as error:
@@ -317,7 +336,7 @@ def _plan(table: _MechanismTable, files: registry.Opener) -> Plan:
 def _claims(
     file: _File,
     plan: Plan,
-    noise: Sequence[tuple[Mechanism, int]],
+    noise: Sequence[tuple[CountNoise, _Noise]],
     fail: Callable[[str, Sequence[str | int]], DeploymentError],
 ) -> tuple[Claim, ...]:
     claims: list[Claim] = []
@@ -372,7 +391,7 @@ def usual(plan: Plan) -> Neighbours:
     return plan.mechanism.relations[0] if isinstance(plan, Run) else REPLACE_ONE
 
 
-def _claimed_plan(file: _File, plan: Plan, noise: Sequence[tuple[Mechanism, int]], table: _ClaimTable) -> Plan:
+def _claimed_plan(file: _File, plan: Plan, noise: Sequence[tuple[CountNoise, _Noise]], table: _ClaimTable) -> Plan:
     """What the claim's unit counts: one report, a day's reports, a window's, everything that a client ever sends."""
     epochs, memoized = file.epochs, file.contribution.memoized
     if epochs is not None and epochs.values is not None and not memoized:
@@ -396,20 +415,24 @@ def _claimed_plan(file: _File, plan: Plan, noise: Sequence[tuple[Mechanism, int]
     return Repeat(Shuffle(once, file.shuffle.users), rounds) if rounds > 1 else Shuffle(once, file.shuffle.users)
 
 
-def _summed(aggregate: _Aggregate, noise: Sequence[tuple[Mechanism, int]], plan: Plan, table: _ClaimTable) -> Plan:
+def _summed(aggregate: _Aggregate, noise: Sequence[tuple[CountNoise, _Noise]], plan: Plan, table: _ClaimTable) -> Plan:
     """What an adversary sees of the users' reports, who trusts all or some of the others: each round is summed by itself."""
     if table.sees == "report":
-        return plan
+        own = [mechanism.of_shares(1, each.parties) for mechanism, each in noise if each.by == "client"]
+        return Aggregate(plan, 1, own) if own else plan
     if table.sees == "share" and aggregate.modulus is None:
         raise ValueError("shares hide what they are uniform over: `sees = \"share\"` needs a modulus in [aggregate]")
     honest = table.honest_clients or aggregate.users
     if honest > aggregate.users:
         raise ValueError(f"needs honest_clients <= the users of [aggregate], {aggregate.users}, got {honest}")
     added: list[Mechanism] = []
-    for mechanism, parties in noise:
+    for mechanism, each in noise:
+        if each.by == "client":
+            added.append(mechanism.of_shares(honest, each.parties))
+            continue
         aggregators = 1 if table.honest_aggregators is None else table.honest_aggregators
-        if aggregators > parties:
-            raise ValueError(f"needs honest_aggregators <= the parties of [[noise]], {parties}, got {aggregators}")
+        if aggregators > each.parties:
+            raise ValueError(f"needs honest_aggregators <= the parties of [[noise]], {each.parties}, got {aggregators}")
         added += [mechanism] * aggregators
     return Aggregate(plan, honest, added)
 

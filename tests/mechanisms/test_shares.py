@@ -30,6 +30,7 @@ from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.skellam import Skellam
+from tests.oracles.polya import polya
 
 F = Fraction
 HALF, MILLIONTH = F(1, 2), F(1, 10**6)
@@ -52,17 +53,6 @@ def test_epsilon_is_that_of_the_reference(m: CountNoise, delta: Fraction, truth:
     assert found.rigour is Rigour.EXACT
     assert F(truth) in found
     assert found.relative_width < CLOSE
-
-
-def polya(alpha: Fraction, shape: Fraction, most: int) -> list[Fraction]:
-    """P[X = 0], ..., P[X = most] but for their common factor, from the convolution of two negative binomial laws in rationals.
-
-    Terms below ``alpha**(2 * 150)`` are left out.
-    """
-    p = [F(1)]
-    for j in range(most + 150):
-        p.append(p[-1] * alpha * (j + shape) / (j + 1))
-    return [sum((p[j] * p[j + k] for j in range(150)), F(0)) for k in range(most + 1)]
 
 
 @pytest.mark.parametrize(

@@ -88,3 +88,22 @@ def test_masses_are_log_concave(make: Callable[[Fraction], Masses], law: Law, pa
 def test_laws_that_spread_too_far_are_refused_with_how_far(make: Callable[[Fraction], Masses], parameter: Fraction) -> None:
     with pytest.raises(Unsupported, match=r"spreads over [\d.e+]+ integers, and at most \d+ are listed"):
         make(parameter)
+
+
+def test_what_is_trimmed_or_mirrored_away_counts_as_left_out() -> None:
+    listed = Masses(-2, np.full(4, 0.2), 0.0, 0.2).mirrored  # of the even law on -2 to 2
+    assert (listed.first, listed.values.tolist()) == (-1, [0.2] * 3)
+    assert 1 - sum(listed.values) <= listed.outside * (1 + 1e-12)
+    ends = np.array([9e-41, 0.5, 1e-41, 0.5, 6e-41, 3e-41])
+    trimmed = Masses(5, ends, 0.0, 1e-41).trimmed
+    assert (trimmed.first, len(trimmed.values)) == (6, 3)
+    assert 9e-41 + 9e-41 + 1e-41 <= trimmed.outside < 3e-40
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 13])
+def test_a_sum_of_many_is_convolved_one_by_one(n: int) -> None:
+    one = Masses.binomial(3, F(1, 3))
+    found, truth = one.times(n), Masses.binomial(3 * n, F(1, 3))
+    assert found.first == truth.first == 0
+    assert np.allclose(found.values, truth.values, rtol=1e-13, atol=0)
+    assert found.error < 1e-13

@@ -16,6 +16,7 @@ from ldpaudit.core.expression import parse
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load, loads
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.plan import Aggregate, Guarantee, Repeat, Run, Shuffle
 from tests.helpers import ROOT
 
@@ -132,6 +133,58 @@ def test_honest_aggregators_noise_is_added_to_the_sum() -> None:
     for count in (0, 2):
         found = loads(text.replace("honest_clients = 10", f"honest_clients = 10\nhonest_aggregators = {count}")).claims[2].plan
         assert found == Aggregate(Repeat(report, 3), 10, [added] * count)
+
+
+SHARES = NOISE.replace("parties = 2", 'by = "client"\nparties = 1_200')
+
+
+def test_honest_clients_shares_of_noise_are_added_to_the_sum() -> None:
+    text = SUMMED.replace("[[claims]]", SHARES + "\n" + NOISE + "\n[[claims]]", 1)
+    whole = DiscreteLaplace(Fraction(9, 10))
+    seen, summed, colluders = (claim.plan for claim in loads(text).claims)
+    assert isinstance(colluders, Aggregate)
+    report, parts = colluders.plan.plan, [PolyaNoise(whole.alpha, Fraction(n, 1200)) for n in (1, 1000, 10)]  # type: ignore[attr-defined]
+    assert seen == Aggregate(report, 1, [parts[0]])
+    assert summed == Aggregate(report, 1000, [parts[1], whole])
+    assert colluders == Aggregate(Repeat(report, 3), 10, [parts[2], whole])
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        '"polya_noise"\nalpha = "9/10"\nshape = "1/2"',
+        '"skellam"\nmu = 20',
+        '"binomial_noise"\ncoins = 120',
+        '"discrete_gaussian"\nsigma = 40',
+    ],
+)
+def test_fewer_honest_clients_than_designed_cost_more(noise: str) -> None:
+    shares = SHARES.replace('"discrete_laplace"\nalpha = "9/10"', noise).replace("1_200", "60")
+    text = SUMMED.replace("[[claims]]", shares + "\n[[claims]]", 1).replace("1_000", "60").replace('unit = "user-day"', "")
+    for old, new in (("1/100", "1/3"), ('"report"\nsees = "report"', '"some"\nhonest_clients = 40')):
+        text = text.replace(old, new)
+    some, all_, few = (account(claim.plan).epsilon(1e-6) for claim in loads(text).claims)
+    assert few.low > some.high > some.low > all_.high > 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "says"),
+    [
+        ("parties = 1_200", "parties = 999", "noise.0.parties", "needs parties >= the users of [aggregate], 1000"),
+        ("parties = 1_200", "", "noise.0.parties", "got 1"),
+        ('"discrete_laplace"\nalpha = "9/10"', '"gaussian"\nsigma = 5', "noise.0", "Gaussian is not shared among clients"),
+        ('"discrete_laplace"\nalpha = "9/10"', '"rounded_gaussian"\nsigma = 5', "noise.0", "is not shared among clients"),
+        ('"discrete_laplace"\nalpha = "9/10"', '"binomial_noise"\ncoins = 600', "noise.0", "needs a multiple of 1200, got 600"),
+        ('"client"', '"server"', "noise.0.by", "client"),
+    ],
+)
+def test_noise_that_cannot_be_shared_is_named(old: str, new: str, key: str, says: str) -> None:
+    text = SUMMED.replace("[[claims]]", SHARES + "\n[[claims]]", 1)
+    assert old in text
+    with pytest.raises(DeploymentError) as caught:
+        loads(text.replace(old, new), "file.toml")
+    assert caught.value.key == key
+    assert says in str(caught.value)
 
 
 @pytest.mark.parametrize(

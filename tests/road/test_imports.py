@@ -209,7 +209,7 @@ def test_at_most_26_public_names() -> None:
 
 
 ROOMS = {
-    "numerics": 0, "pld": 1, "composition": 2, "shuffling": 2, "counting": 2, "sampling": 2, "limits": 2, "aggregation": 3,
+    "numerics": 0, "pld": 1, "composition": 2, "shuffling": 2, "counting": 2, "limits": 2, "sampling": 3, "aggregation": 3,
     "claims": 4,
 }  # fmt: skip
 """How high each room of the accountants stands; a file that stands in no room is a stem's, and above them all."""
