@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,6 +31,8 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Aggregate, Guarantee, Plan, Repeat, Run, Shuffle
 
 SCHEMA = "ldpaudit.deployment/1"
+_FAR = 46
+"""Standard deviations beyond which log-concave noise lies with probability below 2**-64 (Lovasz, Vempala 2007, Lemma 5.17)."""
 ONE_REPORT = ("report", "event", "source", "round")
 """Units that mean a single run of the mechanism."""
 
@@ -117,7 +120,7 @@ class _Aggregate(_Table):
         ge=1, description="Honest users in the smallest batch whose sum is released; drop-outs and colluders are not counted."
     )
     modulus: ExactNumber | None = Field(
-        None, description="Modulus of the sum, if it has one; it must exceed the largest sum, or estimates wrap around."
+        None, description="Modulus of the sum, if it has one; it must exceed the largest sum and noise, or estimates wrap around."
     )
     fresh_coins: Literal[True] = Field(
         True, description="Every report that is summed has coins of its own: one that enters two sums is told by their difference."
@@ -312,7 +315,7 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         _require_memoizes(file, plan)
     except ValueError as error:
         raise fail(str(error), ["contribution", "memoized"]) from None
-    if (misfit := _require_one_view(file)) is not None:
+    if (misfit := _require_one_view(file, plan, noise)) is not None:
         raise fail(*misfit)
     return Deployment(
         id=file.id,
@@ -437,7 +440,9 @@ def _summed(aggregate: _Aggregate, noise: Sequence[tuple[CountNoise, _Noise]], p
     return Aggregate(plan, honest, added)
 
 
-def _require_one_view(file: _File) -> tuple[str, list[str | int]] | None:
+def _require_one_view(
+    file: _File, plan: Plan, noise: Sequence[tuple[Any, int]]
+) -> tuple[str, list[str | int]] | None:
     """What does not fit together in what is said of shufflers and sums, and where."""
     if file.aggregate is None:
         for index, table in enumerate(file.claims):
@@ -446,8 +451,12 @@ def _require_one_view(file: _File) -> tuple[str, list[str | int]] | None:
         return ("needs a table [aggregate], to whose sum it is added", ["noise"]) if file.noise else None
     if file.shuffle is not None:
         return "reports are shuffled or summed: needs one of the tables [shuffle] and [aggregate]", ["aggregate"]
-    if file.aggregate.modulus is not None and file.aggregate.modulus <= file.aggregate.users:
-        return f"needs a modulus above the largest sum, {file.aggregate.users} or more", ["aggregate", "modulus"]
+    largest = file.aggregate.users * (getattr(plan.mechanism, "reports", 1) if isinstance(plan, Run) else 1)
+    spread = sum(2 * _FAR * (math.isqrt(math.ceil(added.variance)) + 1) * parties for added, parties in noise)
+    if file.aggregate.modulus is not None and file.aggregate.modulus <= largest + spread:
+        beside = f", and noise that spreads over {spread}" if noise else ""
+        needs = f"needs a modulus above {largest + spread}: the largest sum, {largest}{beside}"
+        return f"{needs}; where sums wrap around, estimates are wrong, though they are as private", ["aggregate", "modulus"]
     return None
 
 

@@ -193,6 +193,7 @@ def test_noise_that_cannot_be_shared_is_named(old: str, new: str, key: str, says
         ('"9/10"', '"11/10"', "noise.0", "needs 0 < alpha < 1"),
         ("alpha", "alfa", "noise.0.alfa", "did you mean 'alpha'?"),
         ('"discrete_laplace"\nalpha = "9/10"', '"randomized_response"\nk = 3\np = 0.5', "noise.0.kind", "needs noise on counts"),
+        ('"2**32"', "3576", "aggregate.modulus", "above 3576: the largest sum, 1000, and noise that spreads over 2576; where"),
         ("parties = 2", "parties = 0", "noise.0.parties", "greater than or equal to 1"),
         ("honest_clients = 10", "honest_aggregators = 3", "claims.2", "<= the parties of [[noise]], 2, got 3"),
     ],
@@ -210,7 +211,7 @@ def test_noise_that_cannot_be_added_is_named(old: str, new: str, key: str, says:
     ("old", "new", "line", "key", "says"),
     [
         ("[aggregate]", "[shuffle]\nusers = 9\n[aggregate]", 14, "aggregate", "one of the tables [shuffle] and [aggregate]"),
-        ('modulus = "2**32"', "modulus = 1000", 14, "aggregate.modulus", "needs a modulus above the largest sum, 1000"),
+        ('modulus = "2**32"', "modulus = 1000", 14, "aggregate.modulus", "needs a modulus above 1000: the largest sum, 1000"),
         ('modulus = "2**32"', "", 25, "claims.2", 'needs a modulus in [aggregate]'),
         ("honest_clients = 10", "honest_clients = 1001", 26, "claims.2", "needs honest_clients <= the users of [aggregate], 1000"),
         ("users = 1_000", "users = 1_000\nfresh_coins = false", 14, "aggregate.fresh_coins", "got False"),
