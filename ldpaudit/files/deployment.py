@@ -441,7 +441,7 @@ def _summed(aggregate: _Aggregate, noise: Sequence[tuple[CountNoise, _Noise]], p
 
 
 def _require_one_view(
-    file: _File, plan: Plan, noise: Sequence[tuple[Any, int]]
+    file: _File, plan: Plan, noise: Sequence[tuple[CountNoise, _Noise]]
 ) -> tuple[str, list[str | int]] | None:
     """What does not fit together in what is said of shufflers and sums, and where."""
     if file.aggregate is None:
@@ -452,7 +452,8 @@ def _require_one_view(
     if file.shuffle is not None:
         return "reports are shuffled or summed: needs one of the tables [shuffle] and [aggregate]", ["aggregate"]
     largest = file.aggregate.users * (getattr(plan.mechanism, "reports", 1) if isinstance(plan, Run) else 1)
-    spread = sum(2 * _FAR * (math.isqrt(math.ceil(added.variance)) + 1) * parties for added, parties in noise)
+    times = [(added, table.parties if table.by == "aggregator" else 1) for added, table in noise]  # clients' shares are one noise
+    spread = sum(2 * _FAR * (math.isqrt(math.ceil(added.variance)) + 1) * each for added, each in times)
     if file.aggregate.modulus is not None and file.aggregate.modulus <= largest + spread:
         beside = f", and noise that spreads over {spread}" if noise else ""
         needs = f"needs a modulus above {largest + spread}: the largest sum, {largest}{beside}"
