@@ -28,6 +28,7 @@ from typing import TypeAlias
 import flint
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball, between
+from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import positive_part
 from ldpaudit.accountants.shuffling.two_answers import two_answers
 
@@ -59,6 +60,11 @@ class Blanket:
     def is_symmetric(self) -> bool:
         """Whether the two laws may be exchanged."""
         return Counter((r2, r1, b) for r1, r2, b in self.cells) == Counter(self.cells)
+
+    def terms(self, exp_epsilon: flint.arb) -> Law:
+        """The law of :math:`(R_1(Y) - e^\\varepsilon R_2(Y))/b(Y)` for Y from b, where that is a law: see `replaced`."""
+        kept = [(as_ball(r1) - exp_epsilon * as_ball(r2), as_ball(b)) for r1, r2, b in self.cells if not b == 0]
+        return Law.of([(gain / b, b) for gain, b in kept])
 
     def drawn(self, rate: Fraction) -> Blanket:
         """Of user 1 who, but for this probability, sends what another user does, who is never silent."""

@@ -141,7 +141,7 @@ class CloneBound:
             return None, clones
         with working_precision(PRECISION):
             any_map = of_any_map(ball(self.clones.epsilon0))
-        less = largest([float_estimate(each, any_map.left(self.users)) for each in any_map.types])
+        less = largest([float_estimate(each, any_map.left(self.users)) for each in any_map.types if isinstance(each, Blanket)])
         return None, lambda epsilon: min(clones(epsilon), less(epsilon))
 
     def exchangeable(self, epsilon: float) -> None:
@@ -247,7 +247,8 @@ class BlanketBound:
         blankets = {each.blanket for each in self.data_sets}, set(self.blankets)
         low, high = (largest([remembered(blanket, self.users) for blanket in each]) for each in blankets)
         if (other := self._replaced) is not None:
-            less = largest([float_estimate(each, other.left(self.users)) for each in other.types])
+            types = [each for each in other.types if isinstance(each, Blanket)] or list(blankets[0])
+            less = largest([float_estimate(each, other.left(self.users)) for each in types])
             above = (lambda epsilon: min(high(epsilon), less(epsilon))) if self.blankets else less
         return low if self.data_sets else None, high if other is None else above
 

@@ -47,11 +47,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball
-from ldpaudit.accountants.numerics.largest_positive_part import largest_positive_part
+from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_part
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
 _BLOCKS = (0.3, 0.1, 0.02, 2e-3, 1e-4, 1e-6)
@@ -62,12 +63,22 @@ _LEFT = 1e-5
 """Part of delta that may be lost to the chance that nobody draws from the blanket."""
 
 
+class Type(Protocol):
+    """User 1's two laws, and that of another user: a `Blanket`, or what becomes one if it is needed."""
+
+    def terms(self, exp_epsilon: flint.arb) -> Law:
+        """The law of W."""
+
+    def drawn(self, rate: Fraction) -> Type:
+        """See `Blanket.drawn`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replacement:
     """The bound of one shuffled plan."""
 
     # R1, R2 and Rx in place of the blanket, for every pair of user 1's inputs in both orders and every input of another user
-    types: tuple[Blanket, ...]
+    types: tuple[Type, ...]
     gamma: Probability  # the mass of b, in (0, 1]; 1 of a sample
     is_sample: bool = False  # whether user 1 takes the place of one of `users` others, instead of being one of as many
 
@@ -81,16 +92,7 @@ class Replacement:
 
     def delta(self, exp_epsilon: flint.arb, users: int, quick: bool = False) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""
-        laws = [
-            [
-                ((as_ball(r1) - exp_epsilon * as_ball(r2)) / as_ball(b), as_ball(b))
-                for r1, r2, b in each.cells
-                if not b == 0
-            ]
-            for each in self.types
-        ]
-        if all(value <= 0 for law in laws for value, _ in law):
-            return flint.arb(0)
+        laws = [each.terms(exp_epsilon) for each in self.types]
         missed = 1 - as_ball(self.gamma)
         users += self.is_sample  # one of them is lost, user 1 or the user in whose place it is
 

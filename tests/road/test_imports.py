@@ -295,7 +295,7 @@ def test_every_folder_of_the_accountants_is_a_room_with_an_order() -> None:
 )
 def test_no_import_of_a_sibling_is_overlooked(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    file = tmp_path / "accountants" / "sampling" / "subsample.py"
+    file = tmp_path / "accountants" / "counting" / "balls.py"
     file.parent.mkdir(parents=True)
     file.write_text("from ldpaudit.accountants import account\n")
     assert not misplaced(file, ROOMS, STEM, "account")
@@ -402,7 +402,7 @@ def test_account_alone_is_called_upward(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     (tmp_path / "accountants" / "sampling").mkdir(parents=True)
     (tmp_path / "accountants" / "__init__.py").write_text('import_module(f"{__name__}.sampling.subsample")\n')
-    file = tmp_path / "accountants" / "sampling" / "subsample.py"
+    file = tmp_path / "accountants" / "counting" / "balls.py"
     file.write_text("from ldpaudit.accountants import account\n")
     assert not circle(arrows(modules()))
     file.write_text("from ldpaudit.accountants import other\n")

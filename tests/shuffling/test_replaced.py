@@ -207,6 +207,7 @@ def test_any_map_costs_at_least_what_randomized_responses_cost_and_at_most_the_c
 def test_laws_of_any_map_are_laws_of_mean_one() -> None:
     with working_precision(200):
         for each in of_any_map(flint.arb(1)).types:
+            assert isinstance(each, Blanket)
             for masses in zip(*each.cells, strict=True):
                 assert abs(sum(masses) - 1) < 1e-50
 
