@@ -23,6 +23,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.aggregation.bits import Bits, Move
 from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, ROOM, Pair, TwoCoordinates, below_exp, largest_low
 from ldpaudit.accountants.aggregation.envelope import Curve, Envelope, Others, envelope
+from ldpaudit.accountants.aggregation.exchanged import Exchanged, ExchangedProfile
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber
 from ldpaudit.accountants.composition.plan import ComposedProfile, Part
 from ldpaudit.accountants.numerics.cached import cached
@@ -62,7 +63,7 @@ _TINY = 1e-30
 def profile(
     plan: Aggregate,
     neighbours: Neighbours | None,
-    known: Callable[[Mechanism, Neighbours], Bits | NoisyNumber | None],
+    known: Callable[[Mechanism, Neighbours], Bits | NoisyNumber | Exchanged | None],
     listed: Callable[[Mechanism], Masses],
 ) -> PrivacyProfile:
     """Profile of a sum of reports.
@@ -96,11 +97,14 @@ def profile(
         return local
     if local.epsilon(0).high > FAR:
         return PostProcessedProfile(local)
-    if tells_the_multiset(m):
+    if tells_the_multiset(m) or isinstance(added, Exchanged):
         shuffled = account(Shuffle(plan.plan, plan.users), relation)
-        without = AsShuffled(shuffled, "what shuffling costs, as the sum tells the multiset", plan)
-        alone = _known_report(plan.noise, (rounds, rounds)) if m.summed == "one-hot" else ()
-        return SmallestBound((without, *alone)) if plan.noise else without
+        if tells_the_multiset(m) and not plan.noise:
+            return AsShuffled(shuffled, "what shuffling costs, as the sum tells the multiset", plan)
+        if not isinstance(added, Exchanged):
+            return PostProcessedProfile(shuffled)
+        bounds = SmallestBound((shuffled, *_known_report(plan.noise, (rounds, rounds))))
+        return ExchangedProfile(plan.users, added, rounds, tuple(map(listed, plan.noise)), bounds)
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
     if rounds == 1 and not plan.noise and added.is_one_symmetric_bit:
