@@ -126,7 +126,7 @@ def _(m: DiscreteGaussian) -> Masses:
 @masses.register
 def _(m: DiscreteGaussianShares) -> Masses:
     if not (eta := _eta_of_shares(m.share_variance, m.shares)) <= _NEARLY_FLAT:
-        return Masses.discrete_gaussian(m.share_variance).times(m.shares).mirrored
+        return Masses.discrete_gaussian(m.share_variance).times(m.shares).even
     whole = Masses.discrete_gaussian(m.variance)
     return replace(whole, error=whole.error + 3 * eta, outside=whole.outside * (1 + 3 * eta))
 

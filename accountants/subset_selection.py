@@ -42,7 +42,6 @@ def shuffled(m: SubsetSelection, users: int) -> Bound:
     held = (y for y in product((0, 1), repeat=size) if d >= sum(y))
     patterns = {y: Fraction(comb(k - size, d - sum(y)), comb(k, d)) for y in held}
     return MatchedLaws.of(m.inputs, patterns, {1: p * k / d, 0: (1 - p) * k / (k - d)}, choices=()).bound(users)
-    return MatchedLaws.of(m.inputs, patterns, {1: p * k / d, 0: (1 - p) * k / (k - d)}).bound(users)
 
 
 def summands(m: SubsetSelection, neighbours: Neighbours) -> Exchanged:

@@ -95,7 +95,7 @@ class ExchangedProfile(PrivacyProfile):
         if third is not None:
             groups.append((_step(third, third), self.users - 1 - first - second))
         noise = [law for each in self.added for law in (each, each.mirrored)]
-        laws = [*(law.repeated(times) for law, times in groups), *noise]
+        laws = [*(law.times(times) for law, times in groups), *noise]
         others = reduce(Masses.plus, sorted(laws, key=lambda law: len(law.values)))
         return Pair.of(others.plus(own), others.plus(own.mirrored))
 

@@ -52,8 +52,6 @@ _NARROW_BITS = 60
 """Of a probability that is computed in balls."""
 _SERIES = 40
 """Most noises whose sum's law is a series of as many terms, none of which leaves the range of floats."""
-_UNSEEN = 1e-48
-"""Probability that each end of a repeated law may lose at each squaring: 1e-39 for a billion of them."""
 _SEEN = 1e-250
 """Masses below are left out, so that products of floats are of full accuracy where they are seen."""
 _EXP = 8
@@ -221,24 +219,6 @@ class Masses:
         """Of the number with the other sign."""
         return Masses(1 - self.first - len(self.values), self.values[::-1], self.error, self.outside)
 
-    def repeated(self, times: int) -> Masses:
-        """Of the sum of so many independent ones, by squaring."""
-        found, power = Masses.point(0), self
-        while times:
-            if times & 1:
-                found = found.plus(power)._trimmed()
-            if times := times >> 1:
-                power = power.plus(power)._trimmed()
-        return found
-
-    def _trimmed(self) -> Masses:
-        """The same without ends, and without any masses, that are nearly nothing: these count as the rest."""
-        seen = np.where(self.values < _SEEN, 0.0, self.values)
-        low = int(np.searchsorted(np.cumsum(seen), _UNSEEN))
-        high = len(seen) - int(np.searchsorted(np.cumsum(seen[::-1]), _UNSEEN))
-        outside = self.outside + 2 * _UNSEEN * (1 + self.error) + len(seen) * _SEEN
-        return Masses(self.first + low, seen[low:high], self.error, outside)
-
     def plus(self, other: Masses) -> Masses:
         """Of the sum with an independent one; Unsupported where its masses take minutes to compute."""
         shorter = min(len(self.values), len(other.values))
@@ -269,7 +249,7 @@ class Masses:
         return Masses(self.first + low, self.values[low:high], self.error, self.outside + lost)
 
     @property
-    def mirrored(self) -> Masses:
+    def even(self) -> Masses:
         """The same, where the law is even, in floats that are so, too: those from 0 up, on both sides."""
         half = self.values[-self.first :]
         return Masses(1 - len(half), np.concatenate([half[:0:-1], half]), self.error, 2 * self.outside)

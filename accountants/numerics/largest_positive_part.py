@@ -69,7 +69,7 @@ class Law:
         """Upper bound of the logarithm of the moment, per value."""
         with np.errstate(over="ignore"):
             room = np.exp(theta * (self.values + self.off)) * (_ROOM + theta * self.off)
-            return float(np.log1p(max(self.masses @ (np.expm1(theta * self.values) + room), -1 + 2.0**-50)))
+            return float(np.log1p(max(float(self.masses @ (np.expm1(theta * self.values) + room)), -1 + 2.0**-50)))
 
 
 def largest_positive_part(laws: Sequence[Law], m: int, quick: bool = False) -> flint.arb:

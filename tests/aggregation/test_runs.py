@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ldpaudit import Aggregate, Unsupported
+from ldpaudit.accountants import randomized_response, unary_encoding
 from ldpaudit.attacks.games.stems import noise_on_counts
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
@@ -56,6 +57,9 @@ def test_a_noisy_run_is_unbiased_and_adds_every_noise_to_every_coordinate(m: Mec
     scale = m.estimate_from_sum(np.ones(1), 0).item()
     added = scale**2 * float(sum(each.variance for each in noise))
     wanted = clear.var(axis=0) + added
+    known: Any = unary_encoding if isinstance(m, UnaryEncoding) else randomized_response
+    errors = [known.errors(m, 40).deviation(held, sum(each.variance for each in noise)).high for held in (30, 10, 0)]
+    assert np.all(np.abs(noisy.var(axis=0) / np.square(errors) - 1) < SURE * math.sqrt(4 / RUNS)), "the standard errors"
     assert np.all(np.abs(noisy.mean(axis=0) - [30, 10, 0]) < SURE * np.sqrt(wanted / RUNS))
     assert np.all(np.abs(noisy.var(axis=0) / wanted - 1) < SURE * math.sqrt(4 / RUNS))
     drawn = np.corrcoef((noisy - noisy.mean(axis=0)).T)

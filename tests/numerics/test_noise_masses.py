@@ -91,7 +91,7 @@ def test_laws_that_spread_too_far_are_refused_with_how_far(make: Callable[[Fract
 
 
 def test_what_is_trimmed_or_mirrored_away_counts_as_left_out() -> None:
-    listed = Masses(-2, np.full(4, 0.2), 0.0, 0.2).mirrored  # of the even law on -2 to 2
+    listed = Masses(-2, np.full(4, 0.2), 0.0, 0.2).even  # of the even law on -2 to 2
     assert (listed.first, listed.values.tolist()) == (-1, [0.2] * 3)
     assert 1 - sum(listed.values) <= listed.outside * (1 + 1e-12)
     ends = np.array([9e-41, 0.5, 1e-41, 0.5, 6e-41, 3e-41])

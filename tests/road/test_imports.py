@@ -402,7 +402,7 @@ def test_account_alone_is_called_upward(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     (tmp_path / "accountants" / "sampling").mkdir(parents=True)
     (tmp_path / "accountants" / "__init__.py").write_text('import_module(f"{__name__}.sampling.subsample")\n')
-    file = tmp_path / "accountants" / "counting" / "balls.py"
+    file = tmp_path / "accountants" / "sampling" / "subsample.py"
     file.write_text("from ldpaudit.accountants import account\n")
     assert not circle(arrows(modules()))
     file.write_text("from ldpaudit.accountants import other\n")
