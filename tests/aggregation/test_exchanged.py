@@ -91,7 +91,7 @@ def test_a_repeated_law_is_as_right_as_it_says() -> None:
     assert error < 1e-11
     assert all(value * (1 - error) <= truth[at] for at, value in listed.items())
     left = sum(max(F(0), mass - listed.get(at, F(0)) * (1 + error)) for at, mass in truth.items())
-    assert left <= found.outside < 1e-44
+    assert left <= found.outside < 1e-38
 
 
 def _times(law: dict[int, int]) -> dict[int, int]:
