@@ -71,9 +71,8 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
             profile = account(import_module("ldpaudit.mechanisms.shared.sums").in_rounds(plan), neighbours)
         case Guarantee() | Repeat() | Compose():
             profile = import_module(f"{__name__}.composition.plan").profile(plan, neighbours)
-        case Shuffle(inner, users):
-            known = partial(_shuffled, inner.mechanism, users) if isinstance(inner, Run) else None
-            profile = import_module(f"{__name__}.shuffling.plan").profile(plan, neighbours, known)
+        case Shuffle():
+            profile = import_module(f"{__name__}.shuffling.plan").profile(plan, neighbours, partial(_shuffled, users=plan.users))
         case Subsample():
             profile = import_module(f"{__name__}.sampling.subsample").profile(plan, neighbours)
         case _:

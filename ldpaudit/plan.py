@@ -147,6 +147,18 @@ class Compose(Plan):
         return f"Compose([{', '.join(map(str, self.parts))}])"
 
 
+def flat(plan: Plan, times: int = 1) -> Iterator[tuple[Plan, int]]:
+    """What repetitions and compositions are made of, and how often each is run."""
+    match plan:
+        case Repeat(inner, repeats):
+            yield from flat(inner, times * repeats)
+        case Compose(parts):
+            for part in parts:
+                yield from flat(part, times)
+        case _:
+            yield plan, times
+
+
 class _AllUsers(Plan):
     """Every one of `users` users runs the plan once, and the adversary sees what is made of all their views."""
 

@@ -173,6 +173,7 @@ class BlanketBound:
     finest: float = _FINE
     coarser: BlanketBound | None = None  # of fewer kinds of messages, where there are many
     replaced: Replacement | None = None  # another upper bound, which is less where the users are many
+    otherwise: CloneBound | None = None  # the upper bound, where there is neither a blanket nor a replacement that is worth a look
     drawn_from: int | None = None  # users of whom these are a secret sample; then user 1's laws are those of the sample
 
     @property
@@ -184,6 +185,8 @@ class BlanketBound:
         sets = sets if self.data_sets else _UNKNOWN
         if self.drawn_from is not None:
             return f"replacement in a sample of {self.users} of {self.drawn_from}", sets
+        if not self.blankets:
+            return "replacement" if self._replaced else self.otherwise.sources[0] if self.otherwise else _UNKNOWN, sets
         above = "the blanket (Balle, Bell, Gascon, Nissim 2019), computed"
         return f"the less of replacement and {above}" if self._replaced else above, sets
 
@@ -205,8 +208,12 @@ class BlanketBound:
             e = ball(epsilon).exp()
             if self.few is not None and self.few.complete:
                 return self.few.largest(e)
+            if not self.blankets and self._replaced is not None:
+                return self._replaced.delta(e, self.users)
+            if not self.blankets:
+                return self.otherwise.high(epsilon, tolerance) if self.otherwise else flint.arb(1)
             rough = [blanket.delta(e, self.users, ROUGH) for blanket in self.blankets]
-            least = max((round_down(value) for value in rough), default=math.inf)
+            least = max(round_down(value) for value in rough)
             if self._replaced is not None:
                 less = self._replaced.delta(e, self.users)
                 if less <= least:
@@ -249,8 +256,12 @@ class BlanketBound:
         if (other := self._replaced) is not None:
             types = [each for each in other.types if isinstance(each, Blanket)] or list(blankets[0])
             less = largest([float_estimate(each, other.left(self.users)) for each in types])
-            above = (lambda epsilon: min(high(epsilon), less(epsilon))) if self.blankets else less
-        return low if self.data_sets else None, high if other is None else above
+            above: FloatEstimate | None = (lambda epsilon: min(high(epsilon), less(epsilon))) if self.blankets else less
+        elif not self.blankets:
+            above = self.otherwise.estimates()[1] if self.otherwise else None
+        else:
+            above = high
+        return low if self.data_sets else None, above
 
     def exchangeable(self, epsilon: float) -> Value | None:
         """See `Bound`."""
@@ -357,25 +368,30 @@ def _bits(p: Fraction, epsilon: Fraction, users: int) -> int:
     return precision(users)
 
 
+def known(bound: Bound) -> tuple[Replacement | None, tuple[OthersAlike, ...]]:
+    """The types of a mechanism, where these are known, and data sets on which all others hold one value."""
+    match bound:
+        case BinaryBound(p, _, values):
+            truth, lie = (p, 1 - p), (1 - p, p)
+            laws = (Blanket.of(zip(truth, lie, other, strict=True)) for other in (truth, lie))
+            sets = tuple(OthersAlike(law, values, other) for law, other in zip(laws, values, strict=True))
+            return replacement((each.blanket for each in sets), 2 * (1 - p)), sets
+        case BlanketBound():
+            return bound.replaced, bound.data_sets
+    return None, ()
+
+
 def sampled(bound: Bound, epsilon0: float, users: int) -> BlanketBound:
     """Of a secret sample, from that of as many users who are known.
 
     ``bound``: of the shuffle of those who are drawn; ``epsilon0``: of one report, above 0; ``users``: of whom they are drawn.
     """
     rate = Fraction(bound.users, users)
-    known: Replacement | None = None
-    alike: tuple[OthersAlike, ...] = ()
-    match bound:
-        case BinaryBound(p, _, values):
-            truth, lie = (p, 1 - p), (1 - p, p)
-            laws = (zip(truth, lie, other, strict=True) for other in (truth, lie))
-            alike = tuple(OthersAlike(Blanket.of(law), values, other) for law, other in zip(laws, values, strict=True))
-            known = replacement((each.blanket for each in alike), 2 * lie[0])
-        case BlanketBound():
-            known, alike = bound.replaced, tuple(each for each in bound.data_sets if each.blanket.silence == 0)
+    types, alike = known(bound)
+    exact = tuple(each for each in alike if each.blanket.silence == 0)
     with working_precision(precision(users)):
-        replaced = (known or of_any_map(ball(Fraction(epsilon0)))).drawn(rate)
-        sets = tuple(replace(each, blanket=each.blanket.drawn(rate)) for each in alike)
+        replaced = (types or of_any_map(ball(Fraction(epsilon0)))).drawn(rate)
+        sets = tuple(replace(each, blanket=each.blanket.drawn(rate)) for each in exact)
     return BlanketBound((), sets, bound.users, finest=max(bound.finest, _FINE), replaced=replaced, drawn_from=users)
 
 

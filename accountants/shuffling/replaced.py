@@ -57,8 +57,8 @@ from ldpaudit.accountants.shuffling.blanket import Blanket
 
 _BLOCKS = (0.3, 0.1, 0.02, 2e-3, 1e-4, 1e-6)
 """Probabilities that more users are passed, at which blocks end where users are so few that it makes a difference."""
-_SAME = 1e-5
-"""Part of the users that may be lost without a block of its own: less than that part of some dozen times delta."""
+_SAME = 1e-4
+"""Part of the users that may be lost without a block of its own: some dozen times that part of delta, or 5e-5 of epsilon."""
 _LEFT = 1e-5
 """Part of delta that may be lost to the chance that nobody draws from the blanket."""
 

@@ -25,7 +25,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Guarantee, Shuffle, Subsample
+from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Shuffle, Subsample
 
 Row = Sequence[Fraction]
 
@@ -255,3 +255,60 @@ def test_at_delta_zero_a_sample_costs_what_one_report_of_it_does() -> None:
     found = account(Subsample(Shuffle(m, 20), 200, 20)).epsilon(0)
     assert found.low == pytest.approx(math.log(1 + (2 - 1) / 10), rel=1e-12)
     assert found.relative_width < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("runs", "users"),
+    [
+        ([KaryRandomizedResponse(2, Fraction(3, 5))] * 2, 3),
+        ([KaryRandomizedResponse(2, Fraction(2, 3)), KaryRandomizedResponse(3, Fraction(1, 2))], 2),
+        ([KaryRandomizedResponse(3, Fraction(1, 2))] * 2, 2),
+    ],
+    ids=["two bits", "a bit and a digit", "two digits"],
+)
+def test_no_data_set_of_bundles_is_above_their_replacement_by_enumeration(runs: list[KaryRandomizedResponse], users: int) -> None:
+    """Other users hold any two values, and user 1 may hold the same value in one of the runs."""
+    tables = [[list(law.values()) for law in table(m, m.inputs).values()] for m in runs]
+    rows = [[p * q for p in first for q in second] for first in tables[0] for second in tables[1]]
+    bundle = account(Shuffle(Compose(runs), users))
+    replaced_bundles = bundle.bound.replaced  # type: ignore[attr-defined]
+    for e in (Fraction(1), Fraction(6, 5), Fraction(2)):
+        worst = max(
+            worst_of(rows, pair, others, e)
+            for pair in permutations(range(len(rows)), 2)
+            for others in combinations_with_replacement(range(len(rows)), users - 1)
+        )
+        assert worst <= bound(replaced_bundles, e, users)
+        found = bundle.delta(math.log(e))
+        assert found.low <= worst * (1 + Fraction(1, 10**12))
+        assert worst <= found.high * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [
+        (Repeat(KaryRandomizedResponse(2, Fraction(622459, 10**6)), 5), 0.0041184),
+        (Compose(KaryRandomizedResponse(k, Fraction(p, 10**6)) for k, p in ((2, 731059), (4, 475367))), 0.0048893),
+    ],
+    ids=["repeated", "composed"],
+)
+def test_the_ends_of_a_million_bundles_are_within_two_thousandths(plan: Plan, expected: float) -> None:
+    """What is expected another program found, in floats."""
+    found = account(Shuffle(plan, 10**6)).epsilon(1e-6)
+    assert found.low <= found.high <= 1.002 * found.low
+    assert found.low == pytest.approx(expected, rel=1e-4)
+
+
+def test_bundles_with_too_many_types_are_bounded_as_any_report_and_from_below_by_data_sets() -> None:
+    m = KaryRandomizedResponse(2, Fraction(9, 16))
+    many, epsilon0 = account(Shuffle(Repeat(m, 30), 10**6)), Fraction(account(Repeat(m, 30)).epsilon(0).high)
+    any_map = account(Shuffle(Guarantee(epsilon0), 10**6))
+    assert many.epsilon(1e-6).high == pytest.approx(any_map.epsilon(1e-6).high, rel=1e-6)
+    assert account(Shuffle(m, 10**6)).epsilon(1e-6).low < many.epsilon(1e-6).low
+
+
+def test_a_few_bundles_are_bounded_by_clones_or_alone() -> None:
+    """Where too few users draw from the blanket there is no replacement; a bound of 0 would be wrong."""
+    plan = Repeat(KaryRandomizedResponse(2, Fraction(3, 4)), 4)
+    found = account(Shuffle(plan, 3)).delta(0.1)
+    assert 0 < found.low <= found.high <= account(plan).delta(0.1).high
