@@ -19,6 +19,7 @@ from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD, LawPair, ProductPair, product
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import LargestProfile
+from ldpaudit.accountants.pld.renyi import enclosed, from_above, of_pairs
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number, PrivacyProfile
 
@@ -49,6 +50,12 @@ class ProductProfile(PrivacyProfile):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`."""
         return self._profile.epsilon(delta)
+
+    def renyi(self, order: Number) -> Enclosure:
+        """The sum of the parts'; EXACT where one pair is listed, else up to that of the curve in both directions."""
+        at = Fraction(order)
+        below = of_pairs(self.pairs, at, self.source)
+        return below if len(self.pairs) == 1 else enclosed(below, from_above(self, at))
 
 
 def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile:

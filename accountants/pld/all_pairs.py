@@ -49,7 +49,7 @@ def profile_of(laws: Sequence[Sequence[Fraction]], source: str) -> PrivacyProfil
     few = coded.few_kinds(_MOST_LISTED // len(laws[0]))
     if few is None:
         return AllPairs(tuple(map(tuple, laws)), source)
-    return FiniteProfile(tuple(dict.fromkeys(_pld(laws, i, j) for i, j in few.tolist())), source)
+    return FiniteProfile(tuple(dict.fromkeys(_pld(laws, i, j) for i, j in few.tolist())), source, all_pairs=True)
 
 
 def _pld(laws: Sequence[Sequence[Fraction]], first: int, second: int) -> ExactPLD:
