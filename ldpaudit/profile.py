@@ -285,8 +285,8 @@ class PrivacyProfile(ABC):
         a pair whose delta is nowhere below the profile's: it holds for every two neighbours, but no two need attain it. The
         lower end is that of two neighbours that occur: of known ones, or of those that attain delta at one epsilon, of which
         nothing else is known; it may be far below. An infinite upper end with a finite lower one says that nothing is known
-        from above. Sources: Mironov 2017, Definition 3; Sason, Verdu 2016, equation (80), for the integral; Zhu, Dong, Wang
-        2022, Proposition 8, for the dominating pair.
+        from above. Sources: Mironov 2017, Definition 3; Sason, Verdu 2016, for the integral; Zhu, Dong, Wang 2022,
+        Proposition 8, for the dominating pair.
 
         Direction: a profile gives Renyi divergences, and their upper ends give upper bounds of delta, which lose. Nothing
         follows for delta from below.
@@ -337,16 +337,16 @@ class PrivacyProfile(ABC):
         .. math:: \mu = \sup_S \Phi^{-1}(P(S)) - \Phi^{-1}(Q(S))
 
         over neighbours and events S: then no delta exceeds that of two normal laws of variance 1 at distance mu, at any epsilon.
-        Every single epsilon bounds mu from below. The upper end needs the whole curve: it is that of chords above it, which
-        are steepest at the events between them. It is infinite where some probability has infinite loss, and where it is not known
-        how losses without bound end. Source: Dong, Roth, Su 2022, Definition 2.6 and Corollary 2.13.
+        Every single epsilon bounds mu from below. The upper end needs the whole curve: it is the mu of the polygon of chords
+        above it. It is infinite where some view has infinite loss, and where losses have no bound and no formula is known.
+        Source: Dong, Roth, Su 2022, Definition 2.6 and Corollary 2.13.
 
         Direction: from the exact profile to mu, and from mu to upper bounds of delta; no delta is refuted by a mu.
 
         Returns
         -------
         Enclosure
-            In standard deviations.
+            In standard deviations; EXACT for finite laws and for normal noise.
         """
         return self._reading("gdp")
 

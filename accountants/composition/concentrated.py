@@ -30,7 +30,7 @@ _NATS = 700.0
 
 @dataclass(frozen=True)
 class Concentrated(PrivacyProfile):
-    r"""Upper bounds of all rho-zCDP maps; not tight, some percent above the profile of the best-known such map.
+    r"""Upper bounds of delta and epsilon for any rho-zCDP map; not tight.
 
     .. math:: \delta(\varepsilon) \le \min_{\alpha > 1} \frac{e^{(\alpha - 1)(\alpha \rho - \varepsilon)}}{\alpha - 1}
               \Bigl(1 - \frac1\alpha\Bigr)^\alpha

@@ -52,10 +52,22 @@ class ProductProfile(PrivacyProfile):
         return self._profile.epsilon(delta)
 
     def renyi(self, order: Number) -> Enclosure:
-        """The sum of the parts'; EXACT where one pair is listed, else up to that of the curve in both directions."""
+        """The sum of the parts'; EXACT where one pair, equal to its reversed pair, is listed, else up to that of the curve."""
         at = Fraction(order)
         below = of_pairs(self.pairs, at, self.source)
-        return below if len(self.pairs) == 1 else enclosed(below, from_above(self, at))
+        alone = len(self.pairs) == 1 and _is_symmetric(self.pairs[0])
+        return below if alone else enclosed(below, from_above(self, at))
+
+
+def _is_symmetric(pair: Groups) -> bool:
+    """Whether a product is equal to its reversed pair: then what is missing in either law has the loss 0."""
+    back: dict[ExactPLD, int] = {}
+    for law, times in pair:
+        if not isinstance(law, ExactPLD) or sum((mass for _, mass in law.atoms), law.infinite) != 1:
+            return False
+        reversed_ = ExactPLD(tuple((1 / ratio, mass / ratio) for ratio, mass in reversed(law.atoms)), law.infinite)
+        back[reversed_] = back.get(reversed_, 0) + times
+    return back == dict(pair)
 
 
 def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile:

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from ldpaudit import Compose, PrivacyProfile, Repeat, account
 from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates
+from ldpaudit.accountants.composition.product import ProductProfile
 from ldpaudit.accountants.geometric import ClosedForm
 from ldpaudit.accountants.numerics.float_masses import Masses
-from ldpaudit.accountants.pld.all_pairs import profile_of
+from ldpaudit.accountants.pld.all_pairs import AllPairs, profile_of
 from ldpaudit.accountants.pld.exact import ExactPLD, dominating_pair
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import (
@@ -126,6 +127,8 @@ def test_whatever_is_known_of_a_profile_its_divergence_lies_inside(laws: list[li
         Bracket(each[0], CurveAlone(whole)),
         SmallestBound((whole, CurveAlone(whole))),
         LargestProfile(each),
+        AllPairs(tuple(map(tuple, laws)), "laws"),
+        ProductProfile(tuple(((pair, 1),) for pair in whole.pairs), "products"),
     ):
         assert holds(known.renyi(order), truth), known
 
@@ -252,6 +255,16 @@ def test_a_known_law_has_the_divergence_of_its_formula(name: str, order: Fractio
     assert holds(found, truth(mpmath.mpf(order.numerator) / order.denominator))
     assert found.rigour is Rigour.EXACT
     assert found.relative_width < EXACT
+
+
+def test_a_product_in_one_order_is_no_upper_end() -> None:
+    """Of ten bits, each of which tells more in one order than in the other."""
+    one, other = listed([[Fraction(1, 10), Fraction(9, 10)], [Fraction(1, 2), Fraction(1, 2)]]).pairs
+    both = of_pairs([((one, 10),), ((other, 10),)], Fraction(2), "").high
+    for pair in (one, other):
+        assert ProductProfile((((pair, 10),),), "in one order").renyi(2).rigour is Rigour.INTERVAL
+    assert ProductProfile((((one, 10),), ((other, 10),)), "in both orders").renyi(2).high >= both
+    assert ProductProfile((((one, 10), (other, 10)),), "the order does not matter").renyi(2).rigour is Rigour.EXACT
 
 
 def test_a_curve_of_one_pair_is_read_from_both_sides() -> None:
