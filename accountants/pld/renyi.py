@@ -140,7 +140,7 @@ def by_events(profile: PrivacyProfile, order: Fraction) -> Enclosure:
     best = 0.0
     for _, ratio in sorted(events, reverse=True)[:_EVENTS]:
         epsilon = log(ratio) * (1 - 2.0**-20)
-        best = max(best, _least(profile.delta(epsilon).low, epsilon, order))
+        best = max(best, least(profile.delta(epsilon).low, epsilon, order))
     return Enclosure(best, math.inf, Rigour.INTERVAL, source)
 
 
@@ -153,7 +153,7 @@ def _of_event(p: float, q: float, order: float) -> float:
     return (kept + math.log(p + (1 - p) * math.exp(rest - kept))) / (order - 1)
 
 
-def _least(delta: float, epsilon: float, order: Fraction) -> float:
+def least(delta: float, epsilon: float, order: Fraction, halvings: int = 100) -> float:
     r"""Lower bound of the divergence of an event with :math:`p = \delta + e^\varepsilon q`, whatever q is.
 
     The moment is convex in q, so that it is above its tangent at the q that floats find.
@@ -167,7 +167,7 @@ def _least(delta: float, epsilon: float, order: Fraction) -> float:
         u, v = (delta + x * q) / q, max(0.0, 1 - delta - x * q) / (1 - q)
         return bool(a * x - (a - 1) * u > (v / u) ** (a - 1) * (a * x - (a - 1) * v))
 
-    for _ in range(100):
+    for _ in range(halvings):
         middle = (low + high) / 2
         low, high = (low, middle) if middle > 0 and rising(middle) else (middle, high)
     if not 0 < low < 1:
@@ -219,22 +219,22 @@ def rho(profile: PrivacyProfile) -> Enclosure:
         ask(t := 2 * t)
     # Next to 1 the divergence is at most that of the first order; beyond the last it is at most that of order infinity.
     ends = max(Fraction(found[_FIRST].high), Fraction(pure.high) / (1 + Fraction(t)))
-    queue = [_between(a, b, found) for a, b in pairwise(sorted(found))]
+    queue = [between_orders(a, b, found) for a, b in pairwise(sorted(found))]
     heapify(queue)
     for _ in range(_ORDERS):
         if not queue or -queue[0].bound <= max(top * (1 + Fraction(_CLOSE)), ends):
             break
         worst = heappop(queue)
         ask(middle := math.sqrt(worst.a * worst.b))
-        heappush(queue, _between(worst.a, middle, found))
-        heappush(queue, _between(middle, worst.b, found))
+        heappush(queue, between_orders(worst.a, middle, found))
+        heappush(queue, between_orders(middle, worst.b, found))
     high = max(ends, *(-each.bound for each in queue[:1]))
     high = min(high, Fraction(pure.high) ** 2 / 2)  # Bun, Steinke 2016, Proposition 1.4
     rigour = min(each.rigour for each in found.values())
     return Enclosure(min(round_down(low), round_up(high)), round_up(high), rigour, source)
 
 
-def _between(first: float, last: float, found: dict[float, Enclosure]) -> _Between:
+def between_orders(first: float, last: float, found: dict[float, Enclosure]) -> _Between:
     r"""Bound between two orders, where :math:`t R \le A + B t`, its chord, as it is convex in t.
 
     :math:`(A + B t)/(t (1 + t))` rises, then falls; where it turns, it is :math:`B/(1 + 2 t)`.

@@ -28,7 +28,7 @@ from ldpaudit.accountants.pld.profiles import (
     PostProcessedProfile,
     SmallestBound,
 )
-from ldpaudit.accountants.pld.renyi import of_pairs
+from ldpaudit.accountants.pld.renyi import between_orders, least, of_pairs
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
@@ -172,6 +172,35 @@ def test_rho_and_mu_are_the_largest_over_all_orders_and_all_events(laws: list[li
     assert whole.rho().low <= least * (1 + CURVE)
     assert whole.rho().low >= least * (1 - EXACT)
     assert whole.rho().relative_width < CURVE
+
+
+def test_rho_of_randomized_response_is_its_divergence_of_order_1() -> None:
+    """The limit of the orders is not attained: KL = (p - q) log(p/q)."""
+    assert holds(account(KaryRandomizedResponse(2, Fraction(3, 4))).rho(), mpmath.log(3) / 2)
+
+
+@given(laws=small_laws(2), first=st.floats(0.01, 10), factor=st.floats(1.01, 8))
+def test_no_order_between_two_has_more_than_their_chord_allows(laws: list[list[Fraction]], first: float, factor: float) -> None:
+    whole = profile_of(laws, "laws")
+    found = {t: whole.renyi(1 + Fraction(t)) for t in (first, first * factor)}
+    most = -between_orders(first, first * factor, found).bound
+    for share in (Fraction(0), Fraction(1, 5), Fraction(1, 2), Fraction(4, 5), Fraction(1)):
+        order = 1 + Fraction(first) + share * (Fraction(first * factor) - Fraction(first))
+        assert Fraction(whole.renyi(order).low) / order <= most
+
+
+@given(
+    delta=st.floats(0.001, 0.9), epsilon=st.floats(0, 5), order=ORDERS, share=st.floats(0.001, 0.999), halvings=st.integers(2, 60)
+)
+def test_no_event_of_a_delta_tells_less_than_the_least(
+    delta: float, epsilon: float, order: Fraction, share: float, halvings: int
+) -> None:
+    """However roughly the event is searched for that tells least."""
+    q = mpmath.mpf(share) * (1 - mpmath.mpf(delta)) / mpmath.exp(epsilon)
+    p, a = delta + mpmath.exp(epsilon) * q, mpmath.mpf(order.numerator) / order.denominator
+    told = mpmath.log(p**a * q ** (1 - a) + (1 - p) ** a * (1 - q) ** (1 - a)) / (a - 1)
+    assert least(delta, epsilon, order, halvings) <= told
+    assert least(delta, epsilon, order) >= least(delta, epsilon, order, halvings) * (1 - EXACT)
 
 
 CLOSED_FORMS: dict[str, tuple[Callable[[], PrivacyProfile], Callable[[mpmath.mpf], mpmath.mpf]]] = {}
