@@ -118,6 +118,14 @@ class Others:
     zero: Fraction  # P[1 | the user does not]
     noise: tuple[Masses, ...] = ()  # that is added to the sum
 
+    @property
+    def largest_ratio(self) -> Fraction | None:
+        """Of the two laws of a single bit, which no sum exceeds; None where it is infinite."""
+        p, q = self.one, self.zero
+        if {p, q} & {0, 1}:
+            return None
+        return max(a / b for a, b in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)))
+
     @cached
     def added(self) -> Masses:
         """The law of all noise together."""
@@ -246,9 +254,8 @@ def _equally_noisy(truth: Fraction, users: int, nodes: Floats) -> Curve:
 
 def _pure(others: Others) -> float:
     """The largest loss of a single bit, in nats, rounded up."""
-    p, q = others.one, others.zero
-    ratios = [a / b for a, b in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)) if b]
-    return math.inf if {p, q} & {0, 1} else math.log(float(max(ratios))) * (1 + 4 * UNIT)
+    ratio = others.largest_ratio
+    return math.inf if ratio is None else math.log(float(ratio)) * (1 + 4 * UNIT)
 
 
 def _nodes(pairs: Iterable[Pair], pure: float) -> Floats:

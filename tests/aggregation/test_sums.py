@@ -43,6 +43,27 @@ def symmetric(epsilon0: Fraction | int, k: int = 8) -> UnaryEncoding:
         return UnaryEncoding.flips(dyadic((1 / (1 + ball(Fraction(epsilon0)).exp())).lower()), k)
 
 
+def test_a_sum_has_the_renyi_divergence_of_its_worst_data_set_or_a_little_more() -> None:
+    """The reference is of the data set where all others hold what user 1 holds first; from 300 bits."""
+    found = account(Aggregate(symmetric(5), USERS)).renyi(2)
+    assert 0.0029348568594865708708 in found
+    assert found.high < 0.0029348568594865708708 * 1.04
+    assert found.low > 0.0029348568594865708708 * (1 - 1e-8)
+
+
+def test_few_reports_have_the_renyi_divergence_of_the_worst_data_set() -> None:
+    """Three users, four symmetric bits that flip with probability 1/4: all data sets, all sums."""
+    m, order = UnaryEncoding.flips(Fraction(1, 4), 4), Fraction(5, 2)
+    truth = 0.0
+    for others in product(range(4), repeat=2):
+        first, second = (summed([dict(m.law(y).items()) for y in (x, *others)]) for x in (0, 1))
+        moment = sum(float(p) ** float(order) * float(second[y]) ** (1 - float(order)) for y, p in first.items())
+        truth = max(truth, math.log(moment) / float(order - 1))
+    found = account(Aggregate(m, 3)).renyi(order)
+    assert found.low * (1 - 1e-12) <= truth <= found.high
+    assert found.low > truth * (1 - 1e-9)
+
+
 @pytest.mark.parametrize(
     ("m", "users", "delta", "reference", "highest"),
     [
