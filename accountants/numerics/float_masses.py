@@ -8,6 +8,7 @@ a million integers is right to 1e-9, in a hundredth of the time that balls take.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -94,6 +95,12 @@ class Masses:
         values = np.concatenate([below[::-1], [top], above])
         # Per step: a division, a product, the odds' own rounding, and that of the running product.
         return cls(low, values, (6 * len(values) + 8) * UNIT, 0.0 if (low, high) == (0, n) else _OUTSIDE)
+
+    @classmethod
+    def counts(cls, law: Sequence[Fraction]) -> Self:
+        """Of 0, 1, ... with these probabilities."""
+        values = np.array([float(p) for p in law])
+        return cls(0, np.where(values < _SEEN, 0.0, values), UNIT, len(law) * _SEEN if min(law) < _SEEN else 0.0)
 
     @classmethod
     def discrete_laplace(cls, alpha: Fraction) -> Self:
@@ -210,12 +217,10 @@ class Masses:
         return found
 
     def _trimmed(self) -> Masses:
-        """The same without ends, and without any masses, that are nearly nothing: these count as the rest."""
-        seen = np.where(self.values < _SEEN, 0.0, self.values)
-        low = int(np.searchsorted(np.cumsum(seen), _UNSEEN))
-        high = len(seen) - int(np.searchsorted(np.cumsum(seen[::-1]), _UNSEEN))
-        outside = self.outside + 2 * _UNSEEN * (1 + self.error) + len(seen) * _SEEN
-        return Masses(self.first + low, seen[low:high], self.error, outside)
+        """The same without ends that are nearly nothing: these count as the rest."""
+        low, left = (int(np.searchsorted(np.cumsum(each), _UNSEEN)) for each in (self.values, self.values[::-1]))
+        kept = self.values[low : len(self.values) - left]
+        return Masses(self.first + low, kept, self.error, self.outside + 3 * _UNSEEN)
 
     def plus(self, other: Masses) -> Masses:
         """Of the sum with an independent one; Unsupported where its masses take minutes to compute."""
@@ -226,15 +231,11 @@ class Masses:
         if work <= _WORK or (found := _by_transforms(self.values, other.values)) is None:
             if work > _MOST_WORK:
                 raise Unsupported("a sum", f"it takes {work:.1g} products of masses, and at most {_MOST_WORK:.1g} are computed")
-            return Masses(first, np.convolve(self.values, other.values), error, outside)
+            values = np.convolve(self.values, other.values)
+            if values.min() < _SEEN:
+                values, outside = np.where(values < _SEEN, 0.0, values), outside + len(values) * _SEEN
+            return Masses(first, values, error, outside)
         return Masses(first + found.first, found.values, error + found.error, outside + found.outside)
-
-    def plus_bit(self, p: Fraction) -> Masses:
-        """Of the sum with one coin of its own, on one more integer."""
-        head, tail = float(p), float(1 - p)
-        values = np.append(tail * self.values, 0.0)
-        values[1:] += head * self.values
-        return Masses(self.first, values, self.error + 4 * UNIT, self.outside)
 
 
 def _nearest(value: flint.arb) -> float:
