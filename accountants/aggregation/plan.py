@@ -109,7 +109,7 @@ def profile(
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
     if rounds == 1 and not plan.noise and added.is_one_symmetric_bit:
-        shuffled = account(Shuffle(KaryRandomizedResponse(2, added.one), plan.users))
+        shuffled = account(Shuffle(KaryRandomizedResponse(2, added.one[1]), plan.users))
         return OneBitProfile(plan, added, AsAlone(shuffled, "one bit's sum is one bit's shuffle"))
     bits = added.repeated(rounds)
     if plan.noise:
