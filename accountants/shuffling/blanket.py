@@ -79,6 +79,11 @@ class Blanket:
         return seen + _among(hidden, self._silence, users, tolerance)
 
     @property
+    def mass(self) -> Probability:
+        """How likely another user's message is one of these."""
+        return 1 - self._silence
+
+    @property
     def _silence(self) -> Probability:
         """How likely another user sends nothing; exactly 0 where that is so."""
         exact = [b for _, _, b in self.cells if not isinstance(b, flint.arb)]

@@ -38,19 +38,27 @@ Source: derived here; enumerated in tests/shuffling. The limit for many users is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import flint
+import numpy as np
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball
 from ldpaudit.accountants.numerics.largest_positive_part import largest_positive_part
+from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
+from ldpaudit.accountants.numerics.rare_values import PointMass
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
 _BLOCKS = (0.3, 0.1, 0.02, 2e-3, 1e-4, 1e-6)
 """Probabilities that more users are passed, at which blocks end where users are so few that it makes a difference."""
 _SAME = 1e-5
 """Part of the users that may be lost without a block of its own: less than that part of some dozen times delta."""
+_MANY = 10**5
+"""Users from which on three moments of each law are as good as its transform."""
+_ROUNDED = 1e-13
+"""Relative error of a sum of two logarithms."""
 _LEFT = 1e-5
 """Part of delta that may be lost to the chance that nobody draws from the blanket."""
 
@@ -62,30 +70,19 @@ class Replacement:
     # R1, R2 and Rx in place of the blanket, for every pair of user 1's inputs in both orders and every input of another user
     types: tuple[Blanket, ...]
     gamma: Probability  # the mass of b, in (0, 1]
+    # the same by pairs, where they are too many to list as types, which are some that hide least then
+    pairs: QuotientLaws | None = None
 
     def delta(self, exp_epsilon: flint.arb, users: int, quick: bool = False) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""
-        laws = [
-            [
-                ((as_ball(r1) - exp_epsilon * as_ball(r2)) / as_ball(b), as_ball(b))
-                for r1, r2, b in each.cells
-                if not b == 0
-            ]
-            for each in self.types
-        ]
-        if all(value <= 0 for law in laws for value, _ in law):
-            return flint.arb(0)
         missed = 1 - as_ball(self.gamma)
-
-        def mean(left: int) -> flint.arb:
-            return (largest_positive_part(laws, left, quick) / left).min(flint.arb(1))
-
-        last = 1
+        last, alone = 1, self.mean(exp_epsilon, users - 1, quick)
+        if alone == 0:
+            return alone
         if missed > 0:
             nats = -float(missed.log())
             # First as if a single user were passed; then with as many as may be passed at such a delta.
-            least = mean(users - 1) * _LEFT
-            last = math.ceil(-float(least.log()) / nats) if least > 0 else users
+            last = math.ceil(-float((alone * _LEFT).log()) / nats)
         if last >= users:
             return flint.arb(1)
         ends = [last]
@@ -96,9 +93,55 @@ class Replacement:
         total, reached = missed**last, flint.arb(1)
         for end in reversed(ends):
             beyond = missed**end
-            total += (reached - beyond) * mean(users - end)
+            total += (reached - beyond) * self.mean(exp_epsilon, users - end, quick)
             reached = beyond
         return total.min(flint.arb(1)).upper()
+
+    def mean(self, exp_epsilon: flint.arb, left: int, quick: bool = False) -> flint.arb:
+        """Upper bound of the largest mean of `left` terms, whatever the others hold; at most 1."""
+        found = flint.arb(1)
+        if self.pairs is not None or left >= _MANY:
+            laws = self.pairs or quotients([self.types])
+            if laws is not None:
+                found = _power(laws.log_largest(exp_epsilon - 1, left) - math.log(left))
+        if self.pairs is None and not found < 1:
+            found = largest_positive_part(self._laws(exp_epsilon), left, quick) / left
+        return found.min(flint.arb(1))
+
+    def _laws(self, exp_epsilon: flint.arb) -> list[list[PointMass]]:
+        return [
+            [
+                ((as_ball(r1) - exp_epsilon * as_ball(r2)) / as_ball(b), as_ball(b))
+                for r1, r2, b in each.cells
+                if not b == 0
+            ]
+            for each in self.types
+        ]
+
+
+def _power(nats: float) -> flint.arb:
+    """Upper bound of e to the power of a float that was rounded, and 1 from 0 on."""
+    return flint.arb(min(nats + _ROUNDED * (1 + abs(nats)), 0.0)).exp() if nats > -math.inf else flint.arb(0)
+
+
+def quotients(pairs: Sequence[Sequence[Blanket]]) -> QuotientLaws | None:
+    """In floats, at the current precision: of each pair all its types; None where floats do not hold them."""
+    shape = len(pairs), max(map(len, pairs)), max(len(each.cells) for types in pairs for each in types)
+    high, low = np.zeros((3, *shape)), np.zeros((3, *shape))
+    for i, types in enumerate(pairs):
+        # Repeated, a type adds nothing.
+        for j, each in enumerate([*types, *[types[0]] * (shape[1] - len(types))]):
+            for k, cell in enumerate(each.cells):
+                if not cell[2] == 0:
+                    for r, p in enumerate(cell):
+                        high[r, i, j, k], low[r, i, j, k] = halves(p)
+    return QuotientLaws.of(high[0] - high[1] + (low[0] - low[1]), high[1], high[2])
+
+
+def halves(p: Probability) -> tuple[float, float]:
+    """A number as the sum of two floats, to 100 bits."""
+    high = float(p)
+    return high, float(p - flint.arb(high)) if isinstance(p, flint.arb) else float(p - Fraction(high))
 
 
 def replacement(types: Iterable[Blanket], gamma: Probability) -> Replacement | None:
