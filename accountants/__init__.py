@@ -67,13 +67,12 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
             profile = import_module(f"{__name__}.pld.profiles").PostProcessedProfile(account(inner, neighbours))
         case Aggregate():
             profile = import_module(f"{__name__}.aggregation.plan").profile(plan, neighbours, _summands, _masses)
-        case Repeat(Aggregate(inner, users), times):
-            profile = account(Aggregate(Repeat(inner, times), users), neighbours)
+        case Repeat(Aggregate(), _):
+            profile = account(import_module("ldpaudit.mechanisms.shared.sums").in_rounds(plan), neighbours)
         case Guarantee() | Repeat() | Compose():
             profile = import_module(f"{__name__}.composition.plan").profile(plan, neighbours)
-        case Shuffle(inner, users):
-            known = partial(_shuffled, inner.mechanism, users) if isinstance(inner, Run) else None
-            profile = import_module(f"{__name__}.shuffling.plan").profile(plan, neighbours, known)
+        case Shuffle():
+            profile = import_module(f"{__name__}.shuffling.plan").profile(plan, neighbours, partial(_shuffled, users=plan.users))
         case Subsample():
             profile = import_module(f"{__name__}.sampling.subsample").profile(plan, neighbours)
         case _:

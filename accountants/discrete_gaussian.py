@@ -10,8 +10,9 @@ integer points with T/g = d. By Poisson's formula all :math:`\Theta_d` are the s
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import singledispatch
 
 import flint
 
@@ -21,12 +22,17 @@ from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.numerics.normal import theta, upper_factor
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
+from ldpaudit.enclosure import round_up
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number, PrivacyProfile
 
 _FLAT = 1e-24
 """Largest eta with which one sum serves: what it leaves open is less than 1e-9 of delta."""
+_NEARLY_FLAT = 1e-10
+"""Largest eta with which a sum of shares has the law of one discrete Gaussian number, to three times that."""
 _BITS = 256
 
 
@@ -54,7 +60,14 @@ class Discrete(Quadratic):
             return 1 - (off * below + first * lost) / theta(variance)
 
 
-def profile(m: DiscreteGaussian, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+@singledispatch
+def profile(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    """Profile of either mechanism; see `of_one` and `of_shares`."""
+    raise Unsupported(m, "it is not one of the discrete Gaussian mechanisms")
+
+
+@profile.register
+def of_one(m: DiscreteGaussian, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     r"""Exact profile of discrete Gaussian noise on counts that one user changes by v.
 
     .. math:: \delta(\varepsilon) = P\Bigl[T > \varepsilon \sigma^2 - \tfrac{|v|^2}2\Bigr]
@@ -79,9 +92,43 @@ def profile(m: DiscreteGaussian, neighbours: Neighbours = REPLACE_ONE) -> Privac
     return Discrete(m.squared / m.sigma**2, source, sigma_squared=m.sigma**2, step=step, norm=norm, eta=off)
 
 
-def masses(m: DiscreteGaussian) -> Masses:
+@profile.register
+def of_shares(m: DiscreteGaussianShares, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    r"""Profile of the sum X of h discrete Gaussian numbers of parameter s each on counts that one user changes by v.
+
+    .. math:: \delta(\varepsilon) = \sum_y \Bigl(\prod_j P[X = y_j] - e^\varepsilon \prod_j P[X = y_j - v_j]\Bigr)_+,
+              \qquad P[X = k] \propto e^{-k^2/(2 h s^2)}\, \Theta_{k \bmod h}
+
+    X is T of this file's docstring for v = (1, ..., 1). Where eta is small, X is a discrete Gaussian number of variance
+    :math:`h s^2` but for a factor :math:`(1+\eta)/(1-\eta)`; else its law is convolved. Tight: there are two inputs; the law is
+    even, so that both directions are alike. Source: Kairouz, Liu, Steinke 2021, for sums of discrete Gaussians; the bound of eta:
+    derived, see `_eta_of_shares`.
+
+    ``m``: as its constructor ensures; ``neighbours``: replace-one. Returns in nats; infinite at delta = 0. EXACT, or within
+    1e-8, for up to four counts and deltas above 1e-30, but within 1e-6 and for deltas above 1e-18 of 100,000 shares of variances
+    below 2; for more counts, within about 1e-3. Raises Unsupported where the noise spreads over millions.
+    """
+    what = f"{m.shares} shares of discrete Gaussian noise of variance {float(m.share_variance):g} each"
+    return noise_profile(masses(m), m.change, f"{what}: the best event")
+
+
+@singledispatch
+def masses(m: Mechanism) -> Masses:
     """Of the noise on one count, in floats."""
+    raise Unsupported(m, "it is not one of the discrete Gaussian mechanisms")
+
+
+@masses.register
+def _(m: DiscreteGaussian) -> Masses:
     return Masses.discrete_gaussian(m.sigma**2)
+
+
+@masses.register
+def _(m: DiscreteGaussianShares) -> Masses:
+    if not (eta := _eta_of_shares(m.share_variance, m.shares)) <= _NEARLY_FLAT:
+        return Masses.discrete_gaussian(m.share_variance).times(m.shares).even
+    whole = Masses.discrete_gaussian(m.variance)
+    return replace(whole, error=whole.error + 3 * eta, outside=whole.outside * (1 + 3 * eta))
 
 
 def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) -> DiscreteGaussian:
@@ -90,7 +137,27 @@ def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) 
     ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a variance within a millionth of the least.
     Raises ValueError where a parameter lies outside its domain.
     """
-    return least_noise(profile, lambda variance: DiscreteGaussian(Fraction(math.sqrt(variance)), change), epsilon, delta)
+    return least_noise(of_one, lambda variance: DiscreteGaussian(Fraction(math.sqrt(variance)), change), epsilon, delta)
+
+
+def _eta_of_shares(variance: Fraction, shares: int) -> float:
+    r"""Upper bound of eta for v = (1, ..., 1), with :math:`a = 2 \pi^2 s^2`.
+
+    Each projection w other than 0 is that of an integer point n whose entries add up to at most h/2 in size, and to at most
+    :math:`m = |n|^2`: so :math:`|w|^2 = |n|^2 - (\sum n)^2/h` is at least m/2, and at least m(1 - K/h) for m < K <= h/2. Over all
+    n, :math:`e^{-x |n|^2}` adds up to :math:`(\sum_k e^{-x k^2})^h`; for m >= K, half of m/2 is at least K/4 more.
+    """
+    with working_precision(128):
+        a = 2 * flint.arb.pi() ** 2 * ball(variance)
+
+        def points(rate: flint.arb) -> flint.arb:
+            q = (-rate).exp()
+            return (1 + 2 * q / (1 - q)) ** shares
+
+        bounds = [points(a / 2) - 1]
+        for near in (1 << i for i in range(shares.bit_length() - 1)):
+            bounds.append(points(a * (1 - ball(Fraction(near, shares)))) - 1 + (-a * near / 4).exp() * points(a / 4))
+        return min(round_up(bound) for bound in bounds)
 
 
 def _eta(norm: int, counts: int, sigma_squared: Fraction) -> float:

@@ -6,19 +6,20 @@ to k, and stays what it is at the two ends beyond them: k + 1 values. Losses of 
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import reduce
 
 import flint
 
-from ldpaudit.accountants.aggregation.added_noise import noise_profile
+from ldpaudit.accountants.aggregation.added_noise import least_noise, noise_profile
 from ldpaudit.accountants.geometric import ClosedForm
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.exact import Atom, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.profile import PrivacyProfile
+from ldpaudit.profile import Number, PrivacyProfile
 
 _LISTED = 100
 """Largest sum of changes whose losses are listed as rationals, which makes compositions exact."""
@@ -51,6 +52,20 @@ def profile(m: DiscreteLaplace, neighbours: Neighbours = REPLACE_ONE) -> Privacy
 def masses(m: DiscreteLaplace) -> Masses:
     """Of the noise on one count, in floats."""
     return Masses.discrete_laplace(m.alpha)
+
+
+def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) -> DiscreteLaplace:
+    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change.
+
+    ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a variance within a millionth of the least.
+    Raises ValueError where a parameter lies outside its domain.
+    """
+
+    def made(variance: Fraction) -> DiscreteLaplace:
+        v = float(variance)
+        return DiscreteLaplace(Fraction(v / (v + 1 + math.sqrt(2 * v + 1))), change)
+
+    return least_noise(profile, made, epsilon, delta)
 
 
 def _atoms(shifts: tuple[int, ...], alpha: Fraction) -> list[Atom]:

@@ -14,6 +14,7 @@ from functools import singledispatch
 
 import flint
 
+from ldpaudit.accountants.aggregation.numbers import NoisyInteger, NoisyNumber
 from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.exact import Atom, both_directions
@@ -127,3 +128,8 @@ def truncated(m: TruncatedGeometric, neighbours: Neighbours = REPLACE_ONE) -> Pr
     if m.bound > _LISTED:
         return ClosedForm(m.bound, m.alpha, source)
     return FiniteProfile(both_directions(law_atoms(m.law(0), m.law(m.bound))), source)
+
+
+def summands(m: Geometric | TruncatedGeometric, neighbours: Neighbours) -> NoisyNumber | None:
+    """A number whose noise adds up; None where it is truncated, by how much depends on what the user holds."""
+    return NoisyInteger(m.bound, m.alpha) if isinstance(m, Geometric) else None

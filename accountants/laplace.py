@@ -14,6 +14,7 @@ from functools import singledispatch
 
 import flint
 
+from ldpaudit.accountants.aggregation.numbers import NoisyNumber, NoisyReal
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.profiles import OnePairProfile
@@ -133,3 +134,8 @@ def histogram(m: LaplaceHistogram, neighbours: Neighbours = REPLACE_ONE) -> Priv
 def shuffled(m: Mechanism, users: int) -> Bound | None:
     """A number's reports, cut into intervals: see `laplace_noise`. None for a histogram's, of which only epsilon0 is used."""
     return bound(m.sensitivity / m.scale, m.inputs, users) if isinstance(m, Laplace) else None
+
+
+def summands(m: Laplace | LaplaceHistogram, neighbours: Neighbours) -> NoisyNumber | None:
+    """A number whose noise adds up; None of a histogram's, which is not summed."""
+    return NoisyReal(m.sensitivity, m.scale) if isinstance(m, Laplace) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from ldpaudit.accountants.aggregation.exchanged import Exchanged
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
@@ -41,6 +42,11 @@ def shuffled(m: KaryRandomizedResponse, users: int) -> Bound:
     patterns = {tuple(int(i == j) for j in range(size)): Fraction(1, m.k) for i in range(size)}
     patterns[(0,) * size] = Fraction(m.k - size, m.k)
     return MatchedLaws.of(m.inputs, patterns, {1: m.k * m.p, 0: m.k * m.lie}, choices=()).bound(users)
+
+
+def summands(m: KaryRandomizedResponse, neighbours: Neighbours) -> Exchanged:
+    """One of the two counts, or neither."""
+    return Exchanged(m.p, m.lie, m.p, m.lie, m.lie if m.k > 2 else None)
 
 
 def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> KaryRandomizedResponse:

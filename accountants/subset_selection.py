@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import product
 from math import comb
 
+from ldpaudit.accountants.aggregation.exchanged import Exchanged
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.shuffling.bounds import Bound
@@ -41,3 +42,13 @@ def shuffled(m: SubsetSelection, users: int) -> Bound:
     held = (y for y in product((0, 1), repeat=size) if d >= sum(y))
     patterns = {y: Fraction(comb(k - size, d - sum(y)), comb(k, d)) for y in held}
     return MatchedLaws.of(m.inputs, patterns, {1: p * k / d, 0: (1 - p) * k / (k - d)}, choices=()).bound(users)
+
+
+def summands(m: SubsetSelection, neighbours: Neighbours) -> Exchanged:
+    """Both counts, one of them, or neither."""
+    k, d, p = m.k, m.d, m.p
+    third = None
+    if k > 2:
+        both = (p * (d - 1) * (d - 2) + (1 - p) * d * (d - 1)) / ((k - 1) * (k - 2))
+        third = m.other - both
+    return Exchanged(p * (k - d) / (k - 1), (1 - p) * d / (k - 1), p, m.other, third)

@@ -17,6 +17,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import is_stranger
+from ldpaudit.mechanisms.shared.sums import in_rounds
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Aggregate, Plan, Run, Shuffle, as_plan, of_one_user
 from ldpaudit.profile import Witness
@@ -185,15 +186,18 @@ def recheck(
     from ldpaudit.attacks.games.sources import Planned
 
     asked = Experiment(trials, confidence, delta=delta, epsilon=epsilon)
-    target, relation = of_one_user(target, neighbours)
-    asked = _drawable(target, witness, implementation, asked)
-    return engine.differences(evidence, Planned(target, relation, implementation, delta, witness), asked)
+    played, relation = _of_one_user(target, neighbours)
+    asked = _drawable(played, witness, implementation, asked)
+    return engine.differences(evidence, Planned(played, relation, implementation, delta, witness), asked)
 
 
 def _of_one_user(target: Plan | Mechanism, neighbours: Neighbours | None) -> tuple[Plan | Mechanism, Neighbours | None]:
     """What is sampled: for a group of users a plan of as many runs, else the target itself; and the one relation of its parts."""
     is_group = neighbours is not None and neighbours.kind == "group"
-    return of_one_user(as_plan(target), neighbours) if is_group or isinstance(target, Plan) else (target, neighbours)
+    if not (is_group or isinstance(target, Plan)):
+        return target, neighbours
+    plan, relation = of_one_user(as_plan(target), neighbours)
+    return in_rounds(plan), relation
 
 
 def _inputs_of(m: Mechanism, inputs: Sequence[Any] | None, neighbours: Neighbours | None) -> list[Any]:

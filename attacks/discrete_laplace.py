@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
+import math
+from functools import lru_cache, singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,10 @@ from ldpaudit.attacks.attack import Attack, logs
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
-from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
+from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.gaussian import Gaussian
+from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.skellam import Skellam
@@ -23,6 +25,12 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 Floats = NDArray[np.float64]
 _STEP = 2.0**-30
 """To a multiple of which losses are rounded, relative to 1 nat: equal losses, summed in another order, stay equal."""
+_TABLE = 1 << 16
+"""Most probabilities that are listed; beyond them, those of the nearest simple law serve."""
+_WIDTH, _MORE, _NATS = 12.0, 64, 70.0
+"""Noise is listed up to 12 deviations, and 64 counts more; or where its tail is heavier, 70 nats: beyond are 1e-30."""
+_LISTED = 1 << 22
+"""Counts that are listed at most."""
 
 
 def attack(m: CountNoise, neighbours: Neighbours = REPLACE_ONE) -> Attack:
@@ -37,36 +45,106 @@ def attack(m: CountNoise, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     return Attack((m.inputs[0], m.inputs[1]), score, "views on the far side from the change, and views beyond it")
 
 
+def masses(m: CountNoise) -> tuple[int, Floats]:
+    """A count, and the probabilities that the noise is this one and the following ones; what is left out is below 1e-30.
+
+    Raises Unsupported where these are millions, and for noise that is not on integers.
+    """
+    middle, reach = float(m.mean), float(_reach(m))
+    if reach > _LISTED / 2:
+        raise Unsupported(m, f"its noise spreads over {2 * reach:.3g} counts, of which at most {_LISTED} are listed")
+    start = math.floor(middle - reach)
+    listed = _weights(m, np.arange(start, math.ceil(middle + reach) + 1.0))
+    return start, listed / listed.sum()
+
+
+def _reach(m: CountNoise) -> float:
+    if isinstance(m, DiscreteLaplace):
+        return _NATS / -math.log1p(float(m.alpha - 1))
+    return _WIDTH * math.sqrt(m.variance) + _MORE
+
+
 @singledispatch
-def log_ratio(m: CountNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    """Logarithm of the likelihood of each noisy count without its change, over that with it."""
+def _weights(m: CountNoise, counts: Floats) -> Floats:
+    """Numbers proportional to the probabilities of noise."""
     raise Unsupported(m, "no attack on this noise is known")
 
 
-@log_ratio.register
-def _(m: BinomialNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    return logs(*(stats.binom.pmf(each, m.coins, float(m.gamma)) for each in (noisy, noisy - change)))
+@_weights.register
+def _(m: BinomialNoise, counts: Floats) -> Floats:
+    return np.asarray(stats.binom.pmf(counts, m.coins, float(m.gamma)))
 
 
-@log_ratio.register
-def _(m: Skellam, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    return logs(*(special.ive(np.abs(each), float(m.mu)) for each in (noisy, noisy - change)))
+@_weights.register
+def _(m: Skellam, counts: Floats) -> Floats:
+    return np.asarray(special.ive(np.abs(counts), float(m.mu)))
 
 
-@log_ratio.register
-def _(m: RoundedGaussian, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    return logs(*(_rounded(np.abs(each), float(m.sigma)) for each in (noisy, noisy - change)))
+@_weights.register
+def _(m: RoundedGaussian, counts: Floats) -> Floats:
+    far, sigma = np.abs(counts), float(m.sigma)
+    return np.asarray(special.ndtr((0.5 - far) / sigma) - special.ndtr((-0.5 - far) / sigma))
 
 
-def _rounded(far: Floats, sigma: float) -> Floats:
-    found: Floats = special.ndtr((0.5 - far) / sigma) - special.ndtr((-0.5 - far) / sigma)
-    return found
+@_weights.register
+def _(m: DiscreteGaussian, counts: Floats) -> Floats:
+    return np.asarray(np.exp(-(counts**2) / (2 * float(m.sigma**2))))
+
+
+@_weights.register
+def _(m: DiscreteLaplace, counts: Floats) -> Floats:
+    return np.asarray(np.exp(np.abs(counts) * np.log1p(float(m.alpha - 1))))
+
+
+@singledispatch
+def log_ratio(m: CountNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:
+    """Logarithm of the likelihood of each noisy count without its change, over that with it."""
+    return logs(*(_weights(m, each) for each in (noisy, noisy - change)))
 
 
 @log_ratio.register(DiscreteGaussian)
 @log_ratio.register(Gaussian)
 def _(m: DiscreteGaussian | Gaussian, noisy: Floats, change: NDArray[np.int64]) -> Floats:
     return change * (change - 2 * noisy) / (2 * float(m.sigma**2))
+
+
+@log_ratio.register
+def _(m: DiscreteGaussianShares, noisy: Floats, change: NDArray[np.int64]) -> Floats:
+    law = _of_shares(float(m.share_variance), m.shares)
+    if law is None:
+        return change * (change - 2 * noisy) / (2 * float(m.variance))
+    return logs(*(law[np.minimum(np.abs(each), len(law) - 1).astype(np.int64)] for each in (noisy, noisy - change)))
+
+
+@lru_cache(maxsize=8)
+def _of_shares(variance: float, shares: int) -> Floats | None:
+    """Probabilities from 0 up, right to some 1e-15, which is what is too small has; None where they are too many."""
+    reach = 16 + int(12 * (variance * shares) ** 0.5)
+    if reach > _TABLE:
+        return None
+    apart = np.fft.ifftshift(np.arange(-reach, reach))
+    one = np.exp(-(apart**2) / (2 * variance))
+    found: Floats = np.fft.irfft(np.fft.rfft(one / one.sum()) ** shares, 2 * reach)[:reach]
+    return np.maximum(found, 1e-15)
+
+
+@log_ratio.register
+def _(m: PolyaNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:
+    losses = _of_polya(float(m.alpha), float(m.shape))
+    near = [np.minimum(np.abs(each), len(losses) - 1).astype(np.int64) for each in (noisy, noisy - change)]
+    beyond = np.abs(noisy - change) - near[1] - (np.abs(noisy) - near[0])
+    found: Floats = losses[near[1]] - losses[near[0]] - beyond * float(np.log1p(float(m.alpha - 1)))
+    return found
+
+
+@lru_cache(maxsize=8)
+def _of_polya(alpha: float, shape: float) -> Floats:
+    """Logarithms of the probability of 0 over those from 0 up, until a step is nearly ``log(1/alpha)``."""
+    ratio, found = alpha, []
+    for k in range(min(_TABLE, 64 + int(40 / -np.log(alpha))), 0, -1):
+        ratio = alpha * (k - 1 + shape) / (k * (1 + alpha**2) - alpha * (k + 1 - shape) * ratio)
+        found.append(-np.log(ratio))
+    return np.concatenate([[0.0], np.cumsum(found[::-1])])
 
 
 @log_ratio.register

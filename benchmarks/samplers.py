@@ -25,7 +25,8 @@ from tests.zoo import AT_ONE, SMALL
 WHOLE = {"integers", "bytes"}
 """Methods of a generator that draw whole numbers, which are made of bits without rounding."""
 FLOATS = {
-    "binomial", "laplace", "multinomial", "multivariate_hypergeometric", "normal", "poisson", "random", "standard_gamma",
+    "binomial", "laplace", "multinomial", "multivariate_hypergeometric", "negative_binomial", "normal", "poisson", "random",
+    "standard_gamma",
 }  # fmt: skip
 """Those that compute with floats."""
 HEAD = ("mechanisms", "one view", "`run`", "`run_on_counts`", "`ldpaudit run`", "other ways")

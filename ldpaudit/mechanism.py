@@ -222,6 +222,24 @@ class Mechanism(ABC):
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased estimate from one view a user; of each input's count, or of the sum of the inputs."""
 
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """As `estimate`, from the sum of so many users' views, as `summed` adds them; linear in both.
+
+        Parameters
+        ----------
+        total : ndarray
+            The sum, with noise or without.
+        users : int
+            How many views are summed.
+
+        Raises
+        ------
+        Unsupported
+            Where the views have no sum, or no unbiased estimate is linear in it.
+        """
+        why = "no unbiased estimate is linear in their sum" if self.summed else "they have no sum"
+        raise Unsupported(self, f"the reports of this mechanism are not estimated from a sum: {why}")
+
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system: users' inputs to estimates, one view a user.
 

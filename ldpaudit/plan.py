@@ -147,6 +147,18 @@ class Compose(Plan):
         return f"Compose([{', '.join(map(str, self.parts))}])"
 
 
+def flat(plan: Plan, times: int = 1) -> Iterator[tuple[Plan, int]]:
+    """What repetitions and compositions are made of, and how often each is run."""
+    match plan:
+        case Repeat(inner, repeats):
+            yield from flat(inner, times * repeats)
+        case Compose(parts):
+            for part in parts:
+                yield from flat(part, times)
+        case _:
+            yield plan, times
+
+
 class _AllUsers(Plan):
     """Every one of `users` users runs the plan once, and the adversary sees what is made of all their views."""
 
@@ -175,7 +187,7 @@ class _AllUsers(Plan):
         Returns
         -------
         ndarray
-            What the mechanism's `estimate` returns.
+            What the mechanism's `estimate` returns; of a sum with noise, too: unbiased, for the mean of the noise is taken off.
 
         Raises
         ------
@@ -202,10 +214,7 @@ class _AllUsers(Plan):
                 self, f"{name} needs a mechanism for one user, but this one is {m.model}: it is a whole system"
             )
         if isinstance(self, Aggregate):
-            if not m.summed:
-                raise Unsupported(self, "the reports of this mechanism have no sum")
-            if self.noise:
-                raise Unsupported(self, "the noise of aggregators is not drawn here yet")
+            m.estimate_from_sum(np.zeros(1), 0)  # refused where a sum gives no estimate
         counts = (
             {x: _users(x, count, name) for x, count in data.items()} if isinstance(data, Mapping) else counted(data)
         )
@@ -215,7 +224,11 @@ class _AllUsers(Plan):
             raise Unsupported(self, "the views of 2**63 users or more cannot be drawn")
         for x in counts:
             m.require_input(x)
-        return m.run_on_counts(counts, rng)
+        estimates = m.run_on_counts(counts, rng)
+        # Estimates are linear in the sum and in the number of users, so that noise adds the estimate from a sum of no users.
+        for each in self.noise if isinstance(self, Aggregate) else ():
+            estimates = estimates + m.estimate_from_sum(each.noise(estimates.size, rng) - float(each.mean), 0)
+        return estimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +269,7 @@ class Aggregate(_AllUsers):
 
     plan: Plan
     users: int
-    noise: tuple[Mechanism, ...]
+    noise: tuple[Any, ...]
 
     def __init__(self, plan: Plan | Mechanism, users: int, noise: Iterable[Mechanism] = ()) -> None:
         object.__setattr__(self, "plan", as_plan(plan))

@@ -6,26 +6,37 @@ K such steps apart, and what the steps cost adds up. Other noise on counts has n
 
 from __future__ import annotations
 
+from sympy import Expr
+
 from ldpaudit.proofs._kernel import Lemma, Theorem
+
+STEPS = "the inputs are `distance` steps of 1 in one count apart; the loss of the two is the sum of the losses of the steps"
 
 
 def prove() -> tuple[Theorem, ...]:
     """Check the theorem. Raises ProofError naming the step, were one false."""
     t = Theorem(mechanism="DiscreteLaplace", sentence="discrete Laplace noise on counts that one user changes")
-    t.assume("the inputs are `distance` steps of 1 in one count apart; the loss of the two is the sum of the losses of the steps")
+    _discrete_laplace(t)
+    t.attained("by all steps at once where every count is at its end or beyond, on the far side from the change")
+    return (t,)
+
+
+def _discrete_laplace(t: Theorem, **more: tuple[Expr, Expr]) -> None:
+    """Each step costs log(1/alpha). `more`: fields in symbols, and these symbols in fields."""
+    t.assume(STEPS)
     t.assume("a noise has probability (1-alpha)/(1+alpha) alpha**|z|; the counts' noises are independent")
     steps, excess, near = t.positive("steps", "excess", "near")
     alpha = 1 / (1 + excess)
     t.parametrize(
-        {"distance": steps, "alpha": alpha}, {steps: t.parameter("distance"), excess: 1 / t.parameter("alpha") - 1}
+        {"distance": steps, "alpha": alpha} | {name: value for name, (value, _) in more.items()},
+        {steps: t.parameter("distance"), excess: 1 / t.parameter("alpha") - 1}
+        | {symbol: t.parameter(name) - value.subs(symbol, 0) for name, (value, symbol) in more.items()},
     )
     share, below, above = (1 - alpha) / (1 + alpha), 1 / (1 + alpha), alpha / (1 + alpha)
     t.equal(share * near / (share * near * alpha), 1 / alpha, "the ratio of every single y <= x, as of all together")
     t.equal(share / (1 - alpha), below, "what is at x or below: a geometric series")
     t.equal(share * alpha / (1 - alpha), above, "what is above: another")
     t.costs(1 / t.parameter("alpha"), {"y <= x": (below, above), "y > x": (above, below)}, times=t.parameter("distance"))
-    t.attained("by all steps at once where every count is at its end or beyond, on the far side from the change")
-    return (t,)
 
 
 def gaussian() -> tuple[Lemma, ...]:
@@ -60,3 +71,58 @@ def skellam() -> tuple[Lemma, ...]:
     near = far + 2 * (z + 1) / mu * middle
     t.equal(middle / near, 1 / (2 * (z + 1) / mu + far / middle), "the ratio, from the next one")
     return (t,)
+
+
+def polya_noise() -> tuple[Lemma, ...]:
+    """Of Polya noise: an upper bound of what a step costs, and how each ratio follows from the next."""
+    return _all_of_it(), _part_of_it(), _ratios()
+
+
+def _all_of_it() -> Theorem:
+    t = Theorem(mechanism="PolyaNoise", sentence="Polya noise of shape 1 or more on counts that one user changes")
+    t.assume("it is discrete Laplace noise and independent Polya noise of shape - 1, if that is not 0: what is added later hides")
+    (more,) = t.nonnegative("more")
+    _discrete_laplace(t, shape=(1 + more, more))
+    return t
+
+
+def _part_of_it() -> Theorem:
+    t = Theorem(mechanism="PolyaNoise", sentence="Polya noise of shape 1 or less on counts that one user changes")
+    t.assume(STEPS)
+    t.assume("P[X = k] is the sum over i of p_i p_(i + k), for k >= 0, with p_m / p_(m - 1) = alpha (m - 1 + shape) / m; X is even")
+    t.assume("the counts' noises are independent")
+    t.assume("so P[X = k + 1] / P[X = k] is a mean of the ratios p_m / p_(m - 1) with m >= k + 1")
+    t.assume("of the views x - k and x + 1 + k, one step exchanges the probabilities, and which k it is tells nothing")
+    steps, excess = t.positive("steps", "excess")
+    (less, beyond), (part,) = t.nonnegative("less", "beyond"), t.share("part")
+    alpha, shape = 1 / (1 + excess), 1 / (1 + less)
+    fields = {name: t.parameter(name) for name in ("distance", "alpha", "shape")}
+    t.parametrize(
+        {"distance": steps, "alpha": alpha, "shape": shape},
+        {steps: fields["distance"], excess: 1 / fields["alpha"] - 1, less: 1 / fields["shape"] - 1},
+    )
+    m = 1 + beyond
+    ratio = alpha * (m - 1 + shape) / m
+    t.at_most(alpha * shape, ratio, "the least of these ratios")
+    t.at_most(ratio, 1, "and the largest is below 1")
+    mean = alpha * shape + part * (1 - alpha * shape)
+    near, far = 1 / (1 + mean), mean / (1 + mean)
+    t.costs(1 / (fields["alpha"] * fields["shape"]), {"x - k": (near, far), "x + 1 + k": (far, near)}, times=fields["distance"])
+    return t
+
+
+def _ratios() -> Lemma:
+    t = Lemma(
+        sentence="Polya noise: q_k = P[X = k]/P[X = k - 1] is a (k - 1 + r)/(k (1 + a**2) - a (k + 1 - r) q_(k + 1)); a is alpha"
+    )
+    t.assume("P[X = k] is the coefficient of z**k in f(z) = ((1 - alpha)**2 / ((1 - alpha z) (1 - alpha/z)))**r")
+    t.assume("so k (1 + alpha**2) P[k] = alpha (k - 1 + r) P[k - 1] + alpha (k + 1 - r) P[k + 1], from f'/f, all of them above 0")
+    r, k, near, far, excess, odds = t.positive("r", "k", "near", "far", "excess", "odds")  # P[k - 1] and P[k + 1]
+    alpha = 1 / (1 + excess)
+    z = (alpha + odds / alpha) / (1 + odds)  # any number from alpha to 1/alpha, where f is finite
+    slope = r * alpha / (1 - alpha * z) - r * (alpha / z**2) / (1 - alpha / z)  # of log f
+    t.equal(z * slope * (1 + alpha**2 - alpha * z - alpha / z), r * alpha * (z - 1 / z), "the equation of f'/f, without fractions")
+    middle = (alpha * (k - 1 + r) * near + alpha * (k + 1 - r) * far) / (k * (1 + alpha**2))
+    over = k * (1 + alpha**2) - alpha * (k + 1 - r) * far / middle
+    t.equal(middle * over, alpha * (k - 1 + r) * near, "the ratio, from the next one")
+    return t

@@ -93,7 +93,8 @@ def noise_profile(noise: Masses, change: Sequence[int], source: str, pure: Enclo
         noise = replace(noise, outside=_TINY)
     same = bool(np.array_equal(noise.values, noise.values[::-1]))
     shifts = sorted((abs(k) if same else k for k in change if k), key=abs)
-    pairs = [Pair.of(*aligned(noise, noise.shifted(k))) for k in shifts]
+    most = len(noise.values)  # a longer shift leaves no integer in both lists, either
+    pairs = [Pair.of(*aligned(noise, noise.shifted(max(-most, min(k, most))))) for k in shifts]
     orders = [pairs] if same else [pairs, [pair.reversed for pair in pairs]]
     below, above = (
         tuple(TwoCoordinates(*(reduce(join, half, NOTHING) for half in (order[::2], order[1::2]))) for order in orders)

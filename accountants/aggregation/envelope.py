@@ -87,6 +87,11 @@ class Curve:
         ratios, masses, infinite = self.atoms
         return float(masses @ other.at(x / ratios) + infinite) * _ROUNDED
 
+    def above(self, other: Curve) -> Curve:
+        """A curve above both."""
+        x = np.union1d(self.x, other.x)[1:]
+        return Curve.through(x, np.maximum(self.at(x), other.at(x)) * _ROUNDED)
+
     def times(self, other: Curve) -> Curve:
         """A curve above the divergence of both pairs together, with as many nodes as the finer one of them."""
         finer = max(self, other, key=lambda curve: len(curve.x)).x[1:]

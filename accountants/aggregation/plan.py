@@ -16,13 +16,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial, reduce
+from functools import reduce
 from itertools import pairwise
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.aggregation.bits import Bits, Move
 from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, ROOM, Pair, TwoCoordinates, below_exp, largest_low
 from ldpaudit.accountants.aggregation.envelope import Curve, Envelope, Others, envelope
+from ldpaudit.accountants.aggregation.exchanged import Exchanged, ExchangedProfile
+from ldpaudit.accountants.aggregation.numbers import NoisyNumber
+from ldpaudit.accountants.composition.plan import ComposedProfile, Part
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.curve import lower_hull
@@ -49,6 +52,10 @@ _BITS = 16
 """Bits that a user's reports may differ in, for the cost of noise alone."""
 _COINS = 1 << 10
 """Largest group whose coins are added one by one."""
+_COMPOSED = 512
+"""Groups of the integers of a coordinate that is composed: with 2,048, epsilon of ten sums grows by 1e-4 of itself."""
+_USUAL = 1e-6
+"""Delta at half of whose epsilon data sets are compared that are composed."""
 _TINY = 1e-30
 """Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
 
@@ -56,54 +63,58 @@ _TINY = 1e-30
 def profile(
     plan: Aggregate,
     neighbours: Neighbours | None,
-    known: Callable[[Mechanism, Neighbours], Bits | None],
+    known: Callable[[Mechanism, Neighbours], Bits | NoisyNumber | Exchanged | None],
     listed: Callable[[Mechanism], Masses],
 ) -> PrivacyProfile:
     """Profile of a sum of reports.
 
-    ``plan``: of a mechanism, or of its repetition: then each round is summed by itself; ``neighbours``: replace-one; add-remove,
-    where the mechanism has it: one report becomes that of an absent user, and the number of reports stays known. ``known``: the
-    independent bits of the mechanism's report, or None; ``listed``: the law of noise on a count. With noise on sums of one-hot
-    reports, the least of what the reports cost without it, and of what each noise costs where the report is known. Returns in
-    nats; INTERVAL, or the shuffled plan's profile where no two multisets of reports have one sum. Raises Unsupported for other
-    plans, and for mechanisms whose reports have no sum.
+    ``plan``: of a mechanism, or of its repetition: then each round is summed by itself; ``neighbours``: replace-one; a group;
+    add-remove, where the mechanism has it: one report becomes that of an absent user, and the number of reports stays known.
+    ``known``: what the mechanism's report adds: independent bits, a noisy number, or None; ``listed``: the law of noise on a count.
+    With noise on sums of one-hot reports, the least of what the reports cost without it, and of what each noise costs where the
+    report is known. Returns in nats; INTERVAL, of noisy numbers EXACT, or the shuffled plan's profile where no two multisets of
+    reports have one sum. Raises Unsupported for other plans, and for mechanisms whose reports have no sum.
     """
+    group = neighbours.users if neighbours is not None and neighbours.kind == "group" else 1
+    if group > plan.users:
+        raise Unsupported(plan, f"a group of {group} users does not fit into its {plan.users}")
     if neighbours is not None and neighbours.kind == "group":
-        return _of_group(plan, neighbours.users, partial(profile, known=known, listed=listed))
+        neighbours = REPLACE_ONE
     m, rounds = summed(plan)
     inner = Run(m)
     relation = neighbours or m.relations[0]
     if relation not in m.relations:
         raise Unsupported(inner, f"its inputs have the relations {', '.join(map(str, m.relations))}, not {relation}")
+    added = known(m, relation)
+    if isinstance(added, NoisyNumber) and plan.users > 1:
+        once = replace(plan, plan=inner) if rounds > 1 else plan
+        one = added.summed(once, group, listed)
+        return one if rounds == 1 else ComposedProfile((Part(once, rounds, one),))
+    if group > 1:
+        return GroupProfile(profile(plan, relation, known, listed), group, plan.users)
     local = account(plan.plan, relation)
     if plan.users == 1 and not plan.noise:
         return local
     if local.epsilon(0).high > FAR:
         return PostProcessedProfile(local)
-    if tells_the_multiset(m):
+    if tells_the_multiset(m) or isinstance(added, Exchanged):
         shuffled = account(Shuffle(plan.plan, plan.users), relation)
-        without = AsShuffled(shuffled, "what shuffling costs, as the sum tells the multiset", plan)
-        alone = _known_report(plan.noise, (rounds, rounds)) if m.summed == "one-hot" else ()
-        return SmallestBound((without, *alone)) if plan.noise else without
-    bits = known(m, relation)
-    if bits is None:
+        if tells_the_multiset(m) and not plan.noise:
+            return AsShuffled(shuffled, "what shuffling costs, as the sum tells the multiset", plan)
+        if not isinstance(added, Exchanged):
+            return PostProcessedProfile(shuffled)
+        bounds = SmallestBound((shuffled, *_known_report(plan.noise, (rounds, rounds))))
+        return ExchangedProfile(plan.users, added, rounds, tuple(map(listed, plan.noise)), bounds)
+    if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
-    if rounds == 1 and not plan.noise and bits.is_one_symmetric_bit:
-        shuffled = account(Shuffle(KaryRandomizedResponse(2, bits.one), plan.users))
-        return OneBitProfile(plan, bits, AsAlone(shuffled, "one bit's sum is one bit's shuffle"))
-    bits = bits.repeated(rounds)
+    if rounds == 1 and not plan.noise and added.is_one_symmetric_bit:
+        shuffled = account(Shuffle(KaryRandomizedResponse(2, added.one), plan.users))
+        return OneBitProfile(plan, added, AsAlone(shuffled, "one bit's sum is one bit's shuffle"))
+    bits = added.repeated(rounds)
     if plan.noise:
         a, b = (max(times) for times in zip(*bits.possible, strict=True))
         local = SmallestBound((local, *_known_report(plan.noise, (a, b))))
     return BitsProfile(plan, bits, local, tuple(map(listed, plan.noise)))
-
-
-def _of_group(plan: Aggregate, users: int, account_of: Callable[[Aggregate, Neighbours], PrivacyProfile]) -> PrivacyProfile:
-    """Of a group of users who are replaced: one user after the other from above, and all by the same move from below."""
-    if users > plan.users:
-        raise Unsupported(plan, f"a group of {users} users does not fit into its {plan.users}")
-    one = account_of(plan, REPLACE_ONE)
-    return one if users == 1 else GroupProfile(one, users, plan.users)
 
 
 def _known_report(noise: tuple[Mechanism, ...], move: Move) -> Iterator[PrivacyProfile]:
@@ -245,15 +256,21 @@ class BitsProfile(SummedLosses):
 
     @property
     def dominating(self) -> Groups:
-        """Of the envelopes of all coordinates of the largest move."""
+        """Of the envelopes of all coordinates of the largest move; of a single coordinate, of both directions at once."""
+        if self.bits.possible == {(1, 0), (0, 1)}:
+            return ((_pair_of(self._envelope.ups.above(self._envelope.downs)), 1),)
         a, b = (max(times) for times in zip(*self.bits.possible, strict=True))
         both = ((self._envelope.ups, a), (self._envelope.downs, b))
         return tuple((_pair_of(curve), times) for curve, times in both if times)
 
-    @property
+    @cached
     def occurring(self) -> tuple[Groups, ...]:
-        """None are listed."""
-        return ()
+        """Of the data sets that are the worst at half of a usual epsilon, in both orders."""
+        x = math.exp(min(self.epsilon(_USUAL).low / 2, FAR)) * (1 + ROOM)
+        (a, b), first, second = max(self._tried(), key=lambda each: self._coordinates(*each).low(x))
+        pairs = [(self._pair(True, 1, first), a), (self._pair(False, 1, second), b)]
+        orders = pairs, [(pair.reversed, times) for pair, times in pairs]
+        return tuple(tuple((_pair_within(pair), times) for pair, times in order if times) for order in orders)
 
 
 class OneBitProfile(BitsProfile):
@@ -318,6 +335,15 @@ class GroupProfile(PrivacyProfile):
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
         source = f"{self.group} users among {self.users}; above: replaced one after the other; below: the same move of all"
         return Enclosure(min(low, high), high, Rigour.INTERVAL, source).clamp(0.0, most)
+
+
+def _pair_within(pair: Pair) -> ExactPLD:
+    """A pair of laws with at most the masses of P and at least those of Q, by groups of integers."""
+    groups = pair.coarse(_COMPOSED)
+    p, q = groups.p * (1 - groups.slack), groups.q * (1 + groups.slack) + groups.outside
+    atoms = [(Fraction(a), Fraction(b)) for a, b in zip(p.tolist(), q.tolist(), strict=True) if a > 0]
+    room = min(Fraction(1), *(1 / sum(masses) for masses in zip(*atoms, strict=True)))
+    return ExactPLD.of((a * room, b * room) for a, b in atoms)
 
 
 def _pair_of(curve: Curve) -> ExactPLD:

@@ -38,7 +38,7 @@ from ldpaudit.accountants.pld.profiles import (
 )
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
-from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run
+from ldpaudit.plan import Guarantee, Plan, Run, flat
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 
@@ -149,24 +149,13 @@ def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
     Unsupported where a part has no accountant.
     """
     leaves: Counter[Plan] = Counter()
-    for leaf, times in _flat(plan, 1):
+    for leaf, times in flat(plan):
         leaves[leaf] += times
     if len(leaves) == 1:
         (only, times), = leaves.items()
         if times == 1 and not isinstance(only, Guarantee):
             return account(only, _relation(only, neighbours))
     return ComposedProfile(tuple(_part(leaf, times, neighbours) for leaf, times in leaves.items()))
-
-
-def _flat(plan: Plan, times: int) -> Iterator[tuple[Plan, int]]:
-    match plan:
-        case Repeat(inner, repeats):
-            yield from _flat(inner, times * repeats)
-        case Compose(parts):
-            for part in parts:
-                yield from _flat(part, times)
-        case _:
-            yield plan, times
 
 
 def _relation(leaf: Plan, neighbours: Neighbours | None) -> Neighbours | None:

@@ -32,6 +32,8 @@ _OUTSIDE = 1e-38
 """Above 2 e**-90 = 1.7e-39, with room for the rounding of the reach."""
 _WORK = 1 << 25
 """Products of masses up to which a sum's law is convolved term by term, in some ten milliseconds."""
+_MOST_WORK = 1 << 34
+"""Most products of masses, of some ten seconds, where transforms are not accurate enough."""
 _TILT, _REACH = 7.0, 10.5
 """Standard deviations between the tilts, and beyond which nothing is listed: a probability of 1e-25."""
 _CLEAR = 1e6
@@ -42,10 +44,16 @@ _LISTED = 1 << 22
 """Most integers of a law that is computed from a formula for each of them."""
 _IN_BALLS = 100_000
 """Most of a law of which each is computed in balls, of some microseconds."""
+_TRIM = 1e-40
+"""Probability of either end of a law that is left out between two convolutions."""
 _SETTLE = 64
 """Ratios beyond twice the last that is wanted, at which nothing is known of them: from there on each step divides the error."""
 _NARROW_BITS = 60
 """Of a probability that is computed in balls."""
+_SERIES = 40
+"""Most noises whose sum's law is a series of as many terms, none of which leaves the range of floats."""
+_SEEN = 1e-250
+"""Masses below are left out, so that products of floats are of full accuracy where they are seen."""
 _EXP = 8
 """Units by which numpy's exponential may be off, with room: it is right to 4 (its own tests allow no more)."""
 
@@ -96,6 +104,47 @@ class Masses:
         return cls._even(top * np.exp(-rate * np.arange(reach + 1)), 2 * (_NATS + rate))
 
     @classmethod
+    def discrete_laplace_sum(cls, n: int, alpha: Fraction) -> Self:
+        r"""Of the sum of n of these: the difference of two negative binomial numbers, of n geometric numbers each.
+
+        .. math:: P[z] = \Bigl(\frac{1-\alpha}{1+\alpha}\Bigr)^n \alpha^z \binom{n+z-1}z \sum_{i<n} \binom{n-1}i
+                  \prod_{l<i} \frac{(n+l)\rho}{z+1+l}, \qquad \rho = \frac{\alpha^2}{1-\alpha^2}, \quad z \ge 0
+
+        by Pfaff's transformation of the hypergeometric series; of many noises, by convolution. A negative binomial number exceeds
+        k where n + k coins, each 1 with probability :math:`1 - \alpha`, show less than n ones: so Bernstein's inequality says
+        which integers are listed. Raises Unsupported where these are millions.
+        """
+        mean, stop, rate = float(n * alpha), float(1 - alpha), _NATS / 3 + _NATS * float(alpha)
+        most = math.ceil((mean + rate + math.sqrt(rate**2 + 2 * _NATS * mean)) / stop * (1 + 1e-9)) + 2
+        least = max(0, math.floor((mean - bernstein_reach(mean, _NATS)) / stop) - 2)
+        _reach(most - least, f"the sum of {n} discrete Laplace noises of alpha {float(alpha):g}")
+        if n <= _SERIES:
+            z, rho = np.arange(most + 1.0), float(alpha**2 / (1 - alpha**2))
+            series = np.ones(most + 1)
+            for i in range(n - 1, 0, -1):
+                series = 1 + series * (n - i) / i * (n + i - 1) * rho / (z + i)
+            falls = np.concatenate([[float(((1 - alpha) / (1 + alpha)) ** n)], (n + z[:-1]) / z[1:] * float(alpha)])
+            half, error, outside = np.cumprod(falls) * series, (6 * most + 12 * n + 16) * UNIT, 2 * _OUTSIDE
+        else:
+            one = cls._negative_binomial(n, alpha, least, most)
+            both = one.plus(one.mirrored)
+            half, error, outside = both.values[-both.first :], both.error, 2 * both.outside
+        seen = int(np.count_nonzero(half >= _SEEN))
+        return cls(1 - seen, np.concatenate([half[seen - 1 : 0 : -1], half[:seen]]), error, outside + 2 * len(half) * _SEEN)
+
+    @classmethod
+    def _negative_binomial(cls, n: int, alpha: Fraction, least: int, most: int) -> Self:
+        """Of the sum of n geometric numbers, on these integers: outward from the mode."""
+        top = min(max(int(n * alpha / (1 - alpha)), least), most)
+        with working_precision(96):
+            mode = float(binomial_pmf(n + top, 1 - alpha, n) * n / (n + top))
+        up, down = np.arange(top, most, dtype=float), np.arange(top, least, -1, dtype=float)
+        above = np.cumprod((n + up) / (up + 1) * float(alpha)) * mode
+        below = np.cumprod(down / (n + down - 1) / float(alpha)) * mode
+        values = np.concatenate([below[::-1], [mode], above])
+        return cls(least, values, (6 * len(values) + 8) * UNIT, _OUTSIDE)
+
+    @classmethod
     def discrete_gaussian(cls, variance: Fraction) -> Self:
         """Of z with probability proportional to ``e**(-z**2 / (2 variance))``, whose tails are below those of a normal law.
 
@@ -103,6 +152,10 @@ class Masses:
         """
         half = 1 / (2 * float(variance))
         reach = _reach(math.sqrt(_NATS / half) + 1, f"discrete Gaussian noise of variance {float(variance):g}")
+        if reach <= _SETTLE:
+            with working_precision(128):
+                terms = [(-ball(z * z / (2 * variance))).exp() / theta(variance) for z in range(reach + 1)]
+                return cls._even(np.array([_nearest(p) for p in terms]), 0.0)
         with working_precision(96):
             top = float(1 / theta(variance))
         return cls._even(top * np.exp(-half * np.arange(reach + 1.0) ** 2), _NATS * (1 + 2 / reach) ** 2 + 2)
@@ -137,6 +190,22 @@ class Masses:
             return cls._even(np.array([_nearest(p) for p in half]), 0.0)
 
     @classmethod
+    def polya(cls, alpha: Fraction, shape: Fraction) -> Self:
+        """Of the difference of two Polya numbers, by the ratios of neighbouring masses; they add up to 1, and so have their size.
+
+        What is left out is less than what a geometric number leaves out where the shape is at most 1, and is bounded by Chernoff's
+        inequality at some tilts where it is larger. Raises Unsupported where these z are more than 100,000.
+        """
+        with working_precision(96 + 2 * alpha.denominator.bit_length()):
+            rate = float(-ball(alpha).log())
+        what = f"Polya noise of alpha {float(alpha):g} and shape {float(shape):g}"
+        reach = _reach(_polya_reach(rate, float(shape)), what, _IN_BALLS)
+        with working_precision(192):
+            half = list(accumulate(polya_ratios(alpha, shape, reach), mul, initial=flint.arb(1)))
+            all_ = (2 * sum(half[:0:-1], flint.arb(0)) + 1) / (1 - between(0, flint.arb(_OUTSIDE)))
+            return cls._even(np.array([_nearest(p / all_) for p in half]), 0.0)
+
+    @classmethod
     def _even(cls, half: NDArray[np.float64], nats: float) -> Self:
         """Of a law that is the same on both sides of 0; the exponents, down to -`nats`, are right to a unit or two."""
         return cls(1 - len(half), np.concatenate([half[:0:-1], half]), (4 * nats + _EXP + 8) * UNIT, _OUTSIDE)
@@ -145,15 +214,45 @@ class Masses:
         """Of the sum with a constant."""
         return Masses(self.first + by, self.values, self.error, self.outside)
 
+    @property
+    def mirrored(self) -> Masses:
+        """Of the number with the other sign."""
+        return Masses(1 - self.first - len(self.values), self.values[::-1], self.error, self.outside)
+
     def plus(self, other: Masses) -> Masses:
-        """Of the sum with an independent one."""
+        """Of the sum with an independent one; Unsupported where its masses take minutes to compute."""
         shorter = min(len(self.values), len(other.values))
         error = (1 + self.error) * (1 + other.error) * (1 + (shorter + 2) * UNIT) - 1 + 4 * UNIT
         first, outside = self.first + other.first, self.outside + other.outside
-        long = shorter * max(len(self.values), len(other.values)) > _WORK
-        if not long or (found := _by_transforms(self.values, other.values)) is None:
+        work = shorter * max(len(self.values), len(other.values))
+        if work <= _WORK or (found := _by_transforms(self.values, other.values)) is None:
+            if work > _MOST_WORK:
+                raise Unsupported("a sum", f"it takes {work:.1g} products of masses, and at most {_MOST_WORK:.1g} are computed")
             return Masses(first, np.convolve(self.values, other.values), error, outside)
         return Masses(first + found.first, found.values, error + found.error, outside + found.outside)
+
+    def times(self, n: int) -> Masses:
+        """Of the sum of n >= 1 independent ones, by doubling."""
+        whole, power = Masses.point(0), self.trimmed
+        while n:
+            if n & 1:
+                whole = whole.plus(power).trimmed
+            power, n = power.plus(power).trimmed if n > 1 else power, n >> 1
+        return whole
+
+    @property
+    def trimmed(self) -> Masses:
+        """Without the ends that are less likely than 1e-40: products of what stays are floats."""
+        below, above = (np.cumsum(values) < _TRIM for values in (self.values, self.values[::-1]))
+        low, high = int(below.sum()), len(self.values) - int(above.sum())
+        lost = 2.5 * _TRIM if (low, high) != (0, len(self.values)) else 0.0
+        return Masses(self.first + low, self.values[low:high], self.error, self.outside + lost)
+
+    @property
+    def even(self) -> Masses:
+        """The same, where the law is even, in floats that are so, too: those from 0 up, on both sides."""
+        half = self.values[-self.first :]
+        return Masses(1 - len(half), np.concatenate([half[:0:-1], half]), self.error, 2 * self.outside)
 
     def plus_bit(self, p: Fraction) -> Masses:
         """Of the sum with one coin of its own, on one more integer."""
@@ -161,6 +260,44 @@ class Masses:
         values = np.append(tail * self.values, 0.0)
         values[1:] += head * self.values
         return Masses(self.first, values, self.error + 4 * UNIT, self.outside)
+
+
+def polya_ratios(alpha: Fraction, shape: Fraction, last: int) -> list[flint.arb]:
+    r"""Of the masses at k and at k - 1 of the difference of two Polya numbers of shape r, for k from 1 to `last`, in balls.
+
+    .. math:: \rho_k = \frac{\alpha (k - 1 + r)}{k (1 + \alpha^2) - \alpha (k + 1 - r) \rho_{k+1}}, \qquad 0 < \rho_k \le 1
+
+    They are taken from the far end inward, where they are from 0 to 1, and steps are monotone: each step multiplies the error by
+    about :math:`\alpha^2`.
+    Source: the coefficients of :math:`z f' (1 - \alpha z)(1 - \alpha/z) = r \alpha (z - 1/z) f`, where f is the generating function
+    :math:`((1 - \alpha)^2 / ((1 - \alpha z)(1 - \alpha/z)))^r`. Lemma: proofs/discrete_laplace.py.
+    """
+    a, r, found = ball(alpha), ball(shape), list[flint.arb]()
+    both = 1 + a * a
+
+    def step(k: int, ratio: flint.arb) -> flint.arb:
+        return a * (r + (k - 1)) / (k * both - a * ((k + 1) - r) * ratio)
+
+    least, most = flint.arb(0), flint.arb(1)  # apart: a wide ball would be divided with few bits
+    for k in range(last + math.ceil(_NATS / -math.log(alpha)) + _SETTLE, last, -1):
+        least, most = step(k, least), step(k, most)
+    ratio = least.union(most)
+    for k in range(last, 0, -1):
+        ratio = step(k, ratio)
+        found.append(ratio)
+    return found[::-1]
+
+
+def _polya_reach(rate: float, shape: float) -> float:
+    """How far from 0 the difference of two Polya numbers has tails of ``e**-_NATS``; alpha is ``e**-rate``."""
+    if shape <= 1:
+        return _NATS / rate + 1
+
+    def reach(tilt: float) -> float:
+        ends = math.expm1(-rate) ** 2 / (math.expm1(tilt - rate) * math.expm1(-tilt - rate))
+        return (_NATS + shape * math.log(ends)) / tilt
+
+    return min(reach(rate * 2.0**-step) for step in range(1, 40)) + 1
 
 
 def _nearest(value: flint.arb) -> float:

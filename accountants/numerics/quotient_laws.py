@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Self, TypeAlias
 
 import flint
@@ -74,6 +75,11 @@ class QuotientLaws:
             if not (np.isfinite(each).all() and (sizes > _LEAST).all()):
                 return None
         return cls(differences, seconds, others)
+
+    def drawn(self, rate: Fraction) -> QuotientLaws:
+        """Of R1 and R2 which, but for this probability, are R."""
+        seconds = float(rate) * self.seconds + float(1 - rate) * self.others
+        return QuotientLaws(float(rate) * self.differences, seconds, self.others)
 
     def log_largest(self, growth: flint.arb, m: int) -> float:
         """Upper bound of the logarithm of the largest of the groups' expectations; inf where none is known.

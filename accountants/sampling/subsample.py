@@ -8,6 +8,8 @@ Proof: given the other users who are drawn, the views are :math:`\mu_0 = (1-q) \
 with :math:`\mu, \mu'` the plan's on neighbours and :math:`\nu` its view with another user instead, a neighbour of both;
 advanced joint convexity of the divergence does the rest. Source: Balle, Barthe, Gaboardi 2018, theorems 2 and 9.
 
+For shuffled reports of a mechanism `shuffling.replaced` shows less, and data sets that nearly attain it.
+
 Where reports name their users (`NamedSample`), who was drawn is no secret, and only delta is smaller.
 
 For m = 1 it is tight: where all others hold the other value x', :math:`\nu = \mu'`, and
@@ -22,6 +24,8 @@ from fractions import Fraction
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.shuffling.bounds import sampled
+from ldpaudit.accountants.shuffling.plan import ShuffleProfile
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
@@ -29,6 +33,8 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Run, Shuffle, Subsample, names_users
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
+_FEW = 2000
+"""Reports up to which amplification of the whole shuffle may show less than `replaced` does."""
 _PRECISION = 192
 """Bits: far more than a float's 53, and expm1 and log1p keep relative accuracy."""
 
@@ -37,9 +43,9 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
     """Profile of a plan on some of the users.
 
     ``plan``: of a shuffled plan of `batch` users, or where `batch` is 1, of any plan with replace-one neighbours;
-    ``neighbours``: replace-one. Returns in nats. For one user drawn, as rigorous as the plan's own; else INTERVAL
-    with lower end 0: no data set is evaluated. Raises Unsupported for another relation, and for reports that are not
-    shuffled: a user who sends one was drawn.
+    ``neighbours``: replace-one. Returns in nats. For one user drawn, as rigorous as the plan's own; else INTERVAL: of a
+    shuffled mechanism by `replaced` and by data sets, of any other plan with lower end 0. Raises Unsupported for another
+    relation, and for reports that are not shuffled: a user who sends one was drawn.
     """
     if neighbours not in (None, REPLACE_ONE):
         raise Unsupported(plan, f"only replace-one neighbours keep the number of users, not {neighbours}")
@@ -51,7 +57,14 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
     whole, rate = account(inner, REPLACE_ONE), Fraction(plan.batch, plan.users)
     if plan.batch == plan.users:
         return whole
-    return NamedSample(whole, rate) if names_users(plan) else SubsampledProfile(whole, rate, plan.batch == 1)
+    if names_users(plan):
+        return NamedSample(whole, rate)
+    if plan.batch == 1 or not isinstance(whole, ShuffleProfile):
+        return SubsampledProfile(whole, rate, plan.batch == 1)
+    # What holds of any plan is attained at delta = 0, where all views are the one with the largest ratio; and few reports hide
+    # little more.
+    most = SubsampledProfile(whole if plan.batch <= _FEW else whole.local, rate, tight=True)
+    return ShuffleProfile(plan, most, sampled(whole.bound, whole.local.epsilon(0).high, plan.users))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.numerics.balls import Probability, as_ball, between
+from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball, between
+from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import positive_part
 from ldpaudit.accountants.shuffling.two_answers import two_answers
 
@@ -60,6 +61,20 @@ class Blanket:
         """Whether the two laws may be exchanged."""
         return Counter((r2, r1, b) for r1, r2, b in self.cells) == Counter(self.cells)
 
+    def terms(self, exp_epsilon: flint.arb) -> Law:
+        """The law of :math:`(R_1(Y) - e^\\varepsilon R_2(Y))/b(Y)` for Y from b, where that is a law: see `replaced`."""
+        kept = [(as_ball(r1) - exp_epsilon * as_ball(r2), as_ball(b)) for r1, r2, b in self.cells if not b == 0]
+        return Law.of([(gain / b, b) for gain, b in kept])
+
+    def drawn(self, rate: Fraction) -> Blanket:
+        """Of user 1 who, but for this probability, sends what another user does, who is never silent."""
+        if all(not isinstance(each, flint.arb) for cell in self.cells for each in cell):
+            exact = ((Fraction(each) for each in cell) for cell in self.cells)  # type: ignore[arg-type]
+            return Blanket.of((rate * r1 + (1 - rate) * b, rate * r2 + (1 - rate) * b, b) for r1, r2, b in exact)
+        q, rest = ball(rate), ball(1 - rate)
+        balls = (tuple(map(as_ball, cell)) for cell in self.cells)
+        return Blanket(tuple((q * r1 + rest * b, q * r2 + rest * b, b) for r1, r2, b in balls))
+
     def delta(self, exp_epsilon: flint.arb, users: int, tolerance: float) -> flint.arb:
         """The hockey-stick divergence of user 1's message among those of ``users - 1`` others.
 
@@ -76,15 +91,10 @@ class Blanket:
                 hidden.append((gain, as_ball(b)))
         if users == 1:
             return sum((gain.max(flint.arb(0)) for gain, _ in hidden), seen)
-        return seen + _among(hidden, self._silence, users, tolerance)
+        return seen + _among(hidden, self.silence, users, tolerance)
 
     @property
-    def mass(self) -> Probability:
-        """How likely another user's message is one of these."""
-        return 1 - self._silence
-
-    @property
-    def _silence(self) -> Probability:
+    def silence(self) -> Probability:
         """How likely another user sends nothing; exactly 0 where that is so."""
         exact = [b for _, _, b in self.cells if not isinstance(b, flint.arb)]
         if len(exact) == len(self.cells):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
@@ -26,7 +26,7 @@ from ldpaudit.accountants.shuffling.blanket import PRECISION, Blanket, precision
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.estimate import FloatEstimate, float_estimate, largest, remembered
 from ldpaudit.accountants.shuffling.few_users import FewUsers
-from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map
+from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.profile import DataSet
@@ -37,6 +37,7 @@ Value: TypeAlias = Callable[[Fraction, float], flint.arb]
 _AS_GOOD = 0.1
 """By how much a float estimate may mistake the logarithm of a data set's delta; tests/numerics hold it to some 1e-6 where
 delta is 1e-6 and less, and the saddle point is at its worst, a few percent, where few other users matter."""
+_UNKNOWN = "0, for no data set is evaluated"
 _FEW = 16
 """Number of users up to which delta is no smooth function of epsilon, and is evaluated quickly: no float estimate guides."""
 _ENOUGH = 10
@@ -106,7 +107,7 @@ class CloneBound:
         epsilon0 = float(self.clones.epsilon0)
         return (
             f"the less of replacement and clones, of any report with epsilon0 = {epsilon0:.6g} (Feldman, McMillan, Talwar 2021)",
-            "0, for no data set is evaluated",
+            _UNKNOWN,
         )
 
     @property
@@ -140,9 +141,7 @@ class CloneBound:
             return None, clones
         with working_precision(PRECISION):
             any_map = of_any_map(ball(self.clones.epsilon0))
-        less = largest(
-            [float_estimate(each, self.users - math.ceil(1 / float(any_map.gamma))) for each in any_map.types]
-        )
+        less = largest([float_estimate(each, any_map.left(self.users)) for each in any_map.types if isinstance(each, Blanket)])
         return None, lambda epsilon: min(clones(epsilon), less(epsilon))
 
     def exchangeable(self, epsilon: float) -> None:
@@ -150,7 +149,7 @@ class CloneBound:
 
     @property
     def _is_replaced(self) -> bool:
-        return self.users > _ENOUGH * math.exp(self.clones.epsilon0)
+        return math.log(self.users / _ENOUGH) > self.clones.epsilon0
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +173,8 @@ class BlanketBound:
     finest: float = _FINE
     coarser: BlanketBound | None = None  # of fewer kinds of messages, where there are many
     replaced: Replacement | None = None  # another upper bound, which is less where the users are many
+    otherwise: CloneBound | None = None  # the upper bound, where there is neither a blanket nor a replacement that is worth a look
+    drawn_from: int | None = None  # users of whom these are a secret sample; then user 1's laws are those of the sample
 
     @property
     def sources(self) -> tuple[str, str]:
@@ -181,6 +182,11 @@ class BlanketBound:
         if self.few is not None and self.few.complete:
             return "every data set", "the worst data set"
         sets = "every data set on three values" if self.few else "the best data set on which all others hold one value"
+        sets = sets if self.data_sets else _UNKNOWN
+        if self.drawn_from is not None:
+            return f"replacement in a sample of {self.users} of {self.drawn_from}", sets
+        if not self.blankets:
+            return "replacement" if self._replaced else self.otherwise.sources[0] if self.otherwise else _UNKNOWN, sets
         above = "the blanket (Balle, Bell, Gascon, Nissim 2019), computed"
         return f"the less of replacement and {above}" if self._replaced else above, sets
 
@@ -193,7 +199,8 @@ class BlanketBound:
     def _replaced(self) -> Replacement | None:
         """Replacement, where the users are enough that it is worth a look."""
         found = self.replaced
-        return found if found is not None and found.gamma * self.users > _ENOUGH else None
+        worthwhile = found is not None and (found.is_sample or found.gamma * self.users > _ENOUGH)
+        return found if worthwhile else None
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
@@ -201,6 +208,10 @@ class BlanketBound:
             e = ball(epsilon).exp()
             if self.few is not None and self.few.complete:
                 return self.few.largest(e)
+            if not self.blankets and self._replaced is not None:
+                return self._replaced.delta(e, self.users)
+            if not self.blankets:
+                return self.otherwise.high(epsilon, tolerance) if self.otherwise else flint.arb(1)
             rough = [blanket.delta(e, self.users, ROUGH) for blanket in self.blankets]
             least = max(round_down(value) for value in rough)
             if self._replaced is not None:
@@ -221,6 +232,8 @@ class BlanketBound:
 
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         """See `Bound`."""
+        if not self.data_sets:
+            return Attained(flint.arb(0))
         with working_precision(precision(self.users)):
             e = ball(epsilon).exp()
             if self.few is not None:  # its data sets contain the others
@@ -240,11 +253,15 @@ class BlanketBound:
             return None, None
         blankets = {each.blanket for each in self.data_sets}, set(self.blankets)
         low, high = (largest([remembered(blanket, self.users) for blanket in each]) for each in blankets)
-        if (other := self._replaced) is None:
-            return low, high
-        passed = math.ceil(1 / float(other.gamma))
-        less = largest([float_estimate(each, self.users - passed) for each in other.types])
-        return low, lambda epsilon: min(high(epsilon), less(epsilon))
+        if (other := self._replaced) is not None:
+            types = [each for each in other.types if isinstance(each, Blanket)] or list(blankets[0])
+            less = largest([float_estimate(each, other.left(self.users)) for each in types])
+            above: FloatEstimate | None = (lambda epsilon: min(high(epsilon), less(epsilon))) if self.blankets else less
+        elif not self.blankets:
+            above = self.otherwise.estimates()[1] if self.otherwise else None
+        else:
+            above = high
+        return low if self.data_sets else None, above
 
     def exchangeable(self, epsilon: float) -> Value | None:
         """See `Bound`."""
@@ -263,7 +280,10 @@ class BlanketBound:
         value = found.blanket.delta(e, self.users, max(tolerance, self.finest))
         x, x2 = found.pair
         event = f"the sum over all views y of (P[y|{x}] - e**epsilon P[y|{x2}]) / P[y|{found.other}] is positive"
-        return Attained(value, neighbours_of(found.pair, {found.other: self.users - 1}), event)
+        if self.drawn_from is not None:
+            event += f", where with probability {1 - Fraction(self.users, self.drawn_from)} user 1's view is one of {found.other}"
+        users = self.drawn_from or self.users
+        return Attained(value, neighbours_of(found.pair, {found.other: users - 1}), event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +366,33 @@ def _bits(p: Fraction, epsilon: Fraction, users: int) -> int:
             if not left.contains(0):
                 return precision(users) + max(0, bits - int(left.rel_accuracy_bits()))
     return precision(users)
+
+
+def known(bound: Bound) -> tuple[Replacement | None, tuple[OthersAlike, ...]]:
+    """The types of a mechanism, where these are known, and data sets on which all others hold one value."""
+    match bound:
+        case BinaryBound(p, _, values):
+            truth, lie = (p, 1 - p), (1 - p, p)
+            laws = (Blanket.of(zip(truth, lie, other, strict=True)) for other in (truth, lie))
+            sets = tuple(OthersAlike(law, values, other) for law, other in zip(laws, values, strict=True))
+            return replacement((each.blanket for each in sets), 2 * (1 - p)), sets
+        case BlanketBound():
+            return bound.replaced, bound.data_sets
+    return None, ()
+
+
+def sampled(bound: Bound, epsilon0: float, users: int) -> BlanketBound:
+    """Of a secret sample, from that of as many users who are known.
+
+    ``bound``: of the shuffle of those who are drawn; ``epsilon0``: of one report, above 0; ``users``: of whom they are drawn.
+    """
+    rate = Fraction(bound.users, users)
+    types, alike = known(bound)
+    exact = tuple(each for each in alike if each.blanket.silence == 0)
+    with working_precision(precision(users)):
+        replaced = (types or of_any_map(ball(Fraction(epsilon0)))).drawn(rate)
+        sets = tuple(replace(each, blanket=each.blanket.drawn(rate)) for each in exact)
+    return BlanketBound((), sets, bound.users, finest=max(bound.finest, _FINE), replaced=replaced, drawn_from=users)
 
 
 def neighbours_of(pair: tuple[Any, Any], others: dict[Any, int]) -> tuple[DataSet, DataSet]:

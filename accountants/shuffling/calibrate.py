@@ -14,7 +14,7 @@ from ldpaudit.accountants.numerics.search import crossing, first
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.enclosure import Enclosure, Rigour, round_down
 from ldpaudit.errors import Unsupported
-from ldpaudit.plan import Guarantee, Shuffle
+from ldpaudit.plan import Guarantee, Plan, Shuffle
 from ldpaudit.profile import Number, require_delta, require_epsilon
 
 _LARGEST = 1024.0
@@ -85,9 +85,9 @@ def users_needed(local_epsilon: Number, epsilon: Number, delta: Number) -> int:
 
 
 def enough_noise(
-    plan: Callable[[Fraction], Shuffle], epsilon: Number, delta: Number, guess: float, most: float
+    plan: Callable[[Fraction], Plan], epsilon: Number, delta: Number, guess: float, most: float
 ) -> Fraction:
-    """About the least noise at which a shuffled plan is certified to be (epsilon, delta)-private.
+    """About the least noise at which a shuffled plan, or a sum, is certified to be (epsilon, delta)-private.
 
     ``plan``: the noise, a number between 0 and `most`, to what is deployed; ``epsilon``, ``delta``: the goal, at
     least 0, in nats; and in (0, 1); ``guess``, ``most``: where to look first, and where the noise hides everything.
@@ -99,7 +99,7 @@ def enough_noise(
 
 
 def needed_noise(
-    plan: Callable[[Fraction], Shuffle], epsilon: Number, delta: Number, guess: float, most: float
+    plan: Callable[[Fraction], Plan], epsilon: Number, delta: Number, guess: float, most: float
 ) -> Enclosure:
     """From a noise that is certified to be too little, for some data, to one that is certified to be enough.
 
@@ -112,7 +112,7 @@ def needed_noise(
 
 
 def _crossed(
-    plan: Callable[[Fraction], Shuffle], end: Callable[[Enclosure], float], goal: tuple[Number, Number], guess: float, most: float
+    plan: Callable[[Fraction], Plan], end: Callable[[Enclosure], float], goal: tuple[Number, Number], guess: float, most: float
 ) -> tuple[float, float]:
     """Two neighbouring noises; this end of the enclosure of delta exceeds the goal's at the first, and not at the second."""
     epsilon, delta = _goal(*goal)

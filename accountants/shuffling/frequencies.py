@@ -50,9 +50,13 @@ class Frequencies:
         """The largest over all numbers of holders."""
         return max(self.variance(0), self.variance(self.users))
 
-    def deviation(self, holders: int) -> Enclosure:
-        """Standard deviation of the estimate of a value with so many holders; in users, EXACT."""
-        return narrow(lambda: (ball(self.variance(holders)) / ball(self._scale) ** 2).sqrt(), "a sum of coins")
+    def deviation(self, holders: int, added: Fraction = Fraction(0)) -> Enclosure:
+        """Standard deviation of the estimate of a value with so many holders; in users, EXACT.
+
+        ``added``: the variance of the noise on a sum of the reports.
+        """
+        variance = self.variance(holders) + added
+        return narrow(lambda: (ball(variance) / ball(self._scale) ** 2).sqrt(), "a sum of coins")
 
     def expected_error(self) -> Enclosure:
         """From 0 to a bound of the expected largest error over all values, for any data; in users, INTERVAL.

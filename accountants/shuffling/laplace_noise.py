@@ -58,7 +58,8 @@ class CutBlanket(Blanket):
     __eq__, __hash__ = object.__eq__, object.__hash__  # balls have no hash
 
     @property
-    def _silence(self) -> Probability:
+    def silence(self) -> Probability:
+        """See `Blanket`."""
         return self.silent
 
 

@@ -3,11 +3,12 @@ r"""Shuffled plans: every user runs the same plan once, and the adversary sees t
 Upper bounds: the first of these that applies, or the unshuffled plan where that is less.
 
 - binary randomized response: the worst data set itself, by branch and bound (`binary`);
-- a mechanism whose laws are matched or small enough to list: its blanket, or its replacement where that is less (`randomizers`);
+- a mechanism whose laws are matched or small enough to list: its blanket (`randomizers`), or its replacement (`replaced`);
 - a number plus Laplace noise: the blanket of its inputs' ends (`laplace_noise`);
 - a guarantee with a delta: the clones, and what rare failures cost (`rare_failures`);
 - any other epsilon0-LDP plan: the clones (`clones`), or the replacement of any such plan (`replaced`). A composition or a
-  repetition is one randomizer, whose epsilon0 is that of the whole and whose view is everything that one user sends; the shuffler does not separate it;
+  repetition is one randomizer, whose epsilon0 is that of the whole and whose view is everything that one user sends; the
+  shuffler does not separate it;
 - the unshuffled plan, for shuffling is post-processing. Where reports name their users it is the lower bound too: user 1's is
   known among all others.
 
@@ -35,14 +36,16 @@ from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.finite import revealed
 from ldpaudit.accountants.pld.profiles import AsAlone, OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd
+from ldpaudit.accountants.shuffling import products
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound, Value
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
 from ldpaudit.accountants.shuffling.rare_failures import RareFailures
 from ldpaudit.core.working_precision import serialized
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Run, Shuffle, names_users
+from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Run, Shuffle, Subsample, flat, names_users
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
 
 _ATTEMPTS = 3
@@ -63,13 +66,13 @@ _EXACT = 1e-9
 
 
 def profile(
-    plan: Shuffle, neighbours: Neighbours | None = None, known: Callable[[], Bound | None] | None = None
+    plan: Shuffle, neighbours: Neighbours | None = None, known: Callable[[Mechanism], Bound | None] | None = None
 ) -> PrivacyProfile:
     """Profile of a shuffled plan.
 
     ``plan``: of a mechanism, a guarantee, or a repetition, composition or post-processing of such;
     ``neighbours``: replace-one: one user's input is replaced, the number of users is known. Add-remove, where an
-    absent user sends nothing: delta is 1 at every epsilon, and no bound; ``known``: makes the bound that the plan's
+    absent user sends nothing: delta is 1 at every epsilon, and no bound; ``known``: makes the bound that a
     mechanism has, or None where it has none: then the clones serve. Returns in nats. EXACT for binary randomized
     response where its two ends are within 1e-9; else INTERVAL. With one user, the unshuffled plan's; and so where
     reports name their users. Raises Unsupported for another relation, for a plan whose epsilon at delta = 0 is
@@ -101,8 +104,20 @@ def profile(
         raise Unsupported(plan.plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")
     if top.high > _LARGEST:
         return PostProcessedProfile(local)
-    bound = known() if known is not None else None
-    return ShuffleProfile(plan, local, bound or CloneBound(Clones(Fraction(top.high)), plan.users))
+    clones = CloneBound(Clones(Fraction(top.high)), plan.users)
+    return ShuffleProfile(plan, local, (None if known is None else _known(plan, known, clones)) or clones)
+
+
+def _known(plan: Shuffle, known: Callable[[Mechanism], Bound | None], clones: CloneBound) -> Bound | None:
+    """The bound of what one user sends: one report, or a bundle of several, all of mechanisms."""
+    parts: dict[Mechanism, int] = {}
+    for leaf, times in flat(plan.plan):
+        if not isinstance(leaf, Run):
+            return None
+        parts[leaf.mechanism] = parts.get(leaf.mechanism, 0) + times
+    if sum(parts.values()) == 1:
+        return known(next(iter(parts)))
+    return products.bound([(known(m), times) for m, times in parts.items()], clones)
 
 
 @dataclass(frozen=True)
@@ -129,7 +144,7 @@ class OneDataSet(OnePairProfile):
 class ShuffleProfile(SummedLosses):
     """What is known of a shuffled plan."""
 
-    plan: Shuffle  # the plan, of two users at least
+    plan: Shuffle | Subsample  # the plan, of two users at least; or a secret sample of so many
     local: PrivacyProfile  # of the unshuffled plan, finite at delta = 0
     bound: Bound  # the theorems
     # relative width of delta at which the arithmetic aims; that between the theorems is not in its hands

@@ -87,7 +87,7 @@ class MatchedLaws:
         )
         columns = [[w * self.ratio[match] for match in y] for y, w in self.patterns.items()]
         few = FewUsers.of([Reports.of(self.inputs, columns)], users, self.complete and self._exchangeable)
-        replaced = None if self.choices is None else replacement(self._types(self.choices), blanket.mass)
+        replaced = None if self.choices is None else replacement(self._types(self.choices), 1 - blanket.silence)
         return BlanketBound((blanket,), alike, users, few, replaced=replaced)
 
     def _types(self, choices: Iterable[Mapping[Pattern, Fraction]]) -> Iterator[Blanket]:

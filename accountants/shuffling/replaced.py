@@ -26,6 +26,12 @@ is linear in each law: mixtures of laws are covered, too.
 Nearly tight: the data set in which all others hold x has exactly :math:`E(\sum_{k \le n} W_x)_+ / n` (`blanket`), so that no more
 than some :math:`1/\gamma` of n users are lost. It needs more than ten times as many; else the blanket is better.
 
+*Samples.* Where m of n users are drawn in secret and shuffled, with :math:`q = m/n`, a sample with user 1 is one D of the others
+in which user 1 took the place of a random member. The adversary is told D by name, so that no blanket is needed: the reports have
+the density :math:`\frac1m \sum_{k \in D} (q R_{x_j}(y_k)/R_{x_k}(y_k) + 1 - q)`, as if user 1 sent what x_k would with
+probability 1 - q. With these laws for user 1, delta is at most :math:`E(\sum_{k \in D} W_{x_k})_+ / m`; equal to it where all
+others are alike, who are not told apart by names.
+
 *Any* :math:`\varepsilon_0`-LDP plan: :math:`R_{x_1}/R_x`, :math:`R_{x_2}/R_x` and their ratio lie between
 :math:`e^{\pm\varepsilon_0}`, and the first two have the mean 1 under :math:`R_x`. To spread their law to the six vertices of that
 hexagon makes every mean of positive parts larger, and each law on the vertices is a mixture of such on at most three. With
@@ -38,23 +44,23 @@ Source: derived here; enumerated in tests/shuffling. The limit for many users is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import flint
 import numpy as np
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball
-from ldpaudit.accountants.numerics.largest_positive_part import largest_positive_part
+from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_part
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
-from ldpaudit.accountants.numerics.rare_values import PointMass
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
 _BLOCKS = (0.3, 0.1, 0.02, 2e-3, 1e-4, 1e-6)
 """Probabilities that more users are passed, at which blocks end where users are so few that it makes a difference."""
-_SAME = 1e-5
-"""Part of the users that may be lost without a block of its own: less than that part of some dozen times delta."""
+_SAME = 1e-4
+"""Part of the users that may be lost without a block of its own: some dozen times that part of delta, or 5e-5 of epsilon."""
 _MANY = 10**5
 """Users from which on three moments of each law are as good as its transform."""
 _ROUNDED = 1e-13
@@ -63,26 +69,47 @@ _LEFT = 1e-5
 """Part of delta that may be lost to the chance that nobody draws from the blanket."""
 
 
+class Type(Protocol):
+    """User 1's two laws, and that of another user: a `Blanket`, or what becomes one if it is needed."""
+
+    def terms(self, exp_epsilon: flint.arb) -> Law:
+        """The law of W."""
+
+    def drawn(self, rate: Fraction) -> Type:
+        """See `Blanket.drawn`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replacement:
     """The bound of one shuffled plan."""
 
-    # R1, R2 and Rx in place of the blanket, for every pair of user 1's inputs in both orders and every input of another user
-    types: tuple[Blanket, ...]
-    gamma: Probability  # the mass of b, in (0, 1]
-    # the same by pairs, where they are too many to list as types, which are some that hide least then
-    pairs: QuotientLaws | None = None
+    # R1, R2 and Rx in place of the blanket, for every pair of user 1's inputs in both orders and every input of another user;
+    # none where they are too many to list
+    types: tuple[Type, ...]
+    gamma: Probability  # the mass of b, in (0, 1]; 1 of a sample
+    is_sample: bool = False  # whether user 1 takes the place of one of `users` others, instead of being one of as many
+    pairs: QuotientLaws | None = None  # all types by pairs of user 1's inputs, where they are not listed
+
+    def left(self, users: int) -> int:
+        """About how many users are not lost."""
+        return users if self.is_sample else max(1, users - math.ceil(1 / float(self.gamma)))
+
+    def drawn(self, rate: Fraction) -> Replacement:
+        """Of a secret sample, at this rate."""
+        pairs = None if self.pairs is None else self.pairs.drawn(rate)
+        return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), True, pairs)
 
     def delta(self, exp_epsilon: flint.arb, users: int, quick: bool = False) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""
         missed = 1 - as_ball(self.gamma)
-        last, alone = 1, self.mean(exp_epsilon, users - 1, quick)
-        if alone == 0:
-            return alone
+        users += self.is_sample  # one of them is lost, user 1 or the user in whose place it is
+        mean = self.means(exp_epsilon, quick)
+        last = 1
         if missed > 0:
             nats = -float(missed.log())
             # First as if a single user were passed; then with as many as may be passed at such a delta.
-            last = math.ceil(-float((alone * _LEFT).log()) / nats)
+            least = mean(users - 1) * _LEFT
+            last = math.ceil(-float(least.log()) / nats) if least > 0 else users
         if last >= users:
             return flint.arb(1)
         ends = [last]
@@ -93,30 +120,25 @@ class Replacement:
         total, reached = missed**last, flint.arb(1)
         for end in reversed(ends):
             beyond = missed**end
-            total += (reached - beyond) * self.mean(exp_epsilon, users - end, quick)
+            total += (reached - beyond) * mean(users - end)
             reached = beyond
         return total.min(flint.arb(1)).upper()
 
-    def mean(self, exp_epsilon: flint.arb, left: int, quick: bool = False) -> flint.arb:
-        """Upper bound of the largest mean of `left` terms, whatever the others hold; at most 1."""
-        found = flint.arb(1)
-        if self.pairs is not None or left >= _MANY:
-            laws = self.pairs or quotients([self.types])
-            if laws is not None:
-                found = _power(laws.log_largest(exp_epsilon - 1, left) - math.log(left))
-        if self.pairs is None and not found < 1:
-            found = largest_positive_part(self._laws(exp_epsilon), left, quick) / left
-        return found.min(flint.arb(1))
+    def means(self, exp_epsilon: flint.arb, quick: bool = False) -> Callable[[int], flint.arb]:
+        """Upper bounds of the largest mean of so many terms, whatever the others hold; at most 1."""
+        laws = [] if self.pairs is not None else [each.terms(exp_epsilon) for each in self.types]
+        exact = tuple(each for each in self.types if isinstance(each, Blanket))
+        by_moments = self.pairs or (quotients([exact]) if 0 < len(exact) == len(self.types) else None)
 
-    def _laws(self, exp_epsilon: flint.arb) -> list[list[PointMass]]:
-        return [
-            [
-                ((as_ball(r1) - exp_epsilon * as_ball(r2)) / as_ball(b), as_ball(b))
-                for r1, r2, b in each.cells
-                if not b == 0
-            ]
-            for each in self.types
-        ]
+        def mean(left: int) -> flint.arb:
+            found = flint.arb(1)
+            if by_moments is not None and (self.pairs is not None or left >= _MANY):
+                found = _power(by_moments.log_largest(exp_epsilon - 1, left) - math.log(left))
+            if laws and not found < 1:
+                found = largest_positive_part(laws, left, quick) / left
+            return found.min(flint.arb(1))
+
+        return mean
 
 
 def _power(nats: float) -> flint.arb:

@@ -9,6 +9,9 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ldpaudit.attacks.attack import Attack, Coins, Part
 from ldpaudit.attacks.games import own_law
 from ldpaudit.errors import Unsupported
@@ -40,6 +43,18 @@ def coins_on(m: Mechanism, values: Sequence[Any]) -> Coins | None:
     """The independent bits that tell a few values apart, where the mechanism's stem says them in ``coins(m, values)``."""
     of = getattr(_module(m), "coins", None)
     found: Coins | None = None if of is None else of(m, values)
+    return found
+
+
+def noise_on_counts(m: Mechanism) -> tuple[int, NDArray[np.float64]]:
+    """A count, and the probabilities that noise is this one and the following ones, as the stem lists them in ``masses(m)``.
+
+    Raises Unsupported where it does not.
+    """
+    of = getattr(_module(m), "masses", None)
+    if of is None:
+        raise Unsupported(m, "no attack on sums with this noise is known")
+    found: tuple[int, NDArray[np.float64]] = of(m)
     return found
 
 

@@ -7,11 +7,14 @@ their likelihood ratio is 1. So only the others are drawn, and the likelihood ra
 
 .. math:: \frac{p\,P[Z = a - 1] + (1 - p)\,P[Z = a]}{q\,P[Z = a - 1] + (1 - q)\,P[Z = a]}
 
-The others hold at most two kinds of bits there, so that Z is a binomial or the sum of two: a million users cost what two
-numbers cost. The ratio grows with a where p > q: an event {the ratio is at least some value} of two coordinates is a staircase.
+The others hold at most two kinds of bits there, so that Z is a binomial or the sum of two, and the noise of aggregators: a million
+users cost what two numbers cost. With log-concave noise the ratio grows with a where p > q: an event {the ratio is at least some
+value} of two coordinates is a staircase.
 
-Where one sum comes from one multiset only, such as of one-hot vectors, the game is that of the shuffled plan. Of code that is not
-ours, all n reports of every view are drawn and added. Bits that share coins show only beside other bits: there is a game for them.
+Where one sum comes from one multiset only, such as of one-hot vectors, and there is no noise, the game is that of the shuffled
+plan. One-hot vectors with noise are scored as if their coordinates were independent: that score is believed only as far as it is
+measured. Of code that is not ours, all n reports of every view are drawn and added. Bits that share coins show only beside other
+bits: there is a game for them.
 """
 
 from __future__ import annotations
@@ -27,12 +30,12 @@ from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 from scipy.stats import binom
 
-from ldpaudit.attacks.attack import logs
+from ldpaudit.attacks.attack import Coins, logs
 from ldpaudit.attacks.games import plans, shuffled
 from ldpaudit.attacks.games.foreign import Foreign
 from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.plans import Implementation
-from ldpaudit.attacks.games.stems import attack_on, coins_on
+from ldpaudit.attacks.games.stems import attack_on, coins_on, noise_on_counts
 from ldpaudit.attacks.games.two_inputs import ScoreLaw
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, is_ours
@@ -61,8 +64,8 @@ def views_within(plan: Aggregate, implementation: Implementation, trials: int) -
 
     Raises Unsupported where a view has too many reports for 16 of them to be drawn.
     """
-    m, rounds = _mechanism(plan)
-    if tells_the_multiset(m):
+    m, rounds = summed(plan)
+    if not plan.noise and tells_the_multiset(m):
         return shuffled.views_within(_shuffled(plan), implementation, trials)
     if _drawn_at_once(m, next(_own(plan, m, None, 0.0)), implementation) is None:
         return shuffled.views_within(_shuffled(plan), implementation or m, trials)
@@ -76,19 +79,12 @@ def games(
 
     Raises Unsupported for sums that cannot be read.
     """
-    m, rounds = _mechanism(plan)
-    if tells_the_multiset(m):
+    m, rounds = summed(plan)
+    if not plan.noise and tells_the_multiset(m):
         theirs = None if witness is None else replace(witness, plan=_shuffled(plan))
         return shuffled.games(_shuffled(plan), neighbours, implementation, delta, theirs)
     tried = [witness] if witness is not None else _own(plan, m, neighbours, delta)
     return tuple(game for each in tried for game in _targets(m, each, implementation, rounds))
-
-
-def _mechanism(plan: Aggregate) -> tuple[Mechanism, int]:
-    """The one mechanism whose reports are summed, and in how many rounds; Unsupported where there is noise that is not drawn."""
-    if plan.noise:
-        raise Unsupported(plan, "the noise of aggregators is not drawn here yet")
-    return summed(plan)
 
 
 def _shuffled(plan: Aggregate) -> Shuffle:
@@ -98,7 +94,7 @@ def _shuffled(plan: Aggregate) -> Shuffle:
 def _drawn_at_once(m: Mechanism, witness: Witness, implementation: Implementation) -> dict[Place, Coordinate] | None:
     """The coordinates of the sums where these are drawn, and no reports: of mechanisms of ours."""
     code = m if implementation is None else implementation
-    if type(code) is not type(m) or not is_ours(m) or len(code.inputs) != len(m.inputs) or coins_on(code, _values(witness)) is None:
+    if type(code) is not type(m) or not is_ours(m) or len(code.inputs) != len(m.inputs) or _bits(code, _values(witness)) is None:
         return None
     found = _coordinates(code, witness)
     return found if list(found) == list(_coordinates(m, witness)) else None
@@ -108,7 +104,8 @@ def _own(plan: Aggregate, m: Mechanism, neighbours: Neighbours | None, delta: fl
     """User 1 holds the values of the local attack; all others hold the first of these, the second, or neither."""
     first, second = attack_on(m, neighbours, delta).pair
     neither = [x for x in m.inputs[:3] if x not in (first, second)][:1]
-    for x in (first, *([] if second is None else [second]), *neither):
+    holds = dict.fromkeys((first, *([] if second is None else [second]), *neither))
+    for x in holds if plan.users > 1 else [first]:
         others = {x: plan.users - 1}
         pair = tuple(DataSet.of(_with(others, own)) for own in (first, second))
         yield Witness(plan, (pair[0], pair[1]), EVENT)
@@ -124,25 +121,43 @@ class Coordinate:
 
     own: tuple[float, float]  # P[user 1 adds 1], with the first value and with the second
     others: tuple[tuple[float, int], ...]  # P[another one adds 1], and of how many this is so
+    noise: tuple[Any, ...] = ()  # of aggregators
 
     def draw(self, side: int, size: int, rng: np.random.Generator) -> Counts:
         """Its counts."""
         counts = (rng.binomial(users, p, size) for p, users in ((self.own[side], 1), *self.others))
-        return np.asarray(sum(counts), dtype=np.int64)
+        noise = (each.noise(size, rng) for each in self.noise)
+        return np.asarray(sum((*counts, *noise)), dtype=np.int64)
 
     @property
     def law(self) -> Law:
         """Of its counts."""
         start, counts = 0, np.ones(1)
-        for p, users in self.others:
-            reach = _WIDTH * math.sqrt(users * p * (1 - p)) + _MORE
-            least, most = max(0, int(users * p - reach)), min(users, int(users * p + reach) + 1)
-            masses = binom.pmf(np.arange(least, most + 1), users, p)
+        for least, masses in (*map(noise_on_counts, self.noise), *(_binomial(users, p) for p, users in self.others)):
             short = len(counts) * len(masses) <= _MULTIPLIED
             start, counts = start + least, np.convolve(counts, masses) if short else np.maximum(fftconvolve(counts, masses), 0.0)
         without, added = np.append(counts, 0.0), np.append(0.0, counts)
         first, second = (p * added + (1 - p) * without for p in self.own)
         return start, first, second
+
+
+def _binomial(users: int, p: float) -> tuple[int, Floats]:
+    """A count, and the probabilities of this and the following ones."""
+    reach = _WIDTH * math.sqrt(users * p * (1 - p)) + _MORE
+    least, most = max(0, int(users * p - reach)), min(users, int(users * p + reach) + 1)
+    return least, binom.pmf(np.arange(least, most + 1), users, p)
+
+
+def _noise(witness: Witness) -> tuple[Any, ...]:
+    """Of aggregators, on every coordinate."""
+    return witness.plan.noise if isinstance(witness.plan, Aggregate) else ()
+
+
+def _noised(total: Counts, witness: Witness, rng: np.random.Generator) -> list[Counts]:
+    """The coordinates of sums, shape ``(views, coordinates)``, with noise."""
+    for each in _noise(witness):
+        total = total + each.noise(total.size, rng).reshape(total.shape)
+    return list(total.T)
 
 
 Place = int
@@ -151,7 +166,7 @@ Place = int
 
 def _coordinates(m: Mechanism, witness: Witness) -> dict[Place, Coordinate]:
     """Those in which user 1's two values differ."""
-    if (coins := coins_on(m, _values(witness))) is None:
+    if (coins := _bits(m, _values(witness))) is None:
         raise Unsupported(m, "no attack on sums of this mechanism's reports")
     first, second = (coins.laws[x].tolist() for x in witness.values)
     found = {}
@@ -160,8 +175,16 @@ def _coordinates(m: Mechanism, witness: Witness) -> dict[Place, Coordinate]:
         for x, users in witness.others.counts:
             others[float(coins.laws[x][i])] += users
         if first[i] != second[i]:
-            found[place] = Coordinate((first[i], second[i]), tuple(sorted(others.items())))
+            found[place] = Coordinate((first[i], second[i]), tuple(sorted(others.items())), _noise(witness))
     return found
+
+
+def _bits(m: Mechanism, values: list[Any]) -> Coins | None:
+    """Bits that tell the values apart; those of a one-hot vector, too, though they are not independent."""
+    if m.summed != "one-hot":
+        return coins_on(m, values)
+    laws = {x: m.law(x).probability for x in values}
+    return Coins(values, {x: np.array([float(of(place)) for place in values]) for x, of in laws.items()})
 
 
 def _values(witness: Witness) -> list[Any]:
@@ -229,28 +252,53 @@ def _targets(m: Mechanism, witness: Witness, implementation: Implementation, rou
 
 
 def _in_one_round(m: Mechanism, witness: Witness, implementation: Implementation, rounds: int) -> Iterator[Target]:
-    declared = _coordinates(m, witness)
+    declared, exact = _coordinates(m, witness), m.summed != "one-hot"
+    if not declared:
+        raise Unsupported(m, f"a sum tells nothing of {witness.values[0]} and {witness.values[1]}: their reports have one law")
     known = Likelihoods.of(declared.values())
     if (drawn := _drawn_at_once(m, witness, implementation)) is not None:
+        labels = None if exact else Labels(m if implementation is None else implementation, witness, tuple(declared))
 
         def own(side: int, size: int, rng: np.random.Generator) -> Floats:
-            return known.score([each.draw(side, size, rng) for each in drawn.values()])
+            seen = [each.draw(side, size, rng) for each in drawn.values()] if labels is None else labels.draw(side, size, rng)
+            return known.score(seen)
 
-        law = known.scores(rounds) if implementation is None else None
-        yield Target(witness.pair, witness.event, own, 32 * len(declared), calibrated=True, law=law)
+        law = known.scores(rounds) if implementation is None and exact else None
+        yield Target(witness.pair, witness.event, own, 32 * len(declared), calibrated=exact, law=law)
         return
     code = Foreign(m, m if implementation is None else implementation, _values(witness))
     size = witness.others.users * plans.memory(m.sample(code.inputs[0], 1, np.random.default_rng(0)))
 
     def of_reports(reports: _Reports, event: str, calibrated: bool) -> Target:
         mixed = reports.mixed if code.one_by_one else None
-        return Target(witness.pair, event, reports.draw, size, calibrated, not calibrated, mixed=mixed, odd=(code.odd,))
+        undeclared = exact and not calibrated
+        return Target(witness.pair, event, reports.draw, size, calibrated, undeclared, mixed=mixed, odd=(code.odd,))
 
-    yield of_reports(_Reports(code, witness, tuple(declared), known.score), witness.event, True)
+    yield of_reports(_Reports(code, witness, tuple(declared), known.score), witness.event, exact)
+    if not exact:
+        return
     set_then = [place for place, each in declared.items() if each.own[0] < each.own[1]][:1]
     set_never = [place for place in range(m.view_length) if place not in declared][-1:]
     if set_then and set_never:
         yield of_reports(_Reports(code, witness, (*set_never, *set_then), _excess), _SHARED, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """How often each of a few labels is reported, by users of whom each reports one; and noise."""
+
+    m: Any
+    witness: Witness
+    places: tuple[int, ...]  # of the labels
+
+    def draw(self, side: int, size: int, rng: np.random.Generator) -> list[Counts]:
+        """Counts of each of the labels."""
+        total = np.zeros((size, len(self.places)), dtype=np.int64)
+        for x, users in self.witness.pair[side].counts:
+            law = self.m.law(x)
+            chances = [float(law.probability(place)) for place in self.places]
+            total += rng.multinomial(users, [*chances, max(0.0, 1 - sum(chances))], size)[:, :-1]
+        return _noised(total, self.witness, rng)
 
 
 def _excess(counts: Sequence[Counts]) -> Floats:
@@ -272,16 +320,17 @@ class _Reports:
         total = np.zeros((size, len(self.places)), dtype=np.int64)
         for x, users in self._users(side) if size else ():
             total += self._read(self.code.sample(x, size * users, rng)).reshape(size, users, -1).sum(axis=1)
-        return self.score(list(total.T))
+        return self.score(_noised(total, self.witness, rng))
 
     def mixed(self, sides: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """One user after the other, one view after the other."""
         found: tuple[list[Floats], list[Floats]] = ([], [])
+        rng = np.random.default_rng()  # no such view is drawn a second time: its reports have coins of their own
         for side in sides.tolist():
             values, users = zip(*self._users(side), strict=True)
             order = [place for place, count in enumerate(users) for _ in range(count)]
             made = [self._read(part) for part in self.code.in_order(values, order)]
-            found[side].append(self.score([*np.concatenate(made).sum(axis=0)[:, None]]))
+            found[side].append(self.score(_noised(np.concatenate(made).sum(axis=0, keepdims=True), self.witness, rng)))
         first, second = (np.concatenate([np.empty(0), *part]) for part in found)
         return first, second
 
@@ -291,5 +340,6 @@ class _Reports:
         return list({**others, own: others.get(own, 0) + 1}.items())
 
     def _read(self, views: Any) -> Counts:
-        rows = np.asarray(views)
-        return np.asarray(rows.reshape(len(rows), -1)[:, list(self.places)], dtype=np.int64)
+        rows, places = np.asarray(views), list(self.places)
+        rows = rows.reshape(len(rows), -1)
+        return np.asarray(rows == places if self.code.m.summed == "one-hot" else rows[:, places], dtype=np.int64)

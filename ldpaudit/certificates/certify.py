@@ -33,6 +33,7 @@ from ldpaudit.enclosure import Enclosure, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence
 from ldpaudit.files.deployment import Deployment, load
+from ldpaudit.mechanisms.shared.sums import in_rounds
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Aggregate, Plan, Shuffle, of_one_user
 from ldpaudit.profile import Witness
@@ -135,7 +136,7 @@ def _epsilon(plan: Plan, neighbours: Neighbours, delta: Fraction) -> Enclosure:
 
 @remembered
 def _witness(plan: Plan, neighbours: Neighbours, delta: Fraction) -> Witness | None:
-    if not isinstance(plan, Shuffle | Aggregate):
+    if not isinstance(plan := in_rounds(plan), Shuffle | Aggregate):
         return None
     try:
         low = _epsilon(plan, neighbours, delta).low

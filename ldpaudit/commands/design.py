@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
 FREQUENCIES = "frequencies"
 """In place of a mechanism: which protocol counts values, rather than which parameter one needs."""
+AGGREGATE = "aggregate"
+"""In place of a mechanism: who adds noise to a sum of reports, and how much."""
 DESIGNED = (
     "STEM or STEM:VARIANT; guarantee, for any randomizer with that epsilon; binomial_noise, on a count; "
-    f"or {FREQUENCIES}, for which protocol counts values."
+    f"{FREQUENCIES}, for which protocol counts values; or {AGGREGATE}, for the noise of a sum."
 )
 
 
@@ -68,6 +71,11 @@ def design(
     \b
     Which protocol counts values among shuffled users, with which noise?
       ldpaudit design frequencies users=1e6 values=1000 ...
+
+    \b
+    Who adds noise to a sum of reports, and how much? With how few users?
+      ldpaudit design aggregate users=1e5 values=8 ...
+      ldpaudit design aggregate error=1/100 values=8 aggregators=2 ...
     """
     from ldpaudit.core.expression import parse
     from ldpaudit.studies.design import Goal
@@ -75,8 +83,10 @@ def design(
 
     goal = Goal(parse(epsilon), parse(delta))
     require_one_view(shuffle, aggregate)
-    if mechanism == FREQUENCIES:
-        _frequencies(goal, parameters or [], shuffle or aggregate, repeat, format)
+    if mechanism in (FREQUENCIES, AGGREGATE):
+        if shuffle or aggregate or repeat is not None:
+            raise ValueError(f"design of {mechanism} needs no --shuffle, --aggregate or --repeat: it is of all users, once")
+        (_frequencies if mechanism == FREQUENCIES else _sums)(goal, parameters or [], format)
         return
     given = {key: parse(value) if key != "constructor" else value for key, value in pairs(parameters or []).items()}
     with parameters_of(mechanism, keys=True):
@@ -87,13 +97,11 @@ def design(
         _say_text(found)
 
 
-def _frequencies(goal: Goal, parameters: list[str], shuffle: int | None, repeat: int | None, format: Format) -> None:
+def _frequencies(goal: Goal, parameters: list[str], format: Format) -> None:
     from ldpaudit.registry import call
     from ldpaudit.report import frequencies as report
     from ldpaudit.studies import frequencies
 
-    if shuffle is not None or repeat is not None:
-        raise ValueError(f"design of {FREQUENCIES} needs no --shuffle, --aggregate or --repeat: its protocols are shuffled, once")
     with parameters_of(FREQUENCIES):
         users, values = call(_sizes, pairs(parameters))
     found = frequencies.any_messages(goal, users, values)
@@ -101,6 +109,33 @@ def _frequencies(goal: Goal, parameters: list[str], shuffle: int | None, repeat:
         say_json(report.as_data(goal, users, values, found))
     else:
         say(report.write(goal, users, values, found))
+
+
+def _sums(goal: Goal, parameters: list[str], format: Format) -> None:
+    from ldpaudit.registry import call
+    from ldpaudit.report import sums as report
+    from ldpaudit.studies import sums
+
+    given = pairs(parameters)
+    with parameters_of(AGGREGATE):
+        if "error" in given:
+            error, values, aggregators = call(_known_to, given)
+            found = sums.least_users(goal, error, values, aggregators)
+        else:
+            users, values, aggregators = call(_summed, given)
+            found = sums.least_noise(goal, users, values, aggregators)
+    if format is Format.json:
+        say_json(report.as_data(goal, values, found))
+    else:
+        say(report.write(goal, values, found))
+
+
+def _known_to(error: Fraction, values: int, aggregators: int = 2) -> tuple[Fraction, int, int]:
+    return error, values, aggregators
+
+
+def _summed(users: int, values: int, aggregators: int = 2) -> tuple[int, int, int]:
+    return users, values, aggregators
 
 
 def _sizes(users: int, values: int) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,11 +25,14 @@ from ldpaudit.files.toml import line_of, read_text
 from ldpaudit.files.toml import parse as parse_toml
 from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.mechanisms.memoized_response import over_epochs
+from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Aggregate, Guarantee, Plan, Repeat, Run, Shuffle
 
 SCHEMA = "ldpaudit.deployment/1"
+_FAR = 46
+"""Standard deviations beyond which log-concave noise lies with probability below 2**-64 (Lovasz, Vempala 2007, Lemma 5.17)."""
 ONE_REPORT = ("report", "event", "source", "round")
 """Units that mean a single run of the mechanism."""
 
@@ -116,7 +120,7 @@ class _Aggregate(_Table):
         ge=1, description="Honest users in the smallest batch whose sum is released; drop-outs and colluders are not counted."
     )
     modulus: ExactNumber | None = Field(
-        None, description="Modulus of the sum, if it has one; it must exceed the largest sum, or estimates wrap around."
+        None, description="Modulus of the sum, if it has one; it must exceed the largest sum and noise, or estimates wrap around."
     )
     fresh_coins: Literal[True] = Field(
         True, description="Every report that is summed has coins of its own: one that enters two sums is told by their difference."
@@ -125,8 +129,16 @@ class _Aggregate(_Table):
 
 class _Noise(_MechanismTable):
     kind: str = Field(description="Noise on counts, as `ldpaudit mechanisms` lists it, beside its parameters without `change`.")
-    by: Literal["aggregator"] = Field("aggregator", description="Who adds it to every coordinate of the sum.")
-    parties: int = Field(1, ge=1, description="How many aggregators add it, each with coins of its own.")
+    by: Literal["aggregator", "client"] = Field(
+        "aggregator",
+        description="Who adds it to every coordinate: each of several aggregators all of it, or every client a share of it.",
+    )
+    parties: int = Field(
+        1,
+        ge=1,
+        description="How many aggregators add it, each with coins of its own; or how many clients' shares add up to it, corrupt "
+        "clients included, at least the users of `[aggregate]`. Honest clients' shares alone are counted.",
+    )
 
 
 class _Implementation(_Table):
@@ -153,11 +165,14 @@ class _ClaimTable(_Table):
     )
     sees: Literal["report", "aggregate", "share"] | None = Field(
         None,
-        description="With a table [aggregate], what the adversary sees: every user's `report`, the `aggregate`, or also the shares "
-        "that aggregators hold, each uniform modulo the modulus; by default the aggregate.",
+        description="With a table [aggregate], what the adversary sees: every user's `report` with its noise, the `aggregate`, or "
+        "also the shares that aggregators hold, each uniform modulo the modulus; by default the aggregate.",
     )
     honest_clients: int | None = Field(
-        None, ge=1, description="How many users' reports in the sum the adversary does not know; by default all of the batch."
+        None,
+        ge=1,
+        description="How many users' reports, and shares of noise, in the sum the adversary does not know; by default all of the "
+        "batch.",
     )
     honest_aggregators: int | None = Field(
         None, ge=0, description="How many aggregators' noise the adversary does not know; by default one of each `[[noise]]`."
@@ -279,21 +294,28 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         plan = _plan(file.mechanism, noted)
     except registry.ParameterError as error:
         raise fail(str(error), ["mechanism", *error.keys]) from None
-    noise: list[tuple[Mechanism, int]] = []
+    noise: list[tuple[CountNoise, _Noise]] = []
     for index, table in enumerate(file.noise):
         try:
             added = registry.build(table.kind, table.variant, table.parameters, noted)
-            Aggregate(plan, 1, [added])
         except registry.ParameterError as error:
             raise fail(str(error), ["noise", index, *error.keys]) from None
-        except TypeError as error:
-            raise fail(str(error), ["noise", index, "kind"]) from None
-        noise.append((added, table.parties))
+        if not isinstance(added, CountNoise):
+            raise fail(f"needs noise on counts, such as discrete_laplace, got {table.kind}", ["noise", index, "kind"])
+        if table.by == "client" and file.aggregate is not None:
+            if table.parties < (users := file.aggregate.users):
+                needs = f"needs parties >= the users of [aggregate], {users}: each of them adds a share, got {table.parties}"
+                raise fail(needs, ["noise", index, "parties"])
+            try:
+                added.of_shares(users, table.parties)
+            except ValueError as error:
+                raise fail(str(error), ["noise", index]) from None
+        noise.append((added, table))
     try:
         _require_memoizes(file, plan)
     except ValueError as error:
         raise fail(str(error), ["contribution", "memoized"]) from None
-    if (misfit := _require_one_view(file)) is not None:
+    if (misfit := _require_one_view(file, plan, noise)) is not None:
         raise fail(*misfit)
     return Deployment(
         id=file.id,
@@ -317,7 +339,7 @@ def _plan(table: _MechanismTable, files: registry.Opener) -> Plan:
 def _claims(
     file: _File,
     plan: Plan,
-    noise: Sequence[tuple[Mechanism, int]],
+    noise: Sequence[tuple[CountNoise, _Noise]],
     fail: Callable[[str, Sequence[str | int]], DeploymentError],
 ) -> tuple[Claim, ...]:
     claims: list[Claim] = []
@@ -372,7 +394,7 @@ def usual(plan: Plan) -> Neighbours:
     return plan.mechanism.relations[0] if isinstance(plan, Run) else REPLACE_ONE
 
 
-def _claimed_plan(file: _File, plan: Plan, noise: Sequence[tuple[Mechanism, int]], table: _ClaimTable) -> Plan:
+def _claimed_plan(file: _File, plan: Plan, noise: Sequence[tuple[CountNoise, _Noise]], table: _ClaimTable) -> Plan:
     """What the claim's unit counts: one report, a day's reports, a window's, everything that a client ever sends."""
     epochs, memoized = file.epochs, file.contribution.memoized
     if epochs is not None and epochs.values is not None and not memoized:
@@ -396,25 +418,31 @@ def _claimed_plan(file: _File, plan: Plan, noise: Sequence[tuple[Mechanism, int]
     return Repeat(Shuffle(once, file.shuffle.users), rounds) if rounds > 1 else Shuffle(once, file.shuffle.users)
 
 
-def _summed(aggregate: _Aggregate, noise: Sequence[tuple[Mechanism, int]], plan: Plan, table: _ClaimTable) -> Plan:
+def _summed(aggregate: _Aggregate, noise: Sequence[tuple[CountNoise, _Noise]], plan: Plan, table: _ClaimTable) -> Plan:
     """What an adversary sees of the users' reports, who trusts all or some of the others: each round is summed by itself."""
     if table.sees == "report":
-        return plan
+        own = [mechanism.of_shares(1, each.parties) for mechanism, each in noise if each.by == "client"]
+        return Aggregate(plan, 1, own) if own else plan
     if table.sees == "share" and aggregate.modulus is None:
         raise ValueError("shares hide what they are uniform over: `sees = \"share\"` needs a modulus in [aggregate]")
     honest = table.honest_clients or aggregate.users
     if honest > aggregate.users:
         raise ValueError(f"needs honest_clients <= the users of [aggregate], {aggregate.users}, got {honest}")
     added: list[Mechanism] = []
-    for mechanism, parties in noise:
+    for mechanism, each in noise:
+        if each.by == "client":
+            added.append(mechanism.of_shares(honest, each.parties))
+            continue
         aggregators = 1 if table.honest_aggregators is None else table.honest_aggregators
-        if aggregators > parties:
-            raise ValueError(f"needs honest_aggregators <= the parties of [[noise]], {parties}, got {aggregators}")
+        if aggregators > each.parties:
+            raise ValueError(f"needs honest_aggregators <= the parties of [[noise]], {each.parties}, got {aggregators}")
         added += [mechanism] * aggregators
     return Aggregate(plan, honest, added)
 
 
-def _require_one_view(file: _File) -> tuple[str, list[str | int]] | None:
+def _require_one_view(
+    file: _File, plan: Plan, noise: Sequence[tuple[CountNoise, _Noise]]
+) -> tuple[str, list[str | int]] | None:
     """What does not fit together in what is said of shufflers and sums, and where."""
     if file.aggregate is None:
         for index, table in enumerate(file.claims):
@@ -423,8 +451,13 @@ def _require_one_view(file: _File) -> tuple[str, list[str | int]] | None:
         return ("needs a table [aggregate], to whose sum it is added", ["noise"]) if file.noise else None
     if file.shuffle is not None:
         return "reports are shuffled or summed: needs one of the tables [shuffle] and [aggregate]", ["aggregate"]
-    if file.aggregate.modulus is not None and file.aggregate.modulus <= file.aggregate.users:
-        return f"needs a modulus above the largest sum, {file.aggregate.users} or more", ["aggregate", "modulus"]
+    largest = file.aggregate.users * (getattr(plan.mechanism, "reports", 1) if isinstance(plan, Run) else 1)
+    times = [(added, table.parties if table.by == "aggregator" else 1) for added, table in noise]  # clients' shares are one noise
+    spread = sum(2 * _FAR * (math.isqrt(math.ceil(added.variance)) + 1) * each for added, each in times)
+    if file.aggregate.modulus is not None and file.aggregate.modulus <= largest + spread:
+        beside = f", and noise that spreads over {spread}" if noise else ""
+        needs = f"needs a modulus above {largest + spread}: the largest sum, {largest}{beside}"
+        return f"{needs}; where sums wrap around, estimates are wrong, though they are as private", ["aggregate", "modulus"]
     return None
 
 

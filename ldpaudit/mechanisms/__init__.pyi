@@ -9,6 +9,7 @@ from ldpaudit.mechanisms.channel import Channel as Channel
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch as CountMeanSketch
 from ldpaudit.mechanisms.count_mean_sketch import HadamardCountMeanSketch as HadamardCountMeanSketch
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
+from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussianShares as DiscreteGaussianShares
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace as DiscreteLaplace
 from ldpaudit.mechanisms.expander_sketch import ExpanderSketch as ExpanderSketch
 from ldpaudit.mechanisms.expander_sketch import SplitExpanderSketch as SplitExpanderSketch
@@ -33,6 +34,7 @@ from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip as MemoizedDB
 from ldpaudit.mechanisms.memoized_response import MemoizedResponse as MemoizedResponse
 from ldpaudit.mechanisms.one_bit import DBitFlip as DBitFlip
 from ldpaudit.mechanisms.one_bit import OneBitMean as OneBitMean
+from ldpaudit.mechanisms.polya_noise import PolyaNoise as PolyaNoise
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse as KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries as CountMinRangeQueries
 from ldpaudit.mechanisms.range_queries import HadamardRangeQueries as HadamardRangeQueries

@@ -6,14 +6,14 @@ Dwork, Kenthapadi, McSherry, Mironov, Naor 2006; Agarwal, Suresh, Yu, Kumar, McM
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Law, Rows
-from ldpaudit.mechanisms.shared.count_noise import CountNoise
+from ldpaudit.mechanisms.shared.count_noise import CountNoise, part_of
 from ldpaudit.mechanisms.shared.parameters import integer, probability
 
 _LARGEST = 1 << 49
@@ -60,6 +60,15 @@ class BinomialNoise(CountNoise):
     def mean(self) -> Fraction:
         """Heads on average."""
         return self.coins * self.gamma
+
+    def of_shares(self, honest: int, designed: int) -> BinomialNoise:
+        """The same with that part of the coins; a ValueError where it is no whole number of them."""
+        return replace(self, coins=part_of(self, "coins", honest, designed))
+
+    @property
+    def variance(self) -> Fraction:
+        """Of the noise."""
+        return self.mean * (1 - self.gamma)
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Numbers of heads, drawn by numpy with gamma as a float."""

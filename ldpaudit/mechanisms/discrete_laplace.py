@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.geometric import Geometric
+from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.shared.parameters import probability, spendable
 from ldpaudit.profile import Number
@@ -58,6 +59,15 @@ class DiscreteLaplace(CountNoise):
         distance = cls(Fraction(1, 2), change).distance
         return cls(Geometric.for_epsilon(spendable(epsilon), distance).alpha, change)
 
+    @property
+    def variance(self) -> Fraction:
+        """Of the noise."""
+        return 2 * self.alpha / (1 - self.alpha) ** 2
+
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Differences of two geometric numbers, exactly."""
         return Geometric(1, self.alpha).noised(0, size, rng)
+
+    def of_shares(self, honest: int, designed: int) -> PolyaNoise:
+        """Polya noise of the shape ``honest / designed``."""
+        return PolyaNoise(self.alpha, Fraction(honest, designed), self.change)

@@ -49,6 +49,11 @@ class Gaussian(CountNoise):
         self._require_positive("sigma")
         self._require_change()
 
+    @property
+    def variance(self) -> Fraction:
+        """Of the noise."""
+        return self.sigma**2
+
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Floats of a normal law."""
         return rng.normal(0.0, float(self.sigma), size)

@@ -28,6 +28,8 @@ _LARGEST = 1 << 53
 class _TwoSided(Mechanism):
     """What the two mechanisms share: inputs, noise, and what they estimate."""
 
+    summed = "vector"
+
     bound: int
     alpha: Fraction
 
@@ -120,6 +122,10 @@ class Geometric(_TwoSided):
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased sum of the inputs, shape ``(1,)``."""
         return np.array([np.sum(np.asarray(views), dtype=np.float64)])
+
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """See `Mechanism`."""
+        return total
 
 
 @dataclass(frozen=True, slots=True)

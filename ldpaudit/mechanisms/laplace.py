@@ -47,6 +47,7 @@ class Laplace(Mechanism):
     """
 
     title = "Laplace noise on one number"
+    summed = "vector"
 
     scale: Fraction
     low: Fraction = Fraction(0)
@@ -87,6 +88,10 @@ class Laplace(Mechanism):
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased sum of the inputs, shape ``(1,)``."""
         return np.asarray(np.sum(views, keepdims=True), dtype=np.float64)
+
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """See `Mechanism`."""
+        return total
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """The sum of the inputs, shape ``(1,)``."""

@@ -110,9 +110,12 @@ class OneBitMean(Mechanism):
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased sum of the inputs, shape ``(1,)``."""
-        n = len(views)
-        ones = (np.sum(views, dtype=np.float64) / self.reports - n * float(self.gamma)) / float(1 - 2 * self.gamma)
-        return np.array([(ones - n * float(self.low)) / float(self.high - self.low)])
+        return self.estimate_from_sum(np.array([np.sum(views, dtype=np.float64)]), len(views))
+
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """See `Mechanism`."""
+        ones = (total / self.reports - users * float(self.gamma)) / float(1 - 2 * self.gamma)
+        return (ones - users * float(self.low)) / float(self.high - self.low)
 
     run_on_counts = Mechanism.run_on_counts
 

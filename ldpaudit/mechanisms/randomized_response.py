@@ -128,18 +128,19 @@ class KaryRandomizedResponse(Mechanism):
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each value, shape ``(k,)``."""
-        return self._estimate(np.bincount(views, minlength=self.k).astype(np.float64), len(views))
+        return self.estimate_from_sum(np.bincount(views, minlength=self.k).astype(np.float64), len(views))
 
     def run_on_counts(self, counts: Mapping[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`: how many of each value's reports are uniform draws is drawn, and how these fall, with float probabilities."""
         told, draws = held(self, counts, self.k), float(self.k * self.lie)
         drawn = rng.binomial(told, min(draws, 1.0))
         uniform = rng.multinomial(int(drawn.sum()), np.full(self.k, 1 / self.k))
-        return self._estimate((told - drawn + uniform).astype(np.float64), sum(counts.values()))
+        return self.estimate_from_sum((told - drawn + uniform).astype(np.float64), sum(counts.values()))
 
     def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`, and of the same law, at the cost of `run_on_counts`."""
         return self.run_on_counts(counted(data), rng)
 
-    def _estimate(self, counts: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        return (counts - users * float(self.lie)) / float(self.p - self.lie)
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """See `Mechanism`."""
+        return (total - users * float(self.lie)) / float(self.p - self.lie)

@@ -167,9 +167,12 @@ class Rappor(_BloomFilter):
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of the users whose signature sets each bit, shape ``(bits,)``."""
-        ones: NDArray[np.float64] = np.asarray(views).sum(axis=0, dtype=np.float64) / self.reports
+        return self.estimate_from_sum(np.asarray(views).sum(axis=0, dtype=np.float64), len(views))
+
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """See `Mechanism`."""
         one, zero = (m * self.q + (1 - m) * self.p for m in (1 - self.f / 2, self.f / 2))
-        return (ones - len(views) * float(zero)) / float(one - zero)
+        return (total / self.reports - users * float(zero)) / float(one - zero)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +236,11 @@ class PermanentRappor(_BloomFilter):
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of the users whose signature sets each bit, shape ``(bits,)``."""
-        ones: NDArray[np.float64] = np.asarray(views).sum(axis=0, dtype=np.float64)
-        return (ones - len(views) * float(self.f / 2)) / float(1 - self.f)
+        return self.estimate_from_sum(np.asarray(views).sum(axis=0, dtype=np.float64), len(views))
+
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """See `Mechanism`."""
+        return (total - users * float(self.f / 2)) / float(1 - self.f)
 
 
 def _signatures(values: NDArray[np.int64], bits: int, hashes: int) -> NDArray[np.bool_]:

@@ -47,6 +47,11 @@ class RoundedGaussian(CountNoise):
         self._require_positive("sigma", _LARGEST)
         self._require_change()
 
+    @property
+    def variance(self) -> Fraction:
+        """A bound of it, from above: rounding adds less than the variance of a uniform number, and pulls towards 0."""
+        return self.sigma**2 + Fraction(1, 12)
+
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Rounded floats of a normal law."""
         return np.rint(rng.normal(0.0, float(self.sigma), size)).astype(np.int64)

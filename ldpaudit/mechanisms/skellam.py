@@ -5,7 +5,7 @@ Agarwal, Kairouz, Liu 2021.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -50,7 +50,16 @@ class Skellam(CountNoise):
         self._require_positive("mu", _LARGEST)
         self._require_change()
 
+    @property
+    def variance(self) -> Fraction:
+        """Of the noise."""
+        return self.mu
+
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Differences of two Poisson numbers."""
         one, other = rng.poisson(float(self.mu / 2), (2, size))
         return np.asarray(one - other, dtype=np.int64)
+
+    def of_shares(self, honest: int, designed: int) -> Skellam:
+        """The same with the part ``honest / designed`` of mu."""
+        return replace(self, mu=self.mu * honest / designed)

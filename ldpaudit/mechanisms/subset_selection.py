@@ -121,5 +121,8 @@ class SubsetSelection(Mechanism):
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each value, shape ``(k,)``."""
-        counts: NDArray[np.float64] = np.count_nonzero(views, axis=0).astype(np.float64)
-        return (counts - len(views) * float(self.other)) / float(self.p - self.other)
+        return self.estimate_from_sum(np.count_nonzero(views, axis=0).astype(np.float64), len(views))
+
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """See `Mechanism`."""
+        return (total - users * float(self.other)) / float(self.p - self.other)

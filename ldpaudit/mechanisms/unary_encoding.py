@@ -141,17 +141,18 @@ class UnaryEncoding(Mechanism):
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each value, shape ``(k,)``."""
         ones: NDArray[np.float64] = np.asarray(views).sum(axis=0, dtype=np.float64)
-        return self._estimate(ones, len(views))
+        return self.estimate_from_sum(ones, len(views))
 
     def run_on_counts(self, counts: Mapping[int | None, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`: how often each bit is set is drawn at once, by two binomial laws, whose probabilities are floats."""
         present, users = held(self, counts, self.k), sum(counts.values())
         ones = rng.binomial(present, float(self.p)) + rng.binomial(users - present, float(self.q))
-        return self._estimate(ones.astype(np.float64), users)
+        return self.estimate_from_sum(ones.astype(np.float64), users)
 
     def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`, and of the same law, at the cost of `run_on_counts`."""
         return self.run_on_counts(counted(data), rng)
 
-    def _estimate(self, ones: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        return (ones - users * float(self.q)) / float(self.p - self.q)
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """See `Mechanism`."""
+        return (total - users * float(self.q)) / float(self.p - self.q)

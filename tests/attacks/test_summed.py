@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,14 @@ from ldpaudit.claim import Claim
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms.gaussian import Gaussian
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
+from ldpaudit.mechanisms.skellam import Skellam
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
@@ -281,10 +287,100 @@ def test_what_is_computed_from_the_sum_is_not_refuted_and_what_is_published_besi
     assert (found.epsilon_lower > exact.high) == refuted
 
 
+COINS = BinomialNoise(2, F(1, 3))
+
+
+def noise_law(noise: Any, coordinates: int) -> sums.Outcomes:
+    one = {y: p for y, p in noise.law((0,)).items() if p}
+    return {tuple(y for (y,) in each): math.prod(one[y] for y in each) for each in product(one, repeat=coordinates)}
+
+
+@pytest.mark.parametrize("users", [1, 3])
+def test_noise_is_drawn_on_every_coordinate_and_counts_in_the_scores(users: int) -> None:
+    m, others = UnaryEncoding(2, F(2, 3), F(1, 5)), DataSet.of({0: users - 1} if users > 1 else {})
+    pair = DataSet.of({0: users}), DataSet.of(Counter({0: users - 1, 1: 1}) if users > 1 else {1: 1})
+    laws = [sums.summed([law_of(m, own, others), noise_law(COINS, 2), noise_law(COINS, 2)]) for own in (0, 1)]
+    wanted: list[dict[float, float]] = [defaultdict(float), defaultdict(float)]
+    for outcome in laws[0]:
+        for side in (0, 1):
+            wanted[side][round(math.log(laws[0][outcome] / laws[1][outcome]), 6)] += float(laws[side][outcome])
+    plan = Aggregate(m, users, [COINS, COINS])
+    for code in (None, lambda x, size, rng: m.sample(x, size, rng)):
+        game, *_ = summed.games(plan, None, code, 0.0, Witness(plan, pair, "the sum"))
+        for side in (0, 1):
+            found = Counter(np.round(game.draw(side, DRAWS, np.random.default_rng(side)), 6).tolist())
+            assert set(found) <= set(wanted[side])
+            assert all(abs(found[score] / DRAWS - share) < OFF for score, share in wanted[side].items())
+
+
+def test_one_hot_reports_with_noise_are_drawn_together() -> None:
+    m = KaryRandomizedResponse(3, F(1, 2))
+    plan = Aggregate(m, 3, [COINS])
+    witness = Witness(plan, (DataSet.of({0: 2, 2: 1}), DataSet.of({0: 1, 1: 1, 2: 1})), "the sum")
+    reports = [{tuple(int(y == i) for i in (0, 1)): F(0) for y in range(3)} for _ in range(3)]
+    for table, x in zip(reports, (0, 0, 2), strict=True):
+        for y, p in m.law(x).items():
+            table[tuple(int(y == i) for i in (0, 1))] += p
+    law = sums.summed([*reports, noise_law(COINS, 2)])
+    drawn = np.column_stack(summed.Labels(m, witness, (0, 1)).draw(0, DRAWS, np.random.default_rng(3)))
+    found = Counter(map(tuple, drawn.tolist()))
+    assert all(abs(found[outcome] / DRAWS - share) < OFF for outcome, share in law.items())
+
+
+NOISES: tuple[tuple[Any, ...], ...] = (
+    (DiscreteLaplace(F(9, 10)),),
+    (DiscreteGaussian(F(85402, 10000)),),
+    (Skellam(F(80)),),
+    (BinomialNoise(300),),
+    (RoundedGaussian(F(8)),),
+    (DiscreteGaussian(F(8)), DiscreteLaplace(F(4, 5))),
+)
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+@pytest.mark.parametrize("plan", [UnaryEncoding.flips(F(1, 150), 8), Repeat(UnaryEncoding.flips(F(1, 150), 8), 2)], ids=str)
+@pytest.mark.parametrize("given", [True, False])
+def test_audits_of_sums_with_noise_come_close_to_what_is_certified_and_never_above(plan: Any, noise: Any, given: bool) -> None:
+    """Also where rounds are repeated as wholes: each is summed by itself, and has noise of its own."""
+    whole = Repeat(Aggregate(plan.plan, 10**4, noise), 2) if isinstance(plan, Repeat) else Aggregate(plan, 10**4, noise)
+    exact = account(whole).epsilon(1e-2)
+    options: dict[str, Any] = {"epsilon": exact.high, "delta": 1e-2, "mode": Mode.FIXED, "trials": 400_000, "confidence": 0.999}
+    evidence = ldp.audit(whole, witness=witness_of(whole, exact.low) if given else None, **options)
+    assert 0.65 * exact.low < evidence.epsilon_lower <= exact.high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+def test_with_ten_million_views_nine_tenths_of_a_noisy_sum_are_reached(noise: Any, delta: float) -> None:
+    plan = Aggregate(UnaryEncoding.flips(F(1, 150), 8), 10**4, noise)
+    exact = account(plan).epsilon(delta)
+    found = ldp.audit(plan, delta=delta, trials=10**7, mode=Mode.FIXED, witness=witness_of(plan, exact.low))
+    assert 0.88 * exact.low < found.epsilon_lower < exact.high
+
+
 @pytest.mark.parametrize("users", [1, 50])
 def test_a_sum_with_noise_is_not_attacked_as_if_it_had_none(users: int) -> None:
-    plan = Aggregate(UnaryEncoding.flips(Fraction(1, 50), 4), users, [DiscreteLaplace(Fraction(1, 2))])
-    with pytest.raises(Unsupported, match="the noise of aggregators is not drawn here yet"):
-        ldp.audit(plan, trials=1000)
-    with pytest.raises(Unsupported, match="the noise of aggregators is not drawn here yet"):
-        plan.run({0: users}, np.random.default_rng(0))
+    """One honest client beside an aggregator's noise was once audited as its report, and a true claim refuted."""
+    plan = Aggregate(UnaryEncoding.flips(F(1, 50), 4), users, [DiscreteLaplace(F(1, 2))])
+    exact = account(plan).epsilon(1e-2)
+    for code in (None, lambda x, size, rng: UnaryEncoding.flips(F(1, 50), 4).sample(x, size, rng)):
+        found = ldp.audit(plan, implementation=code, epsilon=exact.high, delta=1e-2, confidence=0.999)
+        assert 0.7 * exact.low < found.epsilon_lower <= exact.high
+    without = account(Aggregate(plan.plan, users)).epsilon(1e-2)
+    assert without.low > 1.5 * exact.high, "so that it matters"
+
+
+def test_noise_of_one_hot_reports_and_of_code_is_played() -> None:
+    m = KaryRandomizedResponse(4, F(19, 20))
+    plan = Aggregate(m, 50, [DiscreteLaplace(F(1, 2))])
+    exact = account(plan).epsilon(1e-2)
+    for code in (None, m, lambda x, size, rng: m.sample(x, size, rng)):
+        found = ldp.audit(plan, implementation=code, epsilon=exact.high, delta=1e-2, trials=200_000, confidence=0.999)
+        assert 0.5 * exact.high < found.epsilon_lower <= exact.high
+
+
+def test_noise_that_is_not_on_integers_or_spreads_over_millions_is_not_played() -> None:
+    for noise, why in ((Gaussian(F(3)), "no attack on this noise"), (DiscreteLaplace(1 - F(1, 10**8)), "spreads over")):
+        with pytest.raises(Unsupported, match=why):
+            ldp.audit(Aggregate(NOISY, 9, [noise]), epsilon=1.0)

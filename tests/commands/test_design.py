@@ -36,7 +36,7 @@ def test_an_answer_is_data_too() -> None:
 
 def test_the_help_explains_by_examples() -> None:
     shown = run("design", "--help").stdout
-    assert shown.count("   ldpaudit design ") == 11
+    assert shown.count("   ldpaudit design ") == 13
     assert max(map(len, shown.splitlines())) <= 80
 
 
@@ -81,3 +81,28 @@ def test_the_epsilon_of_summed_reports_is_found() -> None:
     assert 9.9 < float(found["value"]) < 10.2
     assert "Aggregate(" in found["plan"]
     fails_in_one_line(run(*common, "--epsilon", "0.3", "--shuffle", "9"), "give --shuffle or --aggregate")
+
+
+SUMMED = ("design", "aggregate", "values=3", "--epsilon", "1", "--delta", "1e-3")
+
+
+def test_ways_of_adding_noise_to_a_sum_are_listed_the_least_error_first() -> None:
+    title, head, *rows, note, _ = run(*SUMMED, "users=200").stdout.splitlines()
+    assert title == "3 values counted by a sum, each way with the least noise found that keeps (1, 0.001)"
+    errors = [float(row.split()[0]) for row in rows]
+    assert len(errors) == 4
+    assert errors == sorted(errors)
+    assert (head.split()[0], note.split(":")[0]) == ("error", "error at most")
+
+
+def test_with_an_error_the_users_that_are_needed_are_found_as_data_too() -> None:
+    data = json.loads(run(*SUMMED, "error=1/20", "aggregators=1", "--format", "json").stdout)
+    assert (data["values"], [each["aggregators"] for each in data["ways"]].count(1)) == (3, 3)
+    assert all(each["error"]["high"] <= each["users"] / 20 for each in data["ways"])
+    users = [each["users"] for each in data["ways"]]
+    assert users == sorted(users)
+
+
+def test_what_sums_do_not_ask_for_is_refused_in_a_line() -> None:
+    fails_in_one_line(run(*SUMMED), "aggregate: needs (users, values, aggregators)")
+    fails_in_one_line(run(*SUMMED, "users=200", "--aggregate", "9"), "needs no --shuffle, --aggregate or --repeat")

@@ -121,3 +121,8 @@ def test_an_estimate_takes_the_mean_of_the_coins_off() -> None:
 def test_coins_have_a_range(coins: int) -> None:
     with pytest.raises(ValueError, match="coins"):
         BinomialNoise(coins)
+
+
+def test_a_change_beyond_all_noise_is_seen() -> None:
+    found = account(Skellam(F(3), (-(2**50), 1))).delta(5)
+    assert 1 - 1e-12 < found.low <= found.high == 1

@@ -8,15 +8,15 @@ import flint
 import numpy as np
 import pytest
 
-from ldpaudit.accountants.numerics.largest_positive_part import largest_positive_part
+from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_part
 from ldpaudit.accountants.numerics.positive_part import positive_part
 from ldpaudit.accountants.numerics.rare_values import PointMass
 from ldpaudit.core.working_precision import working_precision
 
-Law = list[PointMass]
+Atoms = list[PointMass]
 
 
-def random_law(rng: np.random.Generator, mean: float) -> Law:
+def random_law(rng: np.random.Generator, mean: float) -> Atoms:
     """Some values of either sign, with this mean."""
     size = int(rng.integers(2, 6))
     masses = rng.dirichlet(np.ones(size))
@@ -27,7 +27,7 @@ def random_law(rng: np.random.Generator, mean: float) -> Law:
     return [(flint.arb(float(v)), p / total) for v, p in zip(values, balls, strict=True)]
 
 
-def enumerated(laws: tuple[Law, ...]) -> float:
+def enumerated(laws: tuple[Atoms, ...]) -> float:
     sums = np.zeros(1)
     chances = np.ones(1)
     for law in laws:
@@ -42,8 +42,8 @@ def test_it_is_above_every_assignment(seed: int) -> None:
     with working_precision(200):
         laws = [random_law(rng, mean) for mean in -rng.uniform(0, 0.5, size=int(rng.integers(1, 4)))]
         m = int(rng.integers(1, 6))
-        found = float(largest_positive_part(laws, m))
-        quick = float(largest_positive_part(laws, m, quick=True))
+        found = float(largest_positive_part(list(map(Law.of, laws)), m))
+        quick = float(largest_positive_part(list(map(Law.of, laws)), m, quick=True))
     worst = max(enumerated(each) for each in combinations_with_replacement(laws, m))
     assert worst <= found * (1 + 1e-12)
     assert worst <= quick * (1 + 1e-12)
@@ -59,7 +59,7 @@ def test_far_in_a_tail_it_is_within_a_percent_of_the_largest_of_alike_values(see
         deviations = [float(sum((v * v * p for v, p in law), flint.arb(0)).sqrt()) for law in laws]
         mean = -5 * max(deviations) / m**0.5
         laws = [[(v + mean, p) for v, p in law] for law in laws]
-        found = largest_positive_part(laws, m)
+        found = largest_positive_part(list(map(Law.of, laws)), m)
         alike = [positive_part(law, m, 1e-6) for law in laws]
     assert all(each.lower() <= found for each in alike)
     if m >= 10**6:
@@ -68,4 +68,4 @@ def test_far_in_a_tail_it_is_within_a_percent_of_the_largest_of_alike_values(see
 
 def test_without_positive_values_it_is_zero() -> None:
     with working_precision(100):
-        assert largest_positive_part([[(flint.arb(-1), flint.arb(1))], [(flint.arb(0), flint.arb(1))]], 5) == 0
+        assert largest_positive_part([Law.of([(flint.arb(v), flint.arb(1))]) for v in (-1, 0)], 5) == 0

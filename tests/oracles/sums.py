@@ -28,13 +28,24 @@ def divergence(first: Outcomes, second: Outcomes, x: Fraction) -> Fraction:
     return sum((max(Fraction(0), p - x * second.get(y, Fraction(0))) for y, p in first.items()), Fraction(0))
 
 
+def outcomes(m: Any, value: Any) -> Outcomes:
+    """Law of a report as the vector that is summed."""
+    if m.summed == "one-hot":
+        return {tuple(int(y == label) for label in m.inputs): p for y, p in m.law(value).items()}
+    return {y if isinstance(y, tuple) else (y,): p for y, p in m.law(value).items()}
+
+
 def worst(m: Any, users: int, x: Fraction, deletion: bool = False, noise: Outcomes | None = None) -> Fraction:
     """The largest divergence over all data sets of a mechanism whose views are vectors; with noise on the sum."""
-    laws = {value: dict(m.law(value).items()) for value in ([*m.inputs, None] if deletion else m.inputs)}
+    laws = {value: outcomes(m, value) for value in ([*m.inputs, None] if deletion else m.inputs)}
     pairs = [pair for pair in permutations(laws, 2) if not deletion or None in pair]
     return max(
         divergence(summed([laws[a], others]), summed([laws[b], others]), x)
         for held in combinations_with_replacement(m.inputs, users - 1)
-        for others in [summed([*(laws[value] for value in held), noise or {(0,) * m.view_length: Fraction(1)}])]
+        for others in [
+            summed(
+                [*(laws[value] for value in held), noise or {(0,) * len(next(iter(laws[m.inputs[0]]))): Fraction(1)}]
+            )
+        ]
         for a, b in pairs
     )

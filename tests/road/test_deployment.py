@@ -16,6 +16,7 @@ from ldpaudit.core.expression import parse
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load, loads
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.plan import Aggregate, Guarantee, Repeat, Run, Shuffle
 from tests.helpers import ROOT
 
@@ -134,12 +135,65 @@ def test_honest_aggregators_noise_is_added_to_the_sum() -> None:
         assert found == Aggregate(Repeat(report, 3), 10, [added] * count)
 
 
+SHARES = NOISE.replace("parties = 2", 'by = "client"\nparties = 1_200')
+
+
+def test_honest_clients_shares_of_noise_are_added_to_the_sum() -> None:
+    text = SUMMED.replace("[[claims]]", SHARES + "\n" + NOISE + "\n[[claims]]", 1)
+    whole = DiscreteLaplace(Fraction(9, 10))
+    seen, summed, colluders = (claim.plan for claim in loads(text).claims)
+    assert isinstance(colluders, Aggregate)
+    report, parts = colluders.plan.plan, [PolyaNoise(whole.alpha, Fraction(n, 1200)) for n in (1, 1000, 10)]  # type: ignore[attr-defined]
+    assert seen == Aggregate(report, 1, [parts[0]])
+    assert summed == Aggregate(report, 1000, [parts[1], whole])
+    assert colluders == Aggregate(Repeat(report, 3), 10, [parts[2], whole])
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        '"polya_noise"\nalpha = "9/10"\nshape = "1/2"',
+        '"skellam"\nmu = 20',
+        '"binomial_noise"\ncoins = 120',
+        '"discrete_gaussian"\nsigma = 40',
+    ],
+)
+def test_fewer_honest_clients_than_designed_cost_more(noise: str) -> None:
+    shares = SHARES.replace('"discrete_laplace"\nalpha = "9/10"', noise).replace("1_200", "60")
+    text = SUMMED.replace("[[claims]]", shares + "\n[[claims]]", 1).replace("1_000", "60").replace('unit = "user-day"', "")
+    for old, new in (("1/100", "1/3"), ('"report"\nsees = "report"', '"some"\nhonest_clients = 40')):
+        text = text.replace(old, new)
+    some, all_, few = (account(claim.plan).epsilon(1e-6) for claim in loads(text).claims)
+    assert few.low > some.high > some.low > all_.high > 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "says"),
+    [
+        ("parties = 1_200", "parties = 999", "noise.0.parties", "needs parties >= the users of [aggregate], 1000"),
+        ("parties = 1_200", "", "noise.0.parties", "got 1"),
+        ('"discrete_laplace"\nalpha = "9/10"', '"gaussian"\nsigma = 5', "noise.0", "Gaussian is not shared among clients"),
+        ('"discrete_laplace"\nalpha = "9/10"', '"rounded_gaussian"\nsigma = 5', "noise.0", "is not shared among clients"),
+        ('"discrete_laplace"\nalpha = "9/10"', '"binomial_noise"\ncoins = 600', "noise.0", "needs a multiple of 1200, got 600"),
+        ('"client"', '"server"', "noise.0.by", "client"),
+    ],
+)
+def test_noise_that_cannot_be_shared_is_named(old: str, new: str, key: str, says: str) -> None:
+    text = SUMMED.replace("[[claims]]", SHARES + "\n[[claims]]", 1)
+    assert old in text
+    with pytest.raises(DeploymentError) as caught:
+        loads(text.replace(old, new), "file.toml")
+    assert caught.value.key == key
+    assert says in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "key", "says"),
     [
         ('"9/10"', '"11/10"', "noise.0", "needs 0 < alpha < 1"),
         ("alpha", "alfa", "noise.0.alfa", "did you mean 'alpha'?"),
         ('"discrete_laplace"\nalpha = "9/10"', '"randomized_response"\nk = 3\np = 0.5', "noise.0.kind", "needs noise on counts"),
+        ('"2**32"', "3576", "aggregate.modulus", "above 3576: the largest sum, 1000, and noise that spreads over 2576; where"),
         ("parties = 2", "parties = 0", "noise.0.parties", "greater than or equal to 1"),
         ("honest_clients = 10", "honest_aggregators = 3", "claims.2", "<= the parties of [[noise]], 2, got 3"),
     ],
@@ -157,7 +211,7 @@ def test_noise_that_cannot_be_added_is_named(old: str, new: str, key: str, says:
     ("old", "new", "line", "key", "says"),
     [
         ("[aggregate]", "[shuffle]\nusers = 9\n[aggregate]", 14, "aggregate", "one of the tables [shuffle] and [aggregate]"),
-        ('modulus = "2**32"', "modulus = 1000", 14, "aggregate.modulus", "needs a modulus above the largest sum, 1000"),
+        ('modulus = "2**32"', "modulus = 1000", 14, "aggregate.modulus", "needs a modulus above 1000: the largest sum, 1000"),
         ('modulus = "2**32"', "", 25, "claims.2", 'needs a modulus in [aggregate]'),
         ("honest_clients = 10", "honest_clients = 1001", 26, "claims.2", "needs honest_clients <= the users of [aggregate], 1000"),
         ("users = 1_000", "users = 1_000\nfresh_coins = false", 14, "aggregate.fresh_coins", "got False"),

@@ -144,7 +144,7 @@ def test_all_laws_sum_to_one_and_no_part_is_negative(s: float) -> None:
     with working_precision(precision(100)):
         for blanket in (*found.blankets, *(each.blanket for each in found.data_sets)):
             first, second, others = (sum(map(as_ball, column), as_ball(Fraction(0))) for column in zip(*blanket.cells, strict=True))
-            for total in (first, second, others + as_ball(blanket._silence)):
+            for total in (first, second, others + as_ball(blanket.silence)):
                 assert total.contains(1)
                 assert total.rad() < 1e-25
             assert all(as_ball(part) > 0 for cell in blanket.cells for part in cell)

@@ -20,13 +20,14 @@ from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Guarantee, Shuffle
+from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Shuffle, Subsample
 
 Row = Sequence[Fraction]
 
@@ -137,7 +138,7 @@ def test_the_bound_is_above_every_data_set(seed: int) -> None:
 def covers(found: Replacement, rows: Sequence[Row], users: int, e: Fraction) -> bool:
     """Whether no assignment of inputs to others has a larger mean of terms than the bound allows any."""
     with working_precision(200):
-        most = found.mean(ball(e), users)
+        most = found.means(ball(e))(users)
         laws = {
             (x1, x2): [terms(rows[x1], rows[x2], row, e) for row in rows]
             for x1, x2 in permutations(range(len(rows)), 2)
@@ -167,7 +168,7 @@ def leaves_out(found: Replacement, rows: Sequence[Row], e: Fraction) -> list[tup
         for x1, x2 in permutations(inputs, 2)
         for x in inputs
     }
-    return [triple for triple, law in laws.items() if not any(below(law, each) for each in found.types)]
+    return [triple for triple, law in laws.items() if not any(below(law, each) for each in found.types if isinstance(each, Blanket))]
 
 
 def binomial_sum(p: float, m: int, q: float, rest: int) -> np.ndarray:
@@ -263,6 +264,7 @@ def test_any_map_costs_at_least_what_randomized_responses_cost_and_at_most_the_c
 def test_laws_of_any_map_are_laws_of_mean_one() -> None:
     with working_precision(200):
         for each in of_any_map(flint.arb(1)).types:
+            assert isinstance(each, Blanket)
             for masses in zip(*each.cells, strict=True):
                 assert abs(sum(masses) - 1) < 1e-50
 
@@ -270,3 +272,100 @@ def test_laws_of_any_map_are_laws_of_mean_one() -> None:
 def test_a_law_that_another_user_never_has_is_refused() -> None:
     cells = [(Fraction(1, 2), Fraction(0), Fraction(0)), (Fraction(1, 2), Fraction(1), Fraction(1))]
     assert replacement([Blanket.of(cells)], Fraction(1, 2)) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_secret_sample_is_within_its_two_ends_by_enumeration(seed: int) -> None:
+    """Two of four users, and three of four: every data set is below the upper end, and the lower end is one of them."""
+    rng = np.random.default_rng(200 + seed)
+    rows = random_channel(rng)
+    m = Channel(rows)
+    e = Fraction(11, 10)
+    for drawn in (2, 3):
+        worst = Fraction(0)
+        for pair in permutations(range(len(rows)), 2):
+            for others in combinations_with_replacement(range(len(rows)), 3):
+                laws = []
+                for mine in pair:
+                    held = (mine, *others)
+                    mixed: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+                    for batch in combinations(range(4), drawn):
+                        for counts, p in multisets(rows[held[k]] for k in batch).items():
+                            mixed[counts] += p / math.comb(4, drawn)
+                    laws.append(mixed)
+                worst = max(worst, divergence(laws[0], laws[1], e))
+        found = account(Subsample(Shuffle(m, drawn), 4, drawn)).delta(math.log(e))
+        assert found.low <= worst * (1 + Fraction(1, 10**12))
+        assert worst <= found.high * (1 + 1e-12)
+
+
+def test_the_ends_of_a_large_secret_sample_are_within_two_thousandths() -> None:
+    m = KaryRandomizedResponse(3, Fraction(57612, 100000))
+    found = account(Subsample(Shuffle(m, 10**4), 10**6, 10**4)).epsilon(1e-6)
+    assert found.low <= found.high <= 1.002 * found.low
+    assert found.low == pytest.approx(0.00022159, rel=1e-4)  # by another program, in floats
+
+
+def test_at_delta_zero_a_sample_costs_what_one_report_of_it_does() -> None:
+    """All views are the one with the largest ratio."""
+    m = KaryRandomizedResponse(3, Fraction(1, 2))
+    found = account(Subsample(Shuffle(m, 20), 200, 20)).epsilon(0)
+    assert found.low == pytest.approx(math.log(1 + (2 - 1) / 10), rel=1e-12)
+    assert found.relative_width < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("runs", "users"),
+    [
+        ([KaryRandomizedResponse(2, Fraction(3, 5))] * 2, 3),
+        ([KaryRandomizedResponse(2, Fraction(2, 3)), KaryRandomizedResponse(3, Fraction(1, 2))], 2),
+        ([KaryRandomizedResponse(3, Fraction(1, 2))] * 2, 2),
+    ],
+    ids=["two bits", "a bit and a digit", "two digits"],
+)
+def test_no_data_set_of_bundles_is_above_their_replacement_by_enumeration(runs: list[KaryRandomizedResponse], users: int) -> None:
+    """Other users hold any two values, and user 1 may hold the same value in one of the runs."""
+    tables = [[list(law.values()) for law in table(m, m.inputs).values()] for m in runs]
+    rows = [[p * q for p in first for q in second] for first in tables[0] for second in tables[1]]
+    bundle = account(Shuffle(Compose(runs), users))
+    replaced_bundles = bundle.bound.replaced  # type: ignore[attr-defined]
+    for e in (Fraction(1), Fraction(6, 5), Fraction(2)):
+        worst = max(
+            worst_of(rows, pair, others, e)
+            for pair in permutations(range(len(rows)), 2)
+            for others in combinations_with_replacement(range(len(rows)), users - 1)
+        )
+        assert worst <= bound(replaced_bundles, e, users)
+        found = bundle.delta(math.log(e))
+        assert found.low <= worst * (1 + Fraction(1, 10**12))
+        assert worst <= found.high * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [
+        (Repeat(KaryRandomizedResponse(2, Fraction(622459, 10**6)), 5), 0.0041184),
+        (Compose(KaryRandomizedResponse(k, Fraction(p, 10**6)) for k, p in ((2, 731059), (4, 475367))), 0.0048893),
+    ],
+    ids=["repeated", "composed"],
+)
+def test_the_ends_of_a_million_bundles_are_within_two_thousandths(plan: Plan, expected: float) -> None:
+    """What is expected another program found, in floats."""
+    found = account(Shuffle(plan, 10**6)).epsilon(1e-6)
+    assert found.low <= found.high <= 1.002 * found.low
+    assert found.low == pytest.approx(expected, rel=1e-4)
+
+
+def test_bundles_with_too_many_types_are_bounded_as_any_report_and_from_below_by_data_sets() -> None:
+    m = KaryRandomizedResponse(2, Fraction(9, 16))
+    many, epsilon0 = account(Shuffle(Repeat(m, 30), 10**6)), Fraction(account(Repeat(m, 30)).epsilon(0).high)
+    any_map = account(Shuffle(Guarantee(epsilon0), 10**6))
+    assert many.epsilon(1e-6).high == pytest.approx(any_map.epsilon(1e-6).high, rel=1e-6)
+    assert account(Shuffle(m, 10**6)).epsilon(1e-6).low < many.epsilon(1e-6).low
+
+
+def test_a_few_bundles_are_bounded_by_clones_or_alone() -> None:
+    """Where too few users draw from the blanket there is no replacement; a bound of 0 would be wrong."""
+    plan = Repeat(KaryRandomizedResponse(2, Fraction(3, 4)), 4)
+    found = account(Shuffle(plan, 3)).delta(0.1)
+    assert 0 < found.low <= found.high <= account(plan).delta(0.1).high

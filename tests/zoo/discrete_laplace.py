@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
-from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
+from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.gaussian import Gaussian
+from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.skellam import Skellam
@@ -66,6 +67,8 @@ def broken(m: CountNoise, most: int) -> Iterator[Broken]:
     """Mistakes that any noise on two counts may have."""
     yield Broken("one noise serves all counts", m, one_noise_serves_all_counts(m))
     yield Broken("the noise is seeded in each run", m, the_noise_is_seeded_in_each_run(m))
+    if isinstance(m, PolyaNoise):  # whose loss is largest next to 0
+        return
     if not isinstance(m, DiscreteLaplace):  # whose loss stays the same far out
         yield Broken("large noise is cut off", m, large_noise_is_cut_off(m, most))
     yield Broken("large noise is drawn again", m, large_noise_is_drawn_again(m, most))
@@ -93,6 +96,8 @@ NORMAL, BELLS, ROUNDED = (owner(BELL, (1, -1)) for owner in (Gaussian, DiscreteG
 THREE = DiscreteGaussian(F(8), (3,))
 POISSONS, COINS = Skellam(F(2), (1, -1)), BinomialNoise(8, change=(1, -1))
 LESS = F(2**-0.5)
+HALF_OF_THE_SHARES = PolyaNoise(F(8477823, 8911910), F(1, 2), (1, -1))
+NARROW = DiscreteGaussianShares(F(4437203, 9030631), 4, (1, -1))
 
 
 def the_variance_is_taken_for_the_deviation(m: Any) -> Broken:
@@ -110,11 +115,23 @@ gaussian = Zoo(
     delta=F(643445, 4929686),
 )
 discrete_gaussian = Zoo(
-    small=(DiscreteGaussian(F(1)), DiscreteGaussian(F(1, 2), (1, -1)), DiscreteGaussian(F(4), (2, 0, -1, 1))),
-    at_one=(BELLS,),
-    broken=(*broken(BELLS, 2), the_variance_is_taken_for_the_deviation(BELLS)),
+    small=(
+        DiscreteGaussian(F(1)),
+        DiscreteGaussian(F(1, 2), (1, -1)),
+        DiscreteGaussian(F(4), (2, 0, -1, 1)),
+        DiscreteGaussianShares(F(1), 3),
+        DiscreteGaussianShares(F(1, 4), 9, (2, -1)),
+    ),
+    at_one=(BELLS, NARROW),
+    broken=(
+        *broken(BELLS, 2),
+        the_variance_is_taken_for_the_deviation(BELLS),
+        *broken(NARROW, 2),
+        Broken("one of four clients adds its share", NARROW, replace(NARROW, shares=1).sample),
+    ),
     mutants=(
         Mutant("sigma is divided by the root of 2", BELLS, replace(BELLS, sigma=BELL * LESS), delta=0.1),
+        Mutant("half of the clients add no share", NARROW, replace(NARROW, shares=2), delta=0.1),
         Mutant("one party of two adds nothing", THREE, replace(THREE, sigma=8 * LESS), delta=0.02),
     ),
     delta=F(1753721, 14036027),
@@ -125,6 +142,16 @@ rounded_gaussian = Zoo(
     broken=(*broken(ROUNDED, 2), the_variance_is_taken_for_the_deviation(ROUNDED)),
     mutants=(Mutant("sigma is divided by the root of 2", ROUNDED, replace(ROUNDED, sigma=BELL * LESS), delta=0.1),),
     delta=F(11053004, 93931263),
+)
+polya_noise = Zoo(
+    small=(PolyaNoise(F(1, 2)), PolyaNoise(F(1, 2), F(1, 2), (1, -1)), PolyaNoise(F(3, 4), F(5, 2), (2, -1))),
+    at_one=(HALF_OF_THE_SHARES,),
+    broken=(
+        *broken(HALF_OF_THE_SHARES, 8),
+        Broken("half of the clients add no share", HALF_OF_THE_SHARES, replace(HALF_OF_THE_SHARES, shape=F(1, 4)).sample),
+    ),
+    mutants=(Mutant("a quarter of the clients add no share", HALF_OF_THE_SHARES, replace(HALF_OF_THE_SHARES, shape=F(3, 8))),),
+    loose=(PolyaNoise,),
 )
 skellam = Zoo(
     small=(Skellam(F(1)), Skellam(F(1, 2), (1, -1)), Skellam(F(10), (2, -1))),

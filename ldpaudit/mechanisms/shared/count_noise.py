@@ -22,6 +22,14 @@ _LARGEST = 1 << 53
 """Of a change in one count, so that a float holds it."""
 
 
+def part_of(m: CountNoise, name: str, honest: int, designed: int) -> int:
+    """The same part of a parameter that is a whole number for each share. Raises ValueError where it is not."""
+    each, rest = divmod(getattr(m, name), designed)
+    if rest:
+        raise ValueError(f"{type(m).__name__} is shared by adding {name}: needs a multiple of {designed}, got {getattr(m, name)}")
+    return int(each) * honest
+
+
 class CountNoise(Mechanism):
     """Counts plus independent noise of one law on each; the counts that no input changes are left out.
 
@@ -87,6 +95,21 @@ class CountNoise(Mechanism):
     def mean(self) -> Fraction:
         """Mean of the noise, which an estimate takes off."""
         return Fraction(0)
+
+    def of_shares(self, honest: int, designed: int) -> CountNoise:
+        """What `honest` of those add together who each add a share, so that `designed` of them add this noise, or as much.
+
+        Raises
+        ------
+        ValueError
+            Where this noise is not the sum of so many shares.
+        """
+        raise ValueError(f"{type(self).__name__} is not shared among clients: no law of a share is known")
+
+    @property
+    @abstractmethod
+    def variance(self) -> Fraction:
+        """Variance of the noise; of the discrete and of the rounded Gaussian, a bound from above that is nearly attained."""
 
     @abstractmethod
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[Any]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.plan import Aggregate, Repeat, Run
+from ldpaudit.plan import Aggregate, Plan, Repeat, Run
 
 _VIEWS = 256
 """Most reports whose vectors are looked at for a dependence; more of them than coordinates have one in any case."""
@@ -27,6 +27,15 @@ def summed(plan: Aggregate) -> tuple[Mechanism, int]:
     if not m.summed:
         raise Unsupported(inner, "the reports of this mechanism have no sum")
     return m, rounds
+
+
+def in_rounds(plan: Plan) -> Plan:
+    """The same views as one sum, where sums are repeated: each round is summed by itself, and has noise of its own."""
+    match plan:
+        case Repeat(Aggregate(inner, users, noise), times):
+            once, each = (inner.plan, inner.times) if isinstance(inner, Repeat) else (inner, 1)
+            return Aggregate(Repeat(once, each * times), users, noise)
+    return plan
 
 
 def tells_the_multiset(m: Mechanism) -> bool:

@@ -1,0 +1,152 @@
+r"""Repetitions and compositions inside a shuffle: every user sends one bundle of independent reports, and bundles are shuffled.
+
+The law of a bundle is a product, and so are the ratios of two laws. What another user holds, beside what user 1 holds first
+and then, is known run by run: each run of a part has one of that part's types (`replaced`), or user 1 holds the same in that
+run. So the types of the bundle are the products of these, and its blanket the product of blankets. Runs of one part are
+exchangeable: a type is a multiset. From below all others hold one bundle, run by run user 1's first value, its second, or a third.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations_with_replacement, product
+from typing import Any, TypeAlias
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants.numerics.balls import as_ball
+from ldpaudit.accountants.numerics.largest_positive_part import Law
+from ldpaudit.accountants.numerics.rationals import fraction, rational
+from ldpaudit.accountants.shuffling.blanket import Blanket
+from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound, CloneBound, OthersAlike, known
+from ldpaudit.accountants.shuffling.replaced import Replacement
+
+_MOST_TYPES = 400
+"""Types of a bundle up to which they are listed, of some milliseconds each."""
+_MOST_CELLS = 300
+"""Kinds of bundles up to which a law is listed."""
+_MOST_SETS = 64
+"""Bundles that all others hold which are tried; more are not."""
+_EQUAL = 1e-9
+"""Relative difference up to which ratios in floats are one."""
+
+Part: TypeAlias = tuple[Blanket, ...]
+"""The types of one run."""
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ProductType:
+    """A type of a bundle: of each run, the two laws of user 1's report and that of another user's."""
+
+    runs: tuple[Blanket, ...]
+    rate: Fraction = Fraction(1)  # at which user 1 is drawn, and not another user in its place
+
+    def terms(self, exp_epsilon: flint.arb) -> Law:
+        """See `replaced.Type`."""
+        u, v, p = _ratios(self.runs)
+        rate, e = float(self.rate), float(exp_epsilon)
+        first, second = rate * u + 1 - rate, rate * v + 1 - rate
+        off = 4 * _EQUAL * (first + e * second)  # ratios that were taken for one differ by less
+        return Law(first - e * second, p, off, lambda: self._exact.terms(exp_epsilon).exact())
+
+    def drawn(self, rate: Fraction) -> ProductType:
+        """See `Blanket.drawn`."""
+        return ProductType(self.runs, self.rate * rate)
+
+    @property
+    def _exact(self) -> Blanket:
+        found = _multiplied(self.runs)
+        return found.drawn(self.rate) if self.rate < 1 else found
+
+
+def bound(parts: Sequence[tuple[Bound | None, int]], otherwise: CloneBound) -> BlanketBound | None:
+    """Of a bundle; None where no data set of a part is known, and nothing is gained over the clones.
+
+    ``parts``: what bounds a shuffle of each part alone, and its number of runs; ``otherwise``: the clones of the bundle,
+    which serve where it has too many types, or kinds.
+    """
+    each = [(*known(part), times) for part, times in parts if part is not None]
+    if len(each) < len(parts) or not all(sets and all(map(_is_exact, sets)) for _, sets, _ in each):
+        return None
+    found = [(types, times) for types, _, times in each if types is not None]
+    replaced = _replacement(found) if len(found) == len(parts) else None
+    return BlanketBound((), tuple(_sets(each)), otherwise.users, replaced=replaced, otherwise=otherwise)
+
+
+def _replacement(parts: Sequence[tuple[Replacement, int]]) -> Replacement | None:
+    """Of all types of a bundle; None where they, or their kinds, are too many."""
+    types = [(_of_one_run(found), times) for found, times in parts]
+    if any(not own for own, _ in types) or math.prod(math.comb(times + len(own) - 1, times) for own, times in types) > _MOST_TYPES:
+        return None
+    bundles = tuple(map(ProductType, _bundles(types)))
+    if any(len(_ratios(bundle.runs)[0]) > _MOST_CELLS for bundle in bundles):
+        return None
+    return Replacement(bundles, math.prod((found.gamma**times for found, times in parts), start=Fraction(1)))
+
+
+def _of_one_run(found: Replacement) -> Part:
+    """The types of a run where user 1 holds two values, and of one where it holds the same; empty where they are not exact."""
+    exact = [each for each in found.types if isinstance(each, Blanket)]
+    if len(exact) < len(found.types) or any(isinstance(p, flint.arb) for each in exact for cell in each.cells for p in cell):
+        return ()
+    same = (Blanket.of((Fraction(r1), Fraction(r1), Fraction(b)) for r1, _, b in each.cells) for each in exact)  # type: ignore[arg-type]
+    return tuple(dict.fromkeys((*exact, *same)))
+
+
+def _bundles(types: Sequence[tuple[Sequence[Any], int]]) -> Iterator[tuple[Any, ...]]:
+    """One of several things for each run, where the order of a part's runs does not matter."""
+    for choice in product(*(combinations_with_replacement(own, times) for own, times in types)):
+        yield tuple(run for part in choice for run in part)
+
+
+def _sets(parts: Sequence[tuple[Replacement | None, tuple[OthersAlike, ...], int]]) -> Iterator[OthersAlike]:
+    """Bundles that all others hold; where there are too many, those with one kind of value in all runs of a part."""
+    many = math.prod(math.comb(times + len(sets) - 1, times) for _, sets, times in parts) > _MOST_SETS
+    choices = (
+        (run for part in choice for run in part)
+        for choice in product(*([(own,) * times for own in sets] for _, sets, times in parts))
+    )
+    for runs in map(tuple, choices) if many else _bundles([(sets, times) for _, sets, times in parts]):
+        first, second = zip(*(run.pair for run in runs), strict=True)
+        yield OthersAlike(_multiplied(tuple(run.blanket for run in runs)), (first, second), tuple(run.other for run in runs))
+
+
+def _is_exact(each: OthersAlike) -> bool:
+    """Whether its laws are rational, and user 1 says nothing that the others never do."""
+    return all(not isinstance(p, flint.arb) and not cell[2] == 0 for cell in each.blanket.cells for p in cell)
+
+
+@lru_cache(maxsize=4096)
+def _ratios(runs: Part) -> tuple[Floats, Floats, Floats]:
+    """Ratios of user 1's two laws to the other user's, and the probabilities of these under the latter."""
+    if not runs:
+        return np.ones(1), np.ones(1), np.ones(1)
+    cells = [(as_ball(r1), as_ball(r2), as_ball(b)) for r1, r2, b in runs[-1].cells if not b == 0]
+    last = np.array([[float(r1 / b), float(r2 / b), float(b)] for r1, r2, b in cells]).T
+    u, v, p = (np.multiply.outer(a, b).ravel() for a, b in zip(_ratios(runs[:-1]), last, strict=True))
+    keys = np.round(np.log(np.maximum((u, v), 1e-300)) / _EQUAL)
+    _, at, which = np.unique(keys[0] + 1j * keys[1], return_index=True, return_inverse=True)
+    return u[at], v[at], np.asarray(np.bincount(which.ravel(), p), dtype=np.float64)
+
+
+@lru_cache(maxsize=1024)
+def _multiplied(runs: Part) -> Blanket:
+    """The laws of a bundle, exactly; kinds of equal ratios together."""
+    cells: dict[tuple[flint.fmpq, flint.fmpq], list[flint.fmpq]] = {(flint.fmpq(1),) * 2: [flint.fmpq(1)] * 3}
+    for run in runs:
+        grown: dict[tuple[flint.fmpq, flint.fmpq], list[flint.fmpq]] = {}
+        for (u, v), masses in cells.items():
+            for cell in run.cells:
+                r1, r2, b = (rational(Fraction(p)) for p in cell)  # type: ignore[arg-type]
+                key = (u * r1 / b, v * r2 / b)
+                old = grown.setdefault(key, [flint.fmpq(0)] * 3)
+                grown[key] = [was + mass * p for was, mass, p in zip(old, masses, (r1, r2, b), strict=True)]
+        cells = grown
+    return Blanket.of((fraction(r1), fraction(r2), fraction(b)) for r1, r2, b in cells.values())

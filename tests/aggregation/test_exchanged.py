@@ -1,0 +1,103 @@
+"""Sums of one-hot vectors and of subsets, with noise and without, against brute force over all data sets and outcomes."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import reduce
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpaudit import Aggregate, Repeat, Run, Shuffle, account
+from ldpaudit.accountants.numerics.float_masses import Masses
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.shared.independent_bits import binomial_law
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from tests.oracles.sums import Outcomes, worst
+
+F = Fraction
+ROUNDED = F(1, 10**12)
+"""Of floats."""
+mechanisms = st.sampled_from(
+    [
+        KaryRandomizedResponse(2, F(2, 3)),
+        KaryRandomizedResponse(3, F(1, 2)),
+        KaryRandomizedResponse(4, F(4, 5)),
+        SubsetSelection(3, 1, F(3, 4)),
+        SubsetSelection(4, 2, F(2, 3)),
+    ]
+)
+
+
+def noise_of(trials: int, p: Fraction, coordinates: int) -> Outcomes:
+    """Of independent binomial noise on every coordinate."""
+    one = dict(enumerate(binomial_law(trials, p)))
+    return {places: math.prod((one[z] for z in places), start=F(1)) for places in product(one, repeat=coordinates)}
+
+
+@given(mechanisms, st.integers(2, 3), st.sampled_from([F(1), F(6, 5), F(2), F(5)]), st.sampled_from([0, 1]))
+@settings(max_examples=12, deadline=None)
+def test_a_sum_costs_what_brute_force_over_all_data_sets_and_outcomes_finds(
+    m: Mechanism, users: int, x: Fraction, trials: int
+) -> None:
+    p = F(1, 3)
+    noise = [BinomialNoise(trials, p)] if trials else []
+    truth = worst(m, users, x, noise=noise_of(trials, p, len(m.inputs)) if trials else None)
+    found = account(Aggregate(m, users, noise)).delta(math.log(x))
+    assert found.low <= truth + ROUNDED
+    assert truth <= found.high + ROUNDED
+
+
+def test_a_difference_of_two_counts_tells_nearly_as_much_as_the_sum() -> None:
+    m = KaryRandomizedResponse.for_epsilon(5, 8)
+    without = account(Shuffle(m, 10**5)).epsilon(1e-9)
+    noisy = account(Aggregate(m, 10**5, [DiscreteGaussian(F(85402, 10**4))])).epsilon(1e-9)
+    assert 0.92 * without.high < noisy.low < noisy.high == without.high
+    alone = account(Run(DiscreteLaplace(F(99, 100), (1, -1)))).epsilon(1e-9)
+    noisy = account(Aggregate(m, 10**5, [DiscreteLaplace(F(99, 100))])).epsilon(1e-9)
+    assert 0.85 * alone.high < noisy.low < noisy.high == alone.high
+    subsets = account(Aggregate(SubsetSelection(8, 3, F(3, 4)), 1000)).epsilon(1e-6)
+    assert subsets.high == account(Shuffle(SubsetSelection(8, 3, F(3, 4)), 1000)).epsilon(1e-6).high
+    assert 0.65 * subsets.high < subsets.low
+
+
+@pytest.mark.parametrize("m", [KaryRandomizedResponse(4, F(1, 2)), SubsetSelection(5, 2, F(1, 2))], ids=str)
+def test_rounds_cost_more_and_users_less(m: Mechanism) -> None:
+    noise = [DiscreteLaplace(F(9, 10))]
+    one, two, more = (
+        account(plan).epsilon(1e-4)
+        for plan in (Aggregate(m, 50, noise), Repeat(Aggregate(m, 50, noise), 2), Aggregate(m, 500, noise))
+    )
+    assert 0 < more.low < one.low < two.low < two.high
+    pure = account(Aggregate(m, 50, noise)).epsilon(0)
+    assert one.low < pure.low < pure.high <= account(m).epsilon(0).high
+
+
+def test_a_repeated_law_is_as_right_as_it_says() -> None:
+    one, times = {-1: F(1, 10), 0: F(7, 10), 1: F(1, 5)}, 300
+    found = Masses(-1, np.array(list(map(float, one.values()))), 1e-16, 0.0).times(times)
+    scaled = reduce(lambda a, _: _times(a), range(times), {0: 1})
+    truth = {at: F(ways, 10**times) for at, ways in scaled.items()}
+    listed = dict(enumerate(map(F, found.values.tolist()), found.first))
+    error = F(found.error)
+    assert error < 1e-11
+    assert all(value * (1 - error) <= truth[at] for at, value in listed.items())
+    left = sum(max(F(0), mass - listed.get(at, F(0)) * (1 + error)) for at, mass in truth.items())
+    assert left <= found.outside < 1e-38
+
+
+def _times(law: dict[int, int]) -> dict[int, int]:
+    """One step more, in tenths."""
+    found: dict[int, int] = {}
+    for at, ways in law.items():
+        for step, weight in ((-1, 1), (0, 7), (1, 2)):
+            found[at + step] = found.get(at + step, 0) + ways * weight
+    return found
