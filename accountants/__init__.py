@@ -25,7 +25,11 @@ from ldpaudit.plan import (
     as_plan,
     of_one_user,
 )
-from ldpaudit.profile import PrivacyProfile
+from ldpaudit.profile import PrivacyProfile, read_by
+
+_READINGS = {"renyi": "renyi", "rho": "renyi", "gdp": "gaussian_dp", "tradeoff": "trade_off"}
+"""Where in `pld` what a profile's curve says is computed."""
+read_by(lambda name: getattr(import_module(f"{__name__}.pld.{_READINGS[name]}"), name))
 
 
 def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> PrivacyProfile:

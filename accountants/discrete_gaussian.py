@@ -17,12 +17,13 @@ from functools import singledispatch
 import flint
 
 from ldpaudit.accountants.aggregation.added_noise import least_noise, noise_profile
-from ldpaudit.accountants.gaussian import Quadratic
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.float_masses import Masses
-from ldpaudit.accountants.numerics.normal import theta, upper_factor
+from ldpaudit.accountants.numerics.normal import theta, theta_ratio, upper_factor
+from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.pld.quadratic import Quadratic
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import round_up
+from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
@@ -44,6 +45,25 @@ class Discrete(Quadratic):
     step: int = 1  # g
     norm: int = 1  # N
     eta: float = 0.0  # upper bound
+    shifts: tuple[int, ...] = (1,)  # v
+
+    def renyi(self, order: Number) -> Enclosure:
+        r"""Of all counts, which add up; below that of normal laws where alpha times a change is no integer.
+
+        .. math:: \frac{\alpha\, |v|^2}{2 \sigma^2} + \frac{1}{\alpha - 1} \sum_j \ln \frac{\theta(\alpha v_j)}{\theta(0)}, \qquad
+                  \theta(c) = \sum_{x \in \mathbb{Z}} e^{-(x - c)^2/(2 \sigma^2)}
+        """
+        at = Fraction(order)
+
+        def value() -> flint.arb:
+            logs = (theta_ratio(self.sigma_squared, at * each).log() for each in self.shifts)
+            return ball(at * self.distance_squared / 2) + sum(logs, flint.arb(0)) / ball(at - 1)
+
+        return narrow(value, self.source).clamp(0.0, math.inf)
+
+    def gdp(self) -> Enclosure:
+        """From below by some epsilons: no mu is known to be enough."""
+        return PrivacyProfile.gdp(self)
 
     def value(self, epsilon: Fraction) -> flint.arb:
         """Tails of T, as multiples of their first terms."""
@@ -88,8 +108,9 @@ def of_one(m: DiscreteGaussian, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     off = 0.0 if counts == 1 else _eta(norm, counts, m.sigma**2)
     source = f"discrete Gaussian noise of parameter {float(m.sigma):g}, on what the change adds up"
     if off > _FLAT:
-        return noise_profile(masses(m), m.change, source)
-    return Discrete(m.squared / m.sigma**2, source, sigma_squared=m.sigma**2, step=step, norm=norm, eta=off)
+        known = Discrete(m.squared / m.sigma**2, source, sigma_squared=m.sigma**2, shifts=m.shifts)
+        return replace(noise_profile(masses(m), m.change, source), formula=known)
+    return Discrete(m.squared / m.sigma**2, source, Rigour.EXACT, m.sigma**2, step, norm, off, m.shifts)
 
 
 @profile.register

@@ -3,46 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
-import flint
-
 from ldpaudit.accountants.aggregation.added_noise import least_noise
-from ldpaudit.accountants.numerics.normal import about_epsilon, divergence
-from ldpaudit.accountants.pld.profiles import OnePairProfile
-from ldpaudit.accountants.pld.searched import SearchedProfile
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.accountants.pld.quadratic import Quadratic
 from ldpaudit.mechanisms.gaussian import Gaussian
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.profile import Number, PrivacyProfile, require_delta
-
-
-@dataclass(frozen=True)
-class Quadratic(SearchedProfile, OnePairProfile):
-    """A profile of noise whose log-law is quadratic: a change's square, over the variance, is nearly all that matters."""
-
-    distance_squared: Fraction  # in standard deviations
-    source: str
-    level: Rigour = Rigour.EXACT
-
-    def value(self, epsilon: Fraction) -> flint.arb:
-        """Of two normal laws."""
-        return divergence(self.distance_squared, epsilon)
-
-    def infinite_loss_mass(self) -> flint.arb:
-        """None."""
-        return flint.arb(0)
-
-    def estimate(self, goal: Fraction) -> float:
-        """Of two normal laws."""
-        return about_epsilon(self.distance_squared, goal)
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """Relative width below 1e-9; infinite at delta = 0."""
-        if require_delta(delta) == 0:
-            return Enclosure(math.inf, math.inf, self.level, self.source)
-        return super().epsilon(delta)
+from ldpaudit.profile import Number, PrivacyProfile
 
 
 def profile(m: Gaussian, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:

@@ -53,6 +53,18 @@ class ClosedForm(OnePairProfile):
         found = self._narrow(lambda: self._exp_epsilon(ball(1 - Fraction(delta))).log())
         return found.clamp(0.0, math.inf)
 
+    def renyi(self, order: Number) -> Enclosure:
+        """By the sum of a geometric series: from one end to the other the loss falls by ``2 log(1/alpha)`` each time."""
+        at, end, between = Fraction(order), self.bound, self.bound - 1
+
+        def value() -> flint.arb:
+            alpha, rate = ball(self.alpha), ball(at - 1)
+            step, power = alpha ** ball(2 * at - 1), alpha ** (-rate * end)
+            rest = (1 - alpha) * power * step * (1 - step**between) / (1 - step)
+            return ((power + rest + alpha ** (ball(at) * end)) / (1 + alpha)).log() / rate
+
+        return self._narrow(value).clamp(0.0, math.inf)
+
     def _delta(self, epsilon: flint.arb) -> flint.arb:
         alpha, best = ball(self.alpha), flint.arb(0)
         for t in self._near((self.bound + epsilon / alpha.log()) / 2):

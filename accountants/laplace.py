@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
+from typing import ClassVar
 
 import flint
 
@@ -36,6 +37,7 @@ class _LaplaceProfile(OnePairProfile):
 
     pure: Fraction
     source: str
+    coordinates: ClassVar[int]
 
     @abstractmethod
     def of_excess(self, u: flint.arb) -> flint.arb:
@@ -58,12 +60,18 @@ class _LaplaceProfile(OnePairProfile):
             return Enclosure.of(self.pure, source=self.source)
         return self._narrow(lambda: flint.arb(0).max(ball(self.pure) - 2 * self.excess(ball(Fraction(delta)))))
 
+    def renyi(self, order: Number) -> Enclosure:
+        """The sum over the coordinates that are shifted."""
+        return self._narrow(lambda: self.coordinates * _renyi(self.pure / self.coordinates, Fraction(order)))
+
     def _narrow(self, value: Callable[[], flint.arb]) -> Enclosure:
         return narrow(value, self.source, most=_MAX_PRECISION, floats=1)
 
 
 class OneCoordinate(_LaplaceProfile):
     """One coordinate is shifted."""
+
+    coordinates = 1
 
     def of_excess(self, u: flint.arb) -> flint.arb:
         """``1 - e**-u``."""
@@ -77,6 +85,8 @@ class OneCoordinate(_LaplaceProfile):
 class TwoCoordinates(_LaplaceProfile):
     """Two coordinates are shifted, by the same distance."""
 
+    coordinates = 2
+
     def of_excess(self, u: flint.arb) -> flint.arb:
         """``1 - (1 + u/2) e**-u``."""
         return -(-u).expm1() - u / 2 * (-u).exp()
@@ -84,6 +94,19 @@ class TwoCoordinates(_LaplaceProfile):
     def excess(self, delta: flint.arb) -> flint.arb:
         """``(u + 2) e**-(u + 2) = 2 (1 - delta) e**-2``, solved for u by the lower branch of Lambert's W."""
         return -2 - (-2 * (1 - delta) * flint.arb(-2).exp()).lambertw(-1)
+
+
+def _renyi(s: Fraction, order: Fraction) -> flint.arb:
+    r"""Renyi divergence of Laplace noise that is shifted by s scales.
+
+    .. math:: \frac{1}{\alpha - 1} \ln \Bigl(\frac{\alpha}{2 \alpha - 1} e^{(\alpha - 1) s}
+              + \frac{\alpha - 1}{2 \alpha - 1} e^{-\alpha s}\Bigr)
+
+    Source: Mironov 2017, Proposition 6.
+    """
+    a, twice = ball(order), ball(2 * order - 1)
+    rises, falls = (ball((order - 1) * s)).expm1(), (-ball(order * s)).expm1()
+    return (a / twice * rises + (a - 1) / twice * falls).log1p() / (a - 1)
 
 
 @singledispatch

@@ -16,6 +16,8 @@ from ldpaudit.profile import PrivacyProfile
 _THIRD_VALUES = 64
 """Values among which one with few bits in common is looked for; two random signatures of a filter have nearly none."""
 
+_SUMMED = 64
+"""Reports up to which sums of counts are computed."""
 _SHOWN = 4
 """Differences of signatures that a source lists."""
 
@@ -85,13 +87,13 @@ def shuffled(m: Rappor | PermanentRappor, users: int) -> Bound | None:
 
 
 def summands(m: Rappor | PermanentRappor, neighbours: Neighbours) -> Bits | None:
-    """Bits that one of two values' signatures sets and the other does not; None of several reports, which show counts."""
-    if len(m.bit_law(1)) > 2:
+    """Bits that one of two values' signatures sets and the other does not, or counts of them; None of very many reports."""
+    if isinstance(m, Rappor) and m.reports > min(_SUMMED, exact_reports(m.f, m.p, m.q)):
         return None
     values = {(b, a): (second, first) for (a, b), (first, second) in m.differences.items()} | m.differences
     largest = values if m.domain <= SEARCHED else largest_differences(m.bits, m.hashes)
     possible = frozenset(move for a, b in largest for move in ((a, b), (b, a)))
-    return Bits(m.bit_law(1)[1], m.bit_law(0)[1], frozenset(values), possible, None, values)
+    return Bits(m.bit_law(1), m.bit_law(0), frozenset(values), possible, None, values)
 
 
 def _signature(m: Rappor | PermanentRappor, x: int) -> set[int]:

@@ -59,9 +59,8 @@ def masses(m: CountNoise) -> tuple[int, Floats]:
 
 
 def _reach(m: CountNoise) -> float:
-    if isinstance(m, DiscreteLaplace):
-        return _NATS / -math.log1p(float(m.alpha - 1))
-    return _WIDTH * math.sqrt(m.variance) + _MORE
+    normal = _WIDTH * math.sqrt(m.variance) + _MORE
+    return normal + (_NATS / -math.log1p(float(m.alpha - 1)) if isinstance(m, DiscreteLaplace | PolyaNoise) else 0.0)
 
 
 @singledispatch
@@ -96,24 +95,12 @@ def _(m: DiscreteLaplace, counts: Floats) -> Floats:
     return np.asarray(np.exp(np.abs(counts) * np.log1p(float(m.alpha - 1))))
 
 
-@singledispatch
-def log_ratio(m: CountNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    """Logarithm of the likelihood of each noisy count without its change, over that with it."""
-    return logs(*(_weights(m, each) for each in (noisy, noisy - change)))
-
-
-@log_ratio.register(DiscreteGaussian)
-@log_ratio.register(Gaussian)
-def _(m: DiscreteGaussian | Gaussian, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    return change * (change - 2 * noisy) / (2 * float(m.sigma**2))
-
-
-@log_ratio.register
-def _(m: DiscreteGaussianShares, noisy: Floats, change: NDArray[np.int64]) -> Floats:
+@_weights.register
+def _(m: DiscreteGaussianShares, counts: Floats) -> Floats:
     law = _of_shares(float(m.share_variance), m.shares)
     if law is None:
-        return change * (change - 2 * noisy) / (2 * float(m.variance))
-    return logs(*(law[np.minimum(np.abs(each), len(law) - 1).astype(np.int64)] for each in (noisy, noisy - change)))
+        return np.asarray(np.exp(-(counts**2) / (2 * float(m.variance))))
+    return law[np.minimum(np.abs(counts), len(law) - 1).astype(np.int64)]
 
 
 @lru_cache(maxsize=8)
@@ -128,13 +115,11 @@ def _of_shares(variance: float, shares: int) -> Floats | None:
     return np.maximum(found, 1e-15)
 
 
-@log_ratio.register
-def _(m: PolyaNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    losses = _of_polya(float(m.alpha), float(m.shape))
-    near = [np.minimum(np.abs(each), len(losses) - 1).astype(np.int64) for each in (noisy, noisy - change)]
-    beyond = np.abs(noisy - change) - near[1] - (np.abs(noisy) - near[0])
-    found: Floats = losses[near[1]] - losses[near[0]] - beyond * float(np.log1p(float(m.alpha - 1)))
-    return found
+@_weights.register
+def _(m: PolyaNoise, counts: Floats) -> Floats:
+    losses, far = _of_polya(float(m.alpha), float(m.shape)), np.abs(counts)
+    near = np.minimum(far, len(losses) - 1).astype(np.int64)
+    return np.asarray(np.exp(-losses[near] + (far - near) * float(np.log1p(float(m.alpha - 1)))))
 
 
 @lru_cache(maxsize=8)
@@ -145,6 +130,18 @@ def _of_polya(alpha: float, shape: float) -> Floats:
         ratio = alpha * (k - 1 + shape) / (k * (1 + alpha**2) - alpha * (k + 1 - shape) * ratio)
         found.append(-np.log(ratio))
     return np.concatenate([[0.0], np.cumsum(found[::-1])])
+
+
+@singledispatch
+def log_ratio(m: CountNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:
+    """Logarithm of the likelihood of each noisy count without its change, over that with it."""
+    return logs(*(_weights(m, each) for each in (noisy, noisy - change)))
+
+
+@log_ratio.register(DiscreteGaussian)
+@log_ratio.register(Gaussian)
+def _(m: DiscreteGaussian | Gaussian, noisy: Floats, change: NDArray[np.int64]) -> Floats:
+    return change * (change - 2 * noisy) / (2 * float(m.sigma**2))
 
 
 @log_ratio.register

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ldpaudit.core.number import brief
+from ldpaudit.core.number import brief, show
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Guarantee, Plan
 
@@ -105,7 +105,7 @@ class Claim:
     @property
     def axioms(self) -> tuple[str, ...]:
         """What nobody shows of the plan's parts, in clauses; every bound of the plan rests on it."""
-        known = [f"a part is {_private(g.epsilon, g.delta)}" for g in self.plan.leaves() if isinstance(g, Guarantee)]
+        known = [f"a part is {_guaranteed(g)}" for g in self.plan.leaves() if isinstance(g, Guarantee)]
         return tuple(dict.fromkeys(known))
 
     @property
@@ -115,6 +115,15 @@ class Claim:
 
     def __str__(self) -> str:
         return f"one {self.unit} is {_private(self.epsilon, self.delta)} for {self.neighbours} neighbours"
+
+
+def _guaranteed(g: Guarantee) -> str:
+    """What a guarantee says, in the field's words."""
+    if g.rho is not None:
+        return f"{show(g.rho)}-zero-concentrated differentially private"
+    if g.mu is not None:
+        return f"{show(g.mu)}-Gaussian differentially private"
+    return _private(g.epsilon, g.delta)
 
 
 def _private(epsilon: Fraction | None, delta: Fraction) -> str:

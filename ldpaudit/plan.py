@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from inspect import Parameter, Signature
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,20 +97,88 @@ class Guarantee(Plan):
         In nats, at least 0.
     delta : Fraction
         In [0, 1).
+
+    Other Parameters
+    ----------------
+    rho : Fraction or None
+        Instead of an epsilon: the rho of zero-concentrated differential privacy, at least 0. Rhos of runs add, and k users cost
+        k**2 rho. From it follow upper bounds of delta, which lose some percent (Bun, Steinke 2016).
+    mu : Fraction or None
+        Instead of an epsilon: the mu of Gaussian differential privacy, at least 0. Squares of runs add, and k users cost k mu. The
+        worst map adds noise of deviation 1 to a number that changes by mu (Dong, Roth, Su 2022).
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        0 and 1 for a rho or a mu, which hold of any map: what it says in epsilon and delta is its profile.
+
+    Raises
+    ------
+    TypeError
+        Where not one of epsilon, rho and mu is given, or a delta with rho or mu.
+    ValueError
+        Where one lies outside its domain.
     """
 
     epsilon: Fraction
-    delta: Fraction = Fraction(0)
+    delta: Fraction
+    rho: Fraction | None = field(default=None, kw_only=True)
+    mu: Fraction | None = field(default=None, kw_only=True)
+    # Files and commands give an epsilon, or what one of the class methods takes: each way has what it requires.
+    __signature__: ClassVar = Signature(
+        [
+            Parameter("epsilon", Parameter.POSITIONAL_OR_KEYWORD, annotation=Fraction),
+            Parameter("delta", Parameter.POSITIONAL_OR_KEYWORD, default=Fraction(0), annotation=Fraction),
+        ]
+    )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", exact(self.epsilon, "epsilon"))
-        object.__setattr__(self, "delta", exact(self.delta, "delta"))
-        if not (self.epsilon >= 0 and 0 <= self.delta < 1):
-            found = f"epsilon={brief(self.epsilon)}, delta={brief(self.delta)}"
-            raise ValueError(f"Guarantee needs epsilon >= 0 and 0 <= delta < 1, got {found}")
+    def __init__(
+        self,
+        epsilon: Fraction | None = None,
+        delta: Fraction = Fraction(0),
+        *,
+        rho: Fraction | None = None,
+        mu: Fraction | None = None,
+    ) -> None:
+        given = {name: exact(each, name) for name, each in (("epsilon", epsilon), ("rho", rho), ("mu", mu)) if each is not None}
+        lost = exact(delta, "delta")
+        if not given:
+            exact(epsilon, "epsilon")
+        if len(given) != 1 or (epsilon is None and lost):
+            found = ", ".join([*given, *(["delta"] if lost else [])])
+            raise TypeError(f"Guarantee needs an epsilon, and a delta with it, or a rho, or a mu; got {found}")
+        if not (min(given.values()) >= 0 and 0 <= lost < 1):
+            named = {**given, "delta": lost} if "epsilon" in given else given
+            found = ", ".join(f"{name}={brief(each)}" for name, each in named.items())
+            needs = "epsilon >= 0 and 0 <= delta < 1" if "epsilon" in given else f"{next(iter(given))} >= 0"
+            raise ValueError(f"Guarantee needs {needs}, got {found}")
+        values = {"rho": None, "mu": None, **given}
+        # Of any map (0, 1) holds: whoever reads only these two is told nothing, and nothing wrong.
+        values |= {"epsilon": given.get("epsilon", Fraction(0)), "delta": lost if "epsilon" in given else Fraction(1)}
+        for name, each in values.items():
+            object.__setattr__(self, name, each)
+
+    @classmethod
+    def concentrated(cls, rho: Fraction) -> Self:
+        """By rho."""
+        return cls(rho=rho)
+
+    @classmethod
+    def gaussian(cls, mu: Fraction) -> Self:
+        """By mu."""
+        return cls(mu=mu)
+
+    @property
+    def stated(self) -> dict[str, Fraction]:
+        """What it says, by the parameters' names."""
+        other = {name: each for name, each in (("rho", self.rho), ("mu", self.mu)) if each is not None}
+        return other or {"epsilon": self.epsilon, "delta": self.delta}
+
+    def __repr__(self) -> str:
+        return f"Guarantee({', '.join(f'{name}={each!r}' for name, each in self.stated.items())})"
 
     def __str__(self) -> str:
-        return f"Guarantee(epsilon={show(self.epsilon)}, delta={show(self.delta)})"
+        return f"Guarantee({', '.join(f'{name}={show(each)}' for name, each in self.stated.items())})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,7 +472,14 @@ def _of_group(plan: Plan, users: int) -> Plan:
 
 
 def _replaced_one_by_one(one: Guarantee, users: int) -> Guarantee:
-    """k epsilon, and the sum of ``e**(i epsilon) delta`` for i < k, rounded up."""
+    """k epsilon, and the sum of ``e**(i epsilon) delta`` for i < k, rounded up; k**2 rho; k mu.
+
+    Sources: Bun, Steinke 2016, Proposition 1.9; Dong, Roth, Su 2022, Theorem 2.14.
+    """
+    if one.rho is not None:
+        return Guarantee(rho=one.rho * users**2)
+    if one.mu is not None:
+        return Guarantee(mu=one.mu * users)
     import flint  # here: a plan is made where nothing is computed
 
     from ldpaudit.core.working_precision import working_precision

@@ -137,6 +137,13 @@ def require_delta(delta: Number) -> Number:
     return delta
 
 
+def require_order(order: Number) -> Number:
+    """Return `order`, or raise ValueError where it is not above 1."""
+    if not order > 1:
+        raise ValueError(f"renyi(order) needs an order above 1, got {show(order)}")
+    return order
+
+
 def _plain(value: object, what: str) -> Number:
     """The int, float or Fraction that a number is; scalars of numpy are numbers."""
     if isinstance(value, float):
@@ -172,16 +179,46 @@ def _of_delta(method: Callable[..., Enclosure]) -> Callable[..., Enclosure]:
     return epsilon
 
 
+def _of_order(method: Callable[[Any, Number], Enclosure]) -> Callable[[Any, Number], Enclosure]:
+    @wraps(method)
+    def renyi(self: Any, order: Number) -> Enclosure:
+        plain = require_order(_plain(order, "renyi(order)"))
+        return _graded(self.epsilon(0) if plain == math.inf else method(self, Fraction(plain)), sys.float_info.min)
+
+    return renyi
+
+
+def _read_once(method: Callable[[Any], Enclosure]) -> Callable[[Any], Enclosure]:
+    return wraps(method)(lambda self: _graded(method(self), sys.float_info.min))
+
+
+_READS: dict[str, Callable[..., Any] | None] = {
+    "delta": _of_epsilon,
+    "epsilon": _of_delta,
+    "renyi": _of_order,
+    "rho": _read_once,
+    "gdp": _read_once,
+    "witness": None,
+}
+"""What every subclass's answer goes through, beside its turn at the working precision."""
+_READERS: list[Callable[[str], Callable[..., Enclosure]]] = []
+
+
+def read_by(reader: Callable[[str], Callable[..., Enclosure]]) -> None:
+    """Say who reads `renyi`, `rho`, `gdp` and `tradeoff` off a curve: by the reading's name, a function of the profile."""
+    _READERS[:] = [reader]
+
+
 class PrivacyProfile(ABC):
     """delta as a function of epsilon and back, in enclosures; epsilon in nats.
 
     Every `delta` and `epsilon` is given an int, a float or a Fraction, whatever kind of number a caller has. Threads may ask at
-    the same time: `delta`, `epsilon` and `witness` of every subclass are answered one after the other.
+    the same time: whatever is asked of any subclass is answered one after the other.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        for name, reads in (("delta", _of_epsilon), ("epsilon", _of_delta), ("witness", None)):
+        for name, reads in _READS.items():
             method = vars(cls).get(name)
             if method is not None and not hasattr(method, "__wrapped__"):  # a class with slots is made twice
                 setattr(cls, name, serialized(method if reads is None else reads(method)))
@@ -234,6 +271,123 @@ class PrivacyProfile(ABC):
         # Below the float that is still refused nothing is allowed; at 0 nothing may have been refused at all.
         low = 0.0 if at_zero.low <= delta else bracket(lambda e: self.delta(e).low <= delta)[0]
         return Enclosure(min(low, high), high, at_zero.rigour, at_zero.source)
+
+    @serialized
+    @_of_order
+    def renyi(self, order: Number) -> Enclosure:
+        r"""Largest Renyi divergence of this order, over all neighbours and both orders of each two.
+
+        .. math:: R_\alpha(P \| Q) = \frac{1}{\alpha - 1} \ln E_Q\Bigl[\Bigl(\frac PQ\Bigr)^\alpha\Bigr]
+                  = \frac{1}{\alpha - 1} \ln \Bigl(1 + \alpha (\alpha - 1) \int_1^\infty \bigl(x^{\alpha - 2}
+                  \delta_{PQ}(\ln x) + x^{-\alpha - 1} \delta_{QP}(\ln x)\bigr)\, dx\Bigr)
+
+        Exact for pairs of known laws, their products and compositions, to about 1e-9. Of other plans the upper end is that of
+        a pair whose delta is nowhere below the profile's: it holds for every two neighbours, but no two need attain it. The
+        lower end is that of two neighbours that occur: of known ones, or of those that attain delta at one epsilon, of which
+        nothing else is known; it may be far below. An infinite upper end with a finite lower one says that nothing is known
+        from above. Sources: Mironov 2017, Definition 3; Sason, Verdu 2016, for the integral; Zhu, Dong, Wang 2022,
+        Proposition 8, for the dominating pair.
+
+        Direction: a profile gives Renyi divergences, and their upper ends give upper bounds of delta, which lose. Nothing
+        follows for delta from below.
+
+        Parameters
+        ----------
+        order : int, float or Fraction
+            alpha > 1; at infinity this is ``epsilon(0)``.
+
+        Returns
+        -------
+        Enclosure
+            In nats; infinite where some view of one input is impossible on the other.
+
+        Raises
+        ------
+        ValueError
+            Where the order is not above 1.
+        """
+        return self._reading("renyi", order)
+
+    @serialized
+    @_read_once
+    def rho(self) -> Enclosure:
+        r"""Smallest rho for which the plan is rho-zero-concentrated differentially private, rho-zCDP.
+
+        .. math:: \rho = \sup_{\alpha > 1} R_\alpha / \alpha
+
+        Between two orders it is bounded by the convexity of :math:`(\alpha - 1) R_\alpha` in alpha, next to 1 by that
+        :math:`R_\alpha` grows, and beyond the last order by epsilon(0); each end as rigorous as `renyi`, and for the same
+        neighbours. Source: Bun, Steinke 2016, Definition 1.1.
+
+        Direction: from the exact profile to rho, and from rho to upper bounds of delta (`Guarantee` states a rho). The way
+        back loses some percent, and no delta is refuted by a rho: a lower end bounds rho only.
+
+        Returns
+        -------
+        Enclosure
+            In nats. The upper end is infinite where losses have no bound and no formula is known.
+        """
+        return self._reading("rho")
+
+    @serialized
+    @_read_once
+    def gdp(self) -> Enclosure:
+        r"""Smallest mu for which the plan is mu-Gaussian differentially private, mu-GDP.
+
+        .. math:: \mu = \sup_S \Phi^{-1}(P(S)) - \Phi^{-1}(Q(S))
+
+        over neighbours and events S: then no delta exceeds that of two normal laws of variance 1 at distance mu, at any epsilon.
+        Every single epsilon bounds mu from below. The upper end needs the whole curve: it is the mu of the polygon of chords
+        above it. It is infinite where some view has infinite loss, and where losses have no bound and no formula is known.
+        Source: Dong, Roth, Su 2022, Definition 2.6 and Corollary 2.13.
+
+        Direction: from the exact profile to mu, and from mu to upper bounds of delta; no delta is refuted by a mu.
+
+        Returns
+        -------
+        Enclosure
+            In standard deviations; EXACT for finite laws and for normal noise.
+        """
+        return self._reading("gdp")
+
+    @serialized
+    def tradeoff(self, alpha: Number) -> Enclosure:
+        r"""Least type II error of a test between two neighbours, at a type I error of at most alpha.
+
+        .. math:: f(\alpha) = \sup_{\varepsilon \ge 0} \max\bigl(0,\; 1 - \delta(\varepsilon) - e^\varepsilon \alpha,\;
+                  e^{-\varepsilon} (1 - \delta(\varepsilon) - \alpha)\bigr)
+
+        Any set of epsilons gives the lower end, a guarantee, by the upper ends of delta. The upper end says that some neighbours
+        have a test that is nearly as good: a lower end of delta gives one such test somewhere on its line, and the other lines
+        enclose where. Both ends are certified at the epsilons that were asked; they meet where the curve is smooth. Source: Dong,
+        Roth, Su 2022, Proposition 2.12.
+
+        Parameters
+        ----------
+        alpha : int, float or Fraction
+            Probability of deciding for the second neighbour where it was the first, in [0, 1].
+
+        Returns
+        -------
+        Enclosure
+            Of a probability.
+
+        Raises
+        ------
+        ValueError
+            Where alpha lies outside [0, 1].
+        """
+        return self._reading("tradeoff", _plain(alpha, "tradeoff(alpha)"))
+
+    def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure | None:
+        """Any reading, where this profile is made of others by the same rule for all of them; else None."""
+        return None
+
+    def _reading(self, name: str, *at: Number) -> Enclosure:
+        found = None if name == "tradeoff" else self.joined(lambda each: getattr(each, name)(*at))
+        if found is None and not _READERS:
+            raise Unsupported(type(self).__name__, f"{name} is read by the accountants; import ldpaudit.accountants")
+        return _READERS[0](name)(self, *at) if found is None else found
 
     def about(self) -> Callable[[float], float] | None:
         """A float estimate of delta as a function of epsilon, where it is much cheaper than `delta`, else None; it only guides."""

@@ -19,6 +19,7 @@ from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, Pair, TwoC
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.accountants.pld.profiles import OnePairProfile
+from ldpaudit.accountants.pld.renyi import enclosed, from_above
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
@@ -45,6 +46,8 @@ class AddedNoise(PrivacyProfile):
     above: tuple[TwoCoordinates, ...]
     pure: Enclosure  # epsilon at delta = 0
     source: str
+    # of a profile that has a formula for divergences, where there is one
+    formula: PrivacyProfile | None = None
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Of the best event of either order."""
@@ -69,6 +72,17 @@ class AddedNoise(PrivacyProfile):
         near = (low + max(low, _LEAST) * 2.0**step for step in range(-_STEPS, 1, 2))
         found = next((epsilon for epsilon in near if holds(epsilon)), math.inf)
         return self._enclosure(low, min(top, found), math.inf)
+
+    def renyi(self, order: Number) -> Enclosure:
+        """By the formula; else from what the views that are listed show to what the curve allows."""
+        if self.formula is not None:
+            return self.formula.renyi(order)
+        low = max(each.renyi_low(Fraction(order)) for each in self.below)
+        return enclosed(Enclosure(low, math.inf, Rigour.INTERVAL, self.source), from_above(self, Fraction(order)))
+
+    def rho(self) -> Enclosure:
+        """By the formula; else by orders."""
+        return PrivacyProfile.rho(self) if self.formula is None else self.formula.rho()
 
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
         return Enclosure(min(low, high), high, Rigour.EXACT, self.source).clamp(0.0, most)

@@ -11,12 +11,21 @@ Move: TypeAlias = tuple[int, int]
 """(a, b): bits of which user 1 holds a one first and then a zero, and bits of which it is the other way round."""
 
 
+CountLaw: TypeAlias = tuple[Fraction, ...]
+"""Probability of each count from 0 on that is reported of a bit; of a single noisy bit those of 0 and 1."""
+
+
+def coin(p: Fraction) -> CountLaw:
+    """Of 1 with probability p."""
+    return 1 - p, p
+
+
 @dataclass(frozen=True)
 class Bits:
-    """Independent noisy bits; two inputs of user 1 differ in some of them, and all others have the same law."""
+    """Independent noisy bits, or counts; two inputs of user 1 differ in some of them, and all others have the same law."""
 
-    one: Fraction  # P[1 | bit 1]
-    zero: Fraction  # P[1 | bit 0], less
+    one: CountLaw  # where the bit is 1
+    zero: CountLaw  # where it is 0; of the same counts
     attained: frozenset[
         Move
     ]  # largest moves between two inputs; (b, a) with every (a, b), for neighbours are symmetric
@@ -30,7 +39,7 @@ class Bits:
     @property
     def is_one_symmetric_bit(self) -> bool:
         """Whether user 1's two reports differ in one bit, and zeros are as noisy as ones."""
-        return self.possible == {(1, 0), (0, 1)} and self.one + self.zero == 1
+        return self.possible == {(1, 0), (0, 1)} and len(self.one) == 2 and self.one == self.zero[::-1]
 
     def repeated(self, rounds: int) -> Bits:
         """Of this many reports of a user, each summed with those of its round."""

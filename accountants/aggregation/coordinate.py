@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.enclosure import round_down
 
 Floats: TypeAlias = NDArray[np.float64]
 _GROUPS = 2048
@@ -95,6 +97,16 @@ class Pair:
             return self
         starts = np.linspace(0, len(self.p), groups, endpoint=False).astype(int)
         return Pair(np.add.reduceat(self.p, starts), np.add.reduceat(self.q, starts), self.slack, self.outside)
+
+    def log_moment_low(self, order: float) -> float:
+        r"""Lower bound of :math:`\ln \sum P^\alpha Q^{1 - \alpha}`; views that Q lacks add nothing to it."""
+        seen = (self.p > 0) & (self.q > 0)
+        logs = np.log(self.ratios[seen])
+        total = float((self.p[seen] * np.exp(np.minimum((order - 1) * logs, FAR))).sum())
+        # Each P may be less and each Q more; a logarithm's error grows with it, and is multiplied by the order.
+        rounding = len(self.p) + 64 + 8 * order * (1 + float(np.abs(logs).max(initial=0.0)))
+        off = 2 * order * self.error + rounding * UNIT
+        return max(0.0, math.log(total * (1 - off))) * (1 - 4 * UNIT) if off < 1 and total > 0 else 0.0
 
     def spread(self, groups: int) -> Pair:
         r"""A pair of at most twice as many integers as `groups` that dominates this one: serves for upper bounds.
@@ -180,6 +192,12 @@ class TwoCoordinates:
         """Upper bound of delta at ``log x``."""
         p, q = self._event(x * (1 - self._slack) / (1 + self._slack))
         return max(0.0, p * (1 + self._slack) - x * q * (1 - self._slack)) + self._outside
+
+    def renyi_low(self, order: Fraction) -> float:
+        """Lower bound of the Renyi divergence: those of independent coordinates add up."""
+        below = round_down(order)  # the divergence grows with the order
+        logs = self.first.log_moment_low(below) + self.second.log_moment_low(below)
+        return logs / (below - 1) * (1 - 4 * UNIT) if below > 1 else 0.0
 
     def epsilon(self, delta: float) -> float:
         """Lower bound of epsilon(delta), by Newton's method: every event S needs ``e**epsilon >= (P(S) - delta) / Q(S)``."""

@@ -2,10 +2,11 @@ r"""From above: a pair of laws that dominates one coordinate of a sum, whatever 
 
 Of the N others, m hold a one in this coordinate. The largest divergence over m is, in :math:`x = e^\varepsilon`, a maximum of
 convex decreasing functions, so it is the divergence of one pair, and so is every convex curve above it. Here the m are cut into
-ranges. In a range from a to b, b - a users are uncertain: with probability :math:`\gamma = 1 - |p - q|` each reports a bit that
-does not depend on what it holds, and else we reveal what it says. At least M of them do the former, but for a chance of
-:math:`10^{-20}`; to leave out the others' bits only helps the adversary. What remains is one law, whose divergence
-is bounded at the nodes of the curve; the range that exceeds the best data set by most is halved.
+ranges. In a range from a to b, b - a users are uncertain: with probability :math:`\gamma`, the sum of the smaller ones of the two
+probabilities of each count, :math:`1 - |p - q|` for a bit, each reports what does not depend on what it holds, and else we reveal
+what it says. At least M of them do the former, but for a chance of :math:`10^{-20}`; to leave out the others' reports only helps
+the adversary. What remains is one law, whose divergence is bounded at the nodes of the curve; the range that exceeds the best data
+set by most is halved.
 
 Chords between nodes lie above a convex function. A product of dominating pairs dominates the product of pairs (Zhu, Dong, Wang
 2022, Theorem 10), so two curves bound one user's move from one coordinate to another among all data sets.
@@ -23,6 +24,7 @@ from typing import Self
 
 import numpy as np
 
+from ldpaudit.accountants.aggregation.bits import CountLaw
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses, bernstein_reach
@@ -114,9 +116,15 @@ class Others:
     """The other users' bits of one coordinate, and noise that is added to the sum."""
 
     users: int  # N
-    one: Fraction  # P[1 | the user holds a one]
-    zero: Fraction  # P[1 | the user does not]
+    one: CountLaw  # what a user adds who holds a one
+    zero: CountLaw  # and who does not
     noise: tuple[Masses, ...] = ()  # that is added to the sum
+
+    @property
+    def largest_ratio(self) -> Fraction | None:
+        """Of the two laws of a single bit or count, which no sum exceeds; None where it is infinite."""
+        pairs = [(p, q) for p, q in zip(self.one, self.zero, strict=True) if p or q]
+        return max(max(p / q, q / p) for p, q in pairs) if all(p and q for p, q in pairs) else None
 
     @cached
     def added(self) -> Masses:
@@ -125,25 +133,35 @@ class Others:
 
     def holding(self, m: int, moved: int = 1) -> Pair:
         """User 1's bit, or those of a group, are ones under P, zeros under Q, and m others hold a one."""
-        return self._pair(Masses.binomial(m, self.one).plus(Masses.binomial(self.users - m, self.zero)), moved)
+        return self._pair(_total(self.one, m).plus(_total(self.zero, self.users - m)), moved)
 
     def within(self, least: int, most: int) -> Pair:
         """A pair that dominates these of all m of a range."""
         if least == most:
             return self.holding(least)
-        parts = [Masses.binomial(least, self.one), Masses.binomial(self.users - most, self.zero)]
-        shared = 1 - abs(self.one - self.zero)
+        parts = [_total(self.one, least), _total(self.zero, self.users - most)]
+        common = tuple(map(min, self.one, self.zero))
+        shared = sum(common, Fraction(0))
         hidden, chance = _at_least(most - least, shared), 0.0
         if hidden:
-            parts.append(Masses.binomial(hidden, min(self.one, self.zero) / shared))
+            parts.append(_total(tuple(p / shared for p in common), hidden))
             chance = _CHANCE
         pair = self._pair(reduce(Masses.plus, sorted(parts, key=lambda law: len(law.values))))
         return Pair(pair.p, pair.q, pair.error, pair.outside + chance)
 
     def _pair(self, others: Masses, moved: int = 1) -> Pair:
         law = others.plus(self.added) if self.noise else others
-        laws = (reduce(Masses.plus_bit, [p] * moved, law) for p in (self.one, self.zero))
-        return Pair.of(*laws)
+        return Pair.of(*(reduce(Masses.plus, [Masses.counts(own)] * moved, law) for own in (self.one, self.zero)))
+
+
+def _total(law: CountLaw, users: int) -> Masses:
+    """What so many users add."""
+    return Masses.binomial(users, law[1]) if len(law) == 2 else Masses.counts(law).times(users)
+
+
+def _variance(law: CountLaw) -> Fraction:
+    mean = sum((k * p for k, p in enumerate(law)), Fraction(0))
+    return sum((k * k * p for k, p in enumerate(law)), Fraction(0)) - mean * mean
 
 
 def _at_least(n: int, p: Fraction) -> int:
@@ -173,8 +191,9 @@ def envelope(others: Others) -> Envelope:
     n, pure = others.users, _pure(others)
     corners = {m: others.holding(m) for m in (n, 0)}
     ups = _nodes(list(corners.values()), pure)
-    if not others.noise and others.one + others.zero == 1 and n * others.one * others.zero > _WIDE:
-        curve = _equally_noisy(others.one, n + 1, ups)
+    alike = others.one == others.zero[::-1]
+    if not others.noise and alike and len(others.one) == 2 and n * _variance(others.one) > _WIDE:
+        curve = _equally_noisy(others.one[1], n + 1, ups)
         return Envelope(curve, curve, (n, 0))
     downs = _nodes([pair.reversed for pair in corners.values()], pure)
     x = np.unique(np.concatenate([ups, 1 / downs])), np.unique(np.concatenate([downs, 1 / ups]))
@@ -193,7 +212,7 @@ def envelope(others: Others) -> Envelope:
         heappush(queue, (-excess, least, most, high))
 
     left = min(_RANGES, _MASSES // max(len(pair.p) for pair in corners.values()))
-    conflict = others.one * (1 - others.one) < others.zero * (1 - others.zero) and others.one + others.zero != 1
+    conflict = not alike and _variance(others.one) < _variance(others.zero)
     pieces = min(_PIECES, n + 1, max(left, 1)) if conflict else 1
     for piece in range(pieces):
         enqueue(piece * (n + 1) // pieces, (piece + 1) * (n + 1) // pieces - 1)
@@ -245,10 +264,9 @@ def _equally_noisy(truth: Fraction, users: int, nodes: Floats) -> Curve:
 
 
 def _pure(others: Others) -> float:
-    """The largest loss of a single bit, in nats, rounded up."""
-    p, q = others.one, others.zero
-    ratios = [a / b for a, b in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)) if b]
-    return math.inf if {p, q} & {0, 1} else math.log(float(max(ratios))) * (1 + 4 * UNIT)
+    """The largest loss of a single bit or count, in nats, rounded up."""
+    ratio = others.largest_ratio
+    return math.inf if ratio is None else math.log(float(ratio)) * (1 + 4 * UNIT)
 
 
 def _nodes(pairs: Iterable[Pair], pure: float) -> Floats:

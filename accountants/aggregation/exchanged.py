@@ -17,6 +17,7 @@ from functools import reduce
 
 import numpy as np
 
+from ldpaudit.accountants.aggregation.bits import coin
 from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates, largest_low
 from ldpaudit.accountants.aggregation.envelope import Others
 from ldpaudit.accountants.numerics.cached import cached
@@ -86,7 +87,7 @@ class ExchangedProfile(PrivacyProfile):
 
     def _count(self, held: int) -> Pair:
         """The laws of the first count."""
-        return Others(self.users - 1, self.counts.one, self.counts.zero, self.added).holding(held)
+        return Others(self.users - 1, coin(self.counts.one), coin(self.counts.zero), self.added).holding(held)
 
     def _difference(self, first: int, second: int) -> Pair:
         """The laws of the first count less the second."""

@@ -32,6 +32,7 @@ from ldpaudit.accountants.pld.curve import lower_hull
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.profiles import AsAlone, PostProcessedProfile, SmallestBound, SummedLosses
+from ldpaudit.accountants.pld.renyi import of_pairs
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -108,7 +109,7 @@ def profile(
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
     if rounds == 1 and not plan.noise and added.is_one_symmetric_bit:
-        shuffled = account(Shuffle(KaryRandomizedResponse(2, added.one), plan.users))
+        shuffled = account(Shuffle(KaryRandomizedResponse(2, added.one[1]), plan.users))
         return OneBitProfile(plan, added, AsAlone(shuffled, "one bit's sum is one bit's shuffle"))
     bits = added.repeated(rounds)
     if plan.noise:
@@ -176,6 +177,14 @@ class BitsProfile(SummedLosses):
         low = max(each.epsilon(above) for each in self._data_sets())
         high = bracket(lambda e: e >= top.high or self._high(below_exp(e)) <= goal)[1]
         return self._enclosure(low, min(high, top.high), math.inf)
+
+    def renyi(self, order: Number) -> Enclosure:
+        """From the worst of the data sets to the envelopes' pairs, coordinate by coordinate, or to that of a known report."""
+        at, alone = Fraction(order), self.local.renyi(order)
+        moved = [tuple((pair, n) for pair, n in zip(self._pairs, move, strict=True) if n) for move in self.bits.possible]
+        high = of_pairs(moved, at, "").high
+        low = max(each.renyi_low(at) for each in self._data_sets())
+        return self._enclosure(low, min(high, alone.high), math.inf)
 
     def witness(self, epsilon: Number) -> Witness | None:
         """The worst of the data sets, and the staircase; None where it shows nothing."""
@@ -258,10 +267,16 @@ class BitsProfile(SummedLosses):
     def dominating(self) -> Groups:
         """Of the envelopes of all coordinates of the largest move; of a single coordinate, of both directions at once."""
         if self.bits.possible == {(1, 0), (0, 1)}:
-            return ((_pair_of(self._envelope.ups.above(self._envelope.downs)), 1),)
-        a, b = (max(times) for times in zip(*self.bits.possible, strict=True))
-        both = ((self._envelope.ups, a), (self._envelope.downs, b))
-        return tuple((_pair_of(curve), times) for curve, times in both if times)
+            either = self._envelope.ups.above(self._envelope.downs)
+            return ((_pair_of(either, self._others.largest_ratio), 1),)
+        most = (max(times) for times in zip(*self.bits.possible, strict=True))
+        return tuple((pair, times) for pair, times in zip(self._pairs, most, strict=True) if times)
+
+    @cached
+    def _pairs(self) -> tuple[ExactPLD, ExactPLD]:
+        """Of the envelopes of both directions."""
+        largest = self._others.largest_ratio
+        return _pair_of(self._envelope.ups, largest), _pair_of(self._envelope.downs, largest)
 
     @cached
     def occurring(self) -> tuple[Groups, ...]:
@@ -283,6 +298,14 @@ class OneBitProfile(BitsProfile):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """Of the shuffle."""
         return self.local.epsilon(delta)
+
+    def renyi(self, order: Number) -> Enclosure:
+        """Of the shuffle."""
+        return self.local.renyi(order)
+
+    def gdp(self) -> Enclosure:
+        """Of the shuffle."""
+        return self.local.gdp()
 
 
 @dataclass(frozen=True)
@@ -346,9 +369,10 @@ def _pair_within(pair: Pair) -> ExactPLD:
     return ExactPLD.of((a * room, b * room) for a, b in atoms)
 
 
-def _pair_of(curve: Curve) -> ExactPLD:
-    """The pair of laws whose divergence the curve is: a change of slope at a ratio is Q's mass there."""
-    hull = lower_hull([(Fraction(x), Fraction(y)) for x, y in zip(curve.x.tolist(), curve.y.tolist(), strict=True)])
+def _pair_of(curve: Curve, largest: Fraction | None) -> ExactPLD:
+    """The pair of laws whose divergence the curve is up to the largest ratio: a change of slope at a ratio is Q's mass there."""
+    points = [(Fraction(x), Fraction(y)) for x, y in zip(curve.x.tolist(), curve.y.tolist(), strict=True)]
+    hull = lower_hull(points if largest is None else [*points, (largest, Fraction(0))])
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(hull)] + [Fraction(0)]
     changes = zip(hull[1:], pairwise(slopes), strict=True)
     return ExactPLD(tuple((x, x * (after - before)) for (x, _), (before, after) in changes)[::-1], hull[-1][1])

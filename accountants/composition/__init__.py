@@ -13,5 +13,6 @@ Reading order: `plan` (the fold over a plan), `compose` (chooses a formula, an e
 `enumerated`; `product` (independent parts of one view), `two_coins` and `laplace_vector` (closed forms),
 `laplace_contour` (many coordinates, by an integral), `laplace_far` (shifted very far) and `laplace_products` (sums of noises,
 shifted differently); `memoized_bits` (one memoized bit over a whole stream); then the published bounds, `theorems` and
-`divergences`; `filters` for adaptive use, `users` for many users at once.
+`divergences`, and what a published rho or mu guarantees, `concentrated`; `filters` for adaptive use, `users` for many users at
+once.
 """

@@ -31,6 +31,7 @@ from ldpaudit.accountants.numerics.search import first, halved
 from ldpaudit.accountants.numerics.trinomial import Masses, beyond, descending, reach
 from ldpaudit.accountants.pld.distribution import PrivacyLossDistribution, infinite_mass
 from ldpaudit.accountants.pld.profiles import limit_of_delta
+from ldpaudit.accountants.pld.renyi import of_pairs
 from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
@@ -104,6 +105,10 @@ class Coins(PrivacyProfile):
             return finite + self.infinite() * (1 - finite)
 
         return narrow(value, self.source).clamp(0.0, 1.0)
+
+    def renyi(self, order: Number) -> Enclosure:
+        """Those of the runs add up. EXACT, for the pair in the direction given."""
+        return of_pairs([((self.law, self.times),)], Fraction(order), self.source)
 
     def finite_delta(self, epsilon: Fraction) -> flint.arb:
         """Delta of the finite losses alone."""

@@ -90,7 +90,7 @@ def renyi_epsilon(order: Number, divergence: Number, slack: Number) -> Enclosure
     """
     _require_order(order)
     require_slack("Renyi conversion", slack)
-    if not (divergence >= 0 and math.isfinite(divergence)):
+    if not 0 <= divergence < math.inf:
         raise ValueError(f"a Renyi divergence is finite and at least 0, got {divergence!r}")
     a, r, d = Fraction(order), Fraction(divergence), Fraction(slack)
 

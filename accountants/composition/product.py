@@ -19,6 +19,7 @@ from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD, LawPair, ProductPair, product
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import LargestProfile
+from ldpaudit.accountants.pld.renyi import enclosed, from_above, of_pairs
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number, PrivacyProfile
 
@@ -49,6 +50,24 @@ class ProductProfile(PrivacyProfile):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`."""
         return self._profile.epsilon(delta)
+
+    def renyi(self, order: Number) -> Enclosure:
+        """The sum of the parts'; EXACT where one pair, equal to its reversed pair, is listed, else up to that of the curve."""
+        at = Fraction(order)
+        below = of_pairs(self.pairs, at, self.source)
+        alone = len(self.pairs) == 1 and _is_symmetric(self.pairs[0])
+        return below if alone else enclosed(below, from_above(self, at))
+
+
+def _is_symmetric(pair: Groups) -> bool:
+    """Whether a product is equal to its reversed pair: then what is missing in either law has the loss 0."""
+    back: dict[ExactPLD, int] = {}
+    for law, times in pair:
+        if not isinstance(law, ExactPLD) or sum((mass for _, mass in law.atoms), law.infinite) != 1:
+            return False
+        reversed_ = ExactPLD(tuple((1 / ratio, mass / ratio) for ratio, mass in reversed(law.atoms)), law.infinite)
+        back[reversed_] = back.get(reversed_, 0) + times
+    return back == dict(pair)
 
 
 def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile:

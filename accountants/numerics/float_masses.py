@@ -8,6 +8,7 @@ a million integers is right to 1e-9, in a hundredth of the time that balls take.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -94,6 +95,12 @@ class Masses:
         values = np.concatenate([below[::-1], [top], above])
         # Per step: a division, a product, the odds' own rounding, and that of the running product.
         return cls(low, values, (6 * len(values) + 8) * UNIT, 0.0 if (low, high) == (0, n) else _OUTSIDE)
+
+    @classmethod
+    def counts(cls, law: Sequence[Fraction]) -> Self:
+        """Of 0, 1, ... with these probabilities."""
+        values = np.array([float(p) for p in law])
+        return cls(0, np.where(values < _SEEN, 0.0, values), UNIT, len(law) * _SEEN if min(law) < _SEEN else 0.0)
 
     @classmethod
     def discrete_laplace(cls, alpha: Fraction) -> Self:
@@ -228,7 +235,10 @@ class Masses:
         if work <= _WORK or (found := _by_transforms(self.values, other.values)) is None:
             if work > _MOST_WORK:
                 raise Unsupported("a sum", f"it takes {work:.1g} products of masses, and at most {_MOST_WORK:.1g} are computed")
-            return Masses(first, np.convolve(self.values, other.values), error, outside)
+            values = np.convolve(self.values, other.values)
+            if values.min() < _SEEN:
+                values, outside = np.where(values < _SEEN, 0.0, values), outside + len(values) * _SEEN
+            return Masses(first, values, error, outside)
         return Masses(first + found.first, found.values, error + found.error, outside + found.outside)
 
     def times(self, n: int) -> Masses:
@@ -253,13 +263,6 @@ class Masses:
         """The same, where the law is even, in floats that are so, too: those from 0 up, on both sides."""
         half = self.values[-self.first :]
         return Masses(1 - len(half), np.concatenate([half[:0:-1], half]), self.error, 2 * self.outside)
-
-    def plus_bit(self, p: Fraction) -> Masses:
-        """Of the sum with one coin of its own, on one more integer."""
-        head, tail = float(p), float(1 - p)
-        values = np.append(tail * self.values, 0.0)
-        values[1:] += head * self.values
-        return Masses(self.first, values, self.error + 4 * UNIT, self.outside)
 
 
 def polya_ratios(alpha: Fraction, shape: Fraction, last: int) -> list[flint.arb]:

@@ -13,6 +13,7 @@ with :math:`w = u + 15^{1/6}`, :math:`\int |f^{(6)}| \le V^{-3} (w^6 + 15 w^4 + 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import flint
@@ -34,12 +35,26 @@ def theta(variance: Fraction) -> flint.arb:
     return _theta(1 / (2 * ball(variance)))
 
 
-def _theta(rate: flint.arb) -> flint.arb:
-    """Sum of ``e**(-rate k**2)`` over all integers, for a rate of at least 3: what is left out is below twice its first term."""
+def theta_ratio(variance: Fraction, shift: Fraction) -> flint.arb:
+    """Sum of ``e**(-(x - shift)**2 / (2 variance))`` over all integers, over that without the shift; at most 1."""
+    near = abs(shift - round(shift))  # at most 1/2
+    turned = 2 * flint.arb.pi() ** 2 * ball(variance)
+    if turned > flint.arb.pi():
+        angle = 2 * ball(near)
+        found = _theta(turned, lambda k: (k * angle).cos_pi()) / _theta(turned)
+    else:
+        rate = 1 / (2 * ball(variance))
+        own = (-rate * ball(near) ** 2).exp()
+        found = own * _theta(rate, lambda k: (2 * k * rate * ball(near)).cosh()) / _theta(rate)
+    return found.min(flint.arb(1))
+
+
+def _theta(rate: flint.arb, weight: Callable[[int], flint.arb] = lambda _: flint.arb(1)) -> flint.arb:
+    """Sum of ``e**(-rate k**2)`` over all integers, for a rate of at least 1.5, with even weights within ``cosh(rate k)``."""
     total, k = flint.arb(1), 1
-    while (term := 2 * (-rate * k * k).exp()) > flint.arb(2) ** -working_bits():
-        total, k = total + term, k + 1
-    return total + between(0, 2 * term)
+    while (term := 2 * (-rate * k * (k - 1)).exp()) > flint.arb(2) ** -working_bits():
+        total, k = total + 2 * (-rate * k * k).exp() * weight(k), k + 1
+    return total + between(-2 * term, 2 * term)
 
 
 def upper_factor(start: int, variance: Fraction) -> flint.arb:

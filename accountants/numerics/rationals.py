@@ -8,6 +8,9 @@ from fractions import Fraction
 
 import flint
 
+_ROOT_BITS = 128
+"""Bits of a root that is not rational, at least."""
+
 
 def rational(value: Fraction | int) -> flint.fmpq:
     """The same number, as flint's."""
@@ -20,6 +23,14 @@ def log(value: Fraction | float) -> float:
         return math.log(value)
     exact = Fraction(value)
     return math.log(exact.numerator) - math.log(exact.denominator)
+
+
+def root_above(value: Fraction) -> Fraction:
+    """The square root of a number of at least 0 where it is rational, else a little above it."""
+    scale = _ROOT_BITS + max(0, value.denominator.bit_length() - value.numerator.bit_length())
+    product = value.numerator * value.denominator << 2 * scale
+    root = math.isqrt(product)
+    return Fraction(root + (root * root < product), value.denominator << scale)
 
 
 def fraction(value: flint.fmpq) -> Fraction:

@@ -16,6 +16,7 @@ Reading order: `distribution` (the privacy loss distribution and its three forms
 pairs), `finite` (profiles of exact pairs); `lattice`, `points`, `tilt`, `total` and `hockey_stick` (sums of many
 losses); `curve` (from a profile back to a pair), `profiles` (profiles made of profiles), `searched`
 (profiles whose epsilon is searched for);
-`all_pairs` with `kinds` (many laws, any two of which are neighbours), `own_law` (mechanisms that users write), `trade_off` (the
-best test between two neighbours).
+`quadratic` (the pair of two normal laws); `all_pairs` with `kinds` (many laws, any two of which are neighbours), `own_law`
+(mechanisms that users write); what a curve says in other terms: `trade_off` (the best test between two neighbours), `renyi`
+(Renyi divergences and rho), `gaussian_dp` (mu).
 """

@@ -19,6 +19,7 @@ from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile, log_fraction
 from ldpaudit.accountants.pld.kinds import CodedLaws, Pairs
+from ldpaudit.accountants.pld.renyi import enclosed, from_above, of_pairs
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
@@ -49,7 +50,7 @@ def profile_of(laws: Sequence[Sequence[Fraction]], source: str) -> PrivacyProfil
     few = coded.few_kinds(_MOST_LISTED // len(laws[0]))
     if few is None:
         return AllPairs(tuple(map(tuple, laws)), source)
-    return FiniteProfile(tuple(dict.fromkeys(_pld(laws, i, j) for i, j in few.tolist())), source)
+    return FiniteProfile(tuple(dict.fromkeys(_pld(laws, i, j) for i, j in few.tolist())), source, all_pairs=True)
 
 
 def _pld(laws: Sequence[Sequence[Fraction]], first: int, second: int) -> ExactPLD:
@@ -102,6 +103,11 @@ class AllPairs(PrivacyProfile):
         pairs, low, high = self._around(float(epsilon))
         worst = self.coded.kinds(pairs[high >= low.max()])
         return FiniteProfile(tuple(self._pld(i, j) for i, j in worst.tolist()), self.source).delta(epsilon)
+
+    def renyi(self, order: Number) -> Enclosure:
+        """From the pairs that tell most to the pair whose curve is the largest in both directions."""
+        at = Fraction(order)
+        return enclosed(of_pairs([((pair, 1),) for pair in self.telling()], at, self.source), from_above(self, at))
 
     @cached
     def asked(self) -> dict[float, NDArray[np.float64]]:

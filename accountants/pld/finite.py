@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.accountants.pld.exact import Atom, ExactPLD
+from ldpaudit.accountants.pld.exact import Atom, ExactPLD, dominating_pair
+from ldpaudit.accountants.pld.gaussian_dp import of_pair
+from ldpaudit.accountants.pld.renyi import by_events, enclosed, of_pairs
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
@@ -53,11 +56,14 @@ class FiniteProfile(PrivacyProfile):
         The theorem behind the reduction to these pairs.
     level : Rigour
         EXACT where the pairs are attained, INTERVAL where they dominate.
+    all_pairs : bool
+        Whether there are no other neighbours, and not only none of a larger delta.
     """
 
     pairs: tuple[ExactPLD, ...]
     source: str
     level: Rigour = Rigour.EXACT
+    all_pairs: bool = False
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Relative width below 1e-15, except where delta underflows."""
@@ -86,6 +92,23 @@ class FiniteProfile(PrivacyProfile):
                 return Enclosure(math.inf, math.inf, self.level, self.source)
             largest = max(largest, ratio)
         return log_fraction(largest, self.source, self.level)
+
+    def renyi(self, order: Number) -> Enclosure:
+        """EXACT where the pairs are attained and all of them are listed, or the worst is equal to its reversed pair."""
+        at = Fraction(order)
+        below = of_pairs([((pair, 1),) for pair in self.pairs], at, self.source)
+        if self.all_pairs:
+            return below
+        above = of_pairs([((self._dominating, 1),)], at, self.source)
+        return enclosed(below if self.level is Rigour.EXACT else by_events(self, at), above)
+
+    def gdp(self) -> Enclosure:
+        """Of the dominating pair; EXACT where the pairs are attained."""
+        return replace(of_pair(self._dominating, self.source), rigour=self.level)
+
+    @cached
+    def _dominating(self) -> ExactPLD:
+        return dominating_pair(self.pairs)
 
 
 def revealed(source: str) -> FiniteProfile:

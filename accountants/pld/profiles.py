@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
+from ldpaudit.accountants.pld.renyi import by_events, enclosed, from_above, of_one_pair, of_pairs
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
 
@@ -46,6 +47,10 @@ class OnePairProfile(PrivacyProfile):
     Composition may then use the pair of this curve for a lower bound (`curve.dominated_curve`).
     """
 
+    def renyi(self, order: Number) -> Enclosure:
+        """Of that pair, from the curve."""
+        return of_one_pair(self, Fraction(order))
+
 
 class SummedLosses(PrivacyProfile):
     """A profile of sums of independent losses: composition sums more of them."""
@@ -59,6 +64,12 @@ class SummedLosses(PrivacyProfile):
     @abstractmethod
     def occurring(self) -> tuple[Groups, ...]:
         """Losses of pairs of inputs that occur, or of less: no sum of them has a larger delta than these pairs composed."""
+
+    def renyi(self, order: Number) -> Enclosure:
+        """From that of the pairs that occur to that of the one that dominates."""
+        at, groups = Fraction(order), self.dominating
+        above = from_above(self, at) if groups is None else of_pairs([groups], at, f"a dominating pair: {self.delta(0).source}")
+        return enclosed(of_pairs(self.occurring, at, "pairs that occur") if self.occurring else by_events(self, at), above)
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,12 @@ class WithLosses(SummedLosses):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """Of the profile."""
         return self.profile.epsilon(delta)
+
+    def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
+        """What both enclose."""
+        one, other = reading(self.profile), reading(self.losses)
+        best = min(one, other, key=lambda e: e.high)
+        return replace(best, low=min(max(one.low, other.low), best.high), rigour=max(one.rigour, other.rigour))
 
     @property
     def dominating(self) -> Groups | None:
@@ -97,14 +114,15 @@ class Bracket(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From the lower end of one to the upper end of the other."""
-        return self._join(self.low.delta(epsilon), self.high.delta(epsilon))
+        return self.joined(lambda each: each.delta(epsilon))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """From the lower end of one to the upper end of the other."""
-        return self._join(self.low.epsilon(delta), self.high.epsilon(delta))
+        return self.joined(lambda each: each.epsilon(delta))
 
-    @staticmethod
-    def _join(low: Enclosure, high: Enclosure) -> Enclosure:
+    def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
+        """From the lower end of one to the upper end of the other."""
+        low, high = reading(self.low), reading(self.high)
         return high if low == high else Enclosure(low.low, high.high, Rigour.INTERVAL, high.source)
 
 
@@ -121,6 +139,11 @@ class LargestProfile(PrivacyProfile):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """The largest epsilon."""
         return self._largest([profile.epsilon(delta) for profile in self.profiles])
+
+    def renyi(self, order: Number) -> Enclosure:
+        """From the largest to that of the pair whose curve is the largest in both directions, which no order decides."""
+        found = self._largest([profile.renyi(order) for profile in self.profiles])
+        return enclosed(found, from_above(self, Fraction(order)))
 
     @staticmethod
     def _largest(found: list[Enclosure]) -> Enclosure:
@@ -139,15 +162,15 @@ class SmallestBound(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0 to the smallest upper end."""
-        return self._smallest([bound.delta(epsilon) for bound in self.bounds])
+        return self.joined(lambda each: each.delta(epsilon))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """From 0 to the smallest upper end."""
-        return self._smallest([bound.epsilon(delta) for bound in self.bounds])
+        return self.joined(lambda each: each.epsilon(delta))
 
-    @staticmethod
-    def _smallest(found: list[Enclosure]) -> Enclosure:
-        best = min(found, key=lambda e: e.high)
+    def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
+        """From 0 to the smallest upper end."""
+        best = min(map(reading, self.bounds), key=lambda e: e.high)
         return Enclosure(0.0, best.high, Rigour.INTERVAL, best.source)
 
 
@@ -177,14 +200,15 @@ class PostProcessedProfile(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0 to the upper end of the inner plan's delta."""
-        return self._from_above(self.inner.delta(epsilon))
+        return self.joined(lambda each: each.delta(epsilon))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """From 0 to the upper end of the inner plan's epsilon."""
-        return self._from_above(self.inner.epsilon(delta))
+        return self.joined(lambda each: each.epsilon(delta))
 
-    @staticmethod
-    def _from_above(e: Enclosure) -> Enclosure:
+    def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
+        """From 0 to the upper end of the inner plan's."""
+        e = reading(self.inner)
         return Enclosure(0.0, e.high, min(e.rigour, Rigour.INTERVAL), f"post-processing of: {e.source}")
 
 
@@ -197,11 +221,11 @@ class AsAlone(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """The part's."""
-        return self._because(self.inner.delta(epsilon))
+        return self.joined(lambda each: each.delta(epsilon))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """The part's."""
-        return self._because(self.inner.epsilon(delta))
+        return self.joined(lambda each: each.epsilon(delta))
 
     def about(self) -> Callable[[float], float] | None:
         """See `PrivacyProfile`."""
@@ -211,7 +235,9 @@ class AsAlone(PrivacyProfile):
         """See `PrivacyProfile`."""
         return replace(self, inner=self.inner.coarse())
 
-    def _because(self, found: Enclosure) -> Enclosure:
+    def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
+        """The part's."""
+        found = reading(self.inner)
         return replace(found, source=f"{self.why}: {found.source}")
 
 

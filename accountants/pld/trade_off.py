@@ -24,9 +24,10 @@ import flint
 from scipy.optimize import minimize_scalar
 
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.core.number import show
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.profile import PrivacyProfile
+from ldpaudit.profile import Number, PrivacyProfile
 
 PRECISION = 256
 """Bits: the complement of a delta of 1e-32 keeps as many digits as a float has."""
@@ -86,6 +87,17 @@ def _posterior(epsilon: float, prior: Fraction) -> flint.arb:
 def true_positive_rate(profile: PrivacyProfile, rate: Fraction) -> Enclosure:
     """Largest true-positive rate at a false-positive rate; see `TradeOff.at`."""
     return TradeOff(profile).at(rate)
+
+
+def tradeoff(profile: PrivacyProfile, alpha: Number) -> Enclosure:
+    """Least type II error at a type I error: what the best true-positive rate lacks to 1."""
+    rate = Fraction(alpha)
+    if not 0 <= rate <= 1:
+        raise ValueError(f"tradeoff(alpha) needs 0 <= alpha <= 1, got {show(alpha)}")
+    if rate == 1:
+        return Enclosure(0.0, 0.0, Rigour.EXACT, "the test that always fires")
+    best = profile.delta(math.inf) if rate == 0 else TradeOff(profile).at(rate)
+    return Enclosure.of(1 - Fraction(best.high), 1 - Fraction(best.low), rigour=best.rigour, source=best.source)
 
 
 def _at_least(line: Tangent, lines: list[Tangent], a: flint.arb) -> flint.arb:

@@ -34,7 +34,9 @@ from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.certified_search import RESOLUTION, ROUGH, certified_crossing, guided
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups
+from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import revealed
+from ldpaudit.accountants.pld.gaussian_dp import gdp
 from ldpaudit.accountants.pld.profiles import AsAlone, OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd
 from ldpaudit.accountants.shuffling import products
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound, Value
@@ -95,6 +97,8 @@ def profile(
         return local
     if names_users(plan):
         return AsAlone(local, _NAMED)
+    if any(isinstance(leaf, Guarantee) and leaf.delta == 1 for leaf in leaves):
+        raise Unsupported(plan.plan, "no theorem of shuffling is known here for a guarantee by rho or mu, without an epsilon")
     if isinstance(plan.plan, Guarantee) and plan.plan.delta:
         epsilon0, delta0 = plan.plan.epsilon, plan.plan.delta
         # Without epsilon0 there is nothing to hide.
@@ -174,6 +178,11 @@ class ShuffleProfile(SummedLosses):
         """Of the best data sets that look the same with the inputs exchanged; none where no such ones are known."""
         value = self.bound.quick.exchangeable(self.epsilon(_USUAL).high / 2)
         return () if value is None else (((dominated_curve(OneDataSet(value, self.local), _POINTS), 1),),)
+
+    def gdp(self) -> Enclosure:
+        """From the curve of which compositions are made."""
+        ((pair, _),) = self.dominating
+        return gdp(self.coarse(), pair if isinstance(pair, ExactPLD) else None)
 
     def _high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         return self._hidden(self.local.delta(epsilon), epsilon, tolerance)

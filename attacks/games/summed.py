@@ -62,9 +62,12 @@ Law = tuple[int, Floats, Floats]
 def views_within(plan: Aggregate, implementation: Implementation, trials: int) -> int:
     """As many of the views as can be drawn where every report is drawn; all of them where only sums are.
 
-    Raises Unsupported where a view has too many reports for 16 of them to be drawn.
+    Raises Unsupported where a view has too many reports, or shares of noise, for 16 of them to be drawn.
     """
     m, rounds = summed(plan)
+    shares = rounds * sum(getattr(each, "shares", 0) for each in plan.noise)  # which are drawn one by one
+    if shares and (trials := min(trials, plans.RUNS // shares)) < plans.LEAST_VIEWS:
+        raise Unsupported(plan, f"a view is {shares} shares of noise, and even {plans.LEAST_VIEWS} views are too many to draw")
     if not plan.noise and tells_the_multiset(m):
         return shuffled.views_within(_shuffled(plan), implementation, trials)
     if _drawn_at_once(m, next(_own(plan, m, None, 0.0)), implementation) is None:

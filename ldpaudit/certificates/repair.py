@@ -116,6 +116,8 @@ def _designed(whole: Deployment, claim: Claim) -> tuple[str, str]:
 
 def _shape(plan: Plan) -> tuple[Plan, int | None, int | None] | None:
     """What one user runs, how many users are shuffled, and how often: as `design` is asked; None for other plans."""
+    if any(isinstance(leaf, Guarantee) and leaf.delta == 1 for leaf in plan.leaves()):
+        return None  # by rho or mu, of which `design` knows nothing
     match plan:
         case Run() | Guarantee():
             return plan, None, None

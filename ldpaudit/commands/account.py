@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +25,7 @@ from ldpaudit.commands.output import console, progress, require_drawable, say, s
 if TYPE_CHECKING:
     from ldpaudit.accountants.claims.published import Published
     from ldpaudit.enclosure import Enclosure
+    from ldpaudit.plan import Plan
 
 _WORDS = {True: "is kept", False: "is not kept", None: "is neither shown nor refuted"}
 
@@ -46,6 +49,11 @@ def account(
     neighbours: Annotated[
         str | None, typer.Option(help="replace-one, add-remove, or group-of-K: K users replaced.")
     ] = None,
+    renyi: Annotated[
+        str | None, typer.Option(metavar="ORDER", help="Compute the largest Renyi divergence of this order, above 1.")
+    ] = None,
+    zcdp: Annotated[bool, typer.Option("--zcdp", help="Compute the smallest rho of zero-concentrated privacy.")] = False,
+    gdp: Annotated[bool, typer.Option("--gdp", help="Compute the smallest mu of Gaussian privacy.")] = False,
     compare: Annotated[bool, typer.Option("--compare", help="Print the field's published bounds beside it.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the profile (PNG, SVG or PDF; extra 'plot').")] = None,
     change: ChangeOption = None,
@@ -55,14 +63,21 @@ def account(
     import ldpaudit
     from ldpaudit.core.expression import parse
     from ldpaudit.core.number import nearest, six_digits, spelled
-    from ldpaudit.profile import require_delta, require_epsilon
+    from ldpaudit.profile import require_delta, require_epsilon, require_order
 
+    reading = _reading(renyi, zcdp, gdp, alone=not (delta or epsilon or plot or compare))
     require_drawable(plot)
     if compare and epsilon is not None:
         raise ValueError("account --compare needs --delta alone: published bounds are compared by their epsilon")
     given_too = [] if change is None else [f"change={change}"]
+    order = None if renyi is None else parse(renyi)
+    if order is not None:
+        require_order(order)
     plan = deployed(mechanism, [*(parameters or []), *given_too], shuffle, aggregate, subsample, repeat)
     relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)
+    if reading is not None:
+        _say_reading(plan, reading, getattr(ldpaudit.account(plan, relation), reading), order, format)
+        return
     asked, given = ("epsilon", parse(delta or "0")) if epsilon is None else ("delta", parse(epsilon))
     (require_delta if epsilon is None else require_epsilon)(given)
     profile = ldpaudit.account(plan, relation)
@@ -102,6 +117,31 @@ def account(
     if compare:
         say()
         print_comparison(answer, beside, console())
+
+
+def _reading(renyi: str | None, zcdp: bool, gdp: bool, alone: bool) -> str | None:
+    """What is read off the whole curve, where that is asked; nothing else is asked then."""
+    asked = [name for name, wanted in (("renyi", renyi is not None), ("rho", zcdp), ("gdp", gdp)) if wanted]
+    if len(asked) > 1 or (asked and not alone):
+        others = "without --delta, --epsilon, --compare and --plot"
+        raise ValueError(f"account answers one question: --renyi, --zcdp or --gdp stands alone, {others}")
+    return next(iter(asked), None)
+
+
+def _say_reading(plan: Plan, reading: str, answer: Callable[..., Enclosure], order: Fraction | None, format: Format) -> None:
+    """Print a Renyi divergence, a rho or a mu."""
+    from ldpaudit.core.number import nearest, six_digits, spelled
+
+    found = answer() if order is None else answer(order)
+    if format is Format.json:
+        at = {} if order is None else {"at": "order", "at_number": nearest(order), "at_exact": spelled(order)}
+        values = {"low": found.low, "high": found.high, "rigour": found.rigour.name, "source": found.source}
+        say_json({"plan": str(plan), "asked": {"gdp": "mu"}.get(reading, reading), **at, **values})
+        return
+    what = {"rho": "rho", "gdp": "mu"}[reading] if order is None else f"renyi(order={six_digits(order)})"
+    say(str(plan))
+    say(f"{what} in {_ends(found)}")
+    say(f"by {found.source}")
 
 
 def _ends(answer: Enclosure) -> str:

@@ -18,6 +18,7 @@ from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.geometric import TruncatedGeometric
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.skellam import Skellam
@@ -75,6 +76,7 @@ def test_a_noisy_run_is_unbiased_and_adds_every_noise_to_every_coordinate(m: Mec
         (DiscreteLaplace(Fraction(4, 5)), True),
         (BinomialNoise(90, Fraction(1, 3)), True),
         (Skellam(Fraction(7)), True),
+        *((PolyaNoise(Fraction(9, 10), Fraction(shape)), True) for shape in ("1/100", "1/2", "1")),
         *(
             (made(Fraction(sigma)), False)
             for made in (DiscreteGaussian, RoundedGaussian)

@@ -25,6 +25,7 @@ from ldpaudit.mechanisms.binomial_noise import BinomialNoise
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.gaussian import Gaussian
+from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
@@ -334,6 +335,8 @@ NOISES: tuple[tuple[Any, ...], ...] = (
     (BinomialNoise(300),),
     (RoundedGaussian(F(8)),),
     (DiscreteGaussian(F(8)), DiscreteLaplace(F(4, 5))),
+    (PolyaNoise(F(9, 10), F(1, 2)),),
+    (DiscreteGaussian(F(8)).of_shares(3, 4),),
 )
 
 
@@ -384,3 +387,10 @@ def test_noise_that_is_not_on_integers_or_spreads_over_millions_is_not_played() 
     for noise, why in ((Gaussian(F(3)), "no attack on this noise"), (DiscreteLaplace(1 - F(1, 10**8)), "spreads over")):
         with pytest.raises(Unsupported, match=why):
             ldp.audit(Aggregate(NOISY, 9, [noise]), epsilon=1.0)
+
+
+def test_shares_that_are_drawn_one_by_one_are_drawn_in_fewer_views() -> None:
+    plan = Aggregate(NOISY, 100, [DiscreteGaussian(F(8)).of_shares(1000, 1000)])
+    assert summed.views_within(plan, None, 10**6) == 20_000
+    with pytest.raises(Unsupported, match="shares of noise"):
+        summed.views_within(Aggregate(NOISY, 100, [*plan.noise] * 1300), None, 10**6)

@@ -38,6 +38,29 @@ def test_account_says_whether_a_claim_is_kept() -> None:
     assert answer["kept"] is False
 
 
+def test_account_prints_a_renyi_divergence_a_rho_and_a_mu() -> None:
+    common = ("account", "gaussian", "sigma=2", "--repeat", "4")
+    assert "renyi(order=3) in [1.5, 1.5], EXACT" in run(*common, "--renyi", "3").stdout
+    assert "rho in [0.5, 0.5], EXACT" in run(*common, "--zcdp").stdout
+    answer = json.loads(run("account", "gaussian", "sigma=2", "--gdp", "--format", "json").stdout)
+    assert (answer["asked"], answer["low"], answer["high"], answer["rigour"]) == ("mu", 0.5, 0.5, "EXACT")
+    answer = json.loads(run(*common, "--renyi", "3/2", "--format", "json").stdout)
+    assert (answer["asked"], answer["at"], answer["at_exact"], answer["high"]) == ("renyi", "order", "3/2", 0.75)
+    for wrong, why in (
+        (("--renyi", "1"), "an order above 1, got 1"),
+        (("--gdp", "--zcdp"), "stands alone"),
+        (("--zcdp", "--delta", "1e-6"), "stands alone"),
+    ):
+        fails_in_one_line(run(*common, *wrong), why)
+
+
+def test_account_answers_for_a_published_rho_and_mu() -> None:
+    assert "epsilon(delta=1e-06) in [0, 0.899935" in run("account", "guarantee", "rho=1/50", "--delta", "1e-6").stdout
+    assert "mu in [0, 2]" in run("account", "guarantee", "mu=1", "--repeat", "4", "--gdp").stdout
+    says = "needs (epsilon, delta) or (rho) or (mu), got (rho, epsilon)"
+    fails_in_one_line(run("account", "guarantee", "rho=1", "epsilon=1"), says)
+
+
 def test_account_draws_users() -> None:
     shuffled = run("account", "randomized_response", "k=2", "p=3/4", "--shuffle", "100", "--subsample", "1000", "--delta", "1e-6")
     assert shuffled.stdout.startswith("Subsample(Shuffle(")

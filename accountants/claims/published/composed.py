@@ -134,7 +134,7 @@ def _leaves(plan: Plan) -> Counter[Plan]:
 
 
 def _part(leaf: Plan, times: int, share: Fraction, neighbours: Neighbours | None) -> _Part:
-    if isinstance(leaf, Guarantee):
+    if isinstance(leaf, Guarantee) and leaf.delta < 1:
         return _Part(times, leaf.epsilon, leaf.delta)
     profile = account(leaf, neighbours)
     if isinstance(leaf, Run) and math.isfinite(pure := profile.epsilon(0).high):
