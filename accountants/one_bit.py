@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
+from math import comb, prod
 
 from ldpaudit.accountants.composition.product import exact_reports
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms, log_fraction
 from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.shuffling.blanket import Blanket
+from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -67,6 +72,39 @@ def histogram_profile(m: DBitFlip) -> PrivacyProfile:
         (neither + 2 * both * p * q, neither + 2 * both * p * q),
     ]
     return FiniteProfile(both_directions(atoms), "dBitFlip: min(d, 2) log(p/(1-p)), attained at bits 1 and 0")
+
+
+def shuffled(m: OneBitMean | DBitFlip, users: int) -> Bound | None:
+    """See `shuffled_histogram`."""
+    return shuffled_histogram(m, users) if isinstance(m, DBitFlip) else None
+
+
+def shuffled_histogram(m: DBitFlip, users: int) -> Bound:
+    """Matched laws: under the base all bits are those of nobody, and a bucket is not drawn (0), shows 1, or shows 0 (2).
+
+    The blanket is the least law of all k: that of a drawn bucket that shows 0, else of one that is not drawn.
+    """
+    k, d, lie = m.k, m.d, 1 - m.p
+    ratio = {0: Fraction(1), 1: m.p / lie, 2: lie / m.p}
+    shown = {0: Fraction(1), 1: lie, 2: m.p}
+
+    def patterns(size: int) -> dict[Pattern, Fraction]:
+        drawn = {y: sum(map(bool, y)) for y in product((0, 1, 2), repeat=size)}
+        return {
+            y: Fraction(comb(k - size, d - t), comb(k, d)) * prod(shown[s] for s in y)
+            for y, t in drawn.items()
+            if 0 <= d - t <= k - size
+        }
+
+    cells = []
+    for y, w in patterns(2).items():
+        ones = lie ** (d - sum(map(bool, y))) if 2 not in y else Fraction(0)  # all drawn bits show 1
+        most = ratio[0] if d < k else ratio[1]
+        cells += [
+            (w * share * ratio[y[0]], w * share * ratio[y[1]], w * share * b)
+            for share, b in ((ones, most), (1 - ones, ratio[2]))
+        ]
+    return replace(MatchedLaws.of(m.inputs, patterns(min(k, 3)), ratio, ()), blanket=Blanket.of(cells)).bound(users)
 
 
 def memoized_values(m: DBitFlip, values: int) -> Enclosure:

@@ -59,6 +59,8 @@ class MatchedLaws:
     # patterns of other choices of inputs: with `patterns` those of any two of user 1's and another user's, or mixtures of theirs;
     # None where these are not known
     choices: tuple[Mapping[Pattern, Fraction], ...] | None = None
+    # of user 1's two inputs; by default of the least ratio, or of the pattern's least where there are no more inputs
+    blanket: Blanket | None = None
 
     @classmethod
     def of(
@@ -78,15 +80,15 @@ class MatchedLaws:
         """What bounds the shuffled plan, in exact rationals."""
         least = min(self.ratio.values())
         below = {y: min(self.ratio[match] for match in y) if self.complete else least for y in self.patterns}
+        blanket = self.blanket or self._alike(below)
         alike = tuple(
-            OthersAlike(self._blanket({y: self.ratio[y[i]] for y in self.patterns}), self.inputs[:2], other)
+            OthersAlike(self._alike({y: self.ratio[y[i]] for y in self.patterns}), self.inputs[:2], other)
             for i, other in enumerate(self.inputs)
         )
         columns = [[w * self.ratio[match] for match in y] for y, w in self.patterns.items()]
         few = FewUsers.of([Reports.of(self.inputs, columns)], users, self.complete and self._exchangeable)
-        hidden = sum((w * below[y] for y, w in self.patterns.items()), Fraction(0))
-        replaced = None if self.choices is None else replacement(self._types(self.choices), hidden)
-        return BlanketBound((self._blanket(below),), alike, users, few, replaced=replaced)
+        replaced = None if self.choices is None else replacement(self._types(self.choices), 1 - blanket.silence)
+        return BlanketBound((blanket,), alike, users, few, replaced=replaced)
 
     def _types(self, choices: Iterable[Mapping[Pattern, Fraction]]) -> Iterator[Blanket]:
         """User 1's two values in both orders, among others who hold either, or a third one."""
@@ -99,9 +101,11 @@ class MatchedLaws:
     def _exchangeable(self) -> bool:
         """Whether the inputs may be exchanged, so that one choice of user 1's two values stands for all."""
         orders = list(permutations(range(len(self.inputs))))
-        return all(self.patterns.get(tuple(y[i] for i in order), 0) == w for y, w in self.patterns.items() for order in orders)
+        return all(
+            self.patterns.get(tuple(y[i] for i in order), 0) == w for y, w in self.patterns.items() for order in orders
+        )
 
-    def _blanket(self, others: Mapping[Pattern, Fraction]) -> Blanket:
+    def _alike(self, others: Mapping[Pattern, Fraction]) -> Blanket:
         return self._of(self.patterns, others, 0, 1)
 
     def _of(self, patterns: Mapping[Pattern, Fraction], others: Mapping[Pattern, Fraction], i: int, j: int) -> Blanket:

@@ -44,21 +44,27 @@ Source: derived here; enumerated in tests/shuffling. The limit for many users is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
 import flint
+import numpy as np
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_part
+from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
 _BLOCKS = (0.3, 0.1, 0.02, 2e-3, 1e-4, 1e-6)
 """Probabilities that more users are passed, at which blocks end where users are so few that it makes a difference."""
 _SAME = 1e-4
 """Part of the users that may be lost without a block of its own: some dozen times that part of delta, or 5e-5 of epsilon."""
+_MANY = 10**5
+"""Users from which on three moments of each law are as good as its transform."""
+_ROUNDED = 1e-13
+"""Relative error of a sum of two logarithms."""
 _LEFT = 1e-5
 """Part of delta that may be lost to the chance that nobody draws from the blanket."""
 
@@ -77,10 +83,12 @@ class Type(Protocol):
 class Replacement:
     """The bound of one shuffled plan."""
 
-    # R1, R2 and Rx in place of the blanket, for every pair of user 1's inputs in both orders and every input of another user
+    # R1, R2 and Rx in place of the blanket, for every pair of user 1's inputs in both orders and every input of another user;
+    # none where they are too many to list
     types: tuple[Type, ...]
     gamma: Probability  # the mass of b, in (0, 1]; 1 of a sample
     is_sample: bool = False  # whether user 1 takes the place of one of `users` others, instead of being one of as many
+    pairs: QuotientLaws | None = None  # all types by pairs of user 1's inputs, where they are not listed
 
     def left(self, users: int) -> int:
         """About how many users are not lost."""
@@ -88,17 +96,14 @@ class Replacement:
 
     def drawn(self, rate: Fraction) -> Replacement:
         """Of a secret sample, at this rate."""
-        return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), is_sample=True)
+        pairs = None if self.pairs is None else self.pairs.drawn(rate)
+        return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), True, pairs)
 
     def delta(self, exp_epsilon: flint.arb, users: int, quick: bool = False) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""
-        laws = [each.terms(exp_epsilon) for each in self.types]
         missed = 1 - as_ball(self.gamma)
         users += self.is_sample  # one of them is lost, user 1 or the user in whose place it is
-
-        def mean(left: int) -> flint.arb:
-            return (largest_positive_part(laws, left, quick) / left).min(flint.arb(1))
-
+        mean = self.means(exp_epsilon, quick)
         last = 1
         if missed > 0:
             nats = -float(missed.log())
@@ -118,6 +123,47 @@ class Replacement:
             total += (reached - beyond) * mean(users - end)
             reached = beyond
         return total.min(flint.arb(1)).upper()
+
+    def means(self, exp_epsilon: flint.arb, quick: bool = False) -> Callable[[int], flint.arb]:
+        """Upper bounds of the largest mean of so many terms, whatever the others hold; at most 1."""
+        laws = [] if self.pairs is not None else [each.terms(exp_epsilon) for each in self.types]
+        exact = tuple(each for each in self.types if isinstance(each, Blanket))
+        by_moments = self.pairs or (quotients([exact]) if 0 < len(exact) == len(self.types) else None)
+
+        def mean(left: int) -> flint.arb:
+            found = flint.arb(1)
+            if by_moments is not None and (self.pairs is not None or left >= _MANY):
+                found = _power(by_moments.log_largest(exp_epsilon - 1, left) - math.log(left))
+            if laws and not found < 1:
+                found = largest_positive_part(laws, left, quick) / left
+            return found.min(flint.arb(1))
+
+        return mean
+
+
+def _power(nats: float) -> flint.arb:
+    """Upper bound of e to the power of a float that was rounded, and 1 from 0 on."""
+    return flint.arb(min(nats + _ROUNDED * (1 + abs(nats)), 0.0)).exp() if nats > -math.inf else flint.arb(0)
+
+
+def quotients(pairs: Sequence[Sequence[Blanket]]) -> QuotientLaws | None:
+    """In floats, at the current precision: of each pair all its types; None where floats do not hold them."""
+    shape = len(pairs), max(map(len, pairs)), max(len(each.cells) for types in pairs for each in types)
+    high, low = np.zeros((3, *shape)), np.zeros((3, *shape))
+    for i, types in enumerate(pairs):
+        # Repeated, a type adds nothing.
+        for j, each in enumerate([*types, *[types[0]] * (shape[1] - len(types))]):
+            for k, cell in enumerate(each.cells):
+                if not cell[2] == 0:
+                    for r, p in enumerate(cell):
+                        high[r, i, j, k], low[r, i, j, k] = halves(p)
+    return QuotientLaws.of(high[0] - high[1] + (low[0] - low[1]), high[1], high[2])
+
+
+def halves(p: Probability) -> tuple[float, float]:
+    """A number as the sum of two floats, to 100 bits."""
+    high = float(p)
+    return high, float(p - flint.arb(high)) if isinstance(p, flint.arb) else float(p - Fraction(high))
 
 
 def replacement(types: Iterable[Blanket], gamma: Probability) -> Replacement | None:
