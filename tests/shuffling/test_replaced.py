@@ -168,7 +168,8 @@ def leaves_out(found: Replacement, rows: Sequence[Row], e: Fraction) -> list[tup
         for x1, x2 in permutations(inputs, 2)
         for x in inputs
     }
-    return [triple for triple, law in laws.items() if not any(below(law, each) for each in found.types if isinstance(each, Blanket))]
+    types = [each for each in found.types if isinstance(each, Blanket)]
+    return [triple for triple, law in laws.items() if not any(below(law, each) for each in types)]
 
 
 def binomial_sum(p: float, m: int, q: float, rest: int) -> np.ndarray:
