@@ -9,18 +9,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import ValidationError
 
 from ldpaudit import registry
 from ldpaudit.claim import SLACK, Claim
-from ldpaudit.core.expression import LONGEST, parse
-from ldpaudit.core.names import Id
-from ldpaudit.core.number import brief, exact, show
+from ldpaudit.core.number import show
 from ldpaudit.core.refusal import refusal
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files import bundled
+from ldpaudit.files.tables import (
+    AggregateTable,
+    ClaimTable,
+    ContributionTable,
+    DeploymentTable,
+    EpochsTable,
+    MechanismTable,
+    NoiseTable,
+)
 from ldpaudit.files.toml import line_of, read_text
 from ldpaudit.files.toml import parse as parse_toml
 from ldpaudit.mechanism import Mechanism, is_ours
@@ -30,177 +36,10 @@ from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Aggregate, Guarantee, Plan, Repeat, Run, Shuffle
 
-SCHEMA = "ldpaudit.deployment/1"
 _FAR = 46
 """Standard deviations beyond which log-concave noise lies with probability below 2**-64 (Lovasz, Vempala 2007, Lemma 5.17)."""
 ONE_REPORT = ("report", "event", "source", "round")
 """Units that mean a single run of the mechanism."""
-
-
-def exact_number(value: object) -> Fraction:
-    """A number, or an expression in quotes, as the rational that it is."""
-    if isinstance(value, str):
-        return parse(value)
-    try:
-        return exact(value, "it")
-    except TypeError:
-        raise ValueError(f"needs a number or an expression in quotes, got {brief(value)}") from None
-
-
-def _relation(value: object) -> Neighbours:
-    if not isinstance(value, str):
-        raise ValueError(f"needs a relation in quotes, such as \"replace-one\", got {brief(value)}")
-    return Neighbours.named(value)
-
-
-EXPRESSION = {"type": "string", "minLength": 1, "maxLength": LONGEST}
-NUMBER = {"anyOf": [{"type": "number"}, EXPRESSION]}
-"""A number, or an exact expression in quotes, in a JSON Schema."""
-RELATION = {"type": "string", "pattern": "^(replace-one|add-remove|user-level|same-pattern|group-of-[0-9]{1,39})$"}
-ExactNumber = Annotated[Fraction, BeforeValidator(exact_number), WithJsonSchema(NUMBER)]
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
-
-
-class _MechanismTable(_Table):
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-    kind: str = Field(
-        description="Name of a mechanism, as `ldpaudit mechanisms` lists them; or `guarantee`, if only an epsilon is known."
-    )
-    variant: str = Field("", description="Which mechanism, if several have this name.")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return dict(self.model_extra or {})
-
-
-class _Contribution(_Table):
-    reports: int = Field(1, ge=1, description="Number of reports per user and day.")
-    memoized: bool = Field(
-        False,
-        description="Whether a client keeps its first answer for a value, and derives every report of that value from it. With "
-        "`[epochs]` the value may change; without it, all reports of a day or a lifetime are of one value. A claim per `report` "
-        "is about one report in either case.",
-    )
-
-
-class _Epochs(_Table):
-    count: int = Field(ge=1, description="Number of epochs.")
-    window: int = Field(ge=1, description="Number of consecutive epochs in a window.")
-    window_answers: int = Field(ge=1, description="Maximum number of answers per user in any window.")
-    lifetime_answers: int = Field(ge=1, description="Maximum number of answers per user in all epochs.")
-    values: int | None = Field(
-        None, ge=1, description="If memoized, maximum number of values for which a client keeps an answer; by default all values."
-    )
-
-    def answers(self, unit: str) -> int:
-        """Most answers of one user in any window of consecutive epochs, or in all epochs; when they come does not matter."""
-        if unit == "window":
-            return min(self.window, self.window_answers, self.lifetime_answers, self.count)
-        whole, rest = divmod(self.count, self.window)
-        most = min(self.window, self.window_answers)
-        return min(self.lifetime_answers, whole * most + min(rest, most))
-
-
-class _Shuffle(_Table):
-    users: int = Field(
-        ge=1, description="Number of users whose views are shuffled; per user-day, window or lifetime, one bundle per user."
-    )
-    per: Literal["bundle", "report"] = Field(
-        "bundle",
-        description="What the shuffler separates: a user's `bundle` of all reports that the claim counts, or every `report`, "
-        "where each report of a user is shuffled with those of all users in a round of its own.",
-    )
-
-
-class _Aggregate(_Table):
-    users: int = Field(
-        ge=1, description="Honest users in the smallest batch whose sum is released; drop-outs and colluders are not counted."
-    )
-    modulus: ExactNumber | None = Field(
-        None, description="Modulus of the sum, if it has one; it must exceed the largest sum and noise, or estimates wrap around."
-    )
-    fresh_coins: Literal[True] = Field(
-        True, description="Every report that is summed has coins of its own: one that enters two sums is told by their difference."
-    )
-
-
-class _Noise(_MechanismTable):
-    kind: str = Field(description="Noise on counts, as `ldpaudit mechanisms` lists it, beside its parameters without `change`.")
-    by: Literal["aggregator", "client"] = Field(
-        "aggregator",
-        description="Who adds it to every coordinate: each of several aggregators all of it, or every client a share of it.",
-    )
-    parties: int = Field(
-        1,
-        ge=1,
-        description="How many aggregators add it, each with coins of its own; or how many clients' shares add up to it, corrupt "
-        "clients included, at least the users of `[aggregate]`. Honest clients' shares alone are counted.",
-    )
-
-
-class _Implementation(_Table):
-    callable: str = Field(
-        pattern=r"^[\w.]+:[\w.]+$", description="`module:callable` of the code that is sampled instead of the mechanism."
-    )
-
-
-class _ClaimTable(_Table):
-    id: Id = Field(description="Name of the claim, unique in the file.")
-    epsilon: Annotated[
-        Fraction | None, BeforeValidator(lambda x: None if x == "?" else exact_number(x)), WithJsonSchema(NUMBER)
-    ] = Field(description='Claimed epsilon, in nats; or "?" for no claim: the certificate reports the computed epsilon.')
-    delta: ExactNumber = Field(Fraction(0), description="Delta of the claim, in [0, 1).")
-    neighbours: Annotated[Neighbours | None, BeforeValidator(_relation), WithJsonSchema(RELATION)] = Field(
-        None,
-        description="`replace-one`, `add-remove`, `user-level`, `same-pattern`, `group-of-K`; by default the mechanism's own.",
-    )
-    unit: Literal["report", "event", "source", "round", "user-day", "window", "lifetime"] = Field(
-        "report", description="What the claim covers: one run, a user's day or window of epochs, or all reports of a user."
-    )
-    view: Literal["local", "shuffled"] | None = Field(
-        None, description="`local` for the reports before shuffling, if the file has a shuffler; by default the shuffled reports."
-    )
-    sees: Literal["report", "aggregate", "share"] | None = Field(
-        None,
-        description="With a table [aggregate], what the adversary sees: every user's `report` with its noise, the `aggregate`, or "
-        "also the shares that aggregators hold, each uniform modulo the modulus; by default the aggregate.",
-    )
-    honest_clients: int | None = Field(
-        None,
-        ge=1,
-        description="How many users' reports, and shares of noise, in the sum the adversary does not know; by default all of the "
-        "batch.",
-    )
-    honest_aggregators: int | None = Field(
-        None, ge=0, description="How many aggregators' noise the adversary does not know; by default one of each `[[noise]]`."
-    )
-    source: str = Field("", description="Who claims it, and where.")
-    expect: Literal["holds", "assumed", "refuted", "undecided"] | None = Field(
-        None, description="The expected verdict. The run fails if the claim comes out differently."
-    )
-
-
-class _File(_Table):
-    schema_: Literal["ldpaudit.deployment/1"] = Field(alias="schema", description="What kind of file this is.")
-    id: Id = Field(description="Name of the deployment, and of the certificate's files.")
-    title: str = Field("", description="Title for people; by default the id.")
-    sources: list[str] = Field([], description="Publications that state the parameters.")
-    note: str = Field("", description="Printed on the certificate.")
-    mechanism: _MechanismTable = Field(description="The mechanism, and the parameters of one of its constructors.")
-    contribution: _Contribution = Field(_Contribution(reports=1, memoized=False), description="Number of reports per user.")
-    epochs: _Epochs | None = Field(None, description="For repeated collection: number of epochs, user limits.")
-    shuffle: _Shuffle | None = Field(None, description="The shuffler, if there is one.")
-    aggregate: _Aggregate | None = Field(None, description="The secure aggregation, if only a sum of the reports is released.")
-    noise: list[_Noise] = Field([], description="Noise that is added to the aggregate.")
-    implementation: _Implementation | None = Field(None, description="The deployed code, if it is to be audited.")
-    claims: list[_ClaimTable] = Field(min_length=1, description="The claims; each gets a verdict.")
-
-
-MODEL = _File
-"""What a deployment file may say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,14 +126,14 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         return DeploymentError(message, name, line_of(text, key), ".".join(map(str, key)))
 
     try:
-        file = _File.model_validate(tree)
+        file = DeploymentTable.model_validate(tree)
     except ValidationError as error:
-        raise fail(*refusal(error, _File)) from None
+        raise fail(*refusal(error, DeploymentTable)) from None
     try:
         plan = _plan(file.mechanism, noted)
     except registry.ParameterError as error:
         raise fail(str(error), ["mechanism", *error.keys]) from None
-    noise: list[tuple[CountNoise, _Noise]] = []
+    noise: list[tuple[CountNoise, NoiseTable]] = []
     for index, table in enumerate(file.noise):
         try:
             added = registry.build(table.kind, table.variant, table.parameters, noted)
@@ -330,16 +169,16 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
     )
 
 
-def _plan(table: _MechanismTable, files: registry.Opener) -> Plan:
+def _plan(table: MechanismTable, files: registry.Opener) -> Plan:
     if table.kind == "guarantee":
         return registry.construct(Guarantee, table.parameters)
     return Run(registry.build(table.kind, table.variant, table.parameters, files))
 
 
 def _claims(
-    file: _File,
+    file: DeploymentTable,
     plan: Plan,
-    noise: Sequence[tuple[CountNoise, _Noise]],
+    noise: Sequence[tuple[CountNoise, NoiseTable]],
     fail: Callable[[str, Sequence[str | int]], DeploymentError],
 ) -> tuple[Claim, ...]:
     claims: list[Claim] = []
@@ -368,7 +207,7 @@ def _claims(
     return tuple(claims)
 
 
-def _taken(table: _MechanismTable, plan: Plan, claimed: Plan, relation: Neighbours, epsilon: Fraction | None) -> str:
+def _taken(table: MechanismTable, plan: Plan, claimed: Plan, relation: Neighbours, epsilon: Fraction | None) -> str:
     """Which parameters are computed from the claimed epsilon, over all runs of those who differ, in a clause; else empty."""
     if not isinstance(plan, Run) or epsilon is None:
         return ""
@@ -394,7 +233,7 @@ def usual(plan: Plan) -> Neighbours:
     return plan.mechanism.relations[0] if isinstance(plan, Run) else REPLACE_ONE
 
 
-def _claimed_plan(file: _File, plan: Plan, noise: Sequence[tuple[CountNoise, _Noise]], table: _ClaimTable) -> Plan:
+def _claimed_plan(file: DeploymentTable, plan: Plan, noise: Sequence[tuple[CountNoise, NoiseTable]], table: ClaimTable) -> Plan:
     """What the claim's unit counts: one report, a day's reports, a window's, everything that a client ever sends."""
     epochs, memoized = file.epochs, file.contribution.memoized
     if epochs is not None and epochs.values is not None and not memoized:
@@ -418,7 +257,7 @@ def _claimed_plan(file: _File, plan: Plan, noise: Sequence[tuple[CountNoise, _No
     return Repeat(Shuffle(once, file.shuffle.users), rounds) if rounds > 1 else Shuffle(once, file.shuffle.users)
 
 
-def _summed(aggregate: _Aggregate, noise: Sequence[tuple[CountNoise, _Noise]], plan: Plan, table: _ClaimTable) -> Plan:
+def _summed(aggregate: AggregateTable, noise: Sequence[tuple[CountNoise, NoiseTable]], plan: Plan, table: ClaimTable) -> Plan:
     """What an adversary sees of the users' reports, who trusts all or some of the others: each round is summed by itself."""
     if table.sees == "report":
         own = [mechanism.of_shares(1, each.parties) for mechanism, each in noise if each.by == "client"]
@@ -441,7 +280,7 @@ def _summed(aggregate: _Aggregate, noise: Sequence[tuple[CountNoise, _Noise]], p
 
 
 def _require_one_view(
-    file: _File, plan: Plan, noise: Sequence[tuple[CountNoise, _Noise]]
+    file: DeploymentTable, plan: Plan, noise: Sequence[tuple[CountNoise, NoiseTable]]
 ) -> tuple[str, list[str | int]] | None:
     """What does not fit together in what is said of shufflers and sums, and where."""
     if file.aggregate is None:
@@ -461,7 +300,7 @@ def _require_one_view(
     return None
 
 
-def _require_memoizes(file: _File, plan: Plan) -> None:
+def _require_memoizes(file: DeploymentTable, plan: Plan) -> None:
     """What is said of a client that keeps answers is said of a mechanism that does, whatever is claimed."""
     if file.contribution.memoized and file.epochs is not None:
         _over_epochs(file, file.epochs, plan, "window")
@@ -469,12 +308,12 @@ def _require_memoizes(file: _File, plan: Plan) -> None:
         _memoized(plan, "user-day", file.contribution.reports)
 
 
-def _is_stream(file: _File, table: _ClaimTable) -> bool:
+def _is_stream(file: DeploymentTable, table: ClaimTable) -> bool:
     """Whether a claim is about a stream of kept answers, of which the inputs are not those of one report."""
     return file.epochs is not None and file.contribution.memoized and table.unit in ("window", "lifetime")
 
 
-def _over_epochs(file: _File, epochs: _Epochs, plan: Plan, unit: str) -> Plan:
+def _over_epochs(file: DeploymentTable, epochs: EpochsTable, plan: Plan, unit: str) -> Plan:
     """All answers that the budgets admit: fresh ones, or a stream of kept ones."""
     answers = file.contribution.reports * epochs.answers(unit)
     if not file.contribution.memoized:
@@ -487,7 +326,7 @@ def _over_epochs(file: _File, epochs: _Epochs, plan: Plan, unit: str) -> Plan:
         raise ValueError(f"memoized = true beside [epochs]: {error}") from None
 
 
-def _of_days(plan: Plan, unit: str, given: _Contribution) -> Plan:
+def _of_days(plan: Plan, unit: str, given: ContributionTable) -> Plan:
     """A day's reports, or of one value that is held for ever, all that a client which memoizes ever sends."""
     if given.memoized:
         return Run(_memoized(plan, unit, given.reports))

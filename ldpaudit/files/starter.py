@@ -15,7 +15,7 @@ from ldpaudit.core.expression import parse
 from ldpaudit.core.parameters import NONE, of, plain
 from ldpaudit.core.refusal import table_at
 from ldpaudit.errors import Unsupported
-from ldpaudit.files.deployment import MODEL, SCHEMA
+from ldpaudit.files.tables import SCHEMA, DeploymentTable
 from ldpaudit.mechanism import Mechanism
 
 CHOICE = ("randomized_response", "unary_encoding", "rappor", "laplace", "geometric", "hashtogram", "trie_heavy_hitter")
@@ -166,7 +166,7 @@ def _key(table: str, key: str, value: Any) -> Iterator[str]:
 
 def _commented(table: str, key: str, value: str) -> Iterator[str]:
     """A key with its value, below what the model says of it."""
-    model = table_at(MODEL, [table] if table else [])
+    model = table_at(DeploymentTable, [table] if table else [])
     if model is not None:
         yield from _comment(plain(model.model_fields[key].description or ""))
     yield f"{key} = {value}"

@@ -15,7 +15,7 @@ from ldpaudit.certificates.certify import CONFIDENCE, TRIALS
 from ldpaudit.core.names import Id, repeated
 from ldpaudit.core.refusal import refusal
 from ldpaudit.errors import DeploymentError
-from ldpaudit.files.deployment import NUMBER, SCHEMA, exact_number
+from ldpaudit.files.tables import NUMBER, SCHEMA, exact_number
 from ldpaudit.files.toml import line_of, parse, read_text
 from ldpaudit.workers.worker_processes import PATIENCE
 

@@ -14,7 +14,7 @@ from ldpaudit import mechanisms
 from ldpaudit.certificates import certificate
 from ldpaudit.core import parameters
 from ldpaudit.core.nearest import or_rather
-from ldpaudit.files import deployment
+from ldpaudit.files import tables
 from ldpaudit.gate import baseline, checking
 from ldpaudit.plan import Guarantee
 from ldpaudit.registry import CONSTRUCTOR, constructors
@@ -74,11 +74,11 @@ def _plain(tree: Any) -> Any:
 
 
 def _deployment(stems: tuple[str, ...]) -> dict[str, Any]:
-    found = _of(deployment.MODEL, "Deployment file")
-    integer = {"anyOf": [{"type": "integer"}, deployment.EXPRESSION]}
+    found = _of(tables.DeploymentTable, "Deployment file")
+    integer = {"anyOf": [{"type": "integer"}, tables.EXPRESSION]}
     integers = {"anyOf": [{"type": "array", "items": integer}, {"type": "string"}]}
-    found["$defs"] |= {"number": deployment.NUMBER, "integer": integer, "integers": integers}
-    table = found["$defs"]["_MechanismTable"]
+    found["$defs"] |= {"number": tables.NUMBER, "integer": integer, "integers": integers}
+    table = found["$defs"]["MechanismTable"]
     table["properties"]["kind"]["enum"] = [*stems, "guarantee"]
     # Nothing but what the chosen mechanism takes: so an editor offers its parameters, and underlines all others.
     table["allOf"] = [*(each for stem in stems for each in _kinds(stem)), _kind("guarantee", "", Guarantee)]

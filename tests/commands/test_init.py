@@ -15,8 +15,9 @@ import ldpaudit
 from ldpaudit import mechanisms
 from ldpaudit.core import parameters
 from ldpaudit.core.refusal import table_at
-from ldpaudit.files.deployment import MODEL, loads
+from ldpaudit.files.deployment import loads
 from ldpaudit.files.starter import CHOICE, example, starter
+from ldpaudit.files.tables import DeploymentTable
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Run
 from ldpaudit.report.schema import schema
@@ -134,7 +135,7 @@ def test_a_stem_that_is_mistyped_is_answered_with_the_one_that_was_meant() -> No
 def test_every_key_of_a_deployment_file_has_a_description() -> None:
     inner = (("mechanism",), ("contribution",), ("shuffle",), ("implementation",), ("claims", 0))
     for path in ((), *inner):
-        table = table_at(MODEL, path)
+        table = table_at(DeploymentTable, path)
         assert table is not None
         assert all(field.description for field in table.model_fields.values()), path
 

@@ -1,0 +1,198 @@
+"""The tables of a deployment file: what each may say, with the description that the schema prints."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from ldpaudit.core.expression import LONGEST, parse
+from ldpaudit.core.names import Id
+from ldpaudit.core.number import brief, exact
+from ldpaudit.neighbours import Neighbours
+
+SCHEMA = "ldpaudit.deployment/1"
+
+
+def exact_number(value: object) -> Fraction:
+    """A number, or an expression in quotes, as the rational that it is."""
+    if isinstance(value, str):
+        return parse(value)
+    try:
+        return exact(value, "it")
+    except TypeError:
+        raise ValueError(f"needs a number or an expression in quotes, got {brief(value)}") from None
+
+
+def _relation(value: object) -> Neighbours:
+    if not isinstance(value, str):
+        raise ValueError(f"needs a relation in quotes, such as \"replace-one\", got {brief(value)}")
+    return Neighbours.named(value)
+
+
+EXPRESSION = {"type": "string", "minLength": 1, "maxLength": LONGEST}
+NUMBER = {"anyOf": [{"type": "number"}, EXPRESSION]}
+"""A number, or an exact expression in quotes, in a JSON Schema."""
+RELATION = {"type": "string", "pattern": "^(replace-one|add-remove|user-level|same-pattern|group-of-[0-9]{1,39})$"}
+ExactNumber = Annotated[Fraction, BeforeValidator(exact_number), WithJsonSchema(NUMBER)]
+
+
+class Table(BaseModel):
+    """A table that may say nothing else."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
+
+class MechanismTable(Table):
+    """A mechanism, and the parameters of one of its constructors."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    kind: str = Field(
+        description="Name of a mechanism, as `ldpaudit mechanisms` lists them; or `guarantee`, if only an epsilon is known."
+    )
+    variant: str = Field("", description="Which mechanism, if several have this name.")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the table holds besides."""
+        return dict(self.model_extra or {})
+
+
+class ContributionTable(Table):
+    """How often a user reports, and whether answers are kept."""
+
+    reports: int = Field(1, ge=1, description="Number of reports per user and day.")
+    memoized: bool = Field(
+        False,
+        description="Whether a client keeps its first answer for a value, and derives every report of that value from it. With "
+        "`[epochs]` the value may change; without it, all reports of a day or a lifetime are of one value. A claim per `report` "
+        "is about one report in either case.",
+    )
+
+
+class EpochsTable(Table):
+    """Repeated collection."""
+
+    count: int = Field(ge=1, description="Number of epochs.")
+    window: int = Field(ge=1, description="Number of consecutive epochs in a window.")
+    window_answers: int = Field(ge=1, description="Maximum number of answers per user in any window.")
+    lifetime_answers: int = Field(ge=1, description="Maximum number of answers per user in all epochs.")
+    values: int | None = Field(
+        None, ge=1, description="If memoized, maximum number of values for which a client keeps an answer; by default all values."
+    )
+
+    def answers(self, unit: str) -> int:
+        """Most answers of one user in any window of consecutive epochs, or in all epochs; when they come does not matter."""
+        if unit == "window":
+            return min(self.window, self.window_answers, self.lifetime_answers, self.count)
+        whole, rest = divmod(self.count, self.window)
+        most = min(self.window, self.window_answers)
+        return min(self.lifetime_answers, whole * most + min(rest, most))
+
+
+class ShuffleTable(Table):
+    """The shuffler."""
+
+    users: int = Field(
+        ge=1, description="Number of users whose views are shuffled; per user-day, window or lifetime, one bundle per user."
+    )
+    per: Literal["bundle", "report"] = Field(
+        "bundle",
+        description="What the shuffler separates: a user's `bundle` of all reports that the claim counts, or every `report`, "
+        "where each report of a user is shuffled with those of all users in a round of its own.",
+    )
+
+
+class AggregateTable(Table):
+    """The secure aggregation."""
+
+    users: int = Field(
+        ge=1, description="Honest users in the smallest batch whose sum is released; drop-outs and colluders are not counted."
+    )
+    modulus: ExactNumber | None = Field(
+        None, description="Modulus of the sum, if it has one; it must exceed the largest sum and noise, or estimates wrap around."
+    )
+    fresh_coins: Literal[True] = Field(
+        True, description="Every report that is summed has coins of its own: one that enters two sums is told by their difference."
+    )
+
+
+class NoiseTable(MechanismTable):
+    """Noise on a sum."""
+
+    kind: str = Field(description="Noise on counts, as `ldpaudit mechanisms` lists it, beside its parameters without `change`.")
+    by: Literal["aggregator", "client"] = Field(
+        "aggregator",
+        description="Who adds it to every coordinate: each of several aggregators all of it, or every client a share of it.",
+    )
+    parties: int = Field(
+        1,
+        ge=1,
+        description="How many aggregators add it, each with coins of its own; or how many clients' shares add up to it, corrupt "
+        "clients included, at least the users of `[aggregate]`. Honest clients' shares alone are counted.",
+    )
+
+
+class ImplementationTable(Table):
+    """The deployed code."""
+
+    callable: str = Field(
+        pattern=r"^[\w.]+:[\w.]+$", description="`module:callable` of the code that is sampled instead of the mechanism."
+    )
+
+
+class ClaimTable(Table):
+    """One claim."""
+
+    id: Id = Field(description="Name of the claim, unique in the file.")
+    epsilon: Annotated[
+        Fraction | None, BeforeValidator(lambda x: None if x == "?" else exact_number(x)), WithJsonSchema(NUMBER)
+    ] = Field(description='Claimed epsilon, in nats; or "?" for no claim: the certificate reports the computed epsilon.')
+    delta: ExactNumber = Field(Fraction(0), description="Delta of the claim, in [0, 1).")
+    neighbours: Annotated[Neighbours | None, BeforeValidator(_relation), WithJsonSchema(RELATION)] = Field(
+        None,
+        description="`replace-one`, `add-remove`, `user-level`, `same-pattern`, `group-of-K`; by default the mechanism's own.",
+    )
+    unit: Literal["report", "event", "source", "round", "user-day", "window", "lifetime"] = Field(
+        "report", description="What the claim covers: one run, a user's day or window of epochs, or all reports of a user."
+    )
+    view: Literal["local", "shuffled"] | None = Field(
+        None, description="`local` for the reports before shuffling, if the file has a shuffler; by default the shuffled reports."
+    )
+    sees: Literal["report", "aggregate", "share"] | None = Field(
+        None,
+        description="With a table [aggregate], what the adversary sees: every user's `report` with its noise, the `aggregate`, or "
+        "also the shares that aggregators hold, each uniform modulo the modulus; by default the aggregate.",
+    )
+    honest_clients: int | None = Field(
+        None,
+        ge=1,
+        description="How many users' reports, and shares of noise, in the sum the adversary does not know; by default all of the "
+        "batch.",
+    )
+    honest_aggregators: int | None = Field(
+        None, ge=0, description="How many aggregators' noise the adversary does not know; by default one of each `[[noise]]`."
+    )
+    source: str = Field("", description="Who claims it, and where.")
+    expect: Literal["holds", "assumed", "refuted", "undecided"] | None = Field(
+        None, description="The expected verdict. The run fails if the claim comes out differently."
+    )
+
+
+class DeploymentTable(Table):
+    """What a deployment file may say."""
+
+    schema_: Literal["ldpaudit.deployment/1"] = Field(alias="schema", description="What kind of file this is.")
+    id: Id = Field(description="Name of the deployment, and of the certificate's files.")
+    title: str = Field("", description="Title for people; by default the id.")
+    sources: list[str] = Field([], description="Publications that state the parameters.")
+    note: str = Field("", description="Printed on the certificate.")
+    mechanism: MechanismTable = Field(description="The mechanism, and the parameters of one of its constructors.")
+    contribution: ContributionTable = Field(ContributionTable(reports=1, memoized=False), description="Number of reports per user.")
+    epochs: EpochsTable | None = Field(None, description="For repeated collection: number of epochs, user limits.")
+    shuffle: ShuffleTable | None = Field(None, description="The shuffler, if there is one.")
+    aggregate: AggregateTable | None = Field(None, description="The secure aggregation, if only a sum of the reports is released.")
+    noise: list[NoiseTable] = Field([], description="Noise that is added to the aggregate.")
+    implementation: ImplementationTable | None = Field(None, description="The deployed code, if it is to be audited.")
+    claims: list[ClaimTable] = Field(min_length=1, description="The claims; each gets a verdict.")
