@@ -11,6 +11,8 @@ import math
 import sys
 from bisect import bisect_left
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from scipy import special, stats
 
 import ldpaudit as ldp
 from benchmarks.experiment import picture
+from ldpaudit.accountants.shuffling.clones import CloneProfile
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.e_process import EProcess
 from ldpaudit.attacks.bounds.nuisance import NuisanceTest
@@ -55,6 +58,25 @@ def blanket(axes: Any) -> None:
     axes.bar(np.arange(k), law[1], color=LOW, width=0.6, label="report of a user who holds 1")
     axes.bar(np.arange(k), law.min(axis=0), color=MARK, width=0.6, label="blanket: the same for every input")
     axes.set(xlabel="report y", ylabel="probability", title=f"The blanket of {k}-ary response, total {law.min(axis=0).sum():.3g}")
+
+
+def replacement(axes: Any) -> None:
+    """Certified ratios of delta: three theorems over what a data set attains."""
+    m = ldp.mechanisms.UnaryEncoding(k=16, p=Fraction(1, 2), q=Fraction(27, 100))  # epsilon0 is nearly 1
+    users = [10**k for k in range(2, 9)]
+    curves: dict[str, list[float]] = {"clones": [], "blanket": [], "replacement": []}
+    for n in users:
+        shuffled = ldp.account(ldp.Shuffle(m, n))
+        bound = shuffled.bound
+        both = bound, replace(bound, replaced=None)
+        ends = [replace(shuffled, bound=each).epsilon(1e-6) for each in both]
+        alone = CloneProfile(Fraction(ldp.account(m).epsilon(0).high), n).epsilon(1e-6)
+        for name, high in zip(curves, (alone.high, ends[1].high, ends[0].high), strict=True):
+            curves[name].append(high / ends[0].low)
+    for (name, ratios), color in zip(curves.items(), (GREY, HIGH, LOW), strict=True):
+        axes.plot(users, ratios, "o-", color=color, label=name)
+    axes.set(xscale="log", xlabel="users", ylabel=r"bound of $\varepsilon$ / what a data set attains", ylim=(0.9, 2.5))
+    axes.set_title(r"Shuffled optimized unary encoding, $\varepsilon_0 = 1$, $\delta = 10^{-6}$")
 
 
 def worst_data_set(axes: Any) -> None:
@@ -139,8 +161,8 @@ def nuisance(axes: Any) -> None:
 
 
 PICTURES: dict[str, Callable[[Any], None]] = {
-    "hockey-stick": hockey_stick, "dominating": dominating, "blanket": blanket, "worst-data-set": worst_data_set,
-    "lattice": lattice, "rounds": rounds, "e-process": e_process, "nuisance": nuisance,
+    "hockey-stick": hockey_stick, "dominating": dominating, "blanket": blanket, "replacement": replacement,
+    "worst-data-set": worst_data_set, "lattice": lattice, "rounds": rounds, "e-process": e_process, "nuisance": nuisance,
 }  # fmt: skip
 
 

@@ -159,6 +159,9 @@ def test_an_envelope_lies_above_every_data_set(one: CountLaw, zero: CountLaw) ->
             at = np.array([x])
             assert pair.low(at)[0] <= curves.ups.value(x)
             assert pair.reversed.low(at)[0] <= curves.downs.value(x)
+    at = np.array([0.9, 1.0, 1.1])
+    range_ = others.within(0, 3000).high(at), others.within(1000, 1400).high(at)
+    assert all((others.holding(m).low(at) <= range_[m > 0]).all() for m in (0, 1000, 1200, 1400))
 
 
 @given(st.tuples(probabilities, probabilities), st.integers(34, 400), st.sampled_from([1e-2, 1e-4, 1e-8]))

@@ -377,7 +377,7 @@ def test_coordinates_in_floats_bound_the_divergence_from_below(
     p: Fraction, q: Fraction, n: int, order: Fraction
 ) -> None:
     """A coin of each of two probabilities added to fair coins; and the reversed pair beside it."""
-    first, second = (Masses.binomial(n, Fraction(1, 2)).plus_bit(each) for each in (p, q))
+    first, second = (Masses.binomial(n, Fraction(1, 2)).plus(Masses.counts((1 - each, each))) for each in (p, q))
 
     def law(head: Fraction) -> list[Fraction]:
         fair = [Fraction(math.comb(n, k), 2**n) for k in range(n + 1)]
