@@ -369,9 +369,8 @@ def test_a_composition_is_shuffled_as_one_randomizer() -> None:
     (truth,) = oracle.worst(channel, 3, F(11, 10))
     for plan in (Repeat(m, 2), Compose([m, m]), PostProcess(Repeat(m, 2), "the pair")):
         found = account(Shuffle(plan, 3)).delta(math.log(1.1))
-        assert found.low == 0
-        assert found.high >= float(truth)
-        assert "no data set is evaluated" in found.source
+        assert close(truth, found.low, found.high)
+        assert (found.low > 0) != ("no data set is evaluated" in found.source)
 
 
 class Shade(Mechanism):
