@@ -20,6 +20,8 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.exact import Atom, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.accountants.pld.profiles import OnePairProfile
+from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.randomizers import listed, of_law
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -30,6 +32,8 @@ from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsi
 _LISTED = 100
 """Largest bound whose losses are listed as rationals, which makes compositions exact. To list them takes 0.15 s at 100 and
 75 s at 1,000; the closed form takes less than a millisecond at any bound."""
+_SHUFFLED = 40
+"""Largest bound of which all laws are listed in a shuffle."""
 _MAX_PRECISION = 1 << 16
 
 
@@ -86,6 +90,18 @@ class ClosedForm(OnePairProfile):
     def _narrow(self, value: Callable[[], flint.arb]) -> Enclosure:
         bits = 128 + 2 * self.alpha.denominator.bit_length()  # however near alpha is to 1, its logarithm is not 0
         return narrow(value, self.source, bits=bits, most=max(bits, _MAX_PRECISION), floats=1)
+
+
+def shuffled(m: Geometric | TruncatedGeometric, users: int) -> Bound | None:
+    r"""The laws of all inputs, up to a bound of 40; of a larger one only epsilon0 is used.
+
+    To shuffle the noise as it is and truncated is the same: among the views up to 0, and from B on, all laws have constant
+    ratios. The blanket's worst pair is 0 and B, as shown in `shuffling.laplace_noise`: there only the order of the ratios counts.
+    """
+    if m.bound > _SHUFFLED:
+        return None
+    laws = {x: dict(TruncatedGeometric(m.bound, m.alpha).law(x).items()) for x in m.inputs}
+    return of_law(laws, users) if m.bound == 1 else listed(laws, users, (0, m.bound))
 
 
 @singledispatch

@@ -13,11 +13,14 @@ from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms, log_fracti
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import Bound
-from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern
+from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern, listed, of_law
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
+
+_LISTED = 24
+"""Reports of one user whose counts are listed in a shuffle."""
 
 
 def profile(m: OneBitMean | DBitFlip, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -75,8 +78,20 @@ def histogram_profile(m: DBitFlip) -> PrivacyProfile:
 
 
 def shuffled(m: OneBitMean | DBitFlip, users: int) -> Bound | None:
-    """See `shuffled_histogram`."""
-    return shuffled_histogram(m, users) if isinstance(m, DBitFlip) else None
+    """See `shuffled_mean` and `shuffled_histogram`."""
+    return shuffled_histogram(m, users) if isinstance(m, DBitFlip) else shuffled_mean(m, users)
+
+
+def shuffled_mean(m: OneBitMean, users: int) -> Bound | None:
+    """The laws of the inputs 0 and 1, of which every other one is a mixture: delta is convex in each user's law.
+
+    Many reports cost more than as many as are listed, and less than the kept bit.
+    """
+    fewer = replace(m, reports=min(m.reports, _LISTED))
+    if fewer == m:
+        return of_law({x: dict(m.law(x).items()) for x in (0, 1)}, users)
+    below, above = (listed({x: dict(each.law(x).items()) for x in (0, 1)}, users) for each in (fewer, m.lifetime()))
+    return replace(below, blankets=above.blankets, replaced=above.replaced, few=None) if below and above else None
 
 
 def shuffled_histogram(m: DBitFlip, users: int) -> Bound:

@@ -23,7 +23,6 @@ falls, and each period from there on has the mean :math:`e^{-\kappa} I_0(\kappa)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self, TypeAlias
@@ -32,6 +31,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import i0e
+
+from ldpaudit.accountants.numerics.cached import cached
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -47,12 +48,12 @@ _STEEPEST = 100.0
 """Largest exponent for which the errors above were counted."""
 _DEVIATIONS = 8.0
 """Standard deviations of the integrand that are cut evenly; beyond, in equal ratios."""
-_COARSE, _FINE, _BEYOND = 48, 384, 160
-"""Intervals. With 384 and 160 the chords add 1e-5 to the integral."""
-_REFINED = 48
-"""Groups whose contour is settled by Newton's method; the others have that of their second moments, good for a few percent."""
-_CELLS = 1 << 20
-"""Values that are looked at together, for memory."""
+_COARSE, _FINE, _BEYOND = 96, 384, 192
+"""Intervals. With 384 and 192 the chords add 1e-5 to the integral."""
+_LOOKS = 32
+"""Looks at groups; the others keep the bound of their second moments, or the contour of these, which are good for a few percent."""
+_CELLS = 1 << 15
+"""Values that are looked at together: some milliseconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,41 +90,92 @@ class QuotientLaws:
         rise = float(growth)
         if not _SLIGHT < rise < _MOST:
             return math.inf
-        groups = np.broadcast_shapes(self.differences.shape, self.others.shape)[0]
         with np.errstate(all="ignore"):
-            found = np.concatenate([self._bounds(rows, rise, m, False) for rows in self._parts(groups)])
-            best = -math.inf
-            for rank, i in enumerate(np.argsort(-found).tolist()):
-                if found[i] <= best or rank == _REFINED:
-                    best = max(best, float(found[i]))
+            found, steps = self._rough(rise, m), np.zeros(self.shape[0], dtype=np.int64)
+            for _ in range(_LOOKS):
+                best = int(found.argmax())
+                if steps[best] == 2 or found[best] == -math.inf:
                     break
-                best = max(best, min(float(found[i]), float(self._bounds(slice(i, i + 1), rise, m, True)[0])))
-        return best
+                # The next groups by their rough bounds are looked at together, and the one that is largest then by itself.
+                rows = np.flatnonzero(steps == 0)
+                if steps[best] == 0:
+                    size = max(1, _CELLS // math.prod(self.shape[1:]))
+                    rows = rows[np.argsort(-found[rows])[:size]]
+                else:
+                    rows = np.array([best])
+                steps[rows] += 1
+                found[rows] = np.minimum(found[rows], self._bounds(rows, rise, m, steps[best] == 2))
+        return float(found.max())
 
-    def _parts(self, groups: int) -> Sequence[slice]:
-        _, laws, cells = np.broadcast_shapes(self.differences.shape, self.others.shape)
-        step = max(1, _CELLS // (laws * cells))
-        return [slice(start, start + step) for start in range(0, groups, step)]
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Groups, laws of each, and cells."""
+        groups, laws, cells = np.broadcast_shapes(self.differences.shape, self.seconds.shape, self.others.shape)
+        return groups, laws, cells
 
-    def _bounds(self, rows: slice, rise: float, m: int, fine: bool) -> Floats:
+    def widest(self, count: int) -> list[tuple[int, int]]:
+        """Groups, and laws of theirs, whose values are spread most where ``growth`` is 0, for the sums of many."""
+        spread = self._products[1][0]
+        order = np.argsort(-spread, axis=None, kind="stable")[:count]
+        return [(int(i), int(j)) for i, j in zip(*np.unravel_index(order, spread.shape), strict=True)]
+
+    def _rough(self, rise: float, m: int) -> Floats:
+        """Of each group, by its laws' second moments; of these the largest and the least are enough, for all is linear in them."""
+        if math.prod(self.shape) <= _CELLS or self.differences.shape[1] > 1 or len(self.others) > 1:
+            return np.full(self.shape[0], math.inf)
+        most, products = self._products
+        d, r2 = self.differences[:, 0], self.seconds[:, 0]
+        w, a = d - rise * r2, np.abs(d) + rise * r2
+        # Bounds of the values: some of them are negative, for their mean is.
+        top, bottom = ((sign * w * most + _WRONG * a * most).max(axis=1) for sign in (1, -1))
+        top = np.maximum(top, 0)
+        room = _ROOM * (products[0] + 2 * rise * products[1] + rise**2 * products[3])
+        second = products[0] - 2 * rise * products[2] + rise**2 * products[3]
+        largest, least = (second + room).max(axis=1), (second - room).min(axis=1)
+        theta = (rise + np.sqrt(rise**2 + 8 * largest / m)) / (2 * largest)
+        steep = theta * top
+        # e^x - 1 - x is at most so many times x^2/2 for x up to `steep`.
+        bent = np.where(steep < 1e-3, 1 + steep, 2 * (np.expm1(steep) - steep) / steep**2) * (1 + _ROOM)
+        # The variance is at least a part of the second moment, less the square of a bound of the tilted mean.
+        part = np.exp(-theta * bottom) / (1 + theta**2 * largest * bent / 2) * (1 - _ROOM)
+        mean = np.maximum(rise, theta * largest * np.exp(steep)) / (1 - theta * rise) * (1 + _ROOM)
+        ends = np.stack([largest, np.maximum(least, np.minimum(mean**2 / part, largest))], axis=1)
+        variance = np.maximum(part[:, None] * ends - (mean**2)[:, None], 0)
+        levels = float(m) * (theta[:, None] ** 2 * ends * bent[:, None] / 2 - (theta * rise)[:, None] * (1 - _ROOM))
+        levels += _ROOM * np.abs(levels)
+        fourth = 2 * variance * ((top + bottom) ** 2)[:, None] * (1 + _ROOM)
+        end = math.sqrt(6) / (top + bottom) * (1 - _ROOM)
+        found = _integral(
+            levels, variance, fourth, theta, m, _COARSE, end, np.exp(levels - levels[:, :1]) / end[:, None]
+        )
+        usable = np.isfinite(theta) & (theta * rise < 0.5) & (theta * (top + bottom) < _STEEPEST) & ~np.isnan(found)
+        return np.asarray(np.where(usable, found, math.inf), dtype=np.float64)
+
+    @cached
+    def _products(self) -> tuple[Floats, Floats]:
+        """The largest 1/R of each cell; and sums over cells of products of R1 - R2 and R2, over R, shape ``(4, groups, laws)``."""
+        d, r2, b = self.differences[:, 0], self.seconds[:, 0], self.others[0]
+        inverse = np.where(b > 0, 1 / b, 0.0)
+        return inverse.max(axis=0), np.stack([each @ inverse.T for each in (d * d, np.abs(d) * r2, d * r2, r2 * r2)])
+
+    def _bounds(self, rows: NDArray[np.int64], rise: float, m: int, fine: bool) -> Floats:
         """Of each of some groups."""
         d, r2, b = (each[rows] if len(each) > 1 else each for each in (self.differences, self.seconds, self.others))
-        b = np.broadcast_to(b, np.broadcast_shapes(b.shape, d.shape))
         inverse = np.where(b > 0, 1 / b, 0.0)
         w, a = (d - rise * r2) * inverse, (np.abs(d) + rise * r2) * inverse
         second = ((b * w * w).sum(axis=2)).max(axis=1)
         theta = (rise + np.sqrt(rise**2 + 8 * second / m)) / (2 * second)
         if fine:
-            theta = _settled(w, b, rise, theta, m)
-        slopes = theta[:, None, None]
+            theta = _settled(w, b, theta, m)
         found = _integrals(w, a, b, theta, rise, m, _FINE if fine else _COARSE)
         # Without a positive value no sum has one.
         found = np.where((w + _WRONG * a <= 0).all(axis=(1, 2)), -math.inf, found)
-        usable = np.isfinite(theta) & ((slopes * a).max(axis=(1, 2)) < _STEEPEST) & (a.max(axis=(1, 2)) < _MOST**0.25)
-        return np.asarray(np.where(usable & ~np.isnan(found), found, math.inf), dtype=np.float64)
+        usable = np.isfinite(theta) & ((theta[:, None, None] * a).max(axis=(1, 2)) < _STEEPEST)
+        usable &= (a.max(axis=(1, 2)) < _MOST**0.25) & ~np.isnan(found)
+        return np.asarray(np.where(usable, found, math.inf), dtype=np.float64)
 
 
-def _settled(w: Floats, b: Floats, rise: float, theta: Floats, m: int) -> Floats:
+def _settled(w: Floats, b: Floats, theta: Floats, m: int) -> Floats:
     """The contour at the saddle point of the law that is largest there; any contour gives a bound."""
     for _ in range(4):
         weights = b * np.exp(theta[:, None, None] * w)
@@ -144,7 +196,7 @@ def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: i
     t = theta[:, None, None] * w
     growth = np.exp(t)
     series = t * t / 2 * (1 + t / 3 * (1 + t / 4 * (1 + t / 5 * (1 + t / 6 * (1 + t / 7)))))
-    risen = np.where(np.abs(t) < 0.01, series, np.expm1(t) - t)
+    risen = np.where(np.abs(t) < 0.01, series, growth - 1 - t)
     blur = _WRONG * (theta[:, None, None] * a) ** 2 * np.maximum(growth, 1)
     moved = (b * (risen + blur)).sum(axis=2) * (1 + _ROOM) - (theta * rise)[:, None] * (1 - _ROOM)
     levels = float(m) * np.log1p(moved)
@@ -160,10 +212,34 @@ def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: i
     fourth = fourth * (1 + _ROOM) + 100 * _WRONG * (tilted * a**4).sum(axis=2)
 
     end = np.sqrt((12 * variance / fourth).min(axis=1)) * (1 - _ROOM)
+    likeliest = tilted.argmax(axis=2)[:, :, None]
+    gaps = np.abs(w - np.take_along_axis(w, likeliest, axis=2)) - _WRONG * (
+        a + np.take_along_axis(a, likeliest, axis=2)
+    )
+    kappas = float(m) * np.take_along_axis(tilted, likeliest, axis=2) * tilted * (1 - _ROOM)
+    # Any other value does; one is taken of which the two terms below are about least.
+    near = np.exp(-2 * kappas * (gaps * end[:, None, None] / np.pi) ** 2) / end[:, None, None]
+    about = near + gaps * np.pi / 4 / np.sqrt(1 + 2 * np.pi * kappas)
+    other = np.where(gaps > 0, about, math.inf).argmin(axis=2)[:, :, None]
+    gap, kappa = (np.take_along_axis(each, other, axis=2)[:, :, 0] for each in (gaps, kappas))
+    reached, mean = end[:, None], i0e(kappa)
+    first = np.exp(-2 * kappa * (gap * reached / np.pi) ** 2) / reached + mean * gap * np.pi / 4
+    later = mean * (1 / reached + 2 * np.pi / gap / reached**2)
+    periods = np.where(gap > 0, np.where(gap * reached < np.pi * (1 - _ROOM), first, later), math.inf)
+    beyond = np.minimum(periods, 1 / reached) * np.exp(levels - top[:, None])
+    return _integral(levels, variance, fourth, theta, m, count, end, beyond)
+
+
+def _integral(
+    levels: Floats, variance: Floats, fourth: Floats, theta: Floats, m: int, count: int, end: Floats, beyond: Floats
+) -> Floats:
+    """Logarithms of upper bounds, from the laws' moments and what each adds to the integral beyond its end."""
+    top = levels.max(axis=1)
     wide = np.take_along_axis(variance, levels.argmax(axis=1)[:, None], axis=1)[:, 0]
     reach = np.minimum(np.minimum(_DEVIATIONS / np.sqrt(float(m) * wide), 256 * theta), end)
-    beyond = np.exp(np.multiply.outer(np.log(end / reach), np.arange(1, _BEYOND + 1) / _BEYOND))
-    edges = np.concatenate([np.multiply.outer(reach, np.linspace(0, 1, count + 1)), reach[:, None] * beyond], axis=1)
+    steps = np.arange(1, _BEYOND * count // _FINE + 1) * _FINE / (_BEYOND * count)
+    ratios = np.exp(np.multiply.outer(np.log(end / reach), steps))
+    edges = np.concatenate([np.multiply.outer(reach, np.linspace(0, 1, count + 1)), reach[:, None] * ratios], axis=1)
     edges = np.minimum(edges, end[:, None])
     v = edges**2
     falls = fallen(v[:, None], variance[:, :, None], fourth[:, :, None])
@@ -172,20 +248,11 @@ def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: i
     near, far = edges[:, :-1], edges[:, 1:]
     share = (far + 2 * near) / (3 * (far + near))  # of the further end, in the integral of a chord
     chords = ((far - near) * (heights[:, :-1] * (1 - share) + heights[:, 1:] * share)).sum(axis=1)
-
-    largest = tilted.argmax(axis=2)[:, :, None]
-    gaps = np.abs(w - np.take_along_axis(w, largest, axis=2)) - _WRONG * (a + np.take_along_axis(a, largest, axis=2))
-    kappas = float(m) * np.take_along_axis(tilted, largest, axis=2) * tilted * (1 - _ROOM)
-    reached = end[:, None, None]
-    first = np.exp(-2 * kappas * (gaps * reached / np.pi) ** 2) / reached + i0e(kappas) * gaps * np.pi / 4
-    later = i0e(kappas) * (1 / reached + 2 * np.pi / gaps / reached**2)
-    periods = np.where(gaps > 0, np.where(gaps * reached < np.pi * (1 - _ROOM), first, later), math.inf)
-    tails = np.minimum(periods.min(axis=2), 1 / end[:, None]) * np.exp(levels - top[:, None])
     # Nothing at all is known of a transform but that its modulus is at most that at 0.
-    integral = np.minimum(chords + tails.sum(axis=1), np.pi / (2 * theta))
+    integral = np.minimum(chords + beyond.sum(axis=1), np.pi / (2 * theta))
     return np.asarray(top + np.log(integral * (1 + _ROOM) / np.pi), dtype=np.float64)
 
 
 def fallen(v: Floats, variance: Floats, fourth: Floats) -> Floats:
     """Lower bound of what the logarithm of a transform's squared modulus loses from 0 to the root of `v`."""
-    return v * (variance - v * fourth / 24)
+    return np.asarray(v * (variance - v * fourth / 24), dtype=np.float64)

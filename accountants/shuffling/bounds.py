@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between
-from ldpaudit.accountants.numerics.certified_search import ROUGH
+from ldpaudit.accountants.numerics.certified_search import ROUGH, log_of
 from ldpaudit.accountants.numerics.precision import precisions
 from ldpaudit.accountants.shuffling.binary import Worst, attained, worst
 from ldpaudit.accountants.shuffling.binary_data_set import TiltedResponse
@@ -40,9 +40,11 @@ delta is 1e-6 and less, and the saddle point is at its worst, a few percent, whe
 _UNKNOWN = "0, for no data set is evaluated"
 _FEW = 16
 """Number of users up to which delta is no smooth function of epsilon, and is evaluated quickly: no float estimate guides."""
-_ENOUGH = 10
-"""Users whose reports come from the blanket, about, from which on replacement may be better than it."""
-_FINE = 1e-7
+_PLENTY = 10_000
+"""Such users from which on replacement is the better of it and the clones: it is of the laws themselves."""
+_ENOUGH, _ALONE = 10, 300
+"""Users whose reports come from the blanket, about, from which on replacement may be better than it, and than the clones."""
+FINE = 1e-7
 """Relative width at which blankets are computed. The two ends are further apart: by 1e-3 and more in all of tests/zoo."""
 
 
@@ -144,6 +146,11 @@ class CloneBound:
         less = largest([float_estimate(each, any_map.left(self.users)) for each in any_map.types if isinstance(each, Blanket)])
         return None, lambda epsilon: min(clones(epsilon), less(epsilon))
 
+    def estimated(self, epsilon: Fraction) -> float:
+        """About the logarithm of the upper bound, in floats; -inf where it is not estimated."""
+        above = self.estimates()[1]
+        return -math.inf if above is None else above(float(epsilon))
+
     def exchangeable(self, epsilon: float) -> None:
         """See `Bound`: none is known."""
 
@@ -170,7 +177,7 @@ class BlanketBound:
     data_sets: tuple[OthersAlike, ...]  # any of them is a lower bound
     users: int  # n, at least 2
     few: FewUsers | None = None  # more data sets, where the users are few enough
-    finest: float = _FINE
+    finest: float = FINE
     coarser: BlanketBound | None = None  # of fewer kinds of messages, where there are many
     replaced: Replacement | None = None  # another upper bound, which is less where the users are many
     otherwise: CloneBound | None = None  # the upper bound, where there is neither a blanket nor a replacement that is worth a look
@@ -186,7 +193,7 @@ class BlanketBound:
         if self.drawn_from is not None:
             return f"replacement in a sample of {self.users} of {self.drawn_from}", sets
         if not self.blankets:
-            return "replacement" if self._replaced else self.otherwise.sources[0] if self.otherwise else _UNKNOWN, sets
+            return "replacement" if self._otherwise is None else self._otherwise.sources[0], sets
         above = "the blanket (Balle, Bell, Gascon, Nissim 2019), computed"
         return f"the less of replacement and {above}" if self._replaced else above, sets
 
@@ -199,8 +206,15 @@ class BlanketBound:
     def _replaced(self) -> Replacement | None:
         """Replacement, where the users are enough that it is worth a look."""
         found = self.replaced
-        worthwhile = found is not None and (found.is_sample or found.gamma * self.users > _ENOUGH)
+        least = _ENOUGH if self.blankets else _ALONE
+        worthwhile = found is not None and (found.is_sample or found.gamma * self.users > least)
         return found if worthwhile else None
+
+    @property
+    def _otherwise(self) -> CloneBound | None:
+        """What serves beside replacement where there is no blanket, unless the users are so many that it is worse."""
+        found = self._replaced
+        return None if found is not None and found.gamma * self.users > _PLENTY else self.otherwise
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
@@ -208,10 +222,11 @@ class BlanketBound:
             e = ball(epsilon).exp()
             if self.few is not None and self.few.complete:
                 return self.few.largest(e)
-            if not self.blankets and self._replaced is not None:
-                return self._replaced.delta(e, self.users)
             if not self.blankets:
-                return self.otherwise.high(epsilon, tolerance) if self.otherwise else flint.arb(1)
+                one = flint.arb(1) if self._replaced is None else self._replaced.delta(e, self.users)
+                if self._otherwise is None or self._otherwise.estimated(epsilon) > log_of(one) + _AS_GOOD:
+                    return one
+                return one.min(self._otherwise.high(epsilon, tolerance))
             rough = [blanket.delta(e, self.users, ROUGH) for blanket in self.blankets]
             least = max(round_down(value) for value in rough)
             if self._replaced is not None:
@@ -254,7 +269,8 @@ class BlanketBound:
         blankets = {each.blanket for each in self.data_sets}, set(self.blankets)
         low, high = (largest([remembered(blanket, self.users) for blanket in each]) for each in blankets)
         if (other := self._replaced) is not None:
-            types = [each for each in other.types if isinstance(each, Blanket)] or list(blankets[0])
+            listed = [each for each in other.types if isinstance(each, Blanket)] if other.pairs is None else []
+            types = listed or list(blankets[0])
             less = largest([float_estimate(each, other.left(self.users)) for each in types])
             above: FloatEstimate | None = (lambda epsilon: min(high(epsilon), less(epsilon))) if self.blankets else less
         elif not self.blankets:
@@ -392,7 +408,7 @@ def sampled(bound: Bound, epsilon0: float, users: int) -> BlanketBound:
     with working_precision(precision(users)):
         replaced = (types or of_any_map(ball(Fraction(epsilon0)))).drawn(rate)
         sets = tuple(replace(each, blanket=each.blanket.drawn(rate)) for each in exact)
-    return BlanketBound((), sets, bound.users, finest=max(bound.finest, _FINE), replaced=replaced, drawn_from=users)
+    return BlanketBound((), sets, bound.users, finest=max(bound.finest, FINE), replaced=replaced, drawn_from=users)
 
 
 def neighbours_of(pair: tuple[Any, Any], others: dict[Any, int]) -> tuple[DataSet, DataSet]:

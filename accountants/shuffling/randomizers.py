@@ -21,12 +21,14 @@ from fractions import Fraction
 from itertools import permutations, product
 from typing import Any, TypeAlias
 
+from ldpaudit.accountants.pld.finite import log_fraction
 from ldpaudit.accountants.pld.kinds import CodedLaws
 from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling.blanket import Blanket
-from ldpaudit.accountants.shuffling.bounds import BinaryBound, BlanketBound, Bound, OthersAlike
+from ldpaudit.accountants.shuffling.bounds import FINE, BinaryBound, BlanketBound, Bound, CloneBound, OthersAlike
+from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.few_users import FewUsers, Reports
-from ldpaudit.accountants.shuffling.replaced import replacement
+from ldpaudit.accountants.shuffling.replaced import of_rows, replacement
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 
@@ -41,6 +43,14 @@ _MOST_PAIRS = 12
 """Pairs of inputs, up to symmetry, up to which all of them are evaluated: 4 ms each at four kinds of views, 0.1 s at thirty."""
 _MOST_KINDS = 1 << 10
 """Pairs of inputs, up to the names of their views, whose blankets are made; some of these are one."""
+_MOST_TYPED = 5
+"""Inputs up to which all types are listed beside their floats, for other plans to use: a hundred of them."""
+_MOST_DIFFERENCES = 1 << 21
+"""Views times pairs of inputs whose differences are held: 128 inputs on as many views take about a second."""
+_ROUGHLY = 1e-5
+"""Relative width that is aimed at where there are so many pairs; the two ends are further apart than that."""
+_MOST_SETS, _MANY = 8, 10**4
+"""Data sets that are compared where not all are, and users from which on they are those of the largest chi-squared divergence."""
 _ALL = 3
 """Inputs up to which `_choices` leaves out no data set."""
 _MOST_LISTED = 8
@@ -138,24 +148,28 @@ def of_mechanism(m: Mechanism, users: int) -> Bound | None:
 
 
 def of_law(laws: Laws, users: int) -> Bound | None:
-    """What all laws of a finite domain allow; None where the pairs of inputs are too many.
+    """What all laws of a finite domain allow; None where there are too many of them.
 
-    Two laws that are each other's mirror image are binary randomized response. Else every pair of inputs has its blanket,
-    and its data sets on which all others hold one value.
+    Two laws that are each other's mirror image are binary randomized response. Else replacement looks at every triple of inputs,
+    and every pair has its blanket; where the kinds of pairs are too many the clones serve. From below, of the data sets on which
+    all others hold one value, all are compared, or those that hide least.
 
     ``laws``: the law of every input, or of inputs of whose laws every other input's is one, or a mixture; ``users``:
     n, at least 2.
     """
     laws = _different(laws)
-    if (binary := _binary(laws, users)) is not None:
-        return binary
+    return _binary(laws, users) or listed(laws, users)
+
+
+def listed(laws: Laws, users: int, pair: tuple[Any, Any] | None = None) -> BlanketBound | None:
+    """As `of_law`, of different laws.
+
+    ``pair``: the inputs whose blanket is the worst one, where that is known.
+    """
     if len(laws) < 2:
         return None  # all inputs have one law
     rows = [list(law.values()) for law in laws.values()]
     below = [min(column) for column in zip(*rows, strict=True)]
-    kinds = CodedLaws.of(rows, below).few_kinds(_MOST_KINDS)
-    if kinds is None:
-        return None
     # A law has few different probabilities: views are sorted by small numbers, and added up as rationals once.
     number = {p: i for i, p in enumerate(dict.fromkeys(p for law in laws.values() for p in law.values()))}
     chances, coded = list(number), {x: [number[p] for p in law.values()] for x, law in laws.items()}
@@ -164,19 +178,43 @@ def of_law(laws: Laws, users: int) -> Bound | None:
         alike = Counter(zip(coded[pair[0]], coded[pair[1]], map(number.__getitem__, others), strict=True))
         return Blanket.of((c * chances[i], c * chances[j], c * chances[k]) for (i, j, k), c in alike.items())
 
-    pairs: dict[Blanket, tuple[Any, Any]] = {}
     names = list(laws)
-    for pair in ((names[i], names[j]) for i, j in kinds.tolist()):
-        pairs.setdefault(blanket(pair, below), pair)
+    ordered = [pair] if pair else _kinds(names, rows, below)
+    pairs: dict[Blanket, tuple[Any, Any]] = {}
+    for each in ordered:
+        pairs.setdefault(blanket(each, below), each)
         if len(pairs) > _MOST_PAIRS:
-            return None
+            pairs = {}
+            break
+    triples = list(product(permutations(names, 2), names)) if len(names) <= _MOST_TYPED else []
+    types = [blanket(each, laws[x].values()) for each, x in triples]
+    replaced = of_rows(rows, types) if len(names) ** 2 * len(below) <= _MOST_DIFFERENCES else None
+    if replaced is not None and replaced.pairs is not None and (pair or not pairs or users >= _MANY):
+        places = list(permutations(names, 2))
+        triples = [(places[i], names[j]) for i, j in replaced.pairs.widest(_MOST_SETS)]
+    elif pairs:
+        triples = [(each, x) for each in pairs.values() for x in names]
+    else:
+        return None
     alike: dict[Blanket, OthersAlike] = {}
-    for pair in pairs.values():
-        for other, law in laws.items():
-            found = blanket(pair, law.values())
-            alike.setdefault(found, OthersAlike(found, pair, other))
+    for each, x in triples:
+        found = blanket(each, laws[x].values())
+        alike.setdefault(found, OthersAlike(found, each, x))
     few = FewUsers.of(_choices(laws), users, len(laws) <= _ALL) if len(laws) <= _MOST_LISTED else None
-    return BlanketBound(tuple(pairs), tuple(alike.values()), users, few)
+    clones = None
+    if not pairs:
+        largest = max(max(column) / least for column, least in zip(zip(*rows, strict=True), below, strict=True) if least)
+        clones = CloneBound(Clones(Fraction(log_fraction(largest, "").high)), users)
+    finest = _ROUGHLY if clones else FINE
+    return BlanketBound(tuple(pairs), tuple(alike.values()), users, few, finest, replaced=replaced, otherwise=clones)
+
+
+def _kinds(
+    names: Sequence[Any], rows: Sequence[Sequence[Fraction]], below: Sequence[Fraction]
+) -> list[tuple[Any, Any]]:
+    """A pair of inputs of each kind; none where there are too many kinds."""
+    kinds = CodedLaws.of(rows, below).few_kinds(_MOST_KINDS)
+    return [] if kinds is None else [(names[i], names[j]) for i, j in kinds.tolist()]
 
 
 def _choices(laws: Laws) -> Iterator[Reports]:

@@ -57,8 +57,9 @@ from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_pos
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
-_BLOCKS = (0.3, 0.1, 0.02, 2e-3, 1e-4, 1e-6)
-"""Probabilities that more users are passed, at which blocks end where users are so few that it makes a difference."""
+_BLOCKS, _LARGE_BLOCKS = (0.3, 0.1, 0.02, 2e-3, 1e-4, 1e-6), (0.1, 1e-3)
+"""Probabilities that more users are passed, at which blocks end where users are so few that it makes a difference; where types are
+too many to list, in fewer blocks."""
 _SAME = 1e-4
 """Part of the users that may be lost without a block of its own: some dozen times that part of delta, or 5e-5 of epsilon."""
 _MANY = 10**5
@@ -84,11 +85,11 @@ class Replacement:
     """The bound of one shuffled plan."""
 
     # R1, R2 and Rx in place of the blanket, for every pair of user 1's inputs in both orders and every input of another user;
-    # none where they are too many to list
+    # none where they are too many
     types: tuple[Type, ...]
     gamma: Probability  # the mass of b, in (0, 1]; 1 of a sample
     is_sample: bool = False  # whether user 1 takes the place of one of `users` others, instead of being one of as many
-    pairs: QuotientLaws | None = None  # all types by pairs of user 1's inputs, where they are not listed
+    pairs: QuotientLaws | None = None  # all types by pairs of user 1's inputs, of which each has its own bound
 
     def left(self, users: int) -> int:
         """About how many users are not lost."""
@@ -113,7 +114,7 @@ class Replacement:
         if last >= users:
             return flint.arb(1)
         ends = [last]
-        for chance in reversed(_BLOCKS if missed > 0 else ()):
+        for chance in reversed(() if not missed > 0 else _BLOCKS if self.types else _LARGE_BLOCKS):
             end = max(1, math.ceil(-math.log(chance) / nats))
             if ends[-1] - end > _SAME * users:
                 ends.append(end)
@@ -126,15 +127,16 @@ class Replacement:
 
     def means(self, exp_epsilon: flint.arb, quick: bool = False) -> Callable[[int], flint.arb]:
         """Upper bounds of the largest mean of so many terms, whatever the others hold; at most 1."""
-        laws = [] if self.pairs is not None else [each.terms(exp_epsilon) for each in self.types]
+        laws: list[Law] = []
         exact = tuple(each for each in self.types if isinstance(each, Blanket))
         by_moments = self.pairs or (quotients([exact]) if 0 < len(exact) == len(self.types) else None)
 
         def mean(left: int) -> flint.arb:
             found = flint.arb(1)
-            if by_moments is not None and (self.pairs is not None or left >= _MANY):
+            if by_moments is not None and (left >= _MANY or not self.types):
                 found = _power(by_moments.log_largest(exp_epsilon - 1, left) - math.log(left))
-            if laws and not found < 1:
+            if self.types and not found < 1:
+                laws[:] = laws or [each.terms(exp_epsilon) for each in self.types]
                 found = largest_positive_part(laws, left, quick) / left
             return found.min(flint.arb(1))
 
@@ -171,6 +173,23 @@ def replacement(types: Iterable[Blanket], gamma: Probability) -> Replacement | N
     found = tuple(dict.fromkeys(types))
     never = any(b == 0 and not r1 == r2 == 0 for each in found for r1, r2, b in each.cells)
     return None if never or not gamma > 0 else Replacement(found, gamma)
+
+
+def of_rows(rows: Sequence[Sequence[Fraction]], types: Iterable[Blanket]) -> Replacement | None:
+    """Of the laws of all inputs on the same views; None where a view is one of some inputs and not of others, or floats do not do.
+
+    ``types``: all of them, if they are listed. User 1's laws may be mixtures of the given ones, too: delta is convex in the two.
+    """
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    gamma = sum(map(min, columns), Fraction(0))
+    if not all(map(min, columns)):
+        return None
+    parts = {p: halves(p) for p in set().union(*columns)}  # a law has few different probabilities
+    high, low = np.moveaxis(np.array([[parts[p] for p in row] for row in zip(*columns, strict=True)]), 2, 0)
+    first, second = np.nonzero(~np.eye(len(high), dtype=np.bool_))
+    differences = high[first] - high[second] + (low[first] - low[second])
+    pairs = QuotientLaws.of(differences[:, None], high[second][:, None], high[None])
+    return None if pairs is None else Replacement(tuple(dict.fromkeys(types)), gamma, pairs=pairs)
 
 
 def of_any_map(epsilon0: flint.arb) -> Replacement:

@@ -11,6 +11,7 @@ import flint
 import numpy as np
 import pytest
 
+from ldpaudit.accountants.numerics import quotient_laws
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_part
 from ldpaudit.accountants.numerics.positive_part import positive_part
@@ -136,6 +137,35 @@ def test_the_largest_group_counts_also_where_many_are_alike() -> None:
         assert floats([flat]).log_largest(rise, 10**6) < alone - 1
         among = floats([*[flat] * 60, *[group] * 60, *[flat] * 30]).log_largest(rise, 10**6)
     assert alone <= among <= alone + 0.05  # one that was not looked at closely
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_second_moments_alone_bound_each_group_and_groups_that_they_rule_out_are_not_looked_at(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(seed)
+    some = floats(groups(rng))
+    alike = QuotientLaws(some.differences[:, :1], some.seconds[:, :1], some.others[:1])
+    far, every = float(rng.uniform(1, 6)), np.arange(len(some.differences))
+    spread = float((some.differences**2 / some.others).sum(axis=2).max()) ** 0.5
+    for m in (1, 3, 40, 10**4, 10**6, 10**12):
+        rise = far * spread / m**0.5
+        with working_precision(200):
+            whole = some.log_largest(flint.arb(rise), m)
+        with monkeypatch.context() as patched, np.errstate(all="ignore"), working_precision(200):
+            patched.setattr(quotient_laws, "_CELLS", 0)
+            rough = alike._rough(rise, m)
+            ruled = alike.log_largest(flint.arb(rise), m)
+            close = alike._bounds(every, rise, m, True)
+        if m == 1:
+            terms = (some.differences - rise * some.seconds).clip(0).sum(axis=2).max(axis=1)
+            with np.errstate(divide="ignore"):
+                assert (rough >= np.log(terms)).all()
+        if m >= 10**4:
+            assert ruled == pytest.approx(whole, abs=1e-12)
+            assert (rough >= close).all()
+        if m == 10**12:
+            assert rough.max() == pytest.approx(close.max(), abs=2e-3)
 
 
 def test_nothing_is_positive_from_the_largest_ratio_on() -> None:

@@ -25,9 +25,11 @@ from ldpaudit.core.expression import parse
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism
+from ldpaudit.mechanisms.geometric import TruncatedGeometric
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.sign_oracle import SignOracle
@@ -90,6 +92,13 @@ SMALL: list[tuple[Mechanism, int]] = [
     (Rappor(3, 1, F(1, 2), F(1, 4), F(3, 4), 1, 4), 3),
     (Rappor(4, 2, F(1, 2), F(1, 4), F(3, 4), 1, 5), 2),
     (PermanentRappor(3, 2, F(1, 2), 3), 3),
+    (DBitFlip(3, 2, F(2, 3)), 3),
+    (DBitFlip(4, 1, F(3, 4)), 3),
+    (DBitFlip(2, 2, F(3, 4)), 4),
+    (OneBitMean(F(1, 4), F(2, 3)), 6),
+    (OneBitMean(F(1, 4), F(3, 4), F(1, 10), 2), 4),
+    (TruncatedGeometric(2, F(1, 2)), 5),
+    (TruncatedGeometric(4, F(4, 5)), 3),
 ]
 
 
@@ -110,7 +119,8 @@ def test_all_others_alike_is_what_a_blanket_computes(m: Mechanism, users: int) -
         assert holds(truth, delta(each.blanket, F(11, 10), users))
 
 
-LISTED = [(m, n) for m, n in SMALL if not isinstance(m, LocalHashing | Rappor | PermanentRappor) and n * len(m.inputs) < 16]
+UNLISTED = LocalHashing | Rappor | PermanentRappor | OneBitMean
+LISTED = [(m, n) for m, n in SMALL if not isinstance(m, UNLISTED) and n * len(m.inputs) < 16]
 
 
 @pytest.mark.parametrize(("m", "users"), LISTED, ids=str)
@@ -274,13 +284,23 @@ def test_the_blanket_is_never_above_the_clones_and_never_below_a_data_set(m: Mec
 
 
 @pytest.mark.parametrize(
-    ("m", "users"), [(m, n) for m, n in SMALL if not isinstance(m, Rappor | PermanentRappor)], ids=str
+    ("m", "users"), [(m, n) for m, n in SMALL if not isinstance(m, Rappor | PermanentRappor | OneBitMean)], ids=str
 )
 def test_matched_laws_hide_no_better_than_listed_ones(m: Mechanism, users: int) -> None:
     matched, listed = (blanket_bound(bound) for bound in (profile(Shuffle(m, users)).bound, of_mechanism(m, users)))
     values = [[float(delta(b, F(11, 10), users).mid()) for b in found.blankets] for found in (matched, listed)]
     assert max(values[0]) >= max(values[1]) * (1 - ROUNDING)
     assert {each.blanket for each in matched.data_sets} <= {each.blanket for each in listed.data_sets}
+
+
+@pytest.mark.parametrize("m", [TruncatedGeometric(3, F(4, 5)), TruncatedGeometric(4, F(1, 2))], ids=str)
+def test_the_blanket_of_geometric_noise_is_worst_for_the_ends(m: TruncatedGeometric) -> None:
+    worst, every = (blanket_bound(bound) for bound in (profile(Shuffle(m, 9)).bound, of_mechanism(m, 9)))
+    assert len(worst.blankets) == 1
+    assert worst.blankets[0] in every.blankets
+    for exp_epsilon, users in ((F(1), 2), (F(11, 10), 9), (F(21, 20), 10**3)):
+        values = [float(delta(b, exp_epsilon, users).mid()) for b in (*worst.blankets, *every.blankets)]
+        assert values[0] >= max(values) * (1 - ROUNDING)
 
 
 @given(epsilon0=st.floats(0.01, 50), users=st.integers(1, 10**12), epsilon=st.floats(0, 55))
@@ -349,9 +369,8 @@ def test_a_composition_is_shuffled_as_one_randomizer() -> None:
     (truth,) = oracle.worst(channel, 3, F(11, 10))
     for plan in (Repeat(m, 2), Compose([m, m]), PostProcess(Repeat(m, 2), "the pair")):
         found = account(Shuffle(plan, 3)).delta(math.log(1.1))
-        assert found.low == 0
-        assert found.high >= float(truth)
-        assert "no data set is evaluated" in found.source
+        assert close(truth, found.low, found.high)
+        assert (found.low > 0) != ("no data set is evaluated" in found.source)
 
 
 class Shade(Mechanism):
