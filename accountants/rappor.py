@@ -79,11 +79,12 @@ def shuffled(m: Rappor | PermanentRappor, users: int) -> Bound | None:
     for x, x2 in {order for a, b in m.differences.values() for order in ((a, b), (b, a))}:
         first, second = _signature(m, x), _signature(m, x2)
         free = [third for third in signatures if third not in (x, x2)]
-        third = min(free, key=lambda other: len(signatures[other] & (first | second)), default=x)
+        # The fewest bits in common, then the most of its own.
+        third = min(free, key=lambda y: (len(signatures[y] & (first | second)), -len(signatures[y])), default=x)
         for other in dict.fromkeys((x, x2, third)):
             if (blanket := bloom.others_alike((first, second, _signature(m, other)), laws)) is not None:
                 found.append(OthersAlike(blanket, (x, x2), other))
-    return BlanketBound(blankets, tuple(found), users) if found else None
+    return BlanketBound(blankets, tuple(found), users, replaced=bloom.replaced(m.hashes, laws)) if found else None
 
 
 def summands(m: Rappor | PermanentRappor, neighbours: Neighbours) -> Bits | None:

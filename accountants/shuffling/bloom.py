@@ -20,6 +20,7 @@ import flint
 
 from ldpaudit.accountants.numerics.rationals import fraction, rational
 from ldpaudit.accountants.shuffling.blanket import Blanket
+from ldpaudit.accountants.shuffling.replaced import Replacement, replacement
 
 BitLaw: TypeAlias = Sequence[Fraction]
 """Probability of each symbol that a bit may show."""
@@ -105,6 +106,26 @@ def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Blank
                 return None
             found.append(_of(each))
     return tuple(found)
+
+
+def replaced(hashes: int, laws: tuple[BitLaw, BitLaw]) -> Replacement | None:
+    r"""The replacement of all values: of the types of three signatures of all sizes and overlaps; None where messages are too many.
+
+    Those are enough in which all three have `hashes` bits, and user 1's two have none in common: their others' i bits of the
+    first one and j of the second, for all i and j. For the ratio of a bit that others do not set is independent of the rest, and
+    of the mean 1. So one more bit that one signature alone sets makes the term W larger in the convex order: it is multiplied, or a
+    part of it is, by a ratio (or the inverse one under the others' law). A bit that both of user 1's values set, and the others do
+    not, is a ratio on both parts of W; two bits instead, one for each value, make these independent, and a convex function of the
+    difference larger in the mean. And a bit that all three set cancels.
+    """
+    types = []
+    for i, j in ((i, j) for i in range(hashes + 1) for j in range(hashes + 1 - i)):
+        alone = (hashes - i, (1, 0, 0)), (hashes - j, (0, 1, 0)), (hashes - i - j, (0, 0, 1))
+        found = blanket([*alone, (i, (1, 0, 1)), (j, (0, 1, 1))], laws)
+        if found is None:
+            return None
+        types.append(found)
+    return replacement(types, min(one / zero for zero, one in zip(*laws, strict=True)) ** hashes)
 
 
 def others_alike(sets: tuple[set[int], set[int], set[int]], laws: tuple[BitLaw, BitLaw]) -> Blanket | None:

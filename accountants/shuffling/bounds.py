@@ -42,6 +42,8 @@ _FEW = 16
 """Number of users up to which delta is no smooth function of epsilon, and is evaluated quickly: no float estimate guides."""
 _PLENTY = 10_000
 """Such users from which on replacement is the better of it and the clones: it is of the laws themselves."""
+_GUIDES = 12
+"""Types whose estimates guide a search; where there are more, the data sets that are compared do."""
 _ENOUGH, _ALONE = 10, 300
 """Users whose reports come from the blanket, about, from which on replacement may be better than it, and than the clones."""
 FINE = 1e-7
@@ -269,9 +271,9 @@ class BlanketBound:
         blankets = {each.blanket for each in self.data_sets}, set(self.blankets)
         low, high = (largest([remembered(blanket, self.users) for blanket in each]) for each in blankets)
         if (other := self._replaced) is not None:
-            listed = [each for each in other.types if isinstance(each, Blanket)] if other.pairs is None else []
-            types = listed or list(blankets[0])
-            less = largest([float_estimate(each, other.left(self.users)) for each in types])
+            types = [each for each in other.types if isinstance(each, Blanket)]
+            alike = types if 0 < len(types) <= _GUIDES else list(blankets[0])
+            less = largest([float_estimate(each, other.left(self.users)) for each in alike or types])
             above: FloatEstimate | None = (lambda epsilon: min(high(epsilon), less(epsilon))) if self.blankets else less
         elif not self.blankets:
             above = self.otherwise.estimates()[1] if self.otherwise else None

@@ -89,7 +89,7 @@ class Replacement:
     types: tuple[Type, ...]
     gamma: Probability  # the mass of b, in (0, 1]; 1 of a sample
     is_sample: bool = False  # whether user 1 takes the place of one of `users` others, instead of being one of as many
-    pairs: QuotientLaws | None = None  # all types by pairs of user 1's inputs, of which each has its own bound
+    pairs: QuotientLaws | None = None  # all types in floats, in groups of which each has its own bound: by user 1's inputs, or one
 
     def left(self, users: int) -> int:
         """About how many users are not lost."""
@@ -128,13 +128,11 @@ class Replacement:
     def means(self, exp_epsilon: flint.arb, quick: bool = False) -> Callable[[int], flint.arb]:
         """Upper bounds of the largest mean of so many terms, whatever the others hold; at most 1."""
         laws: list[Law] = []
-        exact = tuple(each for each in self.types if isinstance(each, Blanket))
-        by_moments = self.pairs or (quotients([exact]) if 0 < len(exact) == len(self.types) else None)
 
         def mean(left: int) -> flint.arb:
             found = flint.arb(1)
-            if by_moments is not None and (left >= _MANY or not self.types):
-                found = _power(by_moments.log_largest(exp_epsilon - 1, left) - math.log(left))
+            if self.pairs is not None and (left >= _MANY or not self.types):
+                found = _power(self.pairs.log_largest(exp_epsilon - 1, left) - math.log(left))
             if self.types and not found < 1:
                 laws[:] = laws or [each.terms(exp_epsilon) for each in self.types]
                 found = largest_positive_part(laws, left, quick) / left
@@ -148,17 +146,14 @@ def _power(nats: float) -> flint.arb:
     return flint.arb(min(nats + _ROUNDED * (1 + abs(nats)), 0.0)).exp() if nats > -math.inf else flint.arb(0)
 
 
-def quotients(pairs: Sequence[Sequence[Blanket]]) -> QuotientLaws | None:
-    """In floats, at the current precision: of each pair all its types; None where floats do not hold them."""
-    shape = len(pairs), max(map(len, pairs)), max(len(each.cells) for types in pairs for each in types)
-    high, low = np.zeros((3, *shape)), np.zeros((3, *shape))
-    for i, types in enumerate(pairs):
-        # Repeated, a type adds nothing.
-        for j, each in enumerate([*types, *[types[0]] * (shape[1] - len(types))]):
-            for k, cell in enumerate(each.cells):
-                if not cell[2] == 0:
-                    for r, p in enumerate(cell):
-                        high[r, i, j, k], low[r, i, j, k] = halves(p)
+def quotients(types: Sequence[Blanket]) -> QuotientLaws | None:
+    """One group of laws in floats, at the current precision; None where floats do not hold them."""
+    high, low = np.zeros((2, 3, 1, len(types), max(len(each.cells) for each in types)))
+    for i, each in enumerate(types):
+        for j, cell in enumerate(each.cells):
+            if not cell[2] == 0:
+                for r, p in enumerate(cell):
+                    high[r, 0, i, j], low[r, 0, i, j] = halves(p)
     return QuotientLaws.of(high[0] - high[1] + (low[0] - low[1]), high[1], high[2])
 
 
@@ -172,7 +167,7 @@ def replacement(types: Iterable[Blanket], gamma: Probability) -> Replacement | N
     """Of all types and the mass of the blanket; None where user 1 may say what another user never does, or gamma is 0."""
     found = tuple(dict.fromkeys(types))
     never = any(b == 0 and not r1 == r2 == 0 for each in found for r1, r2, b in each.cells)
-    return None if never or not gamma > 0 else Replacement(found, gamma)
+    return None if never or not gamma > 0 else Replacement(found, gamma, pairs=quotients(found))
 
 
 def of_rows(rows: Sequence[Sequence[Fraction]], types: Iterable[Blanket]) -> Replacement | None:
@@ -208,4 +203,5 @@ def of_any_map(epsilon0: flint.arb) -> Replacement:
         ((less, less, e * three), (e, one, three), (one, e, three)),
         ((e, e, last), (one, less, e * last), (less, one, e * last)),
     )
-    return Replacement(tuple(Blanket(tuple((u * w, v * w, w) for u, v, w in law)) for law in laws), less)
+    types = tuple(Blanket(tuple((u * w, v * w, w) for u, v, w in law)) for law in laws)
+    return Replacement(types, less, pairs=quotients(types))
