@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import TypeAlias
 
 import flint
@@ -119,7 +120,9 @@ def replaced(hashes: int, laws: tuple[BitLaw, BitLaw]) -> Replacement | None:
     difference larger in the mean. And a bit that all three set cancels.
     """
     types = []
-    for i, j in ((i, j) for i in range(hashes + 1) for j in range(hashes + 1 - i)):
+    for i, j in product(range(hashes + 1), repeat=2):
+        if i + j > hashes:
+            continue
         alone = (hashes - i, (1, 0, 0)), (hashes - j, (0, 1, 0)), (hashes - i - j, (0, 0, 1))
         found = blanket([*alone, (i, (1, 0, 1)), (j, (0, 1, 1))], laws)
         if found is None:
