@@ -119,7 +119,7 @@ def replaced(hashes: int, laws: tuple[BitLaw, BitLaw]) -> Replacement | None:
     difference larger in the mean. And a bit that all three set cancels.
     """
     types = []
-    for i, j in ((i, j) for i in range(hashes + 1) for j in range(hashes + 1 - i)):
+    for i, j in ((first, second) for first in range(hashes + 1) for second in range(hashes + 1 - first)):
         alone = (hashes - i, (1, 0, 0)), (hashes - j, (0, 1, 0)), (hashes - i - j, (0, 0, 1))
         found = blanket([*alone, (i, (1, 0, 1)), (j, (0, 1, 1))], laws)
         if found is None:
