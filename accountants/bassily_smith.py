@@ -12,8 +12,10 @@ import numpy as np
 from ldpaudit.accountants.pld.exact import Atom, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import Bound
-from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, of_mechanism
+from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern, of_mechanism
+from ldpaudit.accountants.shuffling.replaced import Replacement, replacement
 from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
 from ldpaudit.mechanisms.shared.projections.public_columns import Projection
 from ldpaudit.mechanisms.shared.projections.row_sign import RowSign
@@ -63,19 +65,39 @@ def shuffled(m: RowSign, users: int) -> Bound:
     are compared. From below: two words that are far apart.
     """
     if not isinstance(m, ProjectedBassilySmith):
-        return _matched(m.p, m.inputs, Fraction(1)).bound(users)
+        return replace(_matched(m.p, m.inputs, Fraction(1)).bound(users), replaced=_replaced(m.p, Fraction(1)))
     if (listed := of_mechanism(m, users)) is not None:
         return listed
     (most, compared), pair = largest_share(m.public), m.public.apart()
     above = _matched(m.p, pair, most if compared else Fraction(1)).bound(users)
     below = _matched(m.p, pair, Fraction(m.public.differing(*pair), m.rows)).bound(users)
-    return replace(below, blankets=above.blankets)
+    return replace(below, blankets=above.blankets, replaced=_replaced(m.p, most if compared else Fraction(1)))
+
+
+def _replaced(p: Fraction, share: Fraction) -> Replacement | None:
+    r"""The replacement where user 1's two inputs differ in a share of the rows, or fewer.
+
+    As delta is convex in each user's law, all entries are 1 or -1. In each row the term has two values, one with probability p,
+    where the report is the other user's sign. Where user 1's entries differ, that other user has one of them. Where they are
+    alike, and not the other user's, the two values are :math:`(e^\varepsilon - 1)/e^\varepsilon` times as far apart as where
+    only the second one is not, in the same direction: smaller in the convex order; and smaller still is a constant, where all
+    are alike.
+    """
+    ratio, kinds = {1: 2 * p, 0: 2 * (1 - p)}, _patterns(share)
+    held = ({y: y[one] if y[0] != y[1] else 1 - y[0] for y in kinds} for one in (0, 1))
+    types = (Blanket.of((w * ratio[y[0]], w * ratio[y[1]], w * ratio[other[y]]) for y, w in kinds.items()) for other in held)
+    return replacement(types, 2 * (1 - p))
+
+
+def _patterns(share: Fraction) -> dict[Pattern, Fraction]:
+    """How a uniform row with a fair sign matches two inputs that differ in a share of the rows."""
+    patterns = {(0, 1): share / 2, (1, 0): share / 2, (0, 0): (1 - share) / 2, (1, 1): (1 - share) / 2}
+    return {y: w for y, w in patterns.items() if w}
 
 
 def _matched(p: Fraction, pair: Sequence[Any], share: Fraction) -> MatchedLaws:
     """Of two inputs that differ in a share of the rows; there are others."""
-    patterns = {(0, 1): share / 2, (1, 0): share / 2, (0, 0): (1 - share) / 2, (1, 1): (1 - share) / 2}
-    return MatchedLaws(tuple(pair), {y: w for y, w in patterns.items() if w}, {1: 2 * p, 0: 2 * (1 - p)}, complete=False)
+    return MatchedLaws(tuple(pair), _patterns(share), {1: 2 * p, 0: 2 * (1 - p)}, complete=False)
 
 
 def of_pair(m: RowSign, x: Any, y: Any) -> PrivacyProfile:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
+
+import numpy as np
 
 from ldpaudit.accountants.pld.exact import Atom, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.shuffling.blanket import Blanket
+from ldpaudit.accountants.shuffling.bounds import Bound, OthersAlike
+from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, independent, of_mechanism
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
+
+_HALF = Fraction(1, 2)
+_THIRDS = 64
+"""Values among which one is looked for that collides least with two others."""
 
 
 def profile(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -41,6 +52,45 @@ def profile(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbours
     attained = _mixed(atoms, pair.collisions, source)
     # Nobody knows a better pair of a large domain, but none does better than never to collide.
     return attained if pair.certain or not pair.collisions else Bracket(attained, _mixed(atoms, Fraction(0), source))
+
+
+def shuffled(m: CountMeanSketch | HadamardCountMeanSketch, users: int) -> Bound:
+    """The laws of all values, where they are few enough to list; else matched laws, as if no two values ever shared a bucket.
+
+    The base is a report of nobody's value: of CMS, which matches a value where the bit of its bucket is 1; of HCMS with a fair
+    sign, which matches a value whose coefficient that is. In every row different buckets' matches are independent. From above: in
+    a row where user 1's two values share a bucket, one ratio multiplies both parts of the term; two independent ones make it
+    larger in the convex order, as in `bloom.replaced`, and so the blanket's. A law is a mixture of its rows'. From below: two
+    values that collide least, and others of them or of a third one, with the collisions that they have.
+    """
+    if (listed := of_mechanism(m, users)) is not None:
+        return listed
+    p, q = m.p, 1 - m.p
+    is_one = isinstance(m, HadamardCountMeanSketch)
+    bit, ratio = ((_HALF, _HALF), {1: 2 * p, 0: 2 * q}) if is_one else ((p, q), {1: p / q, 0: q / p})
+    x, x2 = m.apart.pair
+    free = [value for value in range(min(m.domain, _THIRDS + 2)) if value not in (x, x2)]
+    table = m.buckets(np.array([x, x2, *free]))
+    collisions = (table[2:] == table[0]).sum(axis=1) + (table[2:] == table[1]).sum(axis=1)
+    third = [2 + int(collisions.argmin())] if free else []
+    rows = Counter(tuple(_first(column)) for column in zip(*table[[0, 1, *third]].tolist(), strict=True))
+
+    def alike(other: int) -> Blanket:
+        """Where all others hold one of the three."""
+        return Blanket.of(
+            (share * w * ratio[y[held[0]]], share * w * ratio[y[held[1]]], share * w * ratio[y[held[other]]])
+            for held, share in ((held, Fraction(count, m.hashes)) for held, count in rows.items())
+            for y, w in independent(bit, 3).items()
+        )
+
+    sets = [OthersAlike(alike(i), (x, x2), [x, x2, *free][place]) for i, place in enumerate([0, 1, *third])]
+    above = MatchedLaws((x, x2), independent(bit, 3), ratio, complete=False, choices=()).bound(users)
+    return replace(above, data_sets=tuple(sets), few=None)
+
+
+def _first(column: Sequence[int]) -> list[int]:
+    """The first place that has the same bucket, of each."""
+    return [column.index(bucket) for bucket in column]
 
 
 def _mixed(atoms: Sequence[Atom], collisions: Fraction, source: str) -> FiniteProfile:

@@ -48,6 +48,8 @@ _IRRELEVANT = 18.0
 """Nats below the largest law at which a law adds its whole moment: 1e-7 of the result or so."""
 _LIKELY = 8
 """Laws by which the contour is chosen: those that are largest at the saddle point of the widest one."""
+_FLOATS = 1e300
+"""A level that a search by differences can still subtract from."""
 _ROOM = 1e-12
 """Relative error of probabilities, differences, sums of up to a thousand floats and their exponentials."""
 
@@ -110,7 +112,7 @@ def _contour(laws: Sequence[Law], m: int) -> float:
     likely = sorted(laws, key=lambda law: -law.cumulant(start))[:_LIKELY]
 
     def level(x: float) -> float:
-        return max(m * law.cumulant(math.exp(x)) for law in likely) - 2 * x
+        return min(max(m * law.cumulant(math.exp(x)) for law in likely), _FLOATS) - 2 * x
 
     saddles = [math.log(_saddle(law, m)) for law in likely if (law.values > 0).any()] or [math.log(start)]
     low, high = min(saddles), max(saddles)

@@ -43,7 +43,7 @@ _FEW = 16
 _PLENTY = 10_000
 """Such users from which on replacement is the better of it and the clones: it is of the laws themselves."""
 _GUIDES = 12
-"""Types whose estimates guide a search; where there are more, the data sets that are compared do."""
+"""Types whose estimates guide a search, and blankets that are made beside a replacement for as many users as `_PLENTY`."""
 _ENOUGH, _ALONE = 10, 300
 """Users whose reports come from the blanket, about, from which on replacement may be better than it, and than the clones."""
 FINE = 1e-7
@@ -215,8 +215,11 @@ class BlanketBound:
     @property
     def _otherwise(self) -> CloneBound | None:
         """What serves beside replacement where there is no blanket, unless the users are so many that it is worse."""
-        found = self._replaced
-        return None if found is not None and found.gamma * self.users > _PLENTY else self.otherwise
+        return None if self._is_plenty else self.otherwise
+
+    @property
+    def _is_plenty(self) -> bool:
+        return self._replaced is not None and self._replaced.gamma * self.users > _PLENTY
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
@@ -229,6 +232,8 @@ class BlanketBound:
                 if self._otherwise is None or self._otherwise.estimated(epsilon) > log_of(one) + _AS_GOOD:
                     return one
                 return one.min(self._otherwise.high(epsilon, tolerance))
+            if self._replaced is not None and self._is_plenty and len(self.blankets) > _GUIDES:
+                return self._replaced.delta(e, self.users)
             rough = [blanket.delta(e, self.users, ROUGH) for blanket in self.blankets]
             least = max(round_down(value) for value in rough)
             if self._replaced is not None:
@@ -274,7 +279,8 @@ class BlanketBound:
             types = [each for each in other.types if isinstance(each, Blanket)]
             alike = types if 0 < len(types) <= _GUIDES else list(blankets[0])
             less = largest([float_estimate(each, other.left(self.users)) for each in alike or types])
-            above: FloatEstimate | None = (lambda epsilon: min(high(epsilon), less(epsilon))) if self.blankets else less
+            alone = not self.blankets or (self._is_plenty and len(self.blankets) > _GUIDES)
+            above: FloatEstimate | None = less if alone else lambda epsilon: min(high(epsilon), less(epsilon))
         elif not self.blankets:
             above = self.otherwise.estimates()[1] if self.otherwise else None
         else:

@@ -227,6 +227,11 @@ def test_rows_that_users_draw_are_hidden_by_a_shuffler_as_all_data_sets_say(
         assert float(truth) * (1 - 1e-9) <= found.high < alone.delta(math.log(ratio)).high
 
 
+def test_among_a_million_users_a_vector_costs_what_binary_response_does() -> None:
+    found = account(Shuffle(BassilySmith.for_epsilon(2, 1024), 10**6)).epsilon(1e-6)
+    assert 0.0069997 <= found.low <= found.high <= 0.0070008
+
+
 def test_the_shuffled_oracle_of_drawn_rows_is_known_better_than_by_its_epsilon_alone() -> None:
     m = ProjectedBassilySmith.for_epsilon(2, rows=4096, domain=64)
     found, clones = (account(Shuffle(plan, 10_000)).epsilon(F(1, 10**6)) for plan in (m, Guarantee(F(2))))

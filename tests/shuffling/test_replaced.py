@@ -12,7 +12,7 @@ import flint
 import numpy as np
 import pytest
 
-from ldpaudit.accountants import account
+from ldpaudit.accountants import account, bassily_smith, count_mean_sketch
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
@@ -20,7 +20,9 @@ from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
 from ldpaudit.mechanisms.channel import Channel
+from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
@@ -30,6 +32,7 @@ from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Shuffle, Subsample
+from tests.oracles import shuffle as oracle
 
 Row = Sequence[Fraction]
 
@@ -267,6 +270,68 @@ def test_the_types_of_a_mechanism_cover_all_its_inputs(m: Mechanism) -> None:
             assert not leaves_out(found, rows, e)
         if mixed or len(rows) * len(rows[0]) <= 50:
             assert covers(found, rows, 2 if len(rows[0]) > 6 else 3, e)
+
+
+SKETCHES = [
+    CountMeanSketch(width=2, hashes=2, p=Fraction(2, 3), domain=4),
+    CountMeanSketch(width=3, hashes=1, p=Fraction(3, 4), domain=5),
+    HadamardCountMeanSketch(width=4, hashes=2, p=Fraction(2, 3), domain=4),
+    HadamardCountMeanSketch(width=2, hashes=3, p=Fraction(2, 3), domain=2),
+]
+
+
+@pytest.mark.parametrize("m", SKETCHES, ids=str)
+def test_a_sketch_is_bounded_as_if_no_values_collided_and_from_below_as_they_do(
+    m: Mechanism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound of large sketches, whose laws are not listed, of small ones; among these some values always share a bucket."""
+    monkeypatch.setattr(count_mean_sketch, "of_mechanism", lambda *_: None)
+    found = account(Shuffle(m, 3)).bound  # type: ignore[attr-defined]
+    rows = [list(law.values()) for law in table(m, m.inputs).values()]
+    inputs = list(m.inputs)
+    for e in (Fraction(1), Fraction(6, 5)):
+        assert covers(found.replaced, rows, 2, e)
+        (truth,) = oracle.worst(oracle.laws(m), 3, e)
+        with working_precision(precision(3)):
+            above = max(float(each.delta(ball(e), 3, 1e-9).upper()) for each in found.blankets)
+            assert truth <= above * (1 + 1e-12)
+            for each in found.data_sets:
+                attained = worst_of(rows, tuple(map(inputs.index, each.pair)), (inputs.index(each.other),) * 2, e)
+                assert each.blanket.delta(ball(e), 3, 1e-9).contains(ball(attained))
+
+
+ROWS = [
+    (BassilySmith(2, Fraction(2, 3)), [(1, 1), (-1, -1), (1, -1), (0, Fraction(1, 2))]),
+    (ProjectedBassilySmith(3, 4, Fraction(2, 3), 0), range(4)),
+    (ProjectedBassilySmith(4, 3, Fraction(3, 4), 2), range(3)),
+]
+
+
+@pytest.mark.parametrize(("m", "inputs"), ROWS, ids=str)
+def test_the_kinds_of_a_row_cover_all_columns(m: Mechanism, inputs: Sequence[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also columns between those of which the types are made; and words that differ in a part of the rows only."""
+    monkeypatch.setattr(bassily_smith, "of_mechanism", lambda *_: None)
+    found = account(Shuffle(m, 2)).bound.replaced  # type: ignore[attr-defined]
+    rows = [[p for _, p in sorted(m.law(x).items())] for x in inputs]
+    signs = [i for i, x in enumerate(inputs) if isinstance(x, int) or 0 not in x]  # type: ignore[operator]
+    first, second = (each.cells for each in found.types)
+    for e in (Fraction(1), Fraction(11, 10), Fraction(3, 2)):
+        assert covers(found, rows, 3, e)
+        corners = {(r1 - e * r2) / r for r1, r2, r in (*first, *second)}
+        tops = {c: (stop_loss(first, e, c), stop_loss(second, e, c)) for c in corners}
+        for x1, x2 in permutations(signs, 2):
+            for x in signs:
+                law = list(zip(rows[x1], rows[x2], rows[x], strict=True))
+                below = {c: stop_loss(law, e, c) for c in corners}
+                parts = (Fraction(k, 12) for k in range(13))
+                assert any(all(below[c] <= q * a + (1 - q) * b for c, (a, b) in tops.items()) for q in parts)
+
+
+def test_a_large_sketch_is_bounded_from_both_sides() -> None:
+    found = account(Shuffle(CountMeanSketch.for_epsilon(4, 1024, 65536), 10**6)).epsilon(1e-6)
+    assert 0.028197 <= found.low <= found.high <= 0.0282275  # by another program: from random rows on, to no collisions
+    other = account(Shuffle(HadamardCountMeanSketch.for_epsilon(4, 1024, 65536), 10**6)).epsilon(1e-6)
+    assert found.low / 2 <= other.low <= other.high <= 1.001 * other.low
 
 
 @pytest.mark.parametrize("epsilon0", [Fraction(1, 10), Fraction(1), Fraction(3)])
