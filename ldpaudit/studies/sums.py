@@ -52,7 +52,7 @@ def least_noise(goal: Goal, users: int, values: int, aggregators: int = 2) -> tu
     --------
     >>> found = least_noise(Goal(Fraction(1), Fraction(1, 10**6)), 10_000, 8)
     >>> [type(each.plan).__name__ for each in found]
-    ['Aggregate', 'Run', 'Run', 'Run']
+    ['Run', 'Aggregate', 'Run', 'Run']
     """
     _require(goal, users, values, aggregators)
     return tuple(sorted(_each(lambda way: way(goal, users, values, aggregators)), key=lambda each: each.error.high))
