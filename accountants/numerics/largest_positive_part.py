@@ -48,7 +48,7 @@ _IRRELEVANT = 18.0
 """Nats below the largest law at which a law adds its whole moment: 1e-7 of the result or so."""
 _LIKELY = 8
 """Laws by which the contour is chosen: those that are largest at the saddle point of the widest one."""
-_FLOATS = 1e300
+_FLOATS = 1e200
 """A level that a search by differences can still subtract from."""
 _ROOM = 1e-12
 """Relative error of probabilities, differences, sums of up to a thousand floats and their exponentials."""
