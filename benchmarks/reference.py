@@ -122,7 +122,7 @@ def _bounds(value: dict[str, Any]) -> Iterator[str]:
 def _mechanisms(defs: dict[str, Any]) -> Iterator[str]:
     yield from ("", "### Parameters of each mechanism", "")
     yield "They stand in the table `[mechanism]`, beside `kind` and `variant`: all of one of the lists that are needed."
-    for each in defs["_MechanismTable"]["allOf"]:
+    for each in defs["MechanismTable"]["allOf"]:
         chosen, then = each["if"]["properties"], each["then"]
         if "anyOf" not in then:  # which variants there are
             continue

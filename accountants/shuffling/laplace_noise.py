@@ -57,6 +57,10 @@ class CutBlanket(Blanket):
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # balls have no hash
 
+    def drawn(self, rate: Fraction) -> CutBlanket:
+        """See `Blanket`."""
+        return CutBlanket(Blanket.drawn(self, rate).cells, self.silent)
+
     @property
     def silence(self) -> Probability:
         """See `Blanket`."""

@@ -38,7 +38,7 @@ def allows(name: str, value: Any) -> bool:
 
 def kinds() -> list[str]:
     """The mechanisms of the written schema: one that is younger may be missing in it."""
-    listed: list[str] = written("deployment")["$defs"]["_MechanismTable"]["properties"]["kind"]["enum"]
+    listed: list[str] = written("deployment")["$defs"]["MechanismTable"]["properties"]["kind"]["enum"]
     assert set(listed) <= {*mechanisms.stems(), "guarantee"}
     return [each for each in listed if each != "guarantee"]
 

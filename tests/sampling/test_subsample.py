@@ -15,6 +15,7 @@ from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.neighbours import ADD_REMOVE
@@ -100,3 +101,10 @@ def test_reports_that_are_not_shuffled_tell_who_was_drawn() -> None:
         account(Subsample(Shuffle(m, 3), 10, 2))
     with pytest.raises(Unsupported, match="replace-one"):
         account(Subsample(m, 10, 1), ADD_REMOVE)
+
+
+def test_a_sample_of_shuffled_numbers_with_laplace_noise_is_bounded_from_both_sides() -> None:
+    """It once ended in an error of a hash, for its laws are balls."""
+    found = account(Subsample(Shuffle(Laplace(F(1)), 100), 1000, 100)).epsilon(1e-6)
+    whole = account(Shuffle(Laplace(F(1)), 100)).epsilon(1e-6)
+    assert 0 < found.low < found.high < whole.low
