@@ -15,7 +15,6 @@ from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.neighbours import ADD_REMOVE
