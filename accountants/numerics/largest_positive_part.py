@@ -38,7 +38,7 @@ from ldpaudit.accountants.numerics.rare_values import PointMass
 from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.enclosure import round_up
 
-_DEVIATIONS, _FINE, _QUICK = 8.0, 4096, 512
+_DEVIATIONS, _FINE = 8.0, 4096
 """Standard deviations of the integrand that are cut evenly, and intervals there: the upper sum is too large by 3 in as many."""
 _RATIO, _FAR = 1.004, 64.0
 """Growth of the intervals beyond, and their end in standard deviations of one value, where they are too wide to be of use."""
@@ -49,7 +49,7 @@ _IRRELEVANT = 18.0
 _LIKELY = 8
 """Laws by which the contour is chosen: those that are largest at the saddle point of the widest one."""
 _FLOATS = 1e200
-"""A level that a search by differences can still subtract from."""
+"""Largest value, and inverse of the least one, that floats can scale; and the largest level that they can still subtract from."""
 _ROOM = 1e-12
 """Relative error of probabilities, differences, sums of up to a thousand floats and their exponentials."""
 
@@ -76,16 +76,18 @@ class Law:
             return float(np.log1p(max(float(self.masses @ (np.expm1(theta * self.values) + room)), -1 + 2.0**-50)))
 
 
-def largest_positive_part(laws: Sequence[Law], m: int, quick: bool = False) -> flint.arb:
+def largest_positive_part(laws: Sequence[Law], m: int) -> flint.arb:
     """Upper bound of the expected positive part of a sum of `m` independent values, whatever law each has of the given ones.
 
-    ``laws``: all of about one mean, or time is lost; mixtures of them are allowed, too; ``m``: at least 1; ``quick``: with an
-    eighth of the intervals. Returns a number that is too large by about 1e-3 of itself where it is far out in a tail; by a percent
-    when `quick`; 0 where no value is positive. At the current precision, which must exceed ``m.bit_length()`` by 64 bits or more.
+    ``laws``: all of about one mean, or time is lost; mixtures of them are allowed, too; ``m``: at least 1. Returns a number that is
+    too large by about 1e-3 of itself where it is far out in a tail; 0 where no value is positive; infinity where floats do not hold
+    the values. At the current precision, which must exceed ``m.bit_length()`` by 64 bits or more.
     """
-    if not any((law.values + law.off > 0).any() for law in laws) and all(v <= 0 for law in laws for v, _ in law.exact()):
+    if not any((law.values > -law.off).any() for law in laws) and all(v <= 0 for law in laws for v, _ in law.exact()):
         return flint.arb(0)
     scale = max(float(np.abs(law.values).max()) for law in laws)  # exact as a ball, whatever it is
+    if not 1 / _FLOATS < scale < _FLOATS:
+        return flint.arb("inf")
     floats = [Law(law.values / scale, law.masses, law.off / scale + 1e-15, law.exact) for law in laws]
     theta = _contour(floats, m)
     most = np.array([m * law.cumulant(theta) for law in floats])
@@ -101,7 +103,7 @@ def largest_positive_part(laws: Sequence[Law], m: int, quick: bool = False) -> f
         for law, each, moment, power in zip(atoms, weights, moments, powers, strict=True)
     ]
     rest = sum((flint.arb(nats).exp() for nats in (most[~near] + 1e-9).tolist()), flint.arb(0))
-    integral = _integral(tilted, theta, _QUICK if quick else _FINE) * (1 + 4 * _ROOM)
+    integral = _integral(tilted, theta) * (1 + 4 * _ROOM)
     return (unit * (top * integral / flint.arb.pi() + rest / (2 * flint.arb(theta)))).upper()
 
 
@@ -137,9 +139,7 @@ class _Tilted:
     share: float  # its moment to the m, over the largest one
 
     @classmethod
-    def of(
-        cls, law: Sequence[PointMass], weights: Sequence[flint.arb], moment: flint.arb, m: int, share: float
-    ) -> Self:
+    def of(cls, law: Sequence[PointMass], weights: Sequence[flint.arb], moment: flint.arb, m: int, share: float) -> Self:
         """Of values, their weights, and the sum of these."""
         masses = [weight / moment for weight in weights]
         mean = sum((v * p for (v, _), p in zip(law, masses, strict=True)), flint.arb(0)).mid()
@@ -177,24 +177,23 @@ class _Tilted:
         return self.share * found
 
 
-def _integral(laws: Sequence[_Tilted], theta: float, count: int) -> float:
+def _integral(laws: Sequence[_Tilted], theta: float) -> float:
     """Upper bound of the integral, in units of the largest moment."""
     deviation = max(math.sqrt(each.variance) for each in laws) or 1.0
-    reach = min(
-        _DEVIATIONS / (deviation * math.sqrt(laws[0].m)), 256 * theta
-    )  # next to theta the denominator falls, too
+    # Next to theta the denominator falls, too.
+    reach = min(_DEVIATIONS / (deviation * math.sqrt(laws[0].m)), 256 * theta)
     steps = max(1, math.ceil(math.log(max(_FAR / deviation, 2 * reach) / reach) / math.log(_RATIO)))
-    edges = np.concatenate([np.linspace(0, reach, count + 1), reach * _RATIO ** np.arange(1, steps + 1)])
+    edges = np.concatenate([np.linspace(0, reach, _FINE + 1), reach * _RATIO ** np.arange(1, steps + 1)])
     starts, widths = edges[:-1], np.diff(edges)
     heights = np.max([_heights(each, edges, 1 if each.share > _SMALL else _COARSE) for each in laws], axis=0)
     heights /= theta**2 + starts**2
-    sums = np.cumsum(heights * widths)[count - 1 :]
-    tails = sum(each.tail(edges[count:]) for each in laws)
+    sums = np.cumsum(heights * widths)[_FINE - 1 :]
+    tails = sum(each.tail(edges[_FINE:]) for each in laws)
     return float(np.min(sums + tails))
 
 
 def _heights(law: _Tilted, edges: NDArray[np.float64], together: int) -> NDArray[np.float64]:
-    """Upper bounds on all intervals, from so many of them at once."""
+    """Upper bounds on all intervals, from several of them together."""
     ends = edges[::together] if (len(edges) - 1) % together == 0 else np.append(edges[::together], edges[-1])
     found = law.heights(ends[:-1], np.diff(ends))
     return np.repeat(found, together)[: len(edges) - 1]

@@ -24,8 +24,10 @@ from fractions import Fraction
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.shuffling.bounds import sampled
+from ldpaudit.accountants.shuffling.blanket import precision
+from ldpaudit.accountants.shuffling.bounds import FINE, BlanketBound, Bound, known
 from ldpaudit.accountants.shuffling.plan import ShuffleProfile
+from ldpaudit.accountants.shuffling.replaced import of_any_map
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
@@ -64,7 +66,7 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
     # What holds of any plan is attained at delta = 0, where all views are the one with the largest ratio; and few reports hide
     # little more.
     most = SubsampledProfile(whole if plan.batch <= _FEW else whole.local, rate, tight=True)
-    return ShuffleProfile(plan, most, sampled(whole.bound, whole.local.epsilon(0).high, plan.users))
+    return ShuffleProfile(plan, most, _sampled(whole.bound, whole.local.epsilon(0).high, plan.users))
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,17 @@ class NamedSample(PrivacyProfile):
 
     def _source(self, found: Enclosure) -> str:
         return f"drawn at rate {float(self.rate):.6g}, and a report names its user: {found.source}"
+
+
+def _sampled(bound: Bound, epsilon0: float, users: int) -> BlanketBound:
+    """Of a secret sample of these users, from the shuffle of those who are drawn and epsilon0 of one report."""
+    rate = Fraction(bound.users, users)
+    types, alike = known(bound)
+    exact = tuple(each for each in alike if each.blanket.silence == 0)
+    with working_precision(precision(users)):
+        replaced = (types or of_any_map(ball(Fraction(epsilon0)))).drawn(rate)
+        sets = tuple(replace(each, blanket=each.blanket.drawn(rate)) for each in exact)
+    return BlanketBound((), sets, bound.users, finest=max(bound.finest, FINE), replaced=replaced, drawn_from=users)
 
 
 @dataclass(frozen=True)

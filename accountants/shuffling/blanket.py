@@ -30,10 +30,14 @@ import flint
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball, between
 from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import positive_part
+from ldpaudit.accountants.numerics.rationals import fraction
 from ldpaudit.accountants.shuffling.two_answers import two_answers
 
 Cell: TypeAlias = tuple[Probability, Probability, Probability]
 """(R1(y), R2(y), b(y)), summed over messages y of equal ratios R1/b and R2/b."""
+
+Cells: TypeAlias = dict[tuple[flint.fmpq, flint.fmpq], tuple[flint.fmpq, flint.fmpq, flint.fmpq]]
+"""By the ratios of user 1's two laws to another user's, the probabilities of all messages of these ratios."""
 
 PRECISION = 160
 """Bits, and two more for each bit of n: powers to the n lose one."""
@@ -55,6 +59,11 @@ class Blanket:
                 a1, a2, c = merged[key]
                 merged[key] = a1 + r1, a2 + r2, c + b
         return cls(tuple(sorted(merged.values())))
+
+    @classmethod
+    def of_cells(cls, cells: Cells) -> Blanket:
+        """Of kinds of messages."""
+        return cls.of((fraction(r1), fraction(r2), fraction(b)) for r1, r2, b in cells.values())
 
     @property
     def is_symmetric(self) -> bool:
@@ -100,6 +109,19 @@ class Blanket:
         if len(exact) == len(self.cells):
             return 1 - sum(map(Fraction, exact), Fraction(0))
         return 1 - sum((as_ball(b) for _, _, b in self.cells), flint.arb(0))
+
+
+def grown(cells: Cells, symbols: Iterable[tuple[flint.fmpq, flint.fmpq, flint.fmpq]]) -> Cells:
+    """Messages with one symbol more, independent of the rest, of these probabilities; the other user's are above 0."""
+    found: Cells = {}
+    nothing = (flint.fmpq(0),) * 3
+    symbols = tuple(symbols)
+    for (ratio1, ratio2), (r1, r2, b) in cells.items():
+        for p1, p2, p in symbols:
+            key = ratio1 * p1 / p, ratio2 * p2 / p
+            a1, a2, c = found.get(key, nothing)
+            found[key] = a1 + r1 * p1, a2 + r2 * p2, c + b * p
+    return found
 
 
 def precision(users: int) -> int:

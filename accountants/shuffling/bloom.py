@@ -19,17 +19,14 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.numerics.rationals import fraction, rational
-from ldpaudit.accountants.shuffling.blanket import Blanket
+from ldpaudit.accountants.numerics.rationals import rational
+from ldpaudit.accountants.shuffling.blanket import Blanket, Cells, grown
 from ldpaudit.accountants.shuffling.replaced import Replacement, replacement
 
 BitLaw: TypeAlias = Sequence[Fraction]
 """Probability of each symbol that a bit may show."""
 Group: TypeAlias = tuple[int, tuple[int, int, int]]
 """A number of bits, and whether user 1's first value, their second value, and the other users' value set them."""
-
-Cells: TypeAlias = dict[tuple[flint.fmpq, flint.fmpq], tuple[flint.fmpq, flint.fmpq, flint.fmpq]]
-"""By the ratios of the laws of user 1's values to the others', the probabilities of the messages so far."""
 
 MOST_CELLS = 300
 """Kinds of messages; one of 36 kinds took 0.16 s to evaluate, so that one of 300 takes a second and more."""
@@ -47,7 +44,7 @@ def blanket(groups: Sequence[Group], laws: tuple[BitLaw, BitLaw], share: Fractio
     for count, kind in groups:
         for _ in range(count):
             cells = cells and _grown(cells, kind, laws)
-    return _of(cells) if cells else None
+    return Blanket.of_cells(cells) if cells else None
 
 
 def _start(share: Fraction) -> Cells | None:
@@ -55,22 +52,12 @@ def _start(share: Fraction) -> Cells | None:
     return {(one, one): (one, one, rational(share))}
 
 
-def _of(cells: Cells) -> Blanket:
-    return Blanket.of((fraction(r1), fraction(r2), fraction(b)) for r1, r2, b in cells.values())
-
-
 def _grown(cells: Cells, kind: tuple[int, int, int], laws: tuple[BitLaw, BitLaw]) -> Cells | None:
     """One bit more; None where there are more than 300 kinds of messages."""
     first, second, other = kind
-    grown: Cells = {}
-    nothing = (flint.fmpq(0),) * 3
-    symbols = [tuple(map(rational, each)) for each in zip(laws[first], laws[second], laws[other], strict=True)]
-    for (ratio1, ratio2), (r1, r2, b) in cells.items():
-        for p1, p2, pb in symbols:
-            key = ratio1 * p1 / pb, ratio2 * p2 / pb
-            a1, a2, c = grown.get(key, nothing)
-            grown[key] = a1 + r1 * p1, a2 + r2 * p2, c + b * pb
-    return grown if len(grown) <= MOST_CELLS else None
+    symbols = zip(*(map(rational, laws[held]) for held in (first, second, other)), strict=True)
+    found = grown(cells, symbols)
+    return found if len(found) <= MOST_CELLS else None
 
 
 def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Blanket, ...] | None:
@@ -105,7 +92,7 @@ def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Blank
             each = cells(s1 - both, s2 - both, both)
             if each is None or len(found) == MOST_SIZES:
                 return None
-            found.append(_of(each))
+            found.append(Blanket.of_cells(each))
     return tuple(found)
 
 

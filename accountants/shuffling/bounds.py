@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
@@ -18,13 +18,14 @@ from typing import Any, Protocol, TypeAlias
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.certified_search import ROUGH, log_of
 from ldpaudit.accountants.numerics.precision import precisions
 from ldpaudit.accountants.shuffling.binary import Worst, attained, worst
 from ldpaudit.accountants.shuffling.binary_data_set import TiltedResponse
-from ldpaudit.accountants.shuffling.blanket import PRECISION, Blanket, precision
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.clones import Clones
-from ldpaudit.accountants.shuffling.estimate import FloatEstimate, float_estimate, largest, remembered
+from ldpaudit.accountants.shuffling.estimate import FloatEstimate, float_estimate, largest
 from ldpaudit.accountants.shuffling.few_users import FewUsers
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
 from ldpaudit.core.working_precision import working_precision
@@ -97,7 +98,7 @@ class Bound(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CloneBound:
     """Any epsilon0-LDP plan."""
 
@@ -125,7 +126,7 @@ class CloneBound:
         if found == 0 or not self._is_replaced:
             return found
         with working_precision(precision(self.users)):
-            less = of_any_map(ball(self.clones.epsilon0)).delta(ball(epsilon).exp(), self.users)
+            less = self._any_map.delta(ball(epsilon).exp(), self.users)
         return less if less <= found else found
 
     def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
@@ -143,9 +144,8 @@ class CloneBound:
         clones = float_estimate(self.clones.pair(), self.users)
         if not self._is_replaced:
             return None, clones
-        with working_precision(PRECISION):
-            any_map = of_any_map(ball(self.clones.epsilon0))
-        less = largest([float_estimate(each, any_map.left(self.users)) for each in any_map.types if isinstance(each, Blanket)])
+        left = self._any_map.left(self.users)
+        less = largest([float_estimate(each, left) for each in self._any_map.types if isinstance(each, Blanket)])
         return None, lambda epsilon: min(clones(epsilon), less(epsilon))
 
     def estimated(self, epsilon: Fraction) -> float:
@@ -155,6 +155,11 @@ class CloneBound:
 
     def exchangeable(self, epsilon: float) -> None:
         """See `Bound`: none is known."""
+
+    @cached
+    def _any_map(self) -> Replacement:
+        with working_precision(precision(self.users)):
+            return of_any_map(ball(self.clones.epsilon0))
 
     @property
     def _is_replaced(self) -> bool:
@@ -170,7 +175,7 @@ class OthersAlike:
     other: Any  # the other users'
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BlanketBound:
     """A mechanism whose laws are known."""
 
@@ -263,21 +268,20 @@ class BlanketBound:
                 event = "the view is more than e**epsilon times as likely under the first data set"
                 return Attained(value, neighbours_of(pair, others), event)
             # Floats tell which data sets may be best; any is a lower bound.
-            sets = {each.blanket: each for each in reversed(self.data_sets)}
-            about = {blanket: remembered(blanket, self.users)(float(epsilon)) for blanket in sets}
-            likely = (blanket for blanket in sets if about[blanket] >= max(about.values()) - _AS_GOOD)
-            found = [self._alike(sets[blanket], e, tolerance) for blanket in likely]
+            about = [estimate(float(epsilon)) for _, estimate in self._sets]
+            likely = (each for (each, _), level in zip(self._sets, about, strict=True) if level >= max(about) - _AS_GOOD)
+            found = [self._alike(each, e, tolerance) for each in likely]
         return max(found, key=lambda each: round_down(each.value))
 
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
         """See `Bound`."""
         if self.users <= _FEW:
             return None, None
-        blankets = {each.blanket for each in self.data_sets}, set(self.blankets)
-        low, high = (largest([remembered(blanket, self.users) for blanket in each]) for each in blankets)
+        low = largest([estimate for _, estimate in self._sets])
+        high = largest([float_estimate(each, self.users) for each in dict.fromkeys(self.blankets)])
         if (other := self._replaced) is not None:
             types = [each for each in other.types if isinstance(each, Blanket)]
-            alike = types if 0 < len(types) <= _GUIDES else list(blankets[0])
+            alike = types if 0 < len(types) <= _GUIDES else [each.blanket for each, _ in self._sets]
             less = largest([float_estimate(each, other.left(self.users)) for each in alike or types])
             alone = not self.blankets or (self._is_plenty and len(self.blankets) > _GUIDES)
             above: FloatEstimate | None = less if alone else lambda epsilon: min(high(epsilon), less(epsilon))
@@ -289,16 +293,26 @@ class BlanketBound:
 
     def exchangeable(self, epsilon: float) -> Value | None:
         """See `Bound`."""
-        sets = {each.blanket for each in self.data_sets if each.blanket.is_symmetric}
-        if self.users <= _FEW or not sets:
+        if self.users <= _FEW or not self._symmetric:
             return None
-        best = max(sets, key=lambda blanket: remembered(blanket, self.users)(epsilon))
+        best, _ = max(self._symmetric, key=lambda found: found[1](epsilon))
 
         def value(epsilon: Fraction, tolerance: float) -> flint.arb:
             with working_precision(precision(self.users)):
                 return best.delta(ball(epsilon).exp(), self.users, tolerance)
 
         return value
+
+    @cached
+    def _sets(self) -> tuple[tuple[OthersAlike, FloatEstimate], ...]:
+        """The data sets of different laws, the first of each, and their estimates."""
+        sets = {each.blanket: each for each in reversed(self.data_sets)}
+        return tuple((each, float_estimate(each.blanket, self.users)) for each in sets.values())
+
+    @cached
+    def _symmetric(self) -> tuple[tuple[Blanket, FloatEstimate], ...]:
+        """Of the laws of those data sets, the ones in which user 1's two values may be exchanged."""
+        return tuple((each.blanket, estimate) for each, estimate in self._sets if each.blanket.is_symmetric)
 
     def _alike(self, found: OthersAlike, e: flint.arb, tolerance: float) -> Attained:
         value = found.blanket.delta(e, self.users, max(tolerance, self.finest))
@@ -403,20 +417,6 @@ def known(bound: Bound) -> tuple[Replacement | None, tuple[OthersAlike, ...]]:
         case BlanketBound():
             return bound.replaced, bound.data_sets
     return None, ()
-
-
-def sampled(bound: Bound, epsilon0: float, users: int) -> BlanketBound:
-    """Of a secret sample, from that of as many users who are known.
-
-    ``bound``: of the shuffle of those who are drawn; ``epsilon0``: of one report, above 0; ``users``: of whom they are drawn.
-    """
-    rate = Fraction(bound.users, users)
-    types, alike = known(bound)
-    exact = tuple(each for each in alike if each.blanket.silence == 0)
-    with working_precision(precision(users)):
-        replaced = (types or of_any_map(ball(Fraction(epsilon0)))).drawn(rate)
-        sets = tuple(replace(each, blanket=each.blanket.drawn(rate)) for each in exact)
-    return BlanketBound((), sets, bound.users, finest=max(bound.finest, FINE), replaced=replaced, drawn_from=users)
 
 
 def neighbours_of(pair: tuple[Any, Any], others: dict[Any, int]) -> tuple[DataSet, DataSet]:

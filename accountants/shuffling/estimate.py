@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -52,12 +51,6 @@ def float_estimate(blanket: Blanket, users: int) -> FloatEstimate:
             return math.inf
 
     return at
-
-
-@lru_cache(maxsize=256)
-def remembered(blanket: Blanket, users: int) -> FloatEstimate:
-    """The same, made once; cells of balls cannot be looked up."""
-    return float_estimate(blanket, users)
 
 
 def _among(values: np.ndarray, logs: np.ndarray, users: int) -> float:

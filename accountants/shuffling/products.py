@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import as_ball
+from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.largest_positive_part import Law
-from ldpaudit.accountants.numerics.rationals import fraction, rational
-from ldpaudit.accountants.shuffling.blanket import Blanket
+from ldpaudit.accountants.numerics.rationals import rational
+from ldpaudit.accountants.shuffling.blanket import Blanket, Cells, grown
 from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound, CloneBound, OthersAlike, known
 from ldpaudit.accountants.shuffling.replaced import Replacement
 
@@ -35,6 +36,9 @@ _MOST_SETS = 64
 """Bundles that all others hold which are tried; more are not."""
 _EQUAL = 1e-9
 """Relative difference up to which ratios in floats are one."""
+
+_FLOATS = 300
+"""Epsilon0 of a bundle up to which its ratios are floats."""
 
 Part: TypeAlias = tuple[Blanket, ...]
 """The types of one run."""
@@ -60,9 +64,9 @@ class ProductType:
         """See `Blanket.drawn`."""
         return ProductType(self.runs, self.rate * rate)
 
-    @property
+    @cached
     def _exact(self) -> Blanket:
-        found = _multiplied(self.runs)
+        found = Blanket.of_cells(_cells(self.runs))
         return found.drawn(self.rate) if self.rate < 1 else found
 
 
@@ -76,7 +80,7 @@ def bound(parts: Sequence[tuple[Bound | None, int]], otherwise: CloneBound) -> B
     if len(each) < len(parts) or not all(sets and all(map(_is_exact, sets)) for _, sets, _ in each):
         return None
     found = [(types, times) for types, _, times in each if types is not None]
-    replaced = _replacement(found) if len(found) == len(parts) else None
+    replaced = _replacement(found) if len(found) == len(parts) and otherwise.clones.epsilon0 < _FLOATS else None
     return BlanketBound((), tuple(_sets(each)), otherwise.users, replaced=replaced, otherwise=otherwise)
 
 
@@ -115,7 +119,8 @@ def _sets(parts: Sequence[tuple[Replacement | None, tuple[OthersAlike, ...], int
     )
     for runs in map(tuple, choices) if many else _bundles([(sets, times) for _, sets, times in parts]):
         first, second = zip(*(run.pair for run in runs), strict=True)
-        yield OthersAlike(_multiplied(tuple(run.blanket for run in runs)), (first, second), tuple(run.other for run in runs))
+        law = Blanket.of_cells(_cells(tuple(run.blanket for run in runs)))
+        yield OthersAlike(law, (first, second), tuple(run.other for run in runs))
 
 
 def _is_exact(each: OthersAlike) -> bool:
@@ -136,17 +141,11 @@ def _ratios(runs: Part) -> tuple[Floats, Floats, Floats]:
     return u[at], v[at], np.asarray(np.bincount(which.ravel(), p), dtype=np.float64)
 
 
-@lru_cache(maxsize=1024)
-def _multiplied(runs: Part) -> Blanket:
-    """The laws of a bundle, exactly; kinds of equal ratios together."""
-    cells: dict[tuple[flint.fmpq, flint.fmpq], list[flint.fmpq]] = {(flint.fmpq(1),) * 2: [flint.fmpq(1)] * 3}
-    for run in runs:
-        grown: dict[tuple[flint.fmpq, flint.fmpq], list[flint.fmpq]] = {}
-        for (u, v), masses in cells.items():
-            for cell in run.cells:
-                r1, r2, b = (rational(Fraction(p)) for p in cell)  # type: ignore[arg-type]
-                key = (u * r1 / b, v * r2 / b)
-                old = grown.setdefault(key, [flint.fmpq(0)] * 3)
-                grown[key] = [was + mass * p for was, mass, p in zip(old, masses, (r1, r2, b), strict=True)]
-        cells = grown
-    return Blanket.of((fraction(r1), fraction(r2), fraction(b)) for r1, r2, b in cells.values())
+@lru_cache(maxsize=4096)
+def _cells(runs: Part) -> Cells:
+    """The laws of a bundle, exactly."""
+    if not runs:
+        one = flint.fmpq(1)
+        return {(one, one): (one, one, one)}
+    r1, r2, b = zip(*runs[-1].cells, strict=True)
+    return grown(_cells(runs[:-1]), zip(*(map(rational, law) for law in (r1, r2, b)), strict=True))

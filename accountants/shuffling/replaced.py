@@ -100,11 +100,11 @@ class Replacement:
         pairs = None if self.pairs is None else self.pairs.drawn(rate)
         return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), True, pairs)
 
-    def delta(self, exp_epsilon: flint.arb, users: int, quick: bool = False) -> flint.arb:
+    def delta(self, exp_epsilon: flint.arb, users: int) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""
         missed = 1 - as_ball(self.gamma)
         users += self.is_sample  # one of them is lost, user 1 or the user in whose place it is
-        mean = self.means(exp_epsilon, quick)
+        mean = self.means(exp_epsilon)
         last = 1
         if missed > 0:
             nats = -float(missed.log())
@@ -125,7 +125,7 @@ class Replacement:
             reached = beyond
         return total.min(flint.arb(1)).upper()
 
-    def means(self, exp_epsilon: flint.arb, quick: bool = False) -> Callable[[int], flint.arb]:
+    def means(self, exp_epsilon: flint.arb) -> Callable[[int], flint.arb]:
         """Upper bounds of the largest mean of so many terms, whatever the others hold; at most 1."""
         laws: list[Law] = []
 
@@ -135,7 +135,7 @@ class Replacement:
                 found = _power(self.pairs.log_largest(exp_epsilon - 1, left) - math.log(left))
             if self.types and not found < 1:
                 laws[:] = laws or [each.terms(exp_epsilon) for each in self.types]
-                found = largest_positive_part(laws, left, quick) / left
+                found = largest_positive_part(laws, left) / left
             return found.min(flint.arb(1))
 
         return mean

@@ -8,6 +8,7 @@ import flint
 import numpy as np
 import pytest
 
+from ldpaudit.accountants.numerics import largest_positive_part as module
 from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_part
 from ldpaudit.accountants.numerics.positive_part import positive_part
 from ldpaudit.accountants.numerics.rare_values import PointMass
@@ -37,16 +38,17 @@ def enumerated(laws: tuple[Atoms, ...]) -> float:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_it_is_above_every_assignment(seed: int) -> None:
+def test_it_is_above_every_assignment_however_coarse_the_intervals(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     with working_precision(200):
         laws = [random_law(rng, mean) for mean in -rng.uniform(0, 0.5, size=int(rng.integers(1, 4)))]
         m = int(rng.integers(1, 6))
         found = float(largest_positive_part(list(map(Law.of, laws)), m))
-        quick = float(largest_positive_part(list(map(Law.of, laws)), m, quick=True))
+        monkeypatch.setattr(module, "_FINE", 512)
+        coarse = float(largest_positive_part(list(map(Law.of, laws)), m))
     worst = max(enumerated(each) for each in combinations_with_replacement(laws, m))
     assert worst <= found * (1 + 1e-12)
-    assert worst <= quick * (1 + 1e-12)
+    assert worst <= coarse * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("m", [50, 1000, 10**6, 10**9])
@@ -69,3 +71,10 @@ def test_far_in_a_tail_it_is_within_a_percent_of_the_largest_of_alike_values(see
 def test_without_positive_values_it_is_zero() -> None:
     with working_precision(100):
         assert largest_positive_part([Law.of([(flint.arb(v), flint.arb(1))]) for v in (-1, 0)], 5) == 0
+
+
+@pytest.mark.parametrize("value", ["1e-400", "1e250", "1e400"])
+def test_where_floats_do_not_hold_the_values_nothing_is_said(value: str) -> None:
+    with working_precision(100):
+        law = Law.of([(flint.arb(value), flint.arb(1) / 4), (-flint.arb(value), flint.arb(3) / 4)])
+        assert largest_positive_part([law], 5) == flint.arb("inf")

@@ -457,3 +457,28 @@ def test_a_few_bundles_are_bounded_by_clones_or_alone() -> None:
     plan = Repeat(KaryRandomizedResponse(2, Fraction(3, 4)), 4)
     found = account(Shuffle(plan, 3)).delta(0.1)
     assert 0 < found.low <= found.high <= account(plan).delta(0.1).high
+
+
+NEARLY_TRUE = {digits: 1 - Fraction(1, 10**digits) for digits in (200, 320)}
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Shuffle(UnaryEncoding(k=4, p=Fraction(1, 2), q=1 - NEARLY_TRUE[320]), 10**6),
+        Shuffle(Repeat(KaryRandomizedResponse(3, NEARLY_TRUE[200]), 2), 10**6),
+        Subsample(Shuffle(Guarantee(800), 10), 100, 10),
+        Subsample(Shuffle(KaryRandomizedResponse(3, NEARLY_TRUE[320]), 10), 100, 10),
+    ],
+)
+def test_what_floats_do_not_hold_is_bounded_without_replacement(plan: Plan) -> None:
+    """Ratios of a bundle's laws, terms of a sample and masses of 1e-320 overflow: what is left is above 0 and no more than alone."""
+    found = account(plan)
+    alone = found.epsilon(0).high
+    assert 700 < alone < 1500
+    for delta in (0.05, 1e-6, 1e-300):
+        at = found.epsilon(delta)
+        assert 0 <= at.low <= at.high <= alone
+        assert at.high > 700
+    for epsilon in (0, 1, 600):
+        assert found.delta(epsilon).high > 0.09
