@@ -155,7 +155,7 @@ class Others:
 
 
 def _total(law: CountLaw, users: int) -> Masses:
-    """What so many users add."""
+    """What this many users add."""
     return Masses.binomial(users, law[1]) if len(law) == 2 else Masses.counts(law).times(users)
 
 

@@ -27,8 +27,8 @@ from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsi
 
 _FEW = 4
 """Others up to whom all data sets of user 1's two values and a third one are tried, at most 15; else corners and a middle."""
-_TINY = 1e-30
-"""Delta at which an epsilon at delta = 0 is bounded from below."""
+TINY = 1e-30
+"""Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,7 @@ class Exchanged:
     second: Fraction  # P[it adds to the second count alone | the first value]
     one: Fraction  # P[it adds to the first count | the first value]
     zero: Fraction  # the same of the second value, and of a third
-    third: (
-        Fraction | None
-    )  # P[it adds to the first count alone | a third value], as to the second; None where there is none
+    third: Fraction | None  # P[it adds to the first count alone | a third value], as to the second; None where there is none
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class ExchangedProfile(PrivacyProfile):
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`."""
-        goal = max(round_up(Fraction(require_delta(delta))), _TINY)
+        goal = max(round_up(Fraction(require_delta(delta))), TINY)
         return self._enclosure(max(each.epsilon(goal) for each in self._seen), self.above.epsilon(delta))
 
     def _enclosure(self, low: float, above: Enclosure) -> Enclosure:

@@ -64,9 +64,7 @@ class NoisyInteger(NoisyNumber):
         """Of a sum of listed masses, with the noise of aggregators."""
         change = (self.bound * changed,)
         law = reduce(Masses.plus, map(listed, plan.noise), Masses.discrete_laplace_sum(plan.users, self.alpha))
-        alone = [
-            account(each).epsilon(0) for each in (DiscreteLaplace(self.alpha, change), *_changing(plan.noise, change))
-        ]
+        alone = [account(each).epsilon(0) for each in (DiscreteLaplace(self.alpha, change), *changing(plan.noise, change))]
         pure = alone[0]
         if plan.noise:  # of all noises together nothing is known but that it is at most that of each
             pure = replace(pure, low=0.0, high=min(each.high for each in alone), rigour=Rigour.INTERVAL)
@@ -88,14 +86,12 @@ class NoisyReal(NoisyNumber):
                 plan, "noise of aggregators is accounted for on integers, and these reports are real numbers"
             )
         shift = self.width * changed / self.scale
-        pure = Enclosure.of(
-            shift, source=(source := f"the Laplace noises of {plan.users} numbers, at {float(shift):g} scales")
-        )
-        return LaplaceSum(plan.users, shift, pure, source)
+        source = f"the Laplace noises of {plan.users} numbers, at {float(shift):g} scales"
+        return LaplaceSum(plan.users, shift, Enclosure.of(shift, source=source), source)
 
 
-def _changing(noise: Iterable[Mechanism], change: tuple[int, ...]) -> Iterator[Mechanism]:
-    """Noise of aggregators, where it alone hides this change."""
+def changing(noise: Iterable[Mechanism], change: tuple[int, ...]) -> Iterator[Mechanism]:
+    """Noise, where it alone hides this change."""
     yield from (replace(each, change=change) for each in noise)  # type: ignore[type-var]
 
 
@@ -154,10 +150,8 @@ class LaplaceSum(SearchedProfile, OnePairProfile):
     def _thresholds(self, epsilon: Fraction) -> tuple[Fraction, Fraction | None]:
         """Two between which the best one lies; None for infinity."""
         slope, goal = epsilon / self.shift, ball(epsilon)
-        low, high = (
-            self.shift / 2,
-            self.shift / 2 + 2 * self.users * slope / (1 - slope**2) + 1,
-        )  # about the saddle point
+        low = self.shift / 2
+        high = low + 2 * self.users * slope / (1 - slope**2) + 1  # about the saddle point
         for _ in range(_FARTHEST):
             if self._grown(high) > goal:
                 break

@@ -23,8 +23,8 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.aggregation.bits import Bits, Move
 from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, ROOM, Pair, TwoCoordinates, below_exp, largest_low
 from ldpaudit.accountants.aggregation.envelope import Curve, Envelope, Others, envelope
-from ldpaudit.accountants.aggregation.exchanged import Exchanged, ExchangedProfile
-from ldpaudit.accountants.aggregation.numbers import NoisyNumber
+from ldpaudit.accountants.aggregation.exchanged import TINY, Exchanged, ExchangedProfile
+from ldpaudit.accountants.aggregation.numbers import NoisyNumber, changing
 from ldpaudit.accountants.composition.plan import ComposedProfile, Part
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.float_masses import Masses
@@ -57,8 +57,6 @@ _COMPOSED = 512
 """Groups of the integers of a coordinate that is composed: with 2,048, epsilon of ten sums grows by 1e-4 of itself."""
 _USUAL = 1e-6
 """Delta at half of whose epsilon data sets are compared that are composed."""
-_TINY = 1e-30
-"""Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
 
 
 def profile(
@@ -121,8 +119,7 @@ def profile(
 def _known_report(noise: tuple[Mechanism, ...], move: Move) -> Iterator[PrivacyProfile]:
     """What each noise costs alone, where the adversary knows the report but for the move itself; of moves of a few bits."""
     if sum(move) <= _BITS:
-        change = (1,) * move[0] + (-1,) * move[1]
-        yield from (account(replace(each, change=change)) for each in noise)  # type: ignore[type-var]
+        yield from map(account, changing(noise, (1,) * move[0] + (-1,) * move[1]))
 
 
 @dataclass(frozen=True)
@@ -170,7 +167,7 @@ class BitsProfile(SummedLosses):
         top = self.local.epsilon(0)
         if require_delta(delta) == 0:
             if self.noise:
-                return self._enclosure(self.epsilon(_TINY).low, top.high, math.inf)
+                return self._enclosure(self.epsilon(TINY).low, top.high, math.inf)
             why = f"a sum hides nothing at delta = 0: where its coordinates are at their ends, it has the local ratio; {top.source}"
             return Enclosure(top.low, top.high, top.rigour, why)
         above, goal = round_up(Fraction(delta)), round_down(Fraction(delta))
@@ -333,7 +330,7 @@ class GroupProfile(PrivacyProfile):
         if delta:
             goal = round_down(Fraction(delta))
             high = bracket(lambda e: self._high(e) <= goal)[1] * self.group * (1 + ROOM)
-        low = max((each.epsilon(max(round_up(Fraction(delta)), _TINY)) for each in self._data_sets()), default=0.0)
+        low = max((each.epsilon(max(round_up(Fraction(delta)), TINY)) for each in self._data_sets()), default=0.0)
         return self._enclosure(max(low, self.one.epsilon(delta).low), high, math.inf)
 
     def _high(self, step: float) -> float:

@@ -134,7 +134,7 @@ class QuotientLaws:
         largest, least = (second + room).max(axis=1), (second - room).min(axis=1)
         theta = (rise + np.sqrt(rise**2 + 8 * largest / m)) / (2 * largest)
         steep = theta * top
-        # e^x - 1 - x is at most so many times x^2/2 for x up to `steep`.
+        # e^x - 1 - x is at most this many times x^2/2 for x up to `steep`.
         bent = np.where(steep < 1e-3, 1 + steep, 2 * (np.expm1(steep) - steep) / steep**2) * (1 + _ROOM)
         # The variance is at least a part of the second moment, less the square of a bound of the tilted mean.
         part = np.exp(-theta * bottom) / (1 + theta**2 * largest * bent / 2) * (1 - _ROOM)
