@@ -467,7 +467,7 @@ NEARLY_TRUE = {digits: 1 - Fraction(1, 10**digits) for digits in (200, 320)}
     [
         Shuffle(UnaryEncoding(k=4, p=Fraction(1, 2), q=1 - NEARLY_TRUE[320]), 10**6),
         Shuffle(Repeat(KaryRandomizedResponse(3, NEARLY_TRUE[200]), 2), 10**6),
-        Subsample(Shuffle(Guarantee(800), 10), 100, 10),
+        Subsample(Shuffle(Guarantee(Fraction(800)), 10), 100, 10),
         Subsample(Shuffle(KaryRandomizedResponse(3, NEARLY_TRUE[320]), 10), 100, 10),
     ],
 )
