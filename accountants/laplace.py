@@ -16,6 +16,8 @@ from typing import ClassVar
 import flint
 
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber, NoisyReal
+from ldpaudit.accountants.composition.laplace_contour import Groups
+from ldpaudit.accountants.composition.laplace_vector import LaplaceShifts
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.profiles import OnePairProfile
@@ -32,12 +34,17 @@ _MAX_PRECISION = 1 << 16
 
 
 @dataclass(frozen=True)
-class _LaplaceProfile(OnePairProfile):
+class _LaplaceProfile(OnePairProfile, LaplaceShifts):
     """A profile that reaches 0 at `pure` and is a function of ``u = (pure - epsilon) / 2`` before."""
 
     pure: Fraction
     source: str
     coordinates: ClassVar[int]
+
+    @property
+    def groups(self) -> Groups:
+        """See `LaplaceShifts`."""
+        return ((self.coordinates, self.pure / self.coordinates),)
 
     @abstractmethod
     def of_excess(self, u: flint.arb) -> flint.arb:

@@ -26,7 +26,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates, LaplaceGroups
+from ldpaudit.accountants.composition.laplace_vector import MANY_GROUPED, LaplaceCoordinates, LaplaceGroups
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.laplace_sum import upper_tail
 from ldpaudit.core.working_precision import working_precision
@@ -36,8 +36,6 @@ from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsi
 _BITS = 192
 _GRID = 1.3
 """Shifts are rounded up to powers of this, times the largest."""
-_MANY = 2_000
-"""Coordinates beyond which groups of different steps are told apart: below, `LaplaceGroups` is slow and wide."""
 _PLACES = (-1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
 """Thresholds that are tried, in standard deviations from the best one of a normal law."""
 
@@ -90,7 +88,7 @@ def _summands(shifts: Shifts) -> PrivacyProfile:
     """Profile of every coordinate's noises with an equal share of its shift each, shifts and steps rounded up."""
     source, m = "noises with an equal share of the shift each", shifts.terms
     counts = Counter(_rounded(size, shifts.sizes[0]) for size in shifts.sizes)
-    if len(counts) < 2 or len(shifts.sizes) * m < _MANY:
+    if len(counts) < 2 or len(shifts.sizes) * m < MANY_GROUPED:
         largest = Fraction(max(shifts.sizes, default=1))
         return LaplaceCoordinates(len(shifts.sizes) * m, _step(largest, shifts), source, Rigour.INTERVAL)
     return LaplaceGroups(tuple((m * n, _step(size, shifts)) for size, n in counts.items()), source, Rigour.INTERVAL)

@@ -34,6 +34,8 @@ The cost of the sum grows with D and D s; where these are large, the integral of
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -67,6 +69,8 @@ second for 600 coordinates and s below 1/100, half a second for s = 1/20, and 15
 takes a third of a second at most."""
 _FEW, _FEW_WORK = 64, 20_000
 """The same for few coordinates: 24 of s = 15 take a fiftieth of a second by the sum, and half a second by the integral."""
+MANY_GROUPED = 2_000
+"""Coordinates beyond which groups of different steps are told apart: below, `LaplaceGroups` is slow and wide."""
 _INTEGRAL_BITS = 192
 """Precision of the integral: its width is that of its errors. Enough for 2**128 coordinates."""
 _NEAR_INTEGRAL = 2.0**-32
@@ -81,8 +85,22 @@ _FAR = -800.0
 """Below -745, the logarithm of the smallest positive float."""
 
 
+class LaplaceShifts(PrivacyProfile):
+    """Profile of coordinates with independent Laplace noise, each of which is shifted."""
+
+    @property
+    @abstractmethod
+    def groups(self) -> Groups:
+        """Numbers of coordinates, and by how many scales each of them is shifted."""
+
+    @property
+    def is_attained(self) -> bool:
+        """Whether two inputs are apart by all these shifts, and no two by more."""
+        return True
+
+
 @dataclass(frozen=True)
-class LaplaceCoordinates(PrivacyProfile):
+class LaplaceCoordinates(LaplaceShifts):
     """Profile of `count` coordinates with independent Laplace noise, each shifted by `step` scales, and `doubled` by twice as much.
 
     The formula is in the module docstring. Tight for noise on real numbers: attained on the event {loss > epsilon}; at
@@ -99,6 +117,11 @@ class LaplaceCoordinates(PrivacyProfile):
     def pure(self) -> Fraction:
         """The largest loss."""
         return (self.count + 2 * self.doubled) * self.step
+
+    @property
+    def is_attained(self) -> bool:
+        """See `LaplaceShifts`."""
+        return self.level == Rigour.EXACT
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Two or three neighbouring floats wide where the sum is taken, else 1e-9 or less of delta; see `laplace_contour`."""
@@ -122,7 +145,7 @@ class LaplaceCoordinates(PrivacyProfile):
 
     @property
     def groups(self) -> Groups:
-        """Coordinates of equal shifts."""
+        """See `LaplaceShifts`."""
         return tuple((n, step) for n, step in ((self.count, self.step), (self.doubled, 2 * self.step)) if n)
 
     @property
@@ -170,6 +193,20 @@ class LaplaceGroups(PrivacyProfile):
     def estimate(self, epsilon: Fraction) -> flint.arb:
         """About delta, at the current precision."""
         return laplace_contour.estimate(self.groups, epsilon)
+
+
+def together(groups: Groups, source: str) -> PrivacyProfile | None:
+    """Profile of all these shifted coordinates, whatever their order; None where no form of it is quick."""
+    counts: Counter[Fraction] = Counter()
+    for count, step in groups:
+        counts[step] += count
+    (least, count), *more = sorted(counts.items())
+    if not more:
+        return LaplaceCoordinates(count, least, source)
+    if len(more) == 1 and more[0][0] == 2 * least:
+        return LaplaceCoordinates(count, least, source, doubled=more[0][1])
+    many = counts.total() >= MANY_GROUPED
+    return LaplaceGroups(tuple((n, step) for step, n in counts.items()), source) if many else None
 
 
 def coordinates(count: int, apart: int, rows: int, scale: Fraction, source: str) -> PrivacyProfile:

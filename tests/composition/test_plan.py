@@ -26,6 +26,7 @@ from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import Rappor
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
@@ -238,6 +239,39 @@ def test_a_guarantee_is_known_from_above_only() -> None:
     assert found.epsilon(0.005).high == math.inf
     assert found.epsilon(0.01).high == 1.0
     assert account(Guarantee(Fraction(0), Fraction(1, 100))).epsilon(0.01).high == 0
+
+
+LAPLACE = Laplace(Fraction(2)), LaplaceHistogram(4, Fraction(2)), Laplace(Fraction(1))
+"""Shifted by half a scale, in two coordinates by half a scale each, and by a scale."""
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Repeat(LAPLACE[0], 2),
+        Repeat(LAPLACE[1], 30),
+        Compose([Repeat(LAPLACE[0], 7), LAPLACE[1]]),
+        Compose([Repeat(LAPLACE[2], 20), Repeat(LAPLACE[0], 9)]),
+    ],
+)
+def test_composed_laplace_noise_is_exact_and_what_a_lattice_encloses(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = account(plan)
+    formula = [found.epsilon(1e-6), found.delta(0.7)]
+    monkeypatch.setattr(composition, "together", lambda groups, source: None)
+    other = account(plan)
+    for mine, theirs in zip(formula, (other.epsilon(1e-6), other.delta(0.7)), strict=True):
+        assert mine.rigour is Rigour.EXACT
+        assert mine.relative_width < 1e-12 < theirs.relative_width < 1e-3
+        assert theirs.low <= mine.high
+        assert mine.low <= theirs.high
+
+
+def test_a_composition_costs_at_least_what_many_runs_of_one_part_do() -> None:
+    """A lattice of a million different losses is too wide to say more than 0."""
+    many, noise = Repeat(rr(Fraction(3, 2)), 10**6), Repeat(LAPLACE[0], 10**4)
+    for alone in (many, noise):
+        least, found = account(alone).epsilon(1e-6), account(Compose([alone, rr(2)])).epsilon(1e-6)
+        assert least.low <= found.low <= found.high <= least.high + 1
 
 
 def test_below_the_probability_of_an_infinite_loss_epsilon_is_infinite() -> None:

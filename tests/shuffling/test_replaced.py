@@ -472,7 +472,7 @@ NEARLY_TRUE = {digits: 1 - Fraction(1, 10**digits) for digits in (200, 320)}
     ],
 )
 def test_what_floats_do_not_hold_is_bounded_without_replacement(plan: Plan) -> None:
-    """Ratios of a bundle's laws, terms of a sample and masses of 1e-320 overflow: what is left is above 0 and no more than alone."""
+    """Ratios of a bundle's laws, terms of a sample and masses of 1e-320 overflow: what is left is no more than alone."""
     found = account(plan)
     alone = found.epsilon(0).high
     assert 700 < alone < 1500
