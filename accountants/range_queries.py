@@ -11,14 +11,16 @@ from itertools import combinations
 
 from ldpaudit.accountants.counting.count_min import largest, replaced, worst_replaced
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
+from ldpaudit.accountants.counting.merged_hits import MergedHits
 from ldpaudit.accountants.numerics.search import crossing, first
-from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
 from ldpaudit.accountants.shuffled_hadamard import hidden_element, known_element, replaced_elements
 from ldpaudit.accountants.shuffling.calibrate import likely_hits
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import HadamardViews, OneElement
 from ldpaudit.mechanisms.shuffled_count_min import Shifts
+from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
@@ -110,12 +112,20 @@ def least_rho(m: OneElement, epsilon: Number, delta: Number) -> int:
 
 
 def hadamard(m: HadamardRangeQueries) -> PrivacyProfile:
-    """From above, D replaced elements; from below, elements of two values that all others are independent of."""
-    high = replaced_elements(m, m.grid.most_replaced)
-    if m.others_are_seen:
-        (like, _), *_ = m.groups(m.inputs[0])
-        return Bracket(hidden_element(like, m.hit, f"{like} messages like the blanket's"), high)
-    return Bracket(independent_elements(m), high)
+    """From above, D replaced elements; from below, some of them that are independent of all others, or all of them."""
+    most = m.grid.most_replaced
+    if not m.others_are_seen:
+        return Bracket(merged_elements(m, most), replaced_elements(m, most))
+    (like, _), *_ = m.groups(m.inputs[0])
+    return Bracket(hidden_element(like, m.hit, f"{like} messages like the blanket's"), replaced_elements(m, most))
+
+
+def merged_elements(m: HadamardRangeQueries | SparseStatisticalQueries, replaced: int) -> PrivacyProfile:
+    """Lower bound: a few elements, counted each by itself, or this many, the most that two inputs differ in, counted together."""
+    apart = independent_elements(m)
+    if replaced == 1:
+        return apart
+    return LargestProfile((apart, MergedHits(m.users, m.users * m.rho, m.hit, replaced, m.k - replaced)))
 
 
 def independent_elements(m: HadamardViews) -> PrivacyProfile:

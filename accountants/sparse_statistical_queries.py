@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldpaudit.accountants.pld.profiles import Bracket
-from ldpaudit.accountants.range_queries import independent_elements
+from ldpaudit.accountants.range_queries import merged_elements
 from ldpaudit.accountants.shuffled_hadamard import replaced_elements
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -19,7 +19,8 @@ def profile(m: SparseStatisticalQueries, neighbours: Neighbours = REPLACE_ONE) -
     .. math:: \delta_D(\varepsilon) \le \frac{e^\varepsilon - 1}{e^{\varepsilon/D} - 1}\, \delta_1(\varepsilon/D)
 
     or together, which costs little more than D independent messages where p is about 1/n (`counting.one_shuffle`). From below,
-    two sets of queries whose elements are independent, and others of whom no query is true.
+    two sets of queries whose elements are independent, and others of whom no query is true; or D queries and none, where no query
+    is true of the others, either (`counting.merged_hits`).
 
     Epsilon is infinite at delta = 0. Where users are added or removed, the number of messages reveals it, and delta is 1; the
     paper's relation is replace-one. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Corollary B.1, with D in place of k.
@@ -27,4 +28,4 @@ def profile(m: SparseStatisticalQueries, neighbours: Neighbours = REPLACE_ONE) -
 
     ``m``: any; ``neighbours``: replace-one. Returns in nats. INTERVAL; EXACT for one user who sends one element.
     """
-    return Bracket(independent_elements(m), replaced_elements(m, m.changed))
+    return Bracket(merged_elements(m, m.changed), replaced_elements(m, m.changed))
