@@ -121,6 +121,11 @@ class Job:
             return False
         return self.test(state, Mode.SEQUENTIAL, self.ever).refutes(state.counts, surely_above(self.experiment.epsilon))
 
+    def silent(self, state: State) -> bool:
+        """Whether no rule has guessed on any of the views, and the game's patience is at its end."""
+        late = 0 < self._game(state).patience <= state.counts.trials
+        return late and not any(each.right + each.wrong for each in (state.counts, *state.narrower))
+
     def tell(self, state: State) -> None:
         """Report the bound as it stands."""
         if self.execution.progress is None:
@@ -317,10 +322,10 @@ def _stakes(choice: Choice, share: float, odds: float) -> tuple[float, ...]:
 
 
 def measure(job: Job, state: State, checkpoint: Checkpoint | None = None) -> State:
-    """Count by the rule as it is, until the budget is spent or the claim is refuted."""
+    """Count by the rule as it is, until the budget is spent, the claim is refuted, or patience with a silent rule ends."""
     if checkpoint:
         checkpoint.save(state)
-    if job.refuted(state):
+    if job.refuted(state) or job.silent(state):
         return state
     sizes = list(unit_sizes(job, state.drawn, job.experiment.trials))
     rules = _rules(games(job.source)[state.game], state)
@@ -331,7 +336,7 @@ def measure(job: Job, state: State, checkpoint: Checkpoint | None = None) -> Sta
         if checkpoint:
             checkpoint.save(state)
         job.tell(state)
-        if job.refuted(state):
+        if job.refuted(state) or job.silent(state):
             break
     results.close()
     return state
