@@ -138,6 +138,9 @@ def cases() -> Iterator[Case]:
     yield Case("Laplace, sequential", engine(LAPLACE, Mode.SEQUENTIAL))
     yield Case("binary response at delta 0.1, sequential", engine(TINY, Mode.SEQUENTIAL, 0.1))
     two, five = (account(m).epsilon(0).high for m in (TINY, FIVE))
+    leaky = account(TINY).epsilon(0.1).high
+    few = BLIND[Mode.SEQUENTIAL]
+    yield Case("a function at delta 0.1, sequential", audits(TINY.sample, leaky, Mode.SEQUENTIAL, few, inputs=[0, 1], delta=0.1))
     for mode in Mode:
         few = BLIND[mode]
         yield Case(f"a function, binary response, {mode}", audits(TINY.sample, two, mode, few, inputs=[0, 1]))

@@ -43,6 +43,11 @@ def test_code_that_is_honest_in_its_first_calls_is_refuted_by_the_last(mode: Mod
     assert evidence.p_value <= 0.05
 
 
+def test_at_delta_above_0_a_known_event_is_looked_at_as_soon_as_its_stake_is_chosen() -> None:
+    leak: Callable[..., Any] = lambda x, size, rng: np.full(size, x)  # noqa: E731
+    assert audit(leak, inputs=[0, 1], epsilon=1.0, delta=1e-6, trials=1_000_000).trials < 1_000
+
+
 def test_a_claim_that_is_refuted_before_ends_the_audit_before() -> None:
     leak = KaryRandomizedResponse.for_epsilon(2.0, k=2)
     assert audit(leak.sample, inputs=[0, 1], epsilon=1.0, trials=1_000_000).trials < late.late_views(1_000_000, 2)
