@@ -24,6 +24,7 @@ from scipy import stats
 
 from benchmarks.experiment import show
 from ldpaudit import account, audit
+from ldpaudit.attacks.blackbox import target
 from ldpaudit.attacks.bounds import binomial
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.e_process import EProcess
@@ -42,6 +43,8 @@ VIEWS = 320
 """Views an audit."""
 BLIND = {Mode.FIXED: 480, Mode.SEQUENTIAL: 3_600}
 """Views an audit of a black box, which learns from some of them; a sequential one in two stages."""
+AGAIN = {Mode.FIXED: 9_000, Mode.SEQUENTIAL: 2_400}
+"""Views an audit of a black box whose first event never fires: a fixed sample looks at 4,096 of them before it learns another."""
 LATE = 6_600
 """Views an audit of a black box that has a last part, for leaks that begin late, and looks for rare ones."""
 TINY = KaryRandomizedResponse.for_epsilon(1, k=2)
@@ -107,6 +110,14 @@ def noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
     return rng.normal(size=(size, 2))
 
 
+def resalted(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Binary response under two salts: another one for what an audit with a small seed learns from first."""
+    drawn_by: Any = rng.bit_generator.seed_seq
+    first = drawn_by.spawn_key == (target.FRESH,) and drawn_by.entropy < target.FRESH
+    views: NDArray[np.int64] = TINY.sample(x, size, rng) + 2 * first
+    return views
+
+
 @dataclass(frozen=True)
 class Case:
     """Counts the refutations among runs with the seeds from the first on."""
@@ -127,10 +138,14 @@ def cases() -> Iterator[Case]:
     yield Case("Laplace, sequential", engine(LAPLACE, Mode.SEQUENTIAL))
     yield Case("binary response at delta 0.1, sequential", engine(TINY, Mode.SEQUENTIAL, 0.1))
     two, five = (account(m).epsilon(0).high for m in (TINY, FIVE))
+    leaky = account(TINY).epsilon(0.1).high
+    few = BLIND[Mode.SEQUENTIAL]
+    yield Case("a function at delta 0.1, sequential", audits(TINY.sample, leaky, Mode.SEQUENTIAL, few, inputs=[0, 1], delta=0.1))
     for mode in Mode:
         few = BLIND[mode]
         yield Case(f"a function, binary response, {mode}", audits(TINY.sample, two, mode, few, inputs=[0, 1]))
         yield Case(f"a function, noise alone, {mode}", audits(noise, 0.0, mode, few, inputs=[0, 1]))
+        yield Case(f"a function, its event learned again, {mode}", audits(resalted, two, mode, AGAIN[mode], inputs=[0, 1]))
         yield Case(f"to the last views, binary response, {mode}", audits(TINY.sample, two, mode, LATE, inputs=[0, 1]))
         yield Case(f"to the last views, 5-ary response, {mode}", audits(FIVE.sample, five, mode, LATE, inputs=[0, 1]))
         yield Case(f"to the last views, noise alone, {mode}", audits(noise, 0.0, mode, LATE, inputs=[0, 1]))

@@ -24,6 +24,8 @@ UNREADABLE = (
     "maps an input to the reported value, or a score"
 )
 """What an audit says that could not read the reports."""
+LEARNED_AGAIN = "learned again because the event before it never fired, "
+"""What the words of an event begin with, where none before it fired in the views that were to judge it."""
 
 
 class Mode(StrEnum):
@@ -184,7 +186,9 @@ class Evidence:
         A bound of 0 on an event that was learned means that learning has found nothing.
         """
         if self.distinct is not None and self.epsilon_lower == 0:
-            return UNREADABLE if self.distinct >= DIFFERENT else _nothing_found(self.trials)
+            if self.distinct >= DIFFERENT:
+                return UNREADABLE
+            return _silent(self) if self.directions and not self.guesses else _nothing_found(self)
         if self.claimed is None:
             return "nothing was claimed, so the bound is all that this audit says"
         if self.detectable is None:
@@ -233,5 +237,12 @@ class Evidence:
         return self.epsilon_lower > claim * (1 + SLACK)
 
 
-def _nothing_found(views: int) -> str:
-    return f"no event was found that distinguishes the inputs, so this says nothing about the code beyond these {views:,} views"
+def _silent(e: Evidence) -> str:
+    judged = f"the event that was learned never fired in the {e.measured:,} views that were to judge it"
+    return f"{judged}, so this says nothing about the code beyond these {e.trials:,} views"
+
+
+def _nothing_found(e: Evidence) -> str:
+    before = ", and what was learned before never fired" if LEARNED_AGAIN in e.event else ""
+    found = f"no event was found that distinguishes the inputs{before}"
+    return f"{found}, so this says nothing about the code beyond these {e.trials:,} views"

@@ -7,7 +7,11 @@ import ctypes
 import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from typing import Any
+
+import numpy as np
 
 from tests.broken_callables import fair
 
@@ -99,6 +103,21 @@ def exits_below_python(x: int) -> int:
 
 def crashes(x: int) -> int:
     os.abort()
+
+
+def type_shown(x: int) -> float:
+    """Refuted at once by its type, and never without it; slow."""
+    time.sleep(1e-4)
+    return np.random.default_rng().integers(0, 2) * (1 if x else 1.0)
+
+
+def type_shown_to_the_deaf(x: int) -> float:
+    """As `type_shown`; it catches whatever asks it to end."""
+    with suppress(BaseException):
+        return type_shown(x)
+    while True:
+        with suppress(BaseException):
+            time.sleep(1)
 
 
 def never_comes_back_to_python(x: int) -> int:

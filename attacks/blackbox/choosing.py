@@ -71,7 +71,8 @@ class Candidate:
 class Chosen:
     """The pair, the score and the rule; the bound that they promise, in nats; and whether more reports would improve it.
 
-    Beside them what is looked for in rarer reports, and how many of the reports were different, as a share.
+    Beside them what is looked for in rarer reports, and shares of the reports: how many were different, and on how many of
+    those that judge the rule guesses.
     """
 
     pair: tuple[int, int]
@@ -81,6 +82,7 @@ class Chosen:
     rising: bool
     rarer: Rarer = NONE
     distinct: float = 0.0
+    fires: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +142,12 @@ def learn(
         return Chosen((0, 1), NOTHING, NEVER, 0.0, rising=False, distinct=distinct(reports.drawn))
     best, (promise, _), rule = max(judged, key=lambda found: found[1])
     same = [each for each in tried if each.pair == best.pair and isinstance(each.score, NumberScore)]
+    fires = _guessed(rule, best.first, best.second)
     rarer = _rarer([best, *same, *parts[best.pair].refitted(sightings)], best, rule, reports, prospect, mode)
     if best.refitted:
         rule = _moved(rule, best, *reports.scores(best.pair, best.score))
     rising = not last and best.like is not None and parts[best.pair].rising(best.score.name, best.like)
-    return Chosen(best.pair, best.score, rule, promise, rising, rarer, distinct(reports.drawn))
+    return Chosen(best.pair, best.score, rule, promise, rising, rarer, distinct(reports.drawn), fires)
 
 
 @dataclass(frozen=True, slots=True)

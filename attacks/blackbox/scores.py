@@ -72,9 +72,13 @@ def ramps(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
 
 def posteriors(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
     """Posterior scores of many cells together: parities of bits, and ratios that cells share."""
+    # One score of all forms of a report: by its name its likes are found, which are fitted to other reports.
+    parities: dict[str, dict[Skeleton, Weighted]] = {}
     for s, f in ((s, f) for s, found in book.features.items() for f in found if f.family.startswith("parity")):
         weights = parity_ratio(f.counts[a], f.counts[b], int(f.family.removeprefix("parity ")))
-        yield Score(f.name, {}, {s: [(f, weights)]})
+        parities.setdefault(f.name, {})[s] = [(f, weights)]
+    for name, told in parities.items():
+        yield from _scored(name, {}, told)
     for family in ("whole", "leaf", "bag", *book.families("the report's numbers given")):
         shared: dict[Skeleton, Weighted] = {}
         for s in book.shapes:

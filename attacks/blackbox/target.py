@@ -5,6 +5,7 @@ The bound never sees a report that the score, the pair or the event was chosen b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +30,8 @@ from ldpaudit.workers.experiment import AS_RETURNED, Experiment, Progress, Readi
 
 MOST_NUMBERS = 2 * 10**7
 """Numbers in the reports that are learned from, all together: 160 MB of floats."""
+SILENT = 20
+"""A rule that should have guessed 20 times and never has is not what was learned: by luck, once in 5e8 audits."""
 FRESH = 1 << 31
 """Which child of the seed draws what is learned from. The engine's children begin with 0, 1 or 2: its views are none of these."""
 IN_SHORT = ", of long reports in short: length, ends, sums and counts over groups"
@@ -104,6 +107,7 @@ def _target(
         view_bytes=64 * width,
         # What promises nothing yet is chosen again, by the engine, on more views.
         chosen=GUESSED if found.promise > 0 else None,
+        patience=math.ceil(SILENT / found.fires) if found.promise > 0 else 0,
         mixed=guesses.mixed if sampler.one_by_one else None,
         narrower=tuple(replace(each, rule=GUESSED, event=f"{reading.words}{each.event}{short}") for each in found.rarer.narrower),
     )

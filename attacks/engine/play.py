@@ -36,10 +36,11 @@ LEARNING_BELIEVED, LEARNING_ELSE = 16, 4
 """A sequential audit chooses rules until a 16th of the budget, or until a 4th where the views do not fit the declared law."""
 FINAL = 0.1
 """Share of the level that a sequential audit keeps for a last look, at all that followed the last choice of a rule."""
-FIRST, FIRST_UNDECLARED, FIRST_DELTA = 32, 128, 4096
+FIRST, FIRST_UNDECLARED, FIRST_KNOWN, FIRST_DELTA = 32, 128, 128, 4096
 """Views that the first rule of a sequential audit is chosen from, at most; and at most a 16th of the budget. Of foreign code they
 choose among games of which nothing declared says what they promise. At delta > 0
-that rule also settles how many directions the test allows delta for, which is worth more views."""
+that rule also settles how many directions the test allows delta for, which is worth more views; where the rule is known, they only
+choose the stake, and code that always shows its input is refuted after 622 views in place of 4,728."""
 STEP = 24
 """A sequential audit looks at its counts whenever it has a 24th more views: on average it stops a 48th too late."""
 LEAST = 32
@@ -121,6 +122,11 @@ class Job:
             return False
         return self.test(state, Mode.SEQUENTIAL, self.ever).refutes(state.counts, surely_above(self.experiment.epsilon))
 
+    def silent(self, state: State) -> bool:
+        """Whether no rule has guessed on any of the views, and the game's patience is at its end."""
+        late = 0 < self._game(state).patience <= state.counts.trials
+        return late and not any(each.right + each.wrong for each in (state.counts, *state.narrower))
+
     def tell(self, state: State) -> None:
         """Report the bound as it stands."""
         if self.execution.progress is None:
@@ -142,8 +148,12 @@ def surely_above(epsilon: float) -> float:
 
 def uncounted(experiment: Experiment, played: Sequence[Game]) -> int:
     """Views of each game that a sequential audit chooses its game and its first rule from."""
-    first = FIRST_UNDECLARED if any(game.undeclared for game in played) else FIRST
-    return max(1, min(experiment.trials // 16, FIRST_DELTA if experiment.delta else first) // len(played))
+    if experiment.delta:
+        known = all(game.chosen is not None or game.law is not None for game in played)
+        first = FIRST_KNOWN if known else FIRST_DELTA
+    else:
+        first = FIRST_UNDECLARED if any(game.undeclared for game in played) else FIRST
+    return max(1, min(experiment.trials // 16, first) // len(played))
 
 
 def multiples(claimed: float) -> tuple[float, ...]:
@@ -317,10 +327,10 @@ def _stakes(choice: Choice, share: float, odds: float) -> tuple[float, ...]:
 
 
 def measure(job: Job, state: State, checkpoint: Checkpoint | None = None) -> State:
-    """Count by the rule as it is, until the budget is spent or the claim is refuted."""
+    """Count by the rule as it is, until the budget is spent, the claim is refuted, or patience with a silent rule ends."""
     if checkpoint:
         checkpoint.save(state)
-    if job.refuted(state):
+    if job.refuted(state) or job.silent(state):
         return state
     sizes = list(unit_sizes(job, state.drawn, job.experiment.trials))
     rules = _rules(games(job.source)[state.game], state)
@@ -331,7 +341,7 @@ def measure(job: Job, state: State, checkpoint: Checkpoint | None = None) -> Sta
         if checkpoint:
             checkpoint.save(state)
         job.tell(state)
-        if job.refuted(state):
+        if job.refuted(state) or job.silent(state):
             break
     results.close()
     return state

@@ -69,6 +69,8 @@ class Target:
     mixed: Mixed | None = None
     # rules that guess on rarer views, and what the last look may spend on each: chosen, as `chosen` is, beforehand
     narrower: tuple[Narrower, ...] = ()
+    # views after which the engine stops, if no rule has guessed on any of them; 0 for never
+    patience: int = 0
     odd: tuple[list[ImplementationError], ...] = ()  # see `Foreign`: what its code has shown by now
 
     def _parts(self, size: int, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
@@ -123,6 +125,7 @@ class KInputs:
     chosen: ClassVar[None] = None
     law: ClassVar[None] = None
     narrower: ClassVar[tuple[Narrower, ...]] = ()
+    patience: ClassVar[int] = 0
     many: Many
     sample: Sampler
     view_bytes: int = 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from contextlib import ExitStack
 from fractions import Fraction
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ldpaudit.commands.ending import REFUTED, reached
 from ldpaudit.commands.options import Format, FormatOption, SeedOption
 from ldpaudit.commands.output import note, progress, say, say_json
 
@@ -53,8 +55,9 @@ def audit(
     """Lower bound on the epsilon of any randomizer, from samples of its own output."""
     import ldpaudit
     from ldpaudit.core.expression import parse
-    from ldpaudit.core.pace import seconds
+    from ldpaudit.core.pace import least_trials, seconds
     from ldpaudit.enclosure import round_up, show_down
+    from ldpaudit.errors import Stopped
     from ldpaudit.evidence import Form
     from ldpaudit.mechanism import Mechanism
     from ldpaudit.plan import Plan
@@ -70,33 +73,50 @@ def audit(
     allowed = None if budget is None else seconds(budget)
     claimed, values = parse(epsilon), [_input(text) for text in inputs or []]
     form, rounded = Form.UNORDERED if sets else Form.CANONICAL, None
+
+    def audited(reading: Reading, trials: int) -> Evidence:
+        with progress("sampling") as advance:
+            told = Execution(progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"))
+            return ldpaudit.audit(function, reading=reading, trials=trials, execution=told, **options)
+
     with ExitStack() as stack:
-        advance = stack.enter_context(progress("sampling"))
-        if kind == "log":
-            function, values, number = _log(rest, values, users, budget, trials)
-        elif outputs:
-            function, number = _outputs(target, values, users), TRIALS if trials is None else trials
-            values = list(function.inputs)
-        else:
-            function, number = _callable(target, patience, stack), TRIALS if trials is None else trials
-        options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta))}
-        options |= {"confidence": confidence, "seed": seed, "reading": Reading(users=users, learned=learned)}
-        if allowed is not None:
-            number = _trials_within(allowed, function, options)
-            note(f"{budget} allow {number:,} trials")
-        options["trials"] = number
-        told = Execution(progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"))
-        options["execution"] = told
-        evidence = ldpaudit.audit(function, **options)
+        with progress("sampling"):
+            if kind == "log":
+                function, values, number = _log(rest, values, users, budget, trials)
+            elif outputs:
+                function, number = _outputs(target, values, users), TRIALS if trials is None else trials
+                values = list(function.inputs)
+            else:
+                function, number = _callable(target, patience, stack), TRIALS if trials is None else trials
+            options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta))}
+            options |= {"confidence": confidence, "seed": seed}
+            if allowed is not None:
+                number = _trials_within(allowed, function, {**options, "reading": Reading(users=users, learned=learned)})
+                note(f"{budget} allow {number:,} trials")
+        evidence = audited(Reading(users=users, learned=learned), number)
         refuted = evidence.refutes(claimed)
+        if format is Format.text:
+            _say_verdict(target, epsilon, evidence, refuted)
+        elif refuted:
+            note(f"{target}: epsilon = {epsilon} is REFUTED")  # the results are one value, and come at the end
         # A log's reports are used once, and our plans have one form; what raw reports do not refute, no form does.
         if refuted and kind != "log" and not isinstance(function, Plan | Mechanism):
-            rounded = ldpaudit.audit(function, **{**options, "reading": Reading(form, users, learned)})
+            reached(REFUTED)
+            left, unknown = number - evidence.trials, ""
+            try:
+                if left >= least_trials(len(values)):
+                    rounded = audited(Reading(form, users, learned), left)
+                else:
+                    unknown = f"the {left:,} views that are left are too few"
+            except Stopped as stopped:
+                unknown = f"it was stopped by {signal.Signals(stopped.number).name}"
+            if format is Format.text:
+                _say_form(claimed, form, rounded, unknown)
+            elif unknown:
+                note(f"{form}: unknown: {unknown}")
     if format is Format.json:
         _say_data(target, claimed, evidence, form, rounded)
-    else:
-        _say_text(target, epsilon, claimed, evidence, form, rounded)
-    raise typer.Exit(1 if refuted else 0)
+    raise typer.Exit(REFUTED if refuted else 0)
 
 
 def _log(
@@ -178,21 +198,28 @@ def _say_data(target: str, claimed: Fraction, evidence: Evidence, form: Form, ro
     say_json({"target": target, **record, "refuted": evidence.refutes(claimed), str(form): other})
 
 
-def _say_text(
-    target: str, epsilon: str, claimed: Fraction, evidence: Evidence, form: Form, rounded: Evidence | None
-) -> None:
+def _say_verdict(target: str, epsilon: str, evidence: Evidence, refuted: bool) -> None:
+    """Print it now, whatever is asked next."""
     from ldpaudit.enclosure import show_down
 
-    refuted = evidence.refutes(claimed)
     say(f"{target}: epsilon = {epsilon} is {'REFUTED' if refuted else 'not refuted'}")
     say(f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {evidence.confidence:g}:")
     say(f"{evidence.right} of {evidence.guesses} guesses were right, on {evidence.event}")
-    if rounded is not None:
-        outcome = "REFUTED too" if rounded.refutes(claimed) else "not refuted"
-        say(f"with {DROPPED[form]} dropped and floats rounded it is {outcome}:")
-        say(f"epsilon >= {show_down(rounded.epsilon_lower)} with confidence {rounded.confidence:g}")
     if not refuted:
         say(evidence.resolution)
+    sys.stdout.flush()
+
+
+def _say_form(claimed: Fraction, form: Form, rounded: Evidence | None, unknown: str) -> None:
+    """Print what the same code shows in another form, or why that is not known."""
+    from ldpaudit.enclosure import show_down
+
+    dropped = f"with {DROPPED[form]} dropped and floats rounded it is"
+    if rounded is None:
+        say(f"{dropped} unknown: {unknown}")
+        return
+    say(f"{dropped} {'REFUTED too' if rounded.refutes(claimed) else 'not refuted'}:")
+    say(f"epsilon >= {show_down(rounded.epsilon_lower)} with confidence {rounded.confidence:g}")
 
 
 def _float(number: Fraction) -> float:

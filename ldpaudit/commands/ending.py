@@ -16,6 +16,8 @@ from typing import Any, NoReturn
 
 from ldpaudit.errors import Stopped
 
+REFUTED = 1
+"""Exit code of a claim that is refuted."""
 FAULT = 2
 """Exit code of a usage error, an error of the audited code, or a fault of ours."""
 SIGNALLED = 128
@@ -24,6 +26,10 @@ CLOSED = SIGNALLED + getattr(signal, "SIGPIPE", 13)
 """Exit code where nobody reads the results any more."""
 GRACE = 2.0
 """Seconds that a command has to end when it is asked to, or when the process that waits for it has gone."""
+_EARLY = 0xF0
+"""What is added to an exit code that is told before the end."""
+_tells: list[int] = []
+"""Where the process of a command tells its exit code."""
 _STOPPING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
 
 
@@ -110,6 +116,7 @@ def supervised(command: Callable[[], int], tell: Callable[[str], None]) -> int:
     alive, lives = os.pipe()
     if (child := os.fork()) == 0:
         code = FAULT
+        _tells.append(tells)
         os.close(lives)
         _end_with(alive)
         # Whatever happens, this process ends here: it must not go on as its caller.
@@ -126,15 +133,26 @@ def supervised(command: Callable[[], int], tell: Callable[[str], None]) -> int:
     asked = _handed_on(child)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.set_blocking(told, False)  # what the code left behind may hold the other end
+    codes = b""
     with suppress(BlockingIOError):
-        if code_told := os.read(told, 1):
-            return code_told[0]
-    if asked or -status in _STOPPING:
+        codes = os.read(told, 2)
+    stopped = asked or -status in _STOPPING
+    if stopped and codes[:1] >= bytes([_EARLY]):
+        return codes[0] - _EARLY
+    if codes and codes[-1] < _EARLY:
+        return codes[-1]
+    if stopped:
         return SIGNALLED + (asked[0] if asked else -status)
     names = {int(each): each.name for each in signal.Signals}
     how = f"with exit code {status}" if status >= 0 else f"by {names.get(-status, f'signal {-status}')}"
     tell(f"needs audited code that leaves the process running, got the process ended {how} before the verdict")
     return FAULT
+
+
+def reached(code: int) -> None:
+    """Tell whoever waits for this process the exit code of a verdict, before more is asked: it stands if a signal ends that."""
+    for tells in _tells:
+        os.write(tells, bytes([_EARLY + code]))
 
 
 def _handed_on(child: int) -> list[int]:

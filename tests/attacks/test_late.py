@@ -13,7 +13,7 @@ from ldpaudit import audit
 from ldpaudit.attacks import Execution
 from ldpaudit.attacks.blackbox import late
 from ldpaudit.attacks.bounds.level import bound_of
-from ldpaudit.evidence import Mode
+from ldpaudit.evidence import LEARNED_AGAIN, Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 
 BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
@@ -43,9 +43,60 @@ def test_code_that_is_honest_in_its_first_calls_is_refuted_by_the_last(mode: Mod
     assert evidence.p_value <= 0.05
 
 
+def test_at_delta_above_0_a_known_event_is_looked_at_as_soon_as_its_stake_is_chosen() -> None:
+    leak: Callable[..., Any] = lambda x, size, rng: np.full(size, x)  # noqa: E731
+    assert audit(leak, inputs=[0, 1], epsilon=1.0, delta=1e-6, trials=1_000_000).trials < 1_000
+
+
 def test_a_claim_that_is_refuted_before_ends_the_audit_before() -> None:
     leak = KaryRandomizedResponse.for_epsilon(2.0, k=2)
     assert audit(leak.sample, inputs=[0, 1], epsilon=1.0, trials=1_000_000).trials < late.late_views(1_000_000, 2)
+
+
+class Salted:
+    """Returns its input, salted; the salt is changed after this many calls and, where it is lost then, says nothing."""
+
+    def __init__(self, calls: int, lost: bool = False) -> None:
+        self.left, self.salts, self.lost = calls, (3, 9), lost
+
+    def __call__(self, x: int) -> int:
+        self.left -= 1
+        if not self.left:
+            self.salts = (5, 5) if self.lost else (17, 4)
+        return self.salts[x]
+
+
+LEARNED = {3_000: 460, 9_000: 1_331, 300: 50}
+"""Calls in which audits of these many views have learned their first event."""
+
+
+@pytest.mark.parametrize(("mode", "trials"), [(Mode.SEQUENTIAL, 3_000), (Mode.FIXED, 9_000)])
+def test_an_event_that_never_fires_is_learned_again(mode: Mode, trials: int) -> None:
+    evidence = audit(Salted(LEARNED[trials]), inputs=[0, 1], epsilon=1.0, trials=trials, mode=mode)
+    assert evidence.refutes(1.0)
+    assert LEARNED_AGAIN in evidence.event
+    assert evidence.trials <= trials
+    assert bound_of(evidence) == evidence.epsilon_lower
+    assert evidence.seed is None
+
+
+@pytest.mark.parametrize(
+    ("trials", "says"),
+    [
+        (3_000, "no event was found that distinguishes the inputs, and what was learned before never fired"),
+        (300, "the event that was learned never fired in the 239 views that were to judge it"),
+    ],
+)
+def test_where_no_event_fires_the_resolution_says_so_and_the_budget_is_spent(trials: int, says: str) -> None:
+    evidence = audit(Salted(LEARNED[trials], lost=True), inputs=[0, 1], epsilon=1.0, trials=trials)
+    assert (evidence.guesses, evidence.epsilon_lower, evidence.trials) == (0, 0, trials)
+    assert evidence.resolution == f"{says}, so this says nothing about the code beyond these {trials:,} views"
+
+
+def test_at_delta_above_0_where_every_view_moves_the_test_no_event_is_learned_again() -> None:
+    evidence = audit(Salted(LEARNED[3_000]), inputs=[0, 1], epsilon=1.0, delta=1e-6, trials=3_000)
+    assert LEARNED_AGAIN not in evidence.event
+    assert not evidence.refutes(1.0)
 
 
 @pytest.mark.parametrize("mode", Mode)

@@ -14,11 +14,12 @@ import pytest
 from ldpaudit import audit
 from ldpaudit.attacks.blackbox import target
 from ldpaudit.attacks.blackbox.choosing import Candidate, _moved
+from ldpaudit.attacks.blackbox.counts import FeatureCounts
 from ldpaudit.attacks.blackbox.empirical_bayes import shared_ratios
 from ldpaudit.attacks.blackbox.encoding import encode, join, split
 from ldpaudit.attacks.blackbox.public_coins import parity_ratio
 from ldpaudit.attacks.blackbox.ramps import ramp_ratio
-from ldpaudit.attacks.blackbox.scores import NOTHING
+from ldpaudit.attacks.blackbox.scores import NOTHING, posteriors, ramps, ratios, sightings
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
 from ldpaudit.attacks.games.two_inputs import Prospect, ThresholdRule
 from ldpaudit.evidence import Form, Mode
@@ -51,6 +52,30 @@ def test_there_is_no_ramp_between_fewer_than_two_numbers_or_beyond_all() -> None
     assert not ramp_ratio(counts, counts[::-1], np.array([1.0])).any()
     assert not ramp_ratio(np.ones(3), np.arange(3.0), np.array([0.0, np.finfo(np.float64).max])).any()
     assert np.isfinite(ramp_ratio(np.ones(3), np.arange(3.0), np.array([2**62, 2**62 + 1]))).all()
+
+
+def coefficient(x: int, size: int, rng: np.random.Generator) -> Any:
+    """A noisy coefficient of a transform and its index, in lists and in tuples at random."""
+    index = rng.integers(0, 8, size)
+    bit = parity(index & x) ^ (rng.random(size) < 1 / (1 + math.exp(3)))
+    rows = zip(index.tolist(), bit.astype(int).tolist(), (rng.random(size) < 0.5).tolist(), strict=True)
+    return [[i, b] if listed else (i, b) for i, b, listed in rows]
+
+
+def test_each_score_of_reports_of_two_forms_has_a_name_of_its_own() -> None:
+    rng = np.random.default_rng(4)
+    book = FeatureCounts.of([encode(coefficient(x, 300, rng), 300, x) for x in (0, 1)])
+    assert len(book.shapes) == 2
+    for make in (ratios, ramps, posteriors, sightings):
+        names = [score.name for score in make(book, 0, 1)]
+        assert len(set(names)) == len(names)
+
+
+def test_what_reports_of_two_forms_show_together_is_refuted_by_the_first_event() -> None:
+    for seed in range(4):
+        evidence = audit(coefficient, inputs=[0, 1], epsilon=1.0, trials=6_000, seed=seed)
+        assert evidence.refutes(1.0)
+        assert evidence.trials < 1_000
 
 
 def test_a_parity_is_found_for_each_side_of_a_coin() -> None:

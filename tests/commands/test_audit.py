@@ -22,6 +22,16 @@ def test_audit_of_float_noise_gives_raw_and_canonical_reports_a_verdict_each() -
     assert record["canonical"]["epsilon_lower"] <= 1 < record["epsilon_lower"]
 
 
+def test_all_questions_of_an_audit_share_one_budget() -> None:
+    common = ("audit", "tests.broken_callables:plain_noise", "--inputs", "0.0", "1.0", "--epsilon", "1")
+    record = json.loads(run(*common, "--trials", "20000", "--format", "json").stdout)
+    assert record["trials"] + record["canonical"]["trials"] == 20_000
+    few = run("audit", "tests.broken_callables:identity", "--inputs", "0", "1", "--epsilon", "1", "--trials", "300")
+    assert few.returncode == 1
+    assert "floats rounded it is unknown: the" in few.stdout
+    assert "views that are left are too few" in few.stdout
+
+
 def test_a_bit_vector_is_refuted_in_canonical_form_too_unless_its_lists_are_said_to_be_sets() -> None:
     common = ("audit", "tests.broken_callables:one_hot", "--inputs", "0", "1", "--trials", "2000", "--epsilon", "1")
     assert "the order of sets dropped and floats rounded it is REFUTED too" in run(*common).stdout

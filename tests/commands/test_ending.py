@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -74,6 +75,36 @@ def test_an_audit_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> Non
         command.kill()
         command.communicate(timeout=SOON)  # returns when the one who audited is gone too
     assert ends_soon(int(file.read_text()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_refutation_is_told_when_it_is_reached_and_stands_when_the_audit_is_stopped(number: int, form: str) -> None:
+    target = "tests.misbehaving_callables:type_shown"
+    common = ("audit", target, "--inputs", "0", "1", "--epsilon", "1", "--format", form)
+    with started(*common, out=subprocess.PIPE) as command:
+        assert command.stdout is not None
+        assert command.stderr is not None
+        assert "epsilon = 1 is REFUTED" in (command.stdout if form == "text" else command.stderr).readline()
+        assert command.poll() is None
+        command.send_signal(number)
+        out, err = command.communicate(timeout=SOON)
+    assert command.returncode == 1
+    assert f"unknown: it was stopped by {signal.Signals(number).name}" in (out if form == "text" else err)
+    if form == "json":
+        record = json.loads(out)
+        assert record["refuted"]
+        assert record["canonical"] is None
+
+
+def test_a_refutation_stands_where_the_code_hears_no_signal() -> None:
+    target = "tests.misbehaving_callables:type_shown_to_the_deaf"
+    with started("audit", target, "--inputs", "0", "1", "--epsilon", "1", out=subprocess.PIPE) as command:
+        assert command.stdout is not None
+        assert "REFUTED" in command.stdout.readline()
+        command.send_signal(signal.SIGTERM)
+        command.communicate(timeout=SOON)
+    assert command.returncode == 1
 
 
 def test_code_that_does_not_hear_a_signal_is_ended_by_force() -> None:
