@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import floor
-from ldpaudit.accountants.shuffling.binary_data_set import Comb, TiltedResponse, logs
+from ldpaudit.accountants.shuffling.binary_data_set import Comb, TiltedResponse
 
 LONGEST = 1 << 20
 """The longest range."""
@@ -27,8 +27,8 @@ _WORK = 1 << 20
 """Terms of sums in floats; as many take the time of a few values of D_t."""
 
 
-def survivors(tilt: TiltedResponse, ts: range, others: int, most: flint.arb) -> NDArray[np.int64] | None:
-    """The t of a range at which D_t may exceed a number, the largest bound first.
+def survivors(tilt: TiltedResponse, ts: range, others: int, most: flint.arb) -> tuple[NDArray[np.int64], float] | None:
+    """The t of a range at which D_t may exceed a number, the largest bound first; and a bound for all others, over the number.
 
     ``tilt``: the mechanism; ``ts``: consecutive numbers of users, at most 2**20 of them; ``others``: N; ``most``: the
     number, above 0. Returns None where the range is too wide for bounds of its t.
@@ -42,7 +42,7 @@ def survivors(tilt: TiltedResponse, ts: range, others: int, most: flint.arb) -> 
     level = tilt.level(flint.arb(ts[-1]), others) / most
     rest = float((tilt.weights[1] * comb.aliased / most).upper())
     start = tilt.mean(ts[0], others)
-    (one, zero), (one_kl, zero_kl) = tilt.heads, tilt.divergences()
+    (one, zero), (one_kl, zero_kl) = tilt.heads, tilt.divergences
     k = np.arange(len(ts))
     place = np.remainder(float(start - floor(start)) + k * float(one - zero), 1.0)
     levels = np.exp(-float(zero_kl - one_kl) * k[::-1])  # they fall away from the range's end
@@ -52,13 +52,15 @@ def survivors(tilt: TiltedResponse, ts: range, others: int, most: flint.arb) -> 
         return found
 
     heights = _below_a_parabola(tilt, comb, (ts[0] + ts[-1]) // 2, others, curve, level, place)
-    left = np.flatnonzero(bounds(heights, k) > 1)
+    bound = bounds(heights, k)
+    left, sifted = np.flatnonzero(bound > 1), float(bound.max(initial=0.0, where=bound <= 1))
     heights = heights[left]
     if len(left) and len(left) * len(comb.terms) <= _WORK:
         heights = np.minimum(heights, _in_floats(tilt, comb, ts[0] + left, others, level, place[left]))
-        kept = bounds(heights, left) > 1
-        left, heights = left[kept], heights[kept]
-    return left[np.argsort(-bounds(heights, left))] + ts[0]
+        bound = bounds(heights, left)
+        sifted = float(bound.max(initial=sifted, where=bound <= 1))
+        left, heights = left[bound > 1], heights[bound > 1]
+    return left[np.argsort(-bounds(heights, left))] + ts[0], sifted
 
 
 def _near(psi: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -89,9 +91,9 @@ def _in_floats(
 ) -> NDArray[np.float64]:
     """Upper bounds of U, times `level`, for given t: the sum itself, and what floats may add to it."""
     middle = int(ts[len(ts) // 2])
-    y = np.array([float(y) for y, _ in comb.terms])
-    terms = np.array([complex(z) for _, z in comb.at(tilt, middle, others)])
-    steps = np.array([complex(one - zero) for one, zero in (logs(tilt, y) for y, _ in comb.terms)])
+    y = np.array([float(node.y) for node in comb.nodes])
+    terms = np.array([complex(z) for z in comb.at(middle, others)])
+    steps = np.array([complex(node.one - node.zero) for node in comb.nodes])
     turns = np.outer(ts - middle, steps)
     sizes = np.exp(turns.real) @ np.abs(terms)
     off = (sizes * (len(y) + np.abs(turns).max(axis=1) + 16) * _UNIT + float(comb.left_out.upper())) * (1 + _FLOAT)
