@@ -234,9 +234,10 @@ class Comb:
 
     def highest(self) -> flint.arb:
         """Upper bound of U over [-1, 1], piece by piece."""
-        slopes = [term * node.slope for node, term in zip(self.nodes, self.terms, strict=True)]
-        total = sum((2 * abs(slope * node.slope) for node, slope in zip(self.nodes, slopes, strict=True)), flint.arb(0))
-        curve = (self.c / 2).exp() * (total / self.parts + self._lost(2))
+        pairs = list(zip(self.nodes, self.terms, strict=True))
+        total = sum((abs(term) * (self.c**2 + node.y**2) for node, term in pairs), flint.arb(0))
+        curve = (self.c / 2).exp() * (2 * total / self.parts + self._lost(2))
+        slopes = [term * node.slope for node, term in pairs]
         both = [[(z.real, z.imag) for z in each] for each in (self.terms, slopes)]
         best, half = flint.arb(0), flint.arb(1) / _PIECES
         for piece, middle in enumerate(_MIDDLES):
