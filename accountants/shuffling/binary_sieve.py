@@ -28,7 +28,7 @@ _UNIT = 2.0**-51
 _WORK = 1 << 20
 """Terms of sums in floats; as many take the time of a few values of D_t."""
 _LONG, _EACH, _MUCH = 1 << 16, 64, 2
-"""Range from which on each 64th t shows first whether the parabola leaves so many, in units of `_WORK`, that it is better halved."""
+"""Range from which on each 64th t shows first whether the parabola leaves so many times `_WORK` that it is better halved."""
 
 
 def survivors(tilt: TiltedResponse, ts: range, others: int, most: flint.arb) -> tuple[NDArray[np.int64], float] | None:
