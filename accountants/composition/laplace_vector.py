@@ -36,9 +36,10 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 import flint
 from scipy import optimize
@@ -64,11 +65,11 @@ _FIRST_WIDTH = 2.0**-48
 """Relative distance of the first certified points from the float root. With 2**-44 an epsilon of 600 coordinates is
 known to 1e-13 instead of 7e-15, in the same time."""
 _MANY, _MOST_WORK = 640, 6000
-"""Coordinates, and their number times the largest loss in nats, beyond which the integral is taken: the sum takes a tenth of a
-second for 600 coordinates and s below 1/100, half a second for s = 1/20, and 15 seconds for 2,000 and s = 1/5; the integral
+"""Coordinates, and their number times the largest loss in nats, beyond which the integral is taken: the sum takes a hundredth of a
+second for 600 coordinates and s below 1/100, a fortieth for s = 1/20, and 7 seconds once for 2,000 and s = 1/5; the integral
 takes a third of a second at most."""
 _FEW, _FEW_WORK = 64, 20_000
-"""The same for few coordinates: 24 of s = 15 take a fiftieth of a second by the sum, and half a second by the integral."""
+"""The same for few coordinates: 24 of s = 15 take two milliseconds by the sum, and half a second by the integral."""
 MANY_GROUPED = 2_000
 """Coordinates beyond which groups of different steps are told apart: below, `LaplaceGroups` is slow and wide."""
 _INTEGRAL_BITS = 192
@@ -233,14 +234,18 @@ def _enclosed(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> Enc
 def _inverse(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> tuple[float, float]:
     """Ends of the epsilon at which delta is reached."""
     target, most, certified = log(delta), round_up(profile.pure), cache(profile.delta)
-    if _log(profile, 0.0) < target + _CLEARLY and certified(0.0).high <= delta:
+    estimate = cache(partial(_log, profile))
+    if estimate(0.0) < target + _CLEARLY and certified(0.0).high <= delta:
         return 0.0, 0.0
-    root = _root(profile, target, most)
-    there = certified(root)
-    gap = max(root * profile.first_width, _reach(profile, root, there))
+    root = _root(estimate, target, most)
+    there, near = certified(root), root * (1 + _NEAR)
+    slope = (estimate(root) - estimate(near)) / (near - root) if root else 0.0
+    gap = root * profile.first_width
+    if slope > 0:  # the distance at which delta changes by twice the width of what is known of it there
+        gap = max(gap, 2 * (math.log(there.high / there.low) if there.low > 0 else _NO_WIDTH) / slope)
     # The estimate leaves something out, which hardly changes until the root that is corrected by it.
     if there.low > 0:
-        root = _root(profile, target + _log(profile, root) - math.log(there.low), most)
+        root = _root(estimate, target + estimate(root) - math.log(there.low), most)
     high = step_up(lambda e: certified(e).high <= delta, root, gap, most)
     low = step_down(lambda e: certified(e).low >= delta, high, root, gap)
     # Near delta = 1 the estimate's logarithm is nearly flat, and its root may be anywhere.
@@ -256,18 +261,11 @@ def _inverse(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> tupl
     return low, high
 
 
-def _reach(profile: LaplaceCoordinates | LaplaceGroups, epsilon: float, there: Enclosure) -> float:
-    """Float estimate of the distance at which delta changes by twice the width of what is known of it there."""
-    slope = (_log(profile, epsilon) - _log(profile, epsilon * (1 + _NEAR))) / (epsilon * _NEAR) if epsilon else 0.0
-    width = math.log(there.high / there.low) if there.low > 0 else _NO_WIDTH
-    return 2 * width / slope if slope > 0 else 0.0
-
-
-def _root(profile: LaplaceCoordinates | LaplaceGroups, target: float, most: float) -> float:
+def _root(estimate: Callable[[float], float], target: float, most: float) -> float:
     """Float estimate of the epsilon at which the estimate's logarithm is the target; 0 where it is smaller everywhere."""
-    if _log(profile, 0.0) <= target:
+    if estimate(0.0) <= target:
         return 0.0
-    return float(optimize.brentq(lambda e: _log(profile, e) - max(target, _FAR), 0.0, most, xtol=1e-300, rtol=1e-14))
+    return float(optimize.brentq(lambda e: estimate(e) - max(target, _FAR), 0.0, most, xtol=1e-300, rtol=1e-14))
 
 
 def _log(profile: LaplaceCoordinates | LaplaceGroups, epsilon: float) -> float:
@@ -279,31 +277,33 @@ def _log(profile: LaplaceCoordinates | LaplaceGroups, epsilon: float) -> float:
 
 
 def _delta(profile: LaplaceCoordinates, epsilon: Fraction) -> flint.arb:
-    half, place = ball(profile.step / 2), epsilon / profile.step
-    sizes = _sizes(profile.count, profile.doubled)
+    step, whole = profile.step, profile.count + 2 * profile.doubled
+    kept, size = _kept(profile.count, profile.doubled, step)
+    place, half, scale = epsilon / step, ball(step / 2), ball(step)
+    shifts = range(whole, math.floor((whole + place) / 2), -1)
+    values = [_antiderivatives(kept, ball(2 * a - whole - place), scale) for a in shifts]
     total = first = flint.arb(0)
-    for c in range(sizes.degree() + 1):
-        term = half**c * _term(profile, place, c) / flint.arb(2) ** sizes.degree()
+    for c in range(kept + 1):
+        weights = _weights(profile.count, profile.doubled, c)
+        term = half**c * sum((weights[a] * each[c] for a, each in zip(shifts, values, strict=True)), flint.arb(0))
         total += term
         first = first if c else term
-        # The bounds of the following terms are first * half**c * sizes[c], and their ratios fall.
-        ratio = half * int(sizes[c + 1]) / int(sizes[c])
-        following = first * half ** (c + 1) * int(sizes[c + 1])
-        if ratio < 1 and following / (1 - ratio) < total * _NEGLIGIBLE:
-            total += between(0, following / (1 - ratio))
-            break
-    return total * (ball(epsilon - profile.pure) / 2).exp()
+    total += between(0, first * ball(size))
+    return total / flint.arb(2) ** (profile.count + profile.doubled) * (ball(epsilon - profile.pure) / 2).exp()
 
 
-def _term(profile: LaplaceCoordinates, place: Fraction, c: int) -> flint.arb:
-    """The sum over a, for the y above 0."""
-    total, whole = flint.arb(0), profile.count + 2 * profile.doubled
-    weights = _weights(profile.count, profile.doubled, c)
-    start, step = ball(-whole - place), ball(profile.step)
-    for a in range(whole, math.floor((whole + place) / 2), -1):
-        if weight := weights[a]:
-            total += weight * _antiderivative(c, start + 2 * a, step)
-    return total
+@lru_cache(maxsize=64)
+def _kept(count: int, doubled: int, step: Fraction) -> tuple[int, Fraction]:
+    """The last c whose term is summed, and a bound of the terms left out, over term 0."""
+    sizes = _sizes(count, doubled)
+    bound = Fraction(1)
+    for c in range(sizes.degree()):
+        ratio = step / 2 * Fraction(int(sizes[c + 1]), int(sizes[c]))
+        bound *= ratio
+        # The ratios of the terms' bounds fall.
+        if ratio < 1 and bound < _NEGLIGIBLE * (1 - ratio):
+            return c, Fraction(round_up(bound / (1 - ratio)))
+    return sizes.degree(), Fraction(0)
 
 
 @lru_cache(maxsize=256)
@@ -325,6 +325,21 @@ def _chosen(count: int, step: int, c: int) -> flint.fmpz_poly:
         return flint.fmpz_poly()
     one = flint.fmpz_poly([0] * step + [1])
     return math.comb(count, c) * (one + 1) ** (count - c) * (one - 1) ** c
+
+
+def _antiderivatives(most: int, y: flint.arb, s: flint.arb) -> list[flint.arb]:
+    """F_0(y), ..., F_most(y) for y > 0: the last two by their series, the others by sums of positive terms.
+
+    F_c without its first term is (s/2)**2 F_(c+2).
+    """
+    found = [_antiderivative(most + 1, y, s), _antiderivative(most, y, s)]
+    square = s * s / 4
+    leading = s * y ** (most + 1) / math.factorial(most + 1)
+    for c in range(most, 0, -1):
+        leading *= c + 1
+        leading /= y
+        found.append(leading + square * found[-2])
+    return found[:0:-1]
 
 
 def _antiderivative(c: int, y: flint.arb, s: flint.arb) -> flint.arb:

@@ -120,10 +120,12 @@ def certified_crossing(
     """
     goal, resolution = ball(delta), max(RESOLUTION, finest)
     target, last = depth(goal), [0.0, top]
+    near = [math.inf, 0.0]  # between these a rough ball contains delta
 
     def enclose(epsilon: float) -> flint.arb:
-        found = value(epsilon, ROUGH)
-        if not (found > goal or found <= goal):
+        found = value(epsilon, finest if near[0] <= epsilon <= near[1] else ROUGH)
+        if not (found > goal or found <= goal or near[0] <= epsilon <= near[1]):
+            near[:] = min(near[0], epsilon), max(near[1], epsilon)
             found = value(epsilon, finest)
         if found > goal:
             last[0] = max(last[0], epsilon)
@@ -133,16 +135,16 @@ def certified_crossing(
 
     def below(epsilon: float) -> tuple[bool, float]:
         found = enclose(epsilon)
-        return bool(found <= goal), target - depth(found)
+        return bool(found <= goal), target - depth(found.upper())
 
     def above(epsilon: float) -> tuple[bool, float]:
         found = enclose(epsilon)
-        return bool(found > goal), depth(found) - target
+        return bool(found > goal), depth(found.lower()) - target
 
     at_zero = enclose(0.0)
     if at_zero <= goal:
         return 0.0, 0.0
-    close_in(below, top, 0.0, start, (0.0, target - depth(at_zero)), resolution)
+    close_in(below, top, 0.0, start, (0.0, target - depth(at_zero.upper())), resolution)
     if both and at_zero > goal and last[1] - last[0] > resolution * last[1]:  # some balls around it contain delta
         close_in(above, last[0], last[1], last[1] * (1 - 2 * resolution), None, resolution)
     return last[0], last[1]

@@ -89,7 +89,7 @@ class _Search:
 
     def _slope(self) -> float:
         """Nats by which the level falls with every user who holds the other value."""
-        one, zero = self.tilt.divergences()
+        one, zero = self.tilt.divergences
         return float(zero - one)
 
     def _curvature(self) -> float:
@@ -133,14 +133,15 @@ class _Search:
     def _sieve(self, first: int, last: int) -> bool:
         """Whether all t of a range have been looked at or ruled out one by one."""
         most = self.best.lower() * (1 + flint.arb(_SAME) / 2)
-        left = survivors(self.tilt, range(first, last + 1), self.others, most)
+        found = survivors(self.tilt, range(first, last + 1), self.others, most)
         self.evaluations += 1
-        if left is None:
+        if found is None:
             return False
+        left, sifted = found
         if len(left) > _FEW:
             self.evaluate(int(left[0]))
             return False
-        self.ruled_out = self.ruled_out.max(most)
+        self.ruled_out = self.ruled_out.max(most * flint.arb(sifted))
         for t in left.tolist():
             self.evaluate(t)
         return True

@@ -21,8 +21,11 @@ bounds it for a range of t. The excess over the best integer m is of second orde
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate, repeat
+from operator import mul
 from typing import Self
 
 import flint
@@ -39,6 +42,10 @@ _MOST_NODES = 4000
 _SLACK = 1e-6
 """Relative; the floats below are right to 1e-9."""
 _PIECES = 16
+_MIDDLES = [flint.arb(2 * piece + 1) / _PIECES for piece in range(_PIECES // 2)]
+"""Of the pieces of [0, 1]."""
+_POINT = 2.0**-64
+"""Largest radius of a psi that is a number, not a range."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,7 @@ class TiltedResponse:
         truth, lie = ball(self.p), ball(1 - self.p)
         return truth * rho / (lie + truth * rho), lie * rho / (truth + lie * rho)
 
+    @cached
     def divergences(self) -> tuple[flint.arb, flint.arb]:
         """Kullback-Leibler divergence of a tilted report from the true one, for holders of 1 and of 0."""
         rho = self.c.exp()
@@ -79,7 +87,7 @@ class TiltedResponse:
 
     def plain_mean(self, t: int, others: int) -> flint.arb:
         """Mean of Z."""
-        return ball(self.p * t + (1 - self.p) * (others - t))
+        return ball(self.p) * t + ball(1 - self.p) * (others - t)
 
     def moment(self, t: int, others: int, third: bool = False) -> float:
         """Tilted variance, or third cumulant, of Z; in floats."""
@@ -90,9 +98,19 @@ class TiltedResponse:
         """About the psi at which U is largest: a law's mode is about half its skewness below its mean."""
         return max(-1.0, min(1.0, -self.moment(t, others, third=True) / (2 * self.moment(t, others))))
 
+    def nodes(self, parts: int, many: int) -> list[Node]:
+        """The first of that many parts of the circle beyond y = 0; all sums over as many parts share them."""
+        found = self._nodes.setdefault(parts, [])
+        found.extend(Node.of(self, 2 * flint.arb.pi() * k / parts) for k in range(len(found) + 1, many + 1))
+        return found[:many]
+
+    @cached
+    def _nodes(self) -> dict[int, list[Node]]:
+        return {}
+
     def level(self, t: flint.arb, others: int) -> flint.arb:
         """What stands before the maximum of U; t a number or a ball."""
-        one, zero = self.divergences()
+        one, zero = self.divergences
         return self.weights[1] * (-(others * zero + t * (one - zero))).exp()
 
     def value(self, t: int, others: int) -> flint.arb:
@@ -130,13 +148,41 @@ class TiltedResponse:
 
 
 @dataclass(frozen=True)
+class Node:
+    """A part of the circle."""
+
+    y: flint.arb  # above 0
+    one: flint.acb  # logarithm of the centred transform of one tilted report, of a holder of 1
+    zero: flint.acb  # and of a holder of 0
+    factor: flint.acb  # ``i sin(y/2) / sinh((c + i y)/2)``
+    slope: flint.acb  # ``-(c + i y)``: what a derivative with respect to psi multiplies a term by
+
+    @classmethod
+    def of(cls, tilt: TiltedResponse, y: flint.arb) -> Self:
+        """The part at y."""
+        turned = flint.acb(0, y).exp() - 1
+        one, zero = ((1 + head * turned).log() - flint.acb(0, y * head) for head in tilt.heads)
+        factor = flint.acb(0, (y / 2).sin()) / flint.acb(tilt.c / 2, y / 2).sinh()
+        return cls(y, one, zero, factor, flint.acb(-tilt.c, -y))
+
+    def term(self, t: flint.arb, others: int) -> flint.acb:
+        """The transform of the tilted Z, centred, times the factor; t a number or a ball."""
+        return (others * self.zero + t * (self.one - self.zero)).exp() * self.factor
+
+    @cached
+    def turns(self) -> list[tuple[flint.arb, flint.arb]]:
+        """Sine and cosine of y psi in the middles of the pieces with psi > 0."""
+        return [(self.y * psi).sin_cos() for psi in _MIDDLES]
+
+
+@dataclass(frozen=True)
 class Comb:
     """U for the t of a range."""
 
     c: flint.arb  # logarithm of the tilt
     parts: int  # M, odd, so that no y is pi
-    # y > 0, and :math:`\\chi_t(y)\\, i \\sin(y/2) / \\sinh((c + i y)/2)`, for all t of the range
-    terms: tuple[tuple[flint.arb, flint.acb], ...]
+    nodes: list[Node]  # the parts that count
+    terms: list[flint.acb]  # their terms at psi = 0, for all t of the range
     left_out: flint.arb  # bound of the terms that are not listed, over M
     error: flint.arb  # ball around 0: what U of an integer m may be off
     aliased: flint.arb  # what is to be added to the divergence, over v
@@ -147,29 +193,40 @@ class Comb:
         spreads = [tilt.moment(t, others) for t in (first, last)]  # linear in t
         shift = max(float(tilt.mean(t, others) - tilt.plain_mean(t, others)) for t in (first, last)) * (1 + _SLACK)
         parts, aliased, error = _aliasing(tilt, max(spreads), shift, others)
-        nodes = _nodes(parts, min(spreads), _nats(tilt))
-        if nodes > _MOST_NODES:
+        many = _nodes(parts, min(spreads), _nats(tilt))
+        if many > _MOST_NODES:
             return None
         t = between(flint.arb(first), flint.arb(last))
-        terms = tuple(_term(tilt, 2 * flint.arb.pi() * k / parts, t, others) for k in range(1, nodes + 1))
         left_out = 0.0
-        if 2 * nodes + 1 < parts:
+        if 2 * many + 1 < parts:
             # |chi|**2 <= exp(-4 V sin(y/2)**2); and |sin(y/2)| <= |sinh((c + iy)/2)|.
-            left_out = math.exp(-2 * min(spreads) * math.sin(math.pi * nodes / parts) ** 2 * (1 - _SLACK))
+            left_out = math.exp(-2 * min(spreads) * math.sin(math.pi * many / parts) ** 2 * (1 - _SLACK))
         off = (flint.arb(error) * tilt.c.exp()).abs_upper()
-        return cls(tilt.c, parts, terms, flint.arb(left_out), between(-off, off), aliased)
+        nodes = tilt.nodes(parts, many)
+        terms = [node.term(t, others) for node in nodes]
+        return cls(tilt.c, parts, nodes, terms, flint.arb(left_out), between(-off, off), aliased)
 
-    def at(self, tilt: TiltedResponse, t: int, others: int) -> tuple[tuple[flint.arb, flint.acb], ...]:
+    def at(self, t: int, others: int) -> list[flint.acb]:
         """The terms for one t of the range."""
-        return tuple(_term(tilt, y, flint.arb(t), others) for y, _ in self.terms)
+        return [node.term(flint.arb(t), others) for node in self.nodes]
 
     def u(self, psi: flint.arb, derivative: int = 0) -> flint.arb:
         """U or its derivative of order 1 or 2 at psi, in [-1, 1]."""
         total = flint.arb(0)  # the term of y = 0 is 0
-        for y, term in self.terms:
-            turned = term * flint.acb(0, -y * psi).exp()
-            total += 2 * (turned if derivative == 0 else turned * flint.acb(-self.c, -y) ** derivative).real
-        return (-self.c * (psi + 0.5)).exp() * (total / self.parts + self._lost(derivative))
+        for node, term, turn in zip(self.nodes, self.terms, self._turns(psi), strict=True):
+            total += (term * turn if derivative == 0 else term * node.slope**derivative * turn).real
+        return self._scaled(psi, total, derivative)
+
+    def _turns(self, psi: flint.arb) -> Iterable[flint.acb]:
+        """exp(-i y psi): the powers of the first, but where psi is a range, whose powers would be too wide."""
+        if psi.rad() > _POINT:
+            return (flint.acb(0, -node.y * psi).exp() for node in self.nodes)
+        first = flint.acb(0, -2 * flint.arb.pi() * psi / self.parts).exp()
+        return accumulate(repeat(first, len(self.nodes)), mul)
+
+    def _scaled(self, psi: flint.arb, total: flint.arb, derivative: int) -> flint.arb:
+        """U or its derivative, from half of the sum over all y but 0."""
+        return (-self.c * (psi + 0.5)).exp() * (2 * total / self.parts + self._lost(derivative))
 
     def _lost(self, derivative: int) -> flint.arb:
         error = (self.left_out * (self.c + 4) ** derivative).abs_upper()
@@ -177,12 +234,20 @@ class Comb:
 
     def highest(self) -> flint.arb:
         """Upper bound of U over [-1, 1], piece by piece."""
-        total = sum((2 * abs(term) * (self.c**2 + y**2) for y, term in self.terms), flint.arb(0))
-        curve = (self.c / 2).exp() * (total / self.parts + self._lost(2))
+        pairs = list(zip(self.nodes, self.terms, strict=True))
+        total = sum((abs(term) * (self.c**2 + node.y**2) for node, term in pairs), flint.arb(0))
+        curve = (self.c / 2).exp() * (2 * total / self.parts + self._lost(2))
+        slopes = [term * node.slope for node, term in pairs]
+        both = [[(z.real, z.imag) for z in each] for each in (self.terms, slopes)]
         best, half = flint.arb(0), flint.arb(1) / _PIECES
-        for piece in range(_PIECES):
-            psi = (2 * piece + 1) * half - 1
-            best = best.max(self.u(psi) + abs(self.u(psi, 1)) * half + curve * half**2 / 2)
+        for piece, middle in enumerate(_MIDDLES):
+            turns = [node.turns[piece] for node in self.nodes]
+            # The real part of z exp(-i y psi), whose second half changes its sign with psi.
+            even = [sum((x * cos for (x, _), (_, cos) in zip(each, turns, strict=True)), flint.arb(0)) for each in both]
+            odd = [sum((x * sin for (_, x), (sin, _) in zip(each, turns, strict=True)), flint.arb(0)) for each in both]
+            for sign in (-1, 1):
+                value, slope = (self._scaled(sign * middle, even[d] + sign * odd[d], d) for d in (0, 1))
+                best = best.max(value + abs(slope) * half + curve * half**2 / 2)
         return best
 
 
@@ -195,19 +260,6 @@ def _nodes(parts: int, spread: float, nats: float) -> int:
     """How many parts on one side of y = 0 count."""
     edge = 2 * math.asin(math.sqrt(nats / (2 * spread))) if spread > nats / 2 else math.pi
     return min(math.ceil(edge * parts / (2 * math.pi)), (parts - 1) // 2)
-
-
-def logs(tilt: TiltedResponse, y: flint.arb) -> tuple[flint.acb, flint.acb]:
-    """Logarithm of the centred transform of one tilted report, of a holder of 1 and of a holder of 0."""
-    turned = flint.acb(0, y).exp() - 1
-    one, zero = ((1 + head * turned).log() - flint.acb(0, y * head) for head in tilt.heads)
-    return one, zero
-
-
-def _term(tilt: TiltedResponse, y: flint.arb, t: flint.arb, others: int) -> tuple[flint.arb, flint.acb]:
-    one, zero = logs(tilt, y)
-    transform = (others * zero + t * (one - zero)).exp()
-    return y, transform * flint.acb(0, (y / 2).sin()) / flint.acb(tilt.c / 2, y / 2).sinh()
 
 
 def _aliasing(tilt: TiltedResponse, spread: float, shift: float, others: int) -> tuple[int, flint.arb, float]:
@@ -224,15 +276,22 @@ def _aliasing(tilt: TiltedResponse, spread: float, shift: float, others: int) ->
     c, nats = float(tilt.c), _nats(tilt)
     reach = bernstein_reach(spread, nats)
     if c * reach >= nats:
-        parts = 2 * math.ceil(reach) + 3
+        parts = 2 * _rounded(reach) + 3
         half = (parts / 2 - 1) * (1 - _SLACK)
         return parts, flint.arb(0), 2 * _series(_bernstein(spread, half)) + _series(math.exp(-c * half))
     plain = others * float(tilt.p * (1 - tilt.p))
-    parts = 2 * math.ceil(max(reach, bernstein_reach(plain, nats) + shift) / 2) + 3
+    parts = 2 * _rounded(max(reach, bernstein_reach(plain, nats) + shift) / 2) + 3
     rho = tilt.c.exp()
     aliased = (1 - 1 / rho) / (rho**parts - 1) if c else flint.arb(1) / parts
     error = flint.arb(_series(_bernstein(plain, (parts - 1) * (1 - _SLACK) - shift)))
     return parts, aliased + between(-error, error), _series(_bernstein(spread, (parts - 1) * (1 - _SLACK)))
+
+
+def _rounded(number: float) -> int:
+    """A whole number that is at most a sixteenth larger, and shared by many."""
+    whole = math.ceil(number)
+    step = 1 << max(0, whole.bit_length() - 5)
+    return -(-whole // step) * step
 
 
 def _bernstein(variance: float, distance: float) -> float:

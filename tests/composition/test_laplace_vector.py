@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from ldpaudit.accountants.composition import laplace_vector
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 
 F = Fraction
@@ -51,6 +52,15 @@ def test_delta_of_two_kinds_of_coordinates_is_the_integral_of_their_generating_f
     kinds = [(count, float(step)), (doubled, 2 * float(step))]
     assert bromwich(kinds, float(epsilon)) == pytest.approx(found.low, rel=FLOATS)
     assert found.high <= found.low * (1 + 1e-14)
+
+
+@pytest.mark.parametrize("left_out", [0.3, 1e-2, 1e-6])
+def test_the_terms_left_out_are_bounded(left_out: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = LaplaceCoordinates(20, F(1, 5), "", doubled=4).delta(1)
+    monkeypatch.setattr(laplace_vector, "_NEGLIGIBLE", left_out)
+    monkeypatch.setattr(laplace_vector, "_kept", laplace_vector._kept.__wrapped__)
+    cut = LaplaceCoordinates(20, F(1, 5), "", doubled=4).delta(1)
+    assert cut.low < whole.low <= whole.high <= cut.high
 
 
 @given(

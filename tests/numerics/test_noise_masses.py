@@ -37,7 +37,9 @@ def skellam(z: int, mu: mpmath.mpf) -> mpmath.mpf:
 def polya(shape: Fraction) -> tuple[Callable[[Fraction], Masses], Law]:
     def law(z: int, alpha: mpmath.mpf) -> mpmath.mpf:
         r, k = mpmath.mpf(shape.numerator) / shape.denominator, abs(z)
-        return (1 - alpha) ** (2 * r) * alpha**k * mpmath.rf(r, k) / mpmath.factorial(k) * mpmath.hyp2f1(r, r + k, k + 1, alpha**2)
+        # Euler's transformation (DLMF 15.8.1): of a whole shape it is a polynomial.
+        series = (1 - alpha**2) ** (1 - 2 * r) * mpmath.hyp2f1(1 - r, k + 1 - r, k + 1, alpha**2)
+        return (1 - alpha) ** (2 * r) * alpha**k * mpmath.rf(r, k) / mpmath.factorial(k) * series
 
     return lambda alpha: Masses.polya(alpha, shape), law
 

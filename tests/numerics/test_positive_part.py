@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 
 import flint
 import numpy as np
@@ -20,7 +21,7 @@ from ldpaudit.accountants.numerics.fourier_tail import Pairs, tail
 from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated
 from ldpaudit.accountants.shuffling import theorems as formulas
 from ldpaudit.accountants.shuffling.binary import worst
-from ldpaudit.accountants.shuffling.binary_data_set import TiltedResponse
+from ldpaudit.accountants.shuffling.binary_data_set import Comb, TiltedResponse
 from ldpaudit.accountants.shuffling.binary_sieve import survivors
 from ldpaudit.accountants.shuffling.blanket import precision
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones
@@ -283,6 +284,28 @@ def test_no_number_of_ones_is_worse_than_the_worst(epsilon0: int, users: int, ep
     assert top.lower() <= found.high <= top.upper() * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(("epsilon0", "users", "epsilon"), [(1, 400, F(1, 5)), (4, 900, F(2)), (8, 5000, F(4)), (4, 500, F(0))])
+def test_the_bound_of_u_over_a_range_is_by_its_pieces_and_exceeds_every_u(epsilon0: int, users: int, epsilon: Fraction) -> None:
+    m, others, half = KaryRandomizedResponse.for_epsilon(epsilon0, 2), users - 1, F(1, 16)
+    with flint.ctx.workprec(220):
+        tilt = TiltedResponse(m.p, ball(epsilon).exp())
+        found = Comb.of(tilt, users // 2, users // 2 + 20, others)
+        assert found is not None
+        highest, curve = found.highest().upper(), abs(found.u(flint.arb(0, 1), 2)).upper()
+        middles = [ball((2 * i + 1) * half - 1) for i in range(16)]
+        values, slopes = ([found.u(psi, d) for psi in middles] for d in (0, 1))
+        by_pieces = [(value + abs(slope) * ball(half)).upper() for value, slope in zip(values, slopes, strict=True)]
+        assert max(by_pieces) < highest
+        for t in (users // 2, users // 2 + 7, users // 2 + 20):
+            one = Comb.of(tilt, t, t, others)
+            assert one is not None
+            sharp, grid = one.highest().upper(), [one.u(ball(F(i, 50))) for i in range(-50, 51)]
+            assert max(grid) < min(highest, sharp)
+            assert sharp < max(grid) + 2 * max(abs(a - b) for a, b in pairwise(grid)) * 50 / 16 + curve * ball(half) ** 2
+            # A point's u, by powers, is that of the range around it, by exponentials.
+            assert all(one.u(ball(F(i, 7)) + flint.arb(0, 2**-30)).contains(one.u(ball(F(i, 7)))) for i in (-7, -2, 5))
+
+
 @pytest.mark.parametrize(
     ("epsilon0", "users", "epsilon"),
     [(1, 10**6, F(1, 350)), (4, 10**6, F(6, 250)), (8, 10**6, F(9, 40)), (8, 10**7, F(3, 50)), (4, 10**5, F(0))],
@@ -299,8 +322,11 @@ def test_no_number_of_ones_that_is_sifted_out_is_worse_than_what_it_was_held_aga
             truths = {t: tilt.value(t, others) for t in ts}
             ranked = sorted(truths.values(), key=float)
             for most in (ranked[20].upper(), ranked[-1].lower() * (1 - flint.arb(2) ** -40)):
-                left = survivors(tilt, ts, others, most)
-                assert left is not None
+                found = survivors(tilt, ts, others, most)
+                assert found is not None
+                left, rest = found
+                assert all(truths[t] <= most * rest for t in set(ts) - set(left.tolist()))
+                assert rest <= 1
                 assert {t for t in ts if truths[t] > most} <= set(left.tolist()) <= set(ts)
                 assert all(truths[t] > most * (1 - 1e-9) for t in left.tolist())
                 sifted += len(ts) - len(left)
