@@ -15,7 +15,6 @@ from fractions import Fraction
 from functools import reduce
 
 import flint
-from scipy import optimize
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.aggregation.added_noise import noise_profile
@@ -149,6 +148,8 @@ class LaplaceSum(SearchedProfile, OnePairProfile):
 
     def _thresholds(self, epsilon: Fraction) -> tuple[Fraction, Fraction | None]:
         """Two between which the best one lies; None for infinity."""
+        from scipy.optimize import brentq  # here: it takes a while to import
+
         slope, goal = epsilon / self.shift, ball(epsilon)
         low = self.shift / 2
         high = low + 2 * self.users * slope / (1 - slope**2) + 1  # about the saddle point
@@ -163,7 +164,7 @@ class LaplaceSum(SearchedProfile, OnePairProfile):
             return float(self._grown(Fraction(place)) - goal)
 
         ends = float(low), float(high)
-        best = Fraction(optimize.brentq(excess, *ends, xtol=1e-15)) if excess(ends[0]) < 0 < excess(ends[1]) else low
+        best = Fraction(brentq(excess, *ends, xtol=1e-15)) if excess(ends[0]) < 0 < excess(ends[1]) else low
         step = best * _CLOSE
         while (below := best - step) > low:
             if self._grown(below) <= goal:

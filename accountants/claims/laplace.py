@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
-from scipy import optimize
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Failure, Printed
@@ -89,13 +88,15 @@ def noise_reach(users: int, nats: flint.arb) -> flint.arb:
 
     ``users``: n, at least 1; ``nats``: :math:`\Lambda`, above 0. Returns an upper bound of that distance, in scales.
     """
+    from scipy.optimize import minimize_scalar  # here: it takes a while to import
+
     wanted = float(nats)
 
     def reach(log: float) -> float:
         u = 1 / (1 + math.exp(-log))
         return (wanted - users * math.log1p(-u * u)) / u
 
-    best = optimize.minimize_scalar(reach, bounds=(-60.0, 30.0), method="bounded")
+    best = minimize_scalar(reach, bounds=(-60.0, 30.0), method="bounded")
     u = flint.arb(1 / (1 + math.exp(-float(best.x))))
     return (nats - users * (1 - u * u).log()) / u
 

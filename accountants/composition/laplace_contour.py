@@ -36,7 +36,6 @@ from typing import TypeAlias
 
 import flint
 import numpy as np
-from scipy import optimize
 
 from ldpaudit.accountants.composition import laplace_far
 from ldpaudit.accountants.numerics.balls import ball, between
@@ -144,7 +143,9 @@ class _Contour:
     @cached
     def sigma(self) -> float:
         """Where the integrand on the real line is least."""
-        found = optimize.minimize_scalar(lambda x: self._height(math.exp(x)), bounds=_RANGE, method="bounded")
+        from scipy.optimize import minimize_scalar  # here: it takes a while to import
+
+        found = minimize_scalar(lambda x: self._height(math.exp(x)), bounds=_RANGE, method="bounded")
         return math.exp(float(found.x))
 
     def _height(self, sigma: float) -> float:

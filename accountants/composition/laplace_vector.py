@@ -42,7 +42,6 @@ from fractions import Fraction
 from functools import cache, lru_cache, partial
 
 import flint
-from scipy import optimize
 
 from ldpaudit.accountants.composition import laplace_contour
 from ldpaudit.accountants.composition.laplace_contour import Groups
@@ -263,9 +262,11 @@ def _inverse(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> tupl
 
 def _root(estimate: Callable[[float], float], target: float, most: float) -> float:
     """Float estimate of the epsilon at which the estimate's logarithm is the target; 0 where it is smaller everywhere."""
+    from scipy.optimize import brentq  # here: it takes a while to import
+
     if estimate(0.0) <= target:
         return 0.0
-    return float(optimize.brentq(lambda e: estimate(e) - max(target, _FAR), 0.0, most, xtol=1e-300, rtol=1e-14))
+    return float(brentq(lambda e: estimate(e) - max(target, _FAR), 0.0, most, xtol=1e-300, rtol=1e-14))
 
 
 def _log(profile: LaplaceCoordinates | LaplaceGroups, epsilon: float) -> float:

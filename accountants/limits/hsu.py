@@ -23,7 +23,6 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import flint
-from scipy import optimize
 
 from ldpaudit.accountants.limits.posterior import best_windows, response, risks
 from ldpaudit.accountants.limits.windows import best_windows_of_many
@@ -271,6 +270,8 @@ def le_cam_failure(users: int, error: Number, epsilon: Number, delta: Number = 0
     Enclosure
         Of the bound at the best bias found; 0 where it says nothing. INTERVAL.
     """
+    from scipy.optimize import minimize_scalar  # here: it takes a while to import
+
     _require(users, error, epsilon, delta)
 
     def at(eta: float) -> flint.arb:
@@ -295,7 +296,7 @@ def le_cam_failure(users: int, error: Number, epsilon: Number, delta: Number = 0
     ends = (math.log(0.01 / math.sqrt(users)), math.log(0.5))
     grid = [ends[0] + (ends[1] - ends[0]) * i / 24 for i in range(25)]
     best = min(range(25), key=lambda i: loss(grid[i]))
-    found = optimize.minimize_scalar(
+    found = minimize_scalar(
         loss, bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 24)]), method="bounded", options={"xatol": 1e-6}
     )
     eta = min(math.exp(min((grid[best], float(found.x)), key=loss)), 0.5)

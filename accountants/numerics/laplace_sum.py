@@ -21,7 +21,6 @@ from typing import TypeAlias
 
 import flint
 import numpy as np
-from scipy import optimize
 
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.cached import cached
@@ -96,7 +95,9 @@ class _Contour:
     @cached
     def sigma(self) -> float:
         """Where the integrand on the real line is least."""
-        found = optimize.minimize_scalar(
+        from scipy.optimize import minimize_scalar  # here: it takes a while to import
+
+        found = minimize_scalar(
             lambda x: self._height(1 / (1 + math.exp(x))), bounds=(-30.0, 60.0), method="bounded"
         )
         return 1 / (1 + math.exp(float(found.x)))

@@ -31,7 +31,6 @@ from typing import Self
 import flint
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import i0e
 
 from ldpaudit.accountants.numerics.rare_values import PointMass
@@ -109,6 +108,8 @@ def largest_positive_part(laws: Sequence[Law], m: int) -> flint.arb:
 
 def _contour(laws: Sequence[Law], m: int) -> float:
     """Where the largest of the moments, over theta squared, is about least."""
+    from scipy.optimize import minimize_scalar  # here: it takes a while to import
+
     gaining = [law for law in laws if (law.values > 0).any()] or laws
     start = _saddle(max(gaining, key=lambda law: float(law.masses @ law.values**2)), m)
     likely = sorted(laws, key=lambda law: -law.cumulant(start))[:_LIKELY]

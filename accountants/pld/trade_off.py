@@ -21,7 +21,6 @@ from fractions import Fraction
 from functools import reduce
 
 import flint
-from scipy.optimize import minimize_scalar
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.core.number import show
@@ -191,4 +190,6 @@ def _height(s: float, rate: Fraction, delta: float) -> float:
 
 
 def _lowest(height: Callable[[float], float], ends: tuple[float, float], tries: int, closest: float) -> float:
+    from scipy.optimize import minimize_scalar  # here: it takes a while to import
+
     return float(minimize_scalar(height, bounds=ends, method="bounded", options={"maxiter": tries, "xatol": closest}).x)

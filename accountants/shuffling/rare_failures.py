@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
-from scipy.optimize import minimize_scalar
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.cached import cached
@@ -60,6 +59,8 @@ class RareFailures(PrivacyProfile):
     @cached
     def _lowest(self) -> Fraction:
         """About where the bound is lowest; any other epsilon would do."""
+        from scipy.optimize import minimize_scalar  # here: it takes a while to import
+
         found = minimize_scalar(
             lambda epsilon: float(self._theorem(Fraction(epsilon), ROUGH)), bounds=(0, float(self.epsilon0)), method="bounded"
         )
