@@ -23,7 +23,7 @@ falls, and each period from there on has the mean :math:`e^{-\kappa} I_0(\kappa)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self, TypeAlias
 
@@ -67,6 +67,7 @@ class QuotientLaws:
     differences: Floats  # R1 - R2, which sum to 0
     seconds: Floats  # R2, which sum to 1
     others: Floats  # R, which sum to 1
+    rate: Fraction = Fraction(1)  # in place of R1 and R2 are mixtures of them, with this probability, and of R
 
     @classmethod
     def of(cls, differences: Floats, seconds: Floats, others: Floats) -> Self | None:
@@ -79,8 +80,7 @@ class QuotientLaws:
 
     def drawn(self, rate: Fraction) -> QuotientLaws:
         """Of R1 and R2 which, but for this probability, are R."""
-        seconds = float(rate) * self.seconds + float(1 - rate) * self.others
-        return QuotientLaws(float(rate) * self.differences, seconds, self.others)
+        return replace(self, rate=self.rate * rate)
 
     def log_largest(self, growth: flint.arb, m: int) -> float:
         """Upper bound of the logarithm of the largest of the groups' expectations; inf where none is known.
@@ -123,12 +123,15 @@ class QuotientLaws:
         """Of each group, by its laws' second moments; of these the largest and the least are enough, for all is linear in them."""
         if math.prod(self.shape) <= _CELLS or self.differences.shape[1] > 1 or len(self.others) > 1:
             return np.full(self.shape[0], math.inf)
-        most, products = self._products
+        most, (squares, sizes, mixed, alike) = self._products
         d, r2 = self.differences[:, 0], self.seconds[:, 0]
-        w, a = d - rise * r2, np.abs(d) + rise * r2
+        q, still = float(self.rate), float(1 - self.rate)
+        w, a = q * (d - rise * r2), q * (np.abs(d) + rise * r2)
         # Bounds of the values: some of them are negative, for their mean is.
         top, bottom = ((sign * w * most + _WRONG * a * most).max(axis=1) for sign in (1, -1))
-        top = np.maximum(top, 0)
+        top, bottom = np.maximum(top, 0), bottom + rise * still * (1 + _ROOM)
+        # Products with R, over R, have the sums of the differences, 0, and of the laws, 1.
+        products = q**2 * squares, q**2 * sizes + 2 * q * still, q**2 * mixed, q**2 * alike + (2 * q + still) * still
         room = _ROOM * (products[0] + 2 * rise * products[1] + rise**2 * products[3])
         second = products[0] - 2 * rise * products[2] + rise**2 * products[3]
         largest, least = (second + room).max(axis=1), (second - room).min(axis=1)
@@ -161,6 +164,8 @@ class QuotientLaws:
     def _bounds(self, rows: NDArray[np.int64], rise: float, m: int, fine: bool) -> Floats:
         """Of each of some groups."""
         d, r2, b = (each[rows] if len(each) > 1 else each for each in (self.differences, self.seconds, self.others))
+        if self.rate < 1:
+            d, r2 = float(self.rate) * d, float(self.rate) * r2 + float(1 - self.rate) * b
         inverse = np.where(b > 0, 1 / b, 0.0)
         w, a = (d - rise * r2) * inverse, (np.abs(d) + rise * r2) * inverse
         second = ((b * w * w).sum(axis=2)).max(axis=1)

@@ -199,7 +199,7 @@ class ShuffleProfile(SummedLosses):
         if high >= unshuffled:
             above = "as if it were not shuffled, for no theorem shows less"
         source = f"{self.plan.users} users; above: {above}; below: {below}"
-        found = Enclosure(min(low, high), high, Rigour.INTERVAL, source)
+        found = Enclosure(low, high, Rigour.INTERVAL, source)  # an error where they contradict each other: both are certified
         exact = isinstance(self.bound, BinaryBound) and found.relative_width <= _EXACT
         return replace(found, rigour=Rigour.EXACT) if exact else found
 

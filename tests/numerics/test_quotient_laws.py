@@ -168,6 +168,27 @@ def test_second_moments_alone_bound_each_group_and_groups_that_they_rule_out_are
             assert rough.max() == pytest.approx(close.max(), abs=2e-3)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_of_user_1_who_may_send_what_another_would_second_moments_know_whom(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mixture with the other user's law differs from law to law; pairs are looked at in one order."""
+    rng = np.random.default_rng(seed)
+    rows = 1 + rng.random((4, 30)) * np.exp(rng.integers(0, 4, size=(4, 30)))
+    rows /= rows.sum(axis=1, keepdims=True)
+    first, second = np.array([(0, 1), (0, 2), (1, 2), (3, 0)]).T
+    rate, m = Fraction(int(rng.integers(1, 10)), 10), int(10 ** rng.uniform(3.5, 5))
+    q, differences, seconds = float(rate), rows[first] - rows[second], rows[second]
+    drawn = QuotientLaws(differences[:, None], seconds[:, None], rows[None]).drawn(rate)
+    mixed = QuotientLaws(q * differences[:, None], q * seconds[:, None] + (1 - q) * rows[None], rows[None])
+    rise = 5 * float((mixed.differences**2 / rows).sum(axis=2).max() / m) ** 0.5
+    monkeypatch.setattr(quotient_laws, "_CELLS", 0)
+    with np.errstate(all="ignore"):
+        rough, close = drawn._rough(rise, m), mixed._bounds(np.arange(len(first)), rise, m, True)
+        assert drawn._bounds(np.arange(len(first)), rise, m, True) == pytest.approx(close, rel=1e-9)
+    assert (rough >= close).all()
+    with working_precision(200):
+        assert drawn.log_largest(flint.arb(rise), m) >= close.max() - 1e-9
+
+
 def test_nothing_is_positive_from_the_largest_ratio_on() -> None:
     half, more = [Fraction(1, 2)] * 2, [Fraction(3, 4), Fraction(1, 4)]
     with working_precision(200):
