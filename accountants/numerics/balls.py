@@ -15,7 +15,8 @@ Probability: TypeAlias = Fraction | int | flint.arb
 
 def ball(value: Fraction | int) -> flint.arb:
     """The ball around a rational, at the current precision."""
-    value = Fraction(value)
+    if type(value) is not Fraction:  # to make one of another takes as long as the ball
+        value = Fraction(value)
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 

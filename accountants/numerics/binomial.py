@@ -8,6 +8,8 @@ near the mode of a wide law, the incomplete beta integral (`beta_integral`), at 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from functools import lru_cache
 
 import flint
 
@@ -17,9 +19,7 @@ from ldpaudit.accountants.numerics.log_concave import (
     GUARD,
     cancelling_bits,
     expected_terms,
-    log_binomial_coefficient,
     series_factor,
-    times_log,
 )
 from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.errors import Unsupported
@@ -70,9 +70,19 @@ def _binomial_pmf(n: int, p: Probability, q: Probability, k: int) -> flint.arb:
         return flint.arb(0)
     if p == 0 or q == 0:  # an inexact ball is equal to nothing
         return flint.arb(int(k == (n if q == 0 else 0)))
-    with working_precision(working_bits() + cancelling_bits(n, p, q)):
-        value = (log_binomial_coefficient(n, k) + times_log(k, p) + times_log(n - k, q)).exp()
+    exact = isinstance(p, Fraction) and isinstance(q, Fraction)
+    bits, whole, one, zero = (_logs if exact else _logs.__wrapped__)(n, p, q, working_bits())
+    with working_precision(bits):
+        value = (whole - flint.arb(k + 1).lgamma() - flint.arb(n - k + 1).lgamma() + k * one + (n - k) * zero).exp()
     return +value
+
+
+@lru_cache(maxsize=64)
+def _logs(n: int, p: Probability, q: Probability, bits: int) -> tuple[int, flint.arb, flint.arb, flint.arb]:
+    """What all masses of a law share: the bits that they need, and the logarithms of n!, p and q."""
+    bits += cancelling_bits(n, p, q)
+    with working_precision(bits):
+        return bits, flint.arb(n + 1).lgamma(), as_ball(p).log(), as_ball(q).log()
 
 
 def _binomial_upper(n: int, p: Probability, q: Probability, k: int) -> flint.arb:

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.numerics.balls import Probability, as_ball, between
+from ldpaudit.accountants.numerics.balls import Probability, between
 from ldpaudit.core.working_precision import working_bits
 
 GUARD = 24
@@ -30,11 +30,6 @@ def cancelling_bits(n: int, *weights: Probability) -> int:
     """Bits before the binary point of a log-probability: its absolute error is the probability's relative error."""
     sizes = [w.denominator.bit_length() if isinstance(w, Fraction) else 64 for w in weights]
     return (n * (n.bit_length() + max(sizes, default=0))).bit_length() + GUARD
-
-
-def times_log(count: int, p: Probability) -> flint.arb:
-    """``count * log(p)``; 0 where count is 0, even at p = 0."""
-    return count * as_ball(p).log() if count else flint.arb(0)
 
 
 def log_binomial_coefficient(n: int, k: int) -> flint.arb:
