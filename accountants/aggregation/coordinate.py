@@ -61,6 +61,11 @@ class Pair:
         return _ratios(self.p, self.q)
 
     @cached
+    def falling(self) -> Floats:
+        """The ratios below 0, which increase: to search in."""
+        return -self.ratios
+
+    @cached
     def sums(self) -> tuple[Floats, Floats]:
         """P and Q of the first integers, none to all."""
         return tuple(np.concatenate([[0.0], np.cumsum(masses)]) for masses in (self.p, self.q))  # type: ignore[return-value]
@@ -88,7 +93,7 @@ class Pair:
 
     def _events(self, x: Floats) -> tuple[Floats, Floats]:
         """P and Q of all integers whose ratio exceeds x."""
-        count = np.searchsorted(-self.ratios, -x, side="left")
+        count = np.searchsorted(self.falling, -x, side="left")
         return self.sums[0][count], self.sums[1][count]
 
     def coarse(self, groups: int = _GROUPS) -> Pair:
@@ -168,20 +173,25 @@ class TwoCoordinates:
     first: Pair
     second: Pair = NOTHING
 
+    @cached
+    def _by_length(self) -> list[Pair]:
+        return sorted((self.first, self.second), key=lambda pair: len(pair.p))
+
     @property
     def _slack(self) -> float:
-        return self.first.slack + self.second.slack + (len(self.first.p) + 8) * UNIT
+        return self.first.slack + self.second.slack + (len(self._by_length[0].p) + 8) * UNIT
 
     @property
     def _outside(self) -> float:
         return self.first.outside + self.second.outside
 
     def _event(self, x: float) -> tuple[float, float]:
-        """P and Q of the event."""
+        """P and Q of the event: for each integer of the shorter list, those of the other that come first."""
+        short, long = self._by_length
         with np.errstate(divide="ignore", over="ignore"):
-            count = np.searchsorted(-self.second.ratios, -x / self.first.ratios, side="left")
-        p, q = self.second.sums
-        return float(self.first.p @ p[count]), float(self.first.q @ q[count])
+            count = np.searchsorted(long.falling, -x / short.ratios, side="left")
+        p, q = long.sums
+        return float(short.p @ p[count]), float(short.q @ q[count])
 
     def low(self, x: float) -> float:
         """Lower bound of delta at ``log x``."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from typing import Self
 
 import flint
@@ -70,16 +70,45 @@ def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint
 
 
 def _enumerated(atoms: Sequence[PointMass], n: int) -> flint.arb:
-    """Sum over all multisets of n values."""
-    (value, p), *others = atoms
-    powers = [flint.arb(1)]
-    for _ in range(n):
-        powers.append(powers[-1] * p)
+    """Sum over all multisets of n values; by tails, where only the numbers of the least and of the largest value differ."""
+    ordered = sorted(atoms, key=lambda atom: atom[0].mid())
+    (value, p), others, (largest, w_largest) = ordered[0], ordered[1:-1], ordered[-1]
+    step = largest - value
+    if not step > 0:  # all are about 0
+        return between(0, n * largest.abs_upper().max(value.abs_upper()))
+    powers, others_powers = ([each**k for k in range(n + 1)] for each in (p, w_largest))
+
+    @cache
+    def masses(left: int) -> list[flint.arb]:
+        return [math.comb(left, k) * powers[left - k] * others_powers[k] for k in range(left + 1)]
+
+    @cache
+    def tails(left: int) -> list[tuple[flint.arb, flint.arb]]:
+        """The probabilities of k or more, and the means of what exceeds k."""
+        found = [(flint.arb(0), flint.arb(0))]
+        for mass in reversed(masses(left)):
+            beyond, excess = found[-1]
+            found.append((beyond + mass, excess + beyond))
+        return found[::-1]
+
+    def positive(left: int, total: flint.arb) -> flint.arb:
+        """The mean of the positive part, where so many values are the least or the largest."""
+        start = total + left * value
+        k = min(max(int(float(-start / step)), 0), left)
+        while k <= left and not start + k * step > 0:
+            k += 1
+        while k and start + (k - 1) * step > 0:
+            k -= 1
+        beyond, excess = tails(left)[k]
+        found = (start + k * step) * beyond + step * excess
+        while k and not start + (k - 1) * step <= 0:  # a tie, which no precision decides
+            k -= 1
+            found += masses(left)[k] * (start + k * step).max(flint.arb(0))
+        return found
 
     def add(depth: int, left: int, total: flint.arb, weight: flint.arb) -> flint.arb:
         if depth == len(others):
-            sums = total + left * value
-            return flint.arb(0) if sums <= 0 else weight * powers[left] * sums.max(flint.arb(0))
+            return weight * positive(left, total)
         (v, w), found = others[depth], flint.arb(0)
         for count in range(left + 1):
             found += add(depth + 1, left - count, total, weight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import flint
 import numpy as np
@@ -60,6 +60,23 @@ def test_the_contour_encloses_what_enumeration_finds(seed: int) -> None:
             exact, contour = _enumerated(law, n), Contour.of(law, n)
             assert contour.value(1e-6).overlaps(exact)
             assert exact <= contour.ceiling()
+
+
+FEW = (((3, -2), 5), ((1, -1), 6), ((2, 0, -1), 7), ((F(5, 3), F(1, 3), F(-1, 3), -1), 5), ((4, -1, -1, 1, 2), 4), ((1,), 2))
+"""Values of a law, some of whose sums are 0, and how many are added up."""
+
+
+@pytest.mark.parametrize(("values", "n"), FEW)
+@pytest.mark.parametrize("off", [F(0), F(1, 1000), F(-1, 1000)])
+def test_a_sum_of_few_is_what_rationals_say_with_its_ties(values: tuple[Fraction, ...], n: int, off: Fraction) -> None:
+    law = [(F(v) + off, F(i + 2, sum(range(2, len(values) + 2)))) for i, v in enumerate(values)]
+    drawn = [(sum((v for v, _ in each), F(0)), math.prod(p for _, p in each)) for each in product(law, repeat=n)]
+    truth = sum((max(F(0), total) * chance for total, chance in drawn), F(0))
+    with flint.ctx.workprec(128):
+        room = flint.arb(0, abs(float(off)) * 1.01)
+        found = _enumerated([(ball(v - off) + room, ball(p)) for v, p in law], n)
+        assert found.contains(flint.fmpq(truth.numerator, truth.denominator))
+        assert found.rad() < (1e-30 if not off else n * 2e-3) or len(law) == 1
 
 
 @pytest.mark.parametrize(("gamma", "users"), [(F(1, 3), 30_000), (F(1, 50), 300_000), (F(9, 10), 20_000)])
