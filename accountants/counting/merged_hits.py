@@ -34,7 +34,7 @@ from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.normal import about_epsilon
 from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import Enclosure, Rigour, round_down
+from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _BITS = 192
@@ -42,6 +42,8 @@ _HALF = Fraction(1, 2)
 _FAR, _WIDTHS, _LOST = 4.0, (0.25, 4.0), 1e-3
 """Standard deviations within which T is told apart, and the least and the largest width of its blocks in these; and their width in
 units of T, of which epsilon loses about a quarter."""
+_LARGEST = 1e4
+"""Nats, from which on only views that the second data set never has are counted."""
 _CLOSE = 1e-5
 """Relative width of the search for an epsilon."""
 
@@ -63,15 +65,16 @@ class MergedHits(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From the bound to 1."""
-        low = 0.0 if math.isinf(require_epsilon(epsilon)) else self._low(Fraction(epsilon))
-        return Enclosure(low, 1.0, Rigour.INTERVAL, self.source)
+        at = epsilon if math.isinf(require_epsilon(epsilon)) else round_up(Fraction(epsilon))
+        return Enclosure(self._low(float(at)), 1.0, Rigour.INTERVAL, self.source)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
-        """From the bound to infinity."""
-        low = 0.0
-        if (goal := require_delta(delta)) > 0 and self._low(Fraction(0)) > goal:
+        """From the bound to infinity; infinite where views that only the first data set has are more likely than delta."""
+        goal = require_delta(delta)
+        low = math.inf if self._low(math.inf) > goal else 0.0
+        if low == 0 < goal < self._low(0.0):
             start = about_epsilon(4 * self.replaced**2 / self._mean, Fraction(goal))
-            low, _ = crossing(lambda at: self._low(Fraction(at)), goal, max(start, _CLOSE), 1.1, _CLOSE)
+            low, _ = crossing(self._low, goal, max(start, _CLOSE), 1.1, _CLOSE)
         return Enclosure(low, math.inf, Rigour.INTERVAL, self.source)
 
     @property
@@ -100,17 +103,19 @@ class MergedHits(PrivacyProfile):
             up_to = [flint.arb(0), *(binomial_lower(self._random, self._counted, end) for end in ends)]
             return tuple((end, b - a) for end, a, b in zip(ends, up_to, up_to[1:], strict=False))
 
-    def _low(self, epsilon: Fraction) -> float:
+    def _low(self, epsilon: float) -> float:
         if self.shared * self.hit >= _HALF or self._counted > _HALF:  # then 2g + wp is not above 1, and neither is Dp
             return 0.0
         total, moved = flint.arb(0), self.replaced
         with working_precision(_BITS):
             share = ball(1 - moved * self.hit) ** moved
-            ratio = ball(epsilon).exp() / share
-            odds = float((-ratio.log() / moved).exp())
+            nats = min(epsilon, _LARGEST) - float(share.log())
+            ratio = flint.arb(min(epsilon, _LARGEST)).exp() / share
             for t, chance in self._blocks:
-                # About the count from which on the first law has more than that many times the probabilities of the second.
-                count = min(max(math.ceil((t + moved) / (1 + odds)), moved), t + moved)
+                # About the count from which on the first law has more than that many times the probabilities of the second, which
+                # ends at t.
+                count = min(max(math.ceil((t + moved) / (1 + math.exp(-nats / moved))), moved), t + 1)
+                count = t + 1 if epsilon > _LARGEST else count
                 gain = binomial_upper(t, _HALF, count - moved) - ratio * binomial_upper(t, _HALF, count)
                 if gain > 0 and chance > 0:
                     total += chance * gain

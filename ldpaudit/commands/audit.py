@@ -95,25 +95,28 @@ def audit(
                 note(f"{budget} allow {number:,} trials")
         evidence = audited(Reading(users=users, learned=learned), number)
         refuted = evidence.refutes(claimed)
-        if format is Format.text:
-            _say_verdict(target, epsilon, evidence, refuted)
-        elif refuted:
-            note(f"{target}: epsilon = {epsilon} is REFUTED")  # the results are one value, and come at the end
-        # A log's reports are used once, and our plans have one form; what raw reports do not refute, no form does.
-        if refuted and kind != "log" and not isinstance(function, Plan | Mechanism):
+        if refuted:
             reached(REFUTED)
-            left, unknown = number - evidence.trials, ""
-            try:
-                if left >= least_trials(len(values)):
-                    rounded = audited(Reading(form, users, learned), left)
-                else:
-                    unknown = f"the {left:,} views that are left are too few"
-            except Stopped as stopped:
-                unknown = f"it was stopped by {signal.Signals(stopped.number).name}"
+        # A log's reports are used once, and our plans have one form; what raw reports do not refute, no form does.
+        asked, unknown = refuted and kind != "log" and not isinstance(function, Plan | Mechanism), ""
+        try:
             if format is Format.text:
-                _say_form(claimed, form, rounded, unknown)
-            elif unknown:
-                note(f"{form}: unknown: {unknown}")
+                _say_verdict(target, epsilon, evidence, refuted)
+            elif refuted:
+                note(f"{target}: epsilon = {epsilon} is REFUTED")  # the results are one value, and come at the end
+            left = number - evidence.trials
+            if asked and left < least_trials(len(values)):
+                unknown = f"the {left:,} views that are left are too few"
+            elif asked:
+                rounded = audited(Reading(form, users, learned), left)
+        except Stopped as stopped:
+            if not asked:
+                raise
+            unknown = f"it was stopped by {signal.Signals(stopped.number).name}"
+        if asked and format is Format.text:
+            _say_form(claimed, form, rounded, unknown)
+        elif unknown:
+            note(f"{form}: unknown: {unknown}")
     if format is Format.json:
         _say_data(target, claimed, evidence, form, rounded)
     raise typer.Exit(REFUTED if refuted else 0)

@@ -87,7 +87,16 @@ def test_several_replaced_messages_are_known_to_a_percent(m: Mechanism) -> None:
     assert found.high <= 1.01 * found.low
 
 
+def test_views_that_one_data_set_alone_has_are_more_than_any_epsilon_allows() -> None:
+    few = MergedHits(10, 20, Fraction(1, 32), 2, 0)
+    sure = few.delta(math.inf).low
+    assert 0 < sure <= few.delta(1e5).low <= few.delta(1e3).low <= few.delta(1).low
+    assert few.epsilon(sure * 0.99).low == math.inf
+    assert few.epsilon(sure * 1.01).low < 100
+    assert few.epsilon(0).low == math.inf
+
+
 def test_messages_that_overlap_too_often_tell_nothing() -> None:
     assert MergedHits(10, 100, Fraction(1, 2), 1, 0).delta(0).low == 0
     assert MergedHits(10, 100, Fraction(1, 64), 1, 33).epsilon(0.01).low == 0
-    assert MergedHits(10, 100, Fraction(1, 64), 1, 0).epsilon(0).low == 0
+    assert MergedHits(10, 100, Fraction(1, 64), 1, 33).epsilon(0).low == 0

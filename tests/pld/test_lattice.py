@@ -163,8 +163,8 @@ def test_two_laplace_coordinates_are_the_histogram_with_two() -> None:
     curve = OneCoordinate(Fraction(1, 2), "one coordinate")
     upper, lower = compose(((dominating_curve(curve), 2),), "two"), compose(((dominated_curve(curve), 2),), "two")
     composed = account(Repeat(Laplace(scale=Fraction(2)), 2))
-    assert composed.delta(0.3).low <= truth.delta(0.3).low
-    assert composed.delta(0.3).high == upper.delta(0.3).high
+    assert composed.delta(0.3).low <= truth.delta(0.3).high
+    assert truth.delta(0.3).low <= composed.delta(0.3).high <= truth.delta(0.3).high * (1 + 1e-12)
     for epsilon in (0.3, 0.9):
         exact = truth.delta(epsilon)
         assert exact.high <= upper.delta(epsilon).high <= exact.high * 1.01
