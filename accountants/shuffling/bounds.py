@@ -234,11 +234,14 @@ class BlanketBound:
                 return self.few.largest(e)
             if not self.blankets:
                 one = flint.arb(1) if self._replaced is None else self._replaced.delta(e, self.users)
-                if self._otherwise is None or self._otherwise.estimated(epsilon) > log_of(one) + _AS_GOOD:
+                other = self._otherwise if one < 1 else self.otherwise  # too far out in a tail replacement says nothing
+                if other is None or other.estimated(epsilon) > log_of(one) + _AS_GOOD:
                     return one
-                return one.min(self._otherwise.high(epsilon, tolerance))
+                return one.min(other.high(epsilon, tolerance))
             if self._replaced is not None and self._is_plenty and len(self.blankets) > _GUIDES:
-                return self._replaced.delta(e, self.users)
+                less = self._replaced.delta(e, self.users)
+                if less < 1:
+                    return less
             rough = [blanket.delta(e, self.users, ROUGH) for blanket in self.blankets]
             least = max(round_down(value) for value in rough)
             if self._replaced is not None:

@@ -31,7 +31,7 @@ from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Shuffle, Subsample
+from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
 from tests.oracles import shuffle as oracle
 
 Row = Sequence[Fraction]
@@ -457,6 +457,13 @@ def test_a_few_bundles_are_bounded_by_clones_or_alone() -> None:
     plan = Repeat(KaryRandomizedResponse(2, Fraction(3, 4)), 4)
     found = account(Shuffle(plan, 3)).delta(0.1)
     assert 0 < found.low <= found.high <= account(plan).delta(0.1).high
+
+
+def test_too_far_out_in_a_tail_for_replacement_the_clones_still_bound_delta() -> None:
+    filters = Rappor(bits=8, hashes=1, f=Fraction(1, 4), p=Fraction(1, 4), q=Fraction(3, 4), domain=65536)
+    found = account(Shuffle(Compose([Run(filters), Run(KaryRandomizedResponse(2, Fraction(4, 5)))]), 10**6))
+    for epsilon in (0.1, 1, 2, 2.7):
+        assert found.delta(epsilon).high < 1e-200
 
 
 NEARLY_TRUE = {digits: 1 - Fraction(1, 10**digits) for digits in (200, 320)}
