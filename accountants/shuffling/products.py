@@ -32,6 +32,8 @@ _MOST_TYPES = 400
 """Types of a bundle up to which they are listed, of some milliseconds each."""
 _MOST_CELLS = 300
 """Kinds of bundles up to which a law is listed."""
+_MOST_KINDS = 1000
+"""The same of a data set's law, which is evaluated alone."""
 _MOST_SETS = 64
 """Bundles that all others hold which are tried; more are not."""
 _EQUAL = 1e-9
@@ -119,8 +121,8 @@ def _sets(parts: Sequence[tuple[Replacement | None, tuple[OthersAlike, ...], int
     )
     for runs in map(tuple, choices) if many else _bundles([(sets, times) for _, sets, times in parts]):
         first, second = zip(*(run.pair for run in runs), strict=True)
-        law = Blanket.of_cells(_cells(tuple(run.blanket for run in runs)))
-        yield OthersAlike(law, (first, second), tuple(run.other for run in runs))
+        if cells := _cells(tuple(run.blanket for run in runs)):
+            yield OthersAlike(Blanket.of_cells(cells), (first, second), tuple(run.other for run in runs))
 
 
 def _is_exact(each: OthersAlike) -> bool:
@@ -130,12 +132,15 @@ def _is_exact(each: OthersAlike) -> bool:
 
 @lru_cache(maxsize=4096)
 def _ratios(runs: Part) -> tuple[Floats, Floats, Floats]:
-    """Ratios of user 1's two laws to the other user's, and the probabilities of these under the latter."""
+    """Ratios of user 1's two laws to the other user's, and their probabilities under the latter; of too many, those of a part."""
     if not runs:
         return np.ones(1), np.ones(1), np.ones(1)
+    before = _ratios(runs[:-1])
+    if len(before[0]) > _MOST_CELLS:
+        return before
     cells = [(as_ball(r1), as_ball(r2), as_ball(b)) for r1, r2, b in runs[-1].cells if not b == 0]
     last = np.array([[float(r1 / b), float(r2 / b), float(b)] for r1, r2, b in cells]).T
-    u, v, p = (np.multiply.outer(a, b).ravel() for a, b in zip(_ratios(runs[:-1]), last, strict=True))
+    u, v, p = (np.multiply.outer(a, b).ravel() for a, b in zip(before, last, strict=True))
     keys = np.round(np.log(np.maximum((u, v), 1e-300)) / _EQUAL)
     _, at, which = np.unique(keys[0] + 1j * keys[1], return_index=True, return_inverse=True)
     return u[at], v[at], np.asarray(np.bincount(which.ravel(), p), dtype=np.float64)
@@ -143,9 +148,10 @@ def _ratios(runs: Part) -> tuple[Floats, Floats, Floats]:
 
 @lru_cache(maxsize=4096)
 def _cells(runs: Part) -> Cells:
-    """The laws of a bundle, exactly."""
+    """The laws of a bundle, exactly; none where they have too many kinds of bundles."""
     if not runs:
         one = flint.fmpq(1)
         return {(one, one): (one, one, one)}
     r1, r2, b = zip(*runs[-1].cells, strict=True)
-    return grown(_cells(runs[:-1]), zip(*(map(rational, law) for law in (r1, r2, b)), strict=True))
+    found = grown(_cells(runs[:-1]), zip(*(map(rational, law) for law in (r1, r2, b)), strict=True))
+    return found if len(found) <= _MOST_KINDS else {}
