@@ -144,10 +144,11 @@ def audit_one_run(
     output, held = returned()
     numbers = score(read(output), len(pairs))
     if sizes is None:
-        guessed = (numbers >= above) * 1 - (numbers <= below)
-        directions, spent = math.isfinite(above) + math.isfinite(below), (one_run.SPENT_ON_DELTA,) if delta else ()
-        told = [f"{sides[0]} from {above:.6g} on"] * math.isfinite(above) + [f"{sides[1]} up to {below:.6g}"] * math.isfinite(below)
-        event = f"canaries by {score.name}: {', '.join(told)}"
+        ends = math.isfinite(above), math.isfinite(below)
+        guessed = (ends[0] & (numbers >= above)) * 1 - (ends[1] & (numbers <= below))
+        directions, spent = sum(ends), (one_run.SPENT_ON_DELTA,) if delta else ()
+        told = [f"at least {above:.6g} means {sides[0]}"] * ends[0] + [f"at most {below:.6g} means {sides[1]}"] * ends[1]
+        event = f"{score.name} of {len(pairs)} canaries: {', '.join(told)}"
     else:
         guessed, directions, spent = _ranked(numbers, sizes, coins), sum(n > 0 for n in sizes), ()
         event = f"the {sizes[0]} first and the {sizes[1]} last canaries by {score.name}"
