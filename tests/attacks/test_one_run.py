@@ -5,11 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,21 +17,18 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 import ldpaudit as ldp
+from benchmarks.one_run import CASES, DELTA, REPLACED, VECTORS, Case, in_order, vector_sum
 from ldpaudit.attacks.blackbox.one_run import audit_one_run, audit_scores
 from ldpaudit.attacks.bounds import one_run
 from ldpaudit.attacks.bounds.binomial import BinomialTest
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.level import bound_of
 from ldpaudit.errors import ImplementationError, Unsupported
-from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
-from ldpaudit.mechanisms.gaussian import Gaussian
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 
 ROUNDED = 2 * one_run.ROUNDING
 PROGRAMMED = 1e-6
 """What the linear program is solved to, of its largest number."""
-SEEDS = range(6)
 
 
 def p_value(right: int, guesses: int, canaries: int, share: float, epsilon: float, spent: float = 0.0) -> float:
@@ -58,12 +52,43 @@ def most_right(guesses: int, slack: float, epsilon: float, right: int) -> float:
 @pytest.mark.parametrize(
     ("guesses", "slack", "epsilon"), [(1, 0.1, 0.0), (5, 0.05, 0.5), (8, 0.06, 1.0), (12, 0.6, 0.2), (20, 0.01, 2.0)]
 )
-def test_the_bound_is_the_value_of_a_linear_program(guesses: int, slack: float, epsilon: float) -> None:
+def test_the_bound_is_the_worst_law_of_right_guesses(guesses: int, slack: float, epsilon: float) -> None:
     for right in range(1, guesses + 1):
         found, largest = p_value(right, guesses, guesses, slack / guesses, epsilon), most_right(guesses, slack, epsilon, right)
         if right / guesses > 1 / (1 + math.exp(-epsilon)):
             assert found == pytest.approx(largest, rel=PROGRAMMED, abs=PROGRAMMED)
         assert found >= largest - PROGRAMMED
+
+
+@pytest.mark.parametrize(
+    ("canaries", "guesses", "sides", "right"),
+    [(1, 1, 2, 1), (2, 1, 2, 1), (2, 2, 2, 2), (3, 2, 2, 2), (3, 3, 2, 2), (3, 3, 2, 3), (2, 1, 1, 1), (4, 2, 1, 2)],
+)
+def test_no_private_system_does_better_and_one_does_as_well(canaries: int, guesses: int, sides: int, right: int) -> None:
+    # A linear program in the probability of each answer on each outcome of the coins, and in what delta pays for.
+    delta, grows = 0.02, math.exp(0.3)
+    coins = list(itertools.product((1, -1), repeat=canaries))
+    said = [y for y in itertools.product((1, 0, -1)[: 1 + sides], repeat=canaries) if np.count_nonzero(y) == guesses]
+    pairs = [(a, b) for a, x in enumerate(coins) for b, y in enumerate(coins) if np.not_equal(x, y).sum() == 1]
+    n = len(coins) * len(said)
+    limits = np.zeros((len(pairs) * (len(said) + 1), n + len(pairs) * len(said)))
+    rows = iter(limits)
+    for k, (a, b) in enumerate(pairs):
+        paid = n + k * len(said)
+        for y in range(len(said)):
+            next(rows)[[a * len(said) + y, b * len(said) + y, paid + y]] = 1, -grows, -1
+        next(rows)[paid : paid + len(said)] = 1
+    most = np.tile([0.0] * len(said) + [delta], len(pairs))
+    total = np.zeros((len(coins), limits.shape[1]))
+    total[:, :n] = np.repeat(np.eye(len(coins)), len(said), axis=1)
+    wins = np.array([[np.sum((np.array(y) == x) & (np.array(y) != 0)) >= right for y in said] for x in coins])
+    wanted = np.append(wins.ravel() / -len(coins), np.zeros(limits.shape[1] - n))
+    found = optimize.linprog(wanted, limits, most, total, np.ones(len(coins)))
+    assert found.success
+    bound = p_value(right, guesses, canaries, delta * sides / 2, 0.3)
+    assert -found.fun <= bound + PROGRAMMED
+    if sides == 2:
+        assert bound == pytest.approx(-found.fun, rel=PROGRAMMED)
 
 
 def tight_law(guesses: int, canaries: int, delta: float, epsilon: float, right: int) -> np.ndarray[Any, Any]:
@@ -110,35 +135,20 @@ def test_the_level_holds_for_systems_that_attain_the_bound(canaries: int, delta:
     assert 0.02 < law[least:].sum() <= 0.05
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 300), st.floats(0.01, 1), st.floats(0.01, 1)), min_size=1, max_size=6),
-    st.floats(0, 3),
-    st.sampled_from([1e-6, 1e-4, 1e-2]),
-)
-def test_the_level_holds_where_the_output_decides_how_many_are_guessed(
-    kinds: list[tuple[int, float, float]], epsilon: float, delta: float
-) -> None:
-    # Each number of guesses has a probability and a part of the delta, and its right guesses the worst law that these allow.
-    alpha, canaries, reached = 0.05, 300, 0.0
-    total, parts = sum(p for _, p, _ in kinds), sum(d for _, _, d in kinds)
-    for guesses, p, d in kinds:
-        counts = np.arange(guesses + 1)
-        values = one_run.p_values(counts, guesses - counts, canaries, delta, epsilon, one_run.SPENT_ON_DELTA)
-        if (values > alpha).all():
-            continue
-        right = int(np.argmax(values <= alpha))
-        p, d = p / total, d / parts
-        worst = p_value(right, guesses, canaries, delta * d / p, epsilon)  # of this many guesses, delta is so much larger
-        reached += p * worst
-    assert reached <= alpha * (1 + ROUNDED)
-
-
-def test_a_number_of_guesses_that_luck_decides_would_break_the_level_of_a_fixed_one() -> None:
-    # Guesses of both kinds are at their own thresholds, and delta is spent where it is worth most.
-    alpha, canaries, delta, epsilon = 0.05, 1000, 2e-3, 0.0
-    many = [p_value(v, 1000, canaries, delta, epsilon) for v in range(1001)]
-    few = [p_value(v, 1000, canaries, delta, epsilon, one_run.SPENT_ON_DELTA) for v in range(1001)]
-    assert [p <= alpha for p in few].index(True) >= [p <= alpha for p in many].index(True)
+def test_the_level_holds_where_the_output_decides_how_many_are_guessed() -> None:
+    # The worst system guesses one number nearly always, and another one rarely, where it spends all of delta.
+    alpha, canaries, spent, reached = 0.05, 300, one_run.SPENT_ON_DELTA, []
+    for epsilon, delta in itertools.product((0.0, 0.7, 2.0), (1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3)):
+        tails, paid = [], []
+        for guesses in range(1, canaries + 1):
+            k = np.arange(guesses + 1)
+            refuted = one_run.p_values(k, guesses - k, canaries, delta, epsilon, spent) <= alpha
+            if refuted.any():
+                right, law = int(np.argmax(refuted)), stats.binom(guesses, 1 / (1 + math.exp(-epsilon)))
+                tails.append(float(law.sf(right - 1)))
+                paid.append(canaries * delta * tails[-1] * (1 - tails[-1]) / (right * float(law.pmf(right))))
+        reached.append(max(tails) + max(paid))
+    assert 0.98 * alpha < max(reached) <= alpha
 
 
 @given(st.integers(1, 200), st.integers(0, 200), st.floats(0, 4), st.sampled_from([0.0, 1e-6, 1e-3]), st.sampled_from([0.0, 0.1]))
@@ -199,101 +209,10 @@ def test_it_is_sharper_than_the_published_bound() -> None:
         assert p_value(v, r, m, delta, epsilon) < published(m, r, v, epsilon, delta)
 
 
-# Systems, sound ones and broken ones. A sound one is audited at its certified epsilon.
-
-WORDS = ["".join(letters) for letters in itertools.product("abcdefgh", repeat=3)]
-OTHERS = [word for word in ("sun", "sea", "sky") for _ in range(700)]
-TRIE = TrieHeavyHitter(users=len(OTHERS), batch=300, threshold=6, levels=3)
-SKETCH = ldp.Shuffle(CountMeanSketch.for_epsilon(2, width=64, hashes=8, domain=1024), users=512)
-PAIRS = [(2 * i, 2 * i + 1) for i in range(512)]
-SUM = ldp.Aggregate(KaryRandomizedResponse.for_epsilon(3, k=1024), users=512)
-FOUR = ldp.Shuffle(KaryRandomizedResponse.for_epsilon(2, k=4), users=512)
-NOISE = Gaussian(sigma=Fraction(4), change=(1,))
-VECTORS = [tuple((v / np.linalg.norm(v)).tolist()) for v in np.random.default_rng(0).normal(size=(200, 2000))]
-DELTA = 1e-4
-
-
-def trie(threshold: int = TRIE.threshold, first: bool = False) -> Callable[[Any, np.random.Generator], Any]:
-    """As many users as there are; or a server that samples those who registered first."""
-
-    def run(users: list[str], rng: np.random.Generator) -> Any:
-        asked = users[: TRIE.batch] if first else users
-        return replace(TRIE, users=len(asked), threshold=threshold).run(asked, rng)
-
-    return run
-
-
-def histogram(users: list[Any], rng: np.random.Generator, least: int = 25, noisy: bool = True) -> str:
-    """A server's answer: counts with Laplace noise of scale 1 on those that somebody holds, if they are large."""
-    counts = {word: n + (rng.laplace() if noisy else 0.0) for word, n in Counter(users).items()}
-    return json.dumps({word: round(n, 2) for word, n in counts.items() if n >= least})
-
-
-def vector_sum(sigma: float) -> Callable[[Any, np.random.Generator], Any]:
-    return lambda users, rng: np.sum(users, axis=0) + rng.normal(0, sigma, len(VECTORS[0]))
-
-
-def claimed(case: tuple[Any, ...]) -> float:
-    """The epsilon that is claimed: a number, or what is certified of a plan."""
-    return float(case[-1]) if isinstance(case[-1], int | float) else ldp.account(case[-1]).epsilon(DELTA).high
-
-
-class Exact:
-    """What a plan estimates, without any noise."""
-
-    def __init__(self, plan: Any) -> None:
-        self.mechanism = plan.plan.mechanism
-
-    def run(self, users: list[int]) -> Any:
-        return self.mechanism.truth(np.array(users))
-
-
-def in_order(plan: Any) -> Callable[[Any, np.random.Generator], Any]:
-    """Reports that nobody shuffles."""
-    return lambda users, rng: [plan.plan.mechanism.sample(x, 1, rng)[0].tolist() for x in users]
-
-
-def told(output: Any, pairs: Any) -> list[float]:
-    """Whether the user's report of a sketch has the bit of either value."""
-    sketch: Any = SKETCH.plan
-    bits = ((row[1 + sketch.mechanism.bucket(x, row[0])] for x in pair) for row, pair in zip(output, pairs, strict=True))
-    return [first - second for first, second in bits]
-
-
-REPLACED: dict[str, Any] = {"neighbours": "replace-one"}
-SOUND: dict[str, tuple[Any, Any, Any, dict[str, Any], Any]] = {
-    "TrieHH": (trie(), WORDS, OTHERS, {}, TRIE),
-    "a shuffled sketch": (SKETCH, PAIRS, (), REPLACED, SKETCH),
-    "a sum of labels": (SUM, PAIRS, (), REPLACED, SUM),
-    "a sum of vectors": (vector_sum(4), VECTORS, (), {}, NOISE),
-    "a server": (histogram, WORDS, OTHERS, {}, 1.0),
-}
-BROKEN: dict[str, tuple[Any, Any, Any, dict[str, Any], Any]] = {
-    "TrieHH with threshold 1": (trie(1), WORDS, OTHERS[:300], {}, 2),
-    "TrieHH that samples the first": (trie(1, first=True), WORDS, OTHERS, {}, TRIE),
-    "a sketch without noise": (Exact(SKETCH), PAIRS, (), REPLACED, SKETCH),
-    "a sketch that is not shuffled": (in_order(SKETCH), PAIRS, (), {**REPLACED, "scores": told}, SKETCH),
-    "a sum of labels without noise": (Exact(SUM), PAIRS, (), REPLACED, 2),
-    "reports in the order of users": (in_order(FOUR), [(0, 1)] * 512, (), REPLACED, FOUR),
-    "a sum of vectors with an eighth of the noise": (vector_sum(0.5), VECTORS, (), {}, NOISE),
-    "a server that shows who is alone": (partial(histogram, least=0), WORDS, OTHERS, {}, 1.0),
-    "a server without noise": (partial(histogram, least=0, noisy=False), WORDS, (), {}, 3),
-}
-
-
-def bounds(case: tuple[Any, Any, Any, dict[str, Any], Any]) -> list[float]:
-    system, canaries, others, options, _ = case
-    return [audit_one_run(system, canaries, others, delta=DELTA, seed=seed, **options).epsilon_lower for seed in SEEDS]
-
-
-@pytest.mark.parametrize("name", SOUND)
-def test_a_sound_system_is_not_refuted(name: str) -> None:
-    assert sum(bound > claimed(SOUND[name]) for bound in bounds(SOUND[name])) <= 1  # at most 5 % are
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_system_is_refuted(name: str) -> None:
-    assert min(bounds(BROKEN[name])) > claimed(BROKEN[name])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_broken_system_is_refuted_and_a_sound_one_is_not(case: Case) -> None:
+    refuted = [each.epsilon_lower > case.claimed for each in case.audits()]
+    assert sum(refuted) <= 1 if case.sound else all(refuted)  # of sound ones at most 5 % are
 
 
 def test_the_local_model_in_order_is_told_as_by_as_many_runs() -> None:
@@ -307,10 +226,14 @@ def test_the_local_model_in_order_is_told_as_by_as_many_runs() -> None:
 
 
 def test_evidence_gives_its_bound_again() -> None:
-    for guesses in (None, (100, 50)):
+    for guesses, spent in ((None, one_run.SPENT_ON_DELTA), ((100, 50), 0.0), ((60, 0), 0.0)):
         found = audit_one_run(vector_sum(2), VECTORS, epsilon=1, delta=DELTA, guesses=guesses)
+        counts = Counts(found.right, found.guesses - found.right, len(VECTORS))
+        sides = found.event.count("means") if guesses is None else sum(n > 0 for n in guesses)
         assert found.one_run
+        assert (found.directions, found.trials) == (sides, 2 * len(VECTORS))
         assert bound_of(found) == found.epsilon_lower
+        assert found.epsilon_lower == one_run.OneRunTest(DELTA * sides / 2, 1 - 0.95, spent).epsilon_lower(counts)
         assert found.p_value is not None
         assert (found.p_value <= 0.05) == found.refutes(1)
 
@@ -326,6 +249,31 @@ def test_scores_and_guesses_that_are_given_need_one_run() -> None:
     assert len(runs) == 1
     assert (found.guesses, found.trials, found.seed) == (100, 200, None)
     assert found.epsilon_lower == BinomialTest(2, 1 - 0.95).epsilon_lower(Counts(100, 0, 200)) or found.right < 100
+
+
+NUMBERS, LETTERS = range(60), [f"{chr(97 + i // 8)}{chr(97 + i % 8)}z" for i in range(60)]
+POINTS = [tuple(row) for row in np.eye(60, dtype=int).tolist()]
+INNER = "the inner product with the output"
+FORMS: dict[str, tuple[Callable[[list[Any]], Any], Any, str]] = {
+    "text": (" ".join, LETTERS, "the count in the text"),
+    "bytes": (lambda users: " ".join(users).encode(), LETTERS, "the count in the text"),
+    "a set": (frozenset, LETTERS, "the count in the output"),
+    "a table": (lambda users: {word: users.count(word) / 2 for word in LETTERS}, LETTERS, "the number beside it"),
+    "a table in JSON": (lambda users: json.dumps({n: users.count(n) for n in NUMBERS}), NUMBERS, "the number beside it"),
+    "pairs": (lambda users: [(word, users.count(word)) for word in LETTERS], LETTERS, "the number beside it"),
+    "an array": (lambda users: np.bincount(users, minlength=60) * 0.5, NUMBERS, "the number at its index"),
+    "a vector": (lambda users: np.sum(users, axis=0), POINTS, INNER),
+    "rows": (lambda users: np.sum(users, axis=0) - np.ones((3, 60)), POINTS, f"{INNER}, of the sum of the reports"),
+    "prefixes": (lambda users: {word[:2] for word in users}, LETTERS, "the length of the longest prefix in the output"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_output_is_looked_into(form: str) -> None:
+    system, canaries, measure = FORMS[form]
+    found = audit_one_run(system, canaries)
+    assert found.right == found.guesses == 60
+    assert found.event.startswith(f"{measure} of 60 canaries: ")
 
 
 def test_the_direction_of_a_measure_is_learned() -> None:
