@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import groupby
 from typing import Any, TypeAlias
@@ -45,6 +45,8 @@ class Group:
     # their numbers, as they were returned: tables with a row for each report. A number is made of them only when it is
     # asked for, so that a long report costs what is looked at
     blocks: tuple[NDArray[Any], ...]
+    items: Any = None  # of reports in short: what they hold, as `items.Items`
+    told: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)  # what was computed before
 
     @property
     def width(self) -> int:
@@ -148,6 +150,16 @@ def mixed(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
 Encoded: TypeAlias = dict[Skeleton, Group]
 
 
+class Remembered(dict[Skeleton, Group]):
+    """Encoded reports that remember what was made of them."""
+
+    __slots__ = ("told",)
+
+    def __init__(self, groups: Encoded) -> None:
+        super().__init__(groups)
+        self.told: dict[Any, Any] = {}
+
+
 def split(encoded: Encoded, size: int) -> tuple[Encoded, Encoded]:
     """The first `size` reports, and the rest, with places counted from 0 again."""
     parts: tuple[Encoded, Encoded] = {}, {}
@@ -155,8 +167,9 @@ def split(encoded: Encoded, size: int) -> tuple[Encoded, Encoded]:
         first = int(np.searchsorted(group.rows, size))
         for part, place, start in zip(parts, (slice(first), slice(first, None)), (0, size), strict=True):
             if len(rows := group.rows[place]):
-                part[skeleton] = Group(rows - start, tuple(block[place] for block in group.blocks))
-    return parts
+                items = None if group.items is None else group.items.take(np.arange(len(group.rows))[place])
+                part[skeleton] = Group(rows - start, tuple(block[place] for block in group.blocks), items)
+    return Remembered(parts[0]), Remembered(parts[1])
 
 
 def join(first: Encoded, size: int, second: Encoded) -> Encoded:
@@ -170,9 +183,9 @@ def join_all(parts: Sequence[tuple[Encoded, int]]) -> Encoded:
     start = 0
     for encoded, size in parts:
         for skeleton, group in encoded.items():
-            found.setdefault(skeleton, []).append(Group(group.rows + start, group.blocks))
+            found.setdefault(skeleton, []).append(Group(group.rows + start, group.blocks, group.items))
         start += size
-    return {skeleton: together(groups) for skeleton, groups in found.items()}
+    return Remembered({skeleton: together(groups) for skeleton, groups in found.items()})
 
 
 def together(groups: Sequence[Group]) -> Group:
@@ -180,7 +193,9 @@ def together(groups: Sequence[Group]) -> Group:
     if len(groups) == 1:
         return groups[0]
     blocks = zip(*(group.blocks for group in groups), strict=True)
-    return Group(np.concatenate([group.rows for group in groups]), tuple(map(np.concatenate, blocks)))
+    held = [group.items for group in groups if group.items is not None]
+    items = held[0].joined(held) if held else None
+    return Group(np.concatenate([group.rows for group in groups]), tuple(map(np.concatenate, blocks)), items)
 
 
 def encode(reports: Any, size: int, x: Any) -> Encoded:
@@ -197,7 +212,7 @@ def encode(reports: Any, size: int, x: Any) -> Encoded:
         raise ImplementationError(f"needs {size} reports, got {len(reports)}", x)
     if isinstance(reports, np.ndarray) and reports.dtype.kind in NUMERIC:
         skeleton = (ARRAY, reports.dtype.str, reports.shape[1:])
-        return {skeleton: Group(np.arange(size), (reports.reshape(size, -1),))}
+        return Remembered({skeleton: Group(np.arange(size), (reports.reshape(size, -1),))})
     places: dict[Skeleton, tuple[list[int], list[list[Part]]]] = {}
     for row, report in enumerate(reports):
         bones: list[Any] = []
@@ -206,7 +221,7 @@ def encode(reports: Any, size: int, x: Any) -> Encoded:
         rows, held = places.setdefault(tuple(bones), ([], []))
         rows.append(row)
         held.append(parts)
-    return {skeleton: Group(np.array(rows), _tables(held)) for skeleton, (rows, held) in places.items()}
+    return Remembered({skeleton: Group(np.array(rows), _tables(held)) for skeleton, (rows, held) in places.items()})
 
 
 def _tables(held: list[list[Part]]) -> tuple[NDArray[Any], ...]:
