@@ -9,10 +9,12 @@ from math import ceil, floor, inf, log10
 from typing import TYPE_CHECKING, Protocol
 
 from ldpaudit.core.pace import MOST
-from ldpaudit.enclosure import Enclosure, Rigour, show_down, show_up
+from ldpaudit.enclosure import Enclosure, Rigour, round_up, show_down, show_up
 from ldpaudit.errors import Contradiction
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from ldpaudit.claim import Claim
     from ldpaudit.evidence import Evidence
 
@@ -60,7 +62,27 @@ class Verdict:
 
 
 class CheckedProof(Protocol):
-    """What the judge needs to know of a proof that has been checked."""
+    """What the judge needs to know of a proof that a program without the accountants found VALID."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What it says, in nats."""
+
+    @property
+    def delta(self) -> Fraction:
+        """What it says."""
+
+    @property
+    def private(self) -> bool:
+        """Whether it says that the plan is so private, or that it is not."""
+
+    @property
+    def sentence(self) -> str:
+        """What was compared with the code's law, and what it rests on, in a clause."""
+
+
+class CheckedTheorem(Protocol):
+    """What the judge needs to know of a theorem for all parameters that has been checked."""
 
     @property
     def theorem(self) -> str:
@@ -86,9 +108,10 @@ def judge(
     claim: Claim,
     enclosures: Sequence[Enclosure],
     evidence: Sequence[Evidence],
-    proofs: Sequence[CheckedProof],
+    proofs: Sequence[CheckedTheorem],
     *,
     audited: bool = False,
+    proof: CheckedProof | None = None,
 ) -> Verdict:
     """Decide a claim that names an epsilon; the first row of the table that matches wins.
 
@@ -100,11 +123,13 @@ def judge(
         Of the plan's epsilon at the claim's delta, in nats. One of rigour FLOAT decides nothing.
     evidence : sequence of Evidence
         From samples of the code.
-    proofs : sequence of CheckedProof
-        Proofs that were checked.
+    proofs : sequence of CheckedTheorem
+        Theorems for all parameters that were checked, by symbols.
     audited : bool
         Whether the samples are of code that is deployed in place of the mechanism. Where these are too few to refute the claim
         of any code, nothing is decided by what holds for the mechanism.
+    proof : CheckedProof or None
+        Of these parameters, by a program that shares nothing with the accountants.
 
     Returns
     -------
@@ -120,12 +145,12 @@ def judge(
     if claim.ceiling is None:
         raise ValueError(f"judge needs a claim with an epsilon, got the question {claim.id!r}")
     certified = [e for e in enclosures if e.rigour > Rigour.FLOAT]
-    _require_agreement(claim, certified, proofs)
+    _require_agreement(claim, certified, proofs, proof)
     low = max(certified, key=lambda e: e.low, default=None)
     high = min(certified, key=lambda e: e.high, default=None)
     seen = max((e for e in evidence if e.refutes(claim)), key=lambda e: e.epsilon_lower, default=None)
     beyond = max((e for e in evidence if _exceeds(e, claim, high, proofs)), key=lambda e: e.epsilon_lower, default=None)
-    proof = next((p for p in proofs if p.covers(claim)), None)
+    theorem = next((p for p in proofs if p.covers(claim)), None)
     bounded = high is not None and high.high <= claim.ceiling
     assumed = claim.assumptions
 
@@ -135,7 +160,8 @@ def judge(
     if low is not None and low.low > claim.ceiling:
         least = "no finite epsilon holds" if low.low == inf else f"its epsilon is at least {show_down(low.low)}"
         truth = f"{least}, by {low.source}"
-        return Verdict(Outcome.REFUTED, f"the claim is false for these parameters: {truth}")
+        again = f"; checked by another program: {proof.sentence}" if proof and not proof.private else ""
+        return Verdict(Outcome.REFUTED, f"the claim is false for these parameters: {truth}{again}")
     if seen is not None:
         return Verdict(Outcome.REFUTED, f"the audited code is less private: {_shown(seen)}")
     if audited and (blind := _blind(claim, evidence)):
@@ -144,12 +170,13 @@ def judge(
         restates = "; so the claim itself is assumed" if claim.restates else ""
         bound = f"epsilon <= {show_up(high.high)} by {high.source}"
         return Verdict(Outcome.ASSUMED, f"{bound}, assuming that {'; and that '.join(assumed)}{restates}")
-    if bounded and proof and high:
-        admitted = f", admitting {'; '.join(proof.admissions)}" if proof.admissions else ""
-        bound = f"epsilon <= {show_up(high.high)} by {high.source}"
-        return Verdict(Outcome.PROVED, f"{bound}; proved: {proof.theorem}{admitted}")
     if bounded and high:
-        return Verdict(Outcome.BOUNDED, f"epsilon <= {show_up(high.high)} by {high.source}")
+        bound = f"epsilon <= {show_up(high.high)} by {high.source}"
+        admitted = f", admitting {'; '.join(theorem.admissions)}" if theorem and theorem.admissions else ""
+        always = f"; theorem: {theorem.theorem}{admitted}" if theorem else ""
+        if proof and proof.private and proof.epsilon <= claim.ceiling and proof.delta <= claim.delta:
+            return Verdict(Outcome.PROVED, f"{bound}; checked by another program: {proof.sentence}{always}")
+        return Verdict(Outcome.BOUNDED, f"{bound}{always}")
     known = "no certified bound is known"
     if low is not None and high is not None:
         given = f", assuming that {'; and that '.join(claim.axioms)}" if claim.axioms else ""
@@ -157,7 +184,7 @@ def judge(
     return Verdict(Outcome.UNDECIDED, f"{known}, and {'the samples show no more' if evidence else 'nothing was sampled'}")
 
 
-def _exceeds(e: Evidence, claim: Claim, high: Enclosure | None, proofs: Sequence[CheckedProof]) -> bool:
+def _exceeds(e: Evidence, claim: Claim, high: Enclosure | None, proofs: Sequence[CheckedTheorem]) -> bool:
     """Whether samples at the claim's delta show more than the mechanism that is described can lose."""
     most = min([*([high.high] if high else []), *(p.epsilon.high for p in proofs)], default=inf)
     return most < inf and claim.delta <= e.delta and e.refutes(most)
@@ -189,11 +216,15 @@ def _enough(views: float) -> str:
     return f"; about {ceil(views / unit) * unit:,} are needed"
 
 
-def _require_agreement(claim: Claim, certified: Sequence[Enclosure], proofs: Sequence[CheckedProof]) -> None:
+def _require_agreement(
+    claim: Claim, certified: Sequence[Enclosure], proofs: Sequence[CheckedTheorem], proof: CheckedProof | None
+) -> None:
     """What is at most one number's upper end and at least another's lower end names the same epsilon."""
     uppers = [(e.high, e.source) for e in certified] + [(p.epsilon.high, p.theorem) for p in proofs]
     lowers = [(e.low, e.source) for e in certified]
     lowers += [(p.epsilon.low, p.theorem) for p in proofs if p.tight and claim.delta == 0]
+    if proof and proof.private and proof.delta <= claim.delta:
+        uppers.append((round_up(proof.epsilon), "verify_certificate.py"))
     (high, above), (low, below) = min(uppers, default=(inf, "")), max(lowers, default=(0.0, ""))
     if low > high:
         found = f"{below!r} gives epsilon >= {show_down(low)}, but {above!r} gives epsilon <= {show_up(high)}"

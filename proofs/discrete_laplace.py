@@ -6,6 +6,8 @@ K such steps apart, and what the steps cost adds up. Other noise on counts has n
 
 from __future__ import annotations
 
+from typing import Any
+
 from sympy import Expr
 
 from ldpaudit.proofs._kernel import Lemma, Theorem
@@ -126,3 +128,11 @@ def _ratios() -> Lemma:
     over = k * (1 + alpha**2) - alpha * (k + 1 - r) * far / middle
     t.equal(middle * over, alpha * (k - 1 + r) * near, "the ratio, from the next one")
     return t
+
+
+def leaf(m: Any, relation: str) -> dict[str, Any] | None:
+    """What `verify_certificate` knows discrete Laplace noise as; None of the other noises on counts."""
+    if type(m).__name__ != "DiscreteLaplace":
+        return None
+    counts = [{"word": "discrete_laplace", "alpha": str(m.alpha), "change": shift} for shift in m.shifts]
+    return counts[0] if len(counts) == 1 else {"word": "compose", "of": counts}

@@ -6,6 +6,8 @@ two inputs are at most B steps apart, and what the steps cost adds up.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sympy import Expr
 
 from ldpaudit.proofs._kernel import Theorem
@@ -53,3 +55,10 @@ def _truncated() -> Theorem:
     t.equal(end - alpha * end, share * near, "an end without its own view is the end of one step farther")
     t.equal(share * near / (share * near * alpha), end / (alpha * end), "the ratio at y <= x, inside and at the end")
     return _conclude(t, alpha, "by all steps at once at y = 0")
+
+
+def leaf(m: Any, relation: str) -> dict[str, Any] | None:
+    """What `verify_certificate` knows it as; the truncated form is compared as the channel that it is."""
+    if relation != "replace-one" or m.variant:
+        return None
+    return {"word": "discrete_laplace", "alpha": str(m.alpha), "change": m.bound}

@@ -6,6 +6,8 @@ probabilities, whose ratio is r; two different rows differ in half of the column
 
 from __future__ import annotations
 
+from typing import Any
+
 from ldpaudit.proofs._kernel import Theorem
 
 
@@ -28,3 +30,8 @@ def prove() -> tuple[Theorem, ...]:
     })
     t.attained("in the columns where only row x is +1")
     return (t,)
+
+
+def leaf(m: Any, relation: str) -> dict[str, Any] | None:
+    """What `verify_certificate` knows it as; None for relations that it does not have."""
+    return {"word": "hadamard_response", "columns": m.columns, "p": str(m.p)} if relation == "replace-one" else None

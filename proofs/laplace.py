@@ -6,6 +6,8 @@ The loss at a view y is ``(|y - x'| - |y - x|)/b``; it is bounded wherever y lie
 
 from __future__ import annotations
 
+from typing import Any
+
 from ldpaudit.proofs._kernel import Theorem
 
 
@@ -38,3 +40,11 @@ def histogram(relation: str, coordinates: int) -> Theorem:
     t.loses(1 / b_field, b, 0, 1, times=coordinates)
     t.attained("by all coordinates at once")
     return t
+
+
+def leaf(m: Any, relation: str) -> dict[str, Any] | None:
+    """What `verify_certificate` knows it as: a number that differs by `change` scales, or two, where a value is replaced."""
+    if not m.variant:
+        return {"word": "laplace", "change": str(m.sensitivity / m.scale)} if relation == "replace-one" else None
+    one = {"word": "laplace", "change": str(1 / m.scale)}
+    return {"word": "compose", "of": [one, one]} if relation == "replace-one" else one

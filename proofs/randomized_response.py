@@ -6,6 +6,8 @@ inputs is r, 1/r or 1, and r is attained at the view that names the first input.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ldpaudit.proofs._kernel import Theorem
 
 
@@ -21,3 +23,8 @@ def prove() -> tuple[Theorem, ...]:
     t.costs(ratio, {"y = x": (p, q), "y = x', the other input": (q, p), "y is neither": (k - 2, q, q)})
     t.attained("at y = x")
     return (t,)
+
+
+def leaf(m: Any, relation: str) -> dict[str, Any] | None:
+    """What `verify_certificate` knows it as; None for relations that it does not have."""
+    return {"word": "randomized_response", "k": m.k, "p": str(m.p)} if relation == "replace-one" else None

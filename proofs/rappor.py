@@ -6,6 +6,9 @@ signatures have at most h bits each. Both costs are attained where they have h b
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from sympy import Expr
 
 from ldpaudit.proofs._kernel import Theorem
@@ -73,3 +76,16 @@ def _memoized(t: Theorem) -> Theorem:
         times=2 * h_field,
     )
     return t
+
+
+def leaf(m: Any, relation: str) -> dict[str, Any] | None:
+    """What `verify_certificate` knows it as; None of several reports, which are not independent."""
+    if relation != "replace-one" or len(m.bit_law(0)) != 2:
+        return None
+    (_, zero), (_, one) = m.bit_law(0), m.bit_law(1)
+    return {"word": "bits", "p": str(one), "q": str(zero), "only_here": m.hashes, "only_there": m.hashes}
+
+
+def sibling(m: Any) -> Any:
+    """With the same probabilities, and a law that can be listed."""
+    return replace(m, bits=min(m.bits, 8), domain=min(m.domain, 16))

@@ -6,6 +6,9 @@ A subset has one of two probabilities, by whether it contains the value. With `w
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from ldpaudit.proofs._kernel import Theorem
 
 
@@ -34,3 +37,13 @@ def prove() -> tuple[Theorem, ...]:
     })
     t.attained("at x in, x' out")
     return (t,)
+
+
+def leaf(m: Any, relation: str) -> dict[str, Any] | None:
+    """What `verify_certificate` knows it as; None for relations that it does not have."""
+    return {"word": "subset_selection", "k": m.k, "d": m.d, "p": str(m.p)} if relation == "replace-one" else None
+
+
+def sibling(m: Any) -> Any:
+    """With the same probability, and a law that can be listed."""
+    return replace(m, k=min(m.k, 8), d=min(m.d, 3, m.k - 1))

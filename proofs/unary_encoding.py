@@ -6,6 +6,9 @@ p + q <= 1, the second where p + q >= 1. The probabilities q, p - q and 1 - p ar
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from sympy import Expr
 
 from ldpaudit.proofs._kernel import Theorem
@@ -64,3 +67,13 @@ def _one_bit(t: Theorem, p: Expr, q: Expr, ratio: Expr) -> Theorem:
     )
     t.attained("at one of the two values of bit x")
     return t
+
+
+def leaf(m: Any, relation: str) -> dict[str, Any]:
+    """What `verify_certificate` knows it as: two bits differ, or where a user is absent one."""
+    return {"word": "bits", "p": str(m.p), "q": str(m.q), "only_here": 1, "only_there": int(relation == "replace-one")}
+
+
+def sibling(m: Any) -> Any:
+    """With the same probabilities, and a law that can be listed."""
+    return replace(m, k=min(m.k, 6))

@@ -76,6 +76,8 @@ class ClaimRecord(Record):
     """What the plan's profile means for one user; None where no profile is certified."""
     assumptions: tuple[str, ...] = ()
     """What nobody shows and the verdict rests on."""
+    proof: dict[str, Any] | None = None
+    """What verify_certificate.py finds VALID, in the format ldpaudit.proof/1: the claim, the answer, or what refutes it."""
     code_differs: bool = False
     """Whether the audited code is not the mechanism that is described, so that no bound, proof or risk of that is stated."""
 

@@ -25,6 +25,7 @@ from ldpaudit.certificates.certificate import (
     ProofRecord,
     WitnessRecord,
 )
+from ldpaudit.certificates.proof import Proof, prove
 from ldpaudit.certificates.risk import Risk, of_plan
 from ldpaudit.claim import Claim
 from ldpaudit.core.remembered import remembered
@@ -198,12 +199,20 @@ class Case:
         plan, relation = of_one_user(self.claim.plan, self.claim.neighbours)
         return derive(plan, (relation or self.claim.neighbours).kind)
 
+    def checked(self) -> Proof:
+        """What a program without the accountants finds VALID: the claim, or what refutes it, or the answer."""
+        claim = self.claim
+        if claim.assumptions:
+            raise Unsupported(claim.plan, "no standalone rule for what is assumed")
+        return prove(claim.plan, claim.neighbours, claim.epsilon, claim.delta, self.certified())
+
     def record(self, evidence: Evidence | Unsupported | None) -> ClaimRecord:
         """Account, prove and judge: what the certificate says about the claim."""
         claim = self.claim
-        enclosure, proof = _attempt(self.certified), _attempt(self.proved)
+        enclosure, proof, checked = _attempt(self.certified), _attempt(self.proved), _attempt(self.checked)
         risk: Risk | Unsupported | None = _attempt(partial(of_plan, claim.plan, claim.neighbours))
-        limits = tuple(str(x) for x in (enclosure, evidence, proof) if isinstance(x, Unsupported))
+        limits = tuple(dict.fromkeys(str(x) for x in (enclosure, evidence, proof, checked) if isinstance(x, Unsupported)))
+        valid = checked if isinstance(checked, Proof) else None
         enclosures = [enclosure] if isinstance(enclosure, Enclosure) else []
         seen = [evidence] if isinstance(evidence, Evidence) else []
         proofs = [proof] if isinstance(proof, Derivation) else []
@@ -213,9 +222,12 @@ class Case:
                 known = f"no finite epsilon holds, by {enclosures[0].source}"
             verdict = Verdict(Outcome.UNDECIDED, known)
         else:
-            verdict = judge(self.tested(), enclosures, seen, proofs, audited=self.code is not None)
+            tested = self.tested()
+            if claim.epsilon is None and valid is not None:  # where sums are taken on a lattice, a little more than the answer
+                tested = replace(tested, epsilon=max(valid.epsilon, tested.epsilon or Fraction(0)))
+            verdict = judge(tested, enclosures, seen, proofs, audited=self.code is not None, proof=valid)
         if verdict.code_differs:  # then nothing that was computed is about what is deployed
-            enclosures, proofs, risk = [], [], None
+            enclosures, proofs, risk, valid = [], [], None, None
         steps = [ProofRecord(theorem=p.theorem, epsilon=p.epsilon.high, steps=p.steps, assumes=p.assumes,
                              admissions=p.admissions) for p in proofs]  # fmt: skip
         return ClaimRecord(
@@ -240,6 +252,7 @@ class Case:
             risk=risk.record if isinstance(risk, Risk) else None,
             assumptions=claim.assumptions if verdict.outcome is Outcome.ASSUMED else () if verdict.code_differs else claim.axioms,
             code_differs=verdict.code_differs,
+            proof=valid.record if valid and verdict.outcome is (Outcome.PROVED if valid.private else Outcome.REFUTED) else None,
         )
 
 

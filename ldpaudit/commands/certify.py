@@ -122,10 +122,13 @@ def _write_pages(
 ) -> dict[str, Mapping[str, Repair]]:
     """A page for each deployment, and one over all of them; by deployment and claim, what the pages say would hold instead."""
     from ldpaudit.certificates import parallel
+    from ldpaudit.certificates.proof import program
     from ldpaudit.files.whole import write_whole
     from ldpaudit.report import html, index
 
     instead: dict[str, Mapping[str, Repair]] = {}
+    if any(claim.proof for certificate in certificates for claim in certificate.claims):
+        write_whole(output / "verify_certificate.py", program())
     with progress("drawing pages", len(certificates)) as advance:
         for certificate, shown in zip(certificates, parallel.exhibit_all(certificates, jobs), strict=True):
             old = None if before is None else before.get(certificate.id)

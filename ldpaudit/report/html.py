@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -113,8 +114,12 @@ def _facts(claim: ClaimRecord) -> Iterable[tuple[str, str]]:
     yield "plan", f"<code>{escape(claim.plan)}</code>"
     if claim.enclosure:
         yield "bound by", f"{escape(claim.enclosure.source)} ({claim.enclosure.rigour})"
+    if claim.proof:
+        number, relation = f"({claim.proof['epsilon']}, {claim.proof['delta']})", claim.proof["relation"]
+        private = "differentially private" if claim.proof["says"] == "private" else "not differentially private"
+        yield "proof", f"{escape(number)}: {private} for {escape(relation)} neighbours, VALID to <code>verify_certificate.py</code>"
     for proof in claim.proofs:
-        yield "proof", f"{escape(proof.theorem)} ({proof.steps} steps, checked by a machine)"
+        yield "theorem", f"{escape(proof.theorem)} ({proof.steps} steps, checked by a machine)"
         yield from (("assumes", escape(each)) for each in proof.assumes)
         yield from (("admits", f"{escape(each)} (admitted, not machine-checked)") for each in proof.admissions)
     yield from (("assumed", f"{escape(each)} (assumed, not shown)") for each in claim.assumptions)
@@ -206,9 +211,22 @@ def _again(certificate: Certificate) -> str:
 ldpaudit verify {name}.json --deployment {name}.toml
 ldpaudit verify {name}.json --resample</pre>
 <p>The first command makes the certificate again; the second recomputes everything except the samples; the third also draws the
-samples again, and runs the code that the file names, if any.</p>
+samples again, and runs the code that the file names, if any.</p>{_without_us(certificate)}
 <h3>The deployment file</h3><pre>{escape(certificate.deployment)}</pre></section></main>
 """
+
+
+def _without_us(certificate: Certificate) -> str:
+    """How to check the proofs with Python alone; nothing where there are none."""
+    if not any(claim.proof for claim in certificate.claims):
+        return ""
+    from ldpaudit.certificates.proof import program
+
+    content = program()
+    return f"""<h3>Without ldpaudit</h3>
+<p>The proofs inside the JSON are checked by <code>verify_certificate.py</code>, which stands beside it, needs nothing but Python,
+and shares no line with what made them:</p><pre>python -I -S verify_certificate.py {escape(certificate.id)}.json</pre>
+<p class="small">Its SHA-256 is <code>{hashlib.sha256(content).hexdigest()}</code>, {content.count(10)} lines.</p>"""
 
 
 def _footer(certificate: Certificate) -> str:

@@ -16,7 +16,7 @@ VERDICTS = {
     "or parameters that are computed from the claim itself.",
     Outcome.BOUNDED: "the claim is true of the mechanism that the file describes: a certified upper bound meets it.",
     Outcome.PROVED: "the claim is true of the mechanism that the file describes: a certified upper bound meets it, and a "
-    "machine-checked proof covers it.",
+    "program that shares nothing with the accountants found a proof of it valid.",
 }
 """In words for whoever was not there."""
 SIGNS = dict(zip(Outcome, ("\u2717", "?", "\u2234", "\u2713", "\u2713"), strict=True))
@@ -35,7 +35,7 @@ OVERALL = {
     Outcome.UNDECIDED: "No claim is refuted, and at least one is not decided.",
     Outcome.ASSUMED: "No claim is refuted or undecided, and at least one rests on what is only assumed.",
     Outcome.BOUNDED: "Every claim holds.",
-    Outcome.PROVED: "Every claim holds, and machine-checked proofs cover them.",
+    Outcome.PROVED: "Every claim holds, and has a proof that a program without ours checks.",
 }
 """The worst of the claims, in a sentence."""
 _FARES = {

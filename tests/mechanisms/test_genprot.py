@@ -314,14 +314,14 @@ claims = [{id = "ten", epsilon = "5/2"}, {id = "two", epsilon = "1/2"}]
 kind = "genprot"
 epsilon = "1/4"
 k = 2
-slots = 7
+slots = 5
 leak = "1/1000"
 """
 
 
 def test_a_deployment_file_names_the_base_by_its_parameters_and_the_claim_is_proved() -> None:
     whole = loads(DEPLOYED)
-    assert whole.claims[0].plan.mechanism == GenProt.of_response(QUARTER, 2, 7, Fraction(1, 1000))  # type: ignore[attr-defined]
+    assert whole.claims[0].plan.mechanism == GenProt.of_response(QUARTER, 2, 5, Fraction(1, 1000))  # type: ignore[attr-defined]
     found = certify(whole, seed=1, trials=20_000)
     assert [claim.verdict.name for claim in found.claims] == ["PROVED", "PROVED"]
 

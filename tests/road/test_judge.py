@@ -39,6 +39,16 @@ class Checked:
         return claim.ceiling is not None and self.proved <= claim.ceiling
 
 
+@dataclass(frozen=True)
+class Valid:
+    """What a program without the accountants found, reduced to what the judge asks."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    private: bool = True
+    sentence: str = "a sentence"
+
+
 def enclosure(low: float, high: float, rigour: Rigour = Rigour.INTERVAL) -> Enclosure:
     return Enclosure(low, high, rigour, "a theorem")
 
@@ -60,7 +70,30 @@ def test_evidence_above_the_claim_refutes_it() -> None:
 
 
 def test_a_bound_and_a_proof_prove_the_claim() -> None:
-    assert judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(0.9)], [Checked(Fraction(1))]).outcome is Outcome.PROVED
+    assert judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(0.9)], [], proof=Valid(Fraction(1))).outcome is Outcome.PROVED
+
+
+def test_a_theorem_that_no_other_program_checked_for_these_parameters_is_told_and_proves_nothing() -> None:
+    verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [], [Checked(Fraction(1))])
+    assert verdict.outcome is Outcome.BOUNDED
+    assert verdict.reason.endswith("; theorem: a theorem")
+
+
+@pytest.mark.parametrize("valid", [Valid(Fraction(11, 10)), Valid(Fraction(1), Fraction(1, 10)), Valid(Fraction(1), private=False)])
+def test_a_proof_of_less_than_the_claim_does_not_prove_it(valid: Valid) -> None:
+    assert judge(CLAIM, [enclosure(0.9, 1.0)], [], [], proof=valid).outcome is Outcome.BOUNDED
+
+
+def test_a_refuted_claim_tells_that_another_program_refutes_it_too() -> None:
+    verdict = judge(CLAIM, [enclosure(1.1, 1.2)], [], [], proof=Valid(Fraction(1), private=False))
+    assert verdict.outcome is Outcome.REFUTED
+    assert verdict.reason.endswith("; checked by another program: a sentence")
+
+
+def test_a_valid_proof_below_a_certified_lower_bound_is_an_internal_error() -> None:
+    with pytest.raises(Contradiction, match=r"'verify_certificate.py' gives epsilon <= 0\.8"):
+        judge(CLAIM, [enclosure(0.9, 1.0)], [], [], proof=Valid(Fraction(4, 5)))
+    judge(CLAIM, [enclosure(0.9, 1.0)], [], [], proof=Valid(Fraction(4, 5), Fraction(1, 10)))
 
 
 def test_a_bound_alone_bounds_the_claim() -> None:
@@ -115,7 +148,7 @@ def test_what_is_computed_from_the_claim_is_assumed_and_never_proved() -> None:
 @pytest.mark.parametrize("seen", [[], [evidence(0.0, guesses=0)], [evidence(0.0, trials=9)]])
 def test_deployed_code_that_no_audit_could_refute_leaves_the_claim_undecided(seen: list[Evidence]) -> None:
     known = [enclosure(0.9, 1.0)], seen, [Checked(Fraction(1))]
-    assert judge(CLAIM, *known).outcome is Outcome.PROVED
+    assert judge(CLAIM, *known).outcome is Outcome.BOUNDED
     verdict = judge(CLAIM, *known, audited=True)
     assert verdict.outcome is Outcome.UNDECIDED
     assert "the deployed code was not tested" in verdict.reason
@@ -130,7 +163,7 @@ def test_a_claim_so_large_that_no_number_of_views_refutes_it_is_undecided_of_dep
 
 def test_deployed_code_that_an_audit_could_have_refuted_is_decided_by_what_is_known_of_the_mechanism() -> None:
     verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(0.0, trials=10)], [Checked(Fraction(1))], audited=True)
-    assert verdict.outcome is Outcome.PROVED
+    assert verdict.outcome is Outcome.BOUNDED
 
 
 def test_a_proof_below_a_certified_lower_bound_is_an_internal_error_that_names_both() -> None:
@@ -142,8 +175,8 @@ def test_a_proof_that_no_epsilon_is_smaller_contradicts_a_bound_that_is_smaller_
     tight = Checked(Fraction(1), tight=True)
     with pytest.raises(Contradiction, match="internal error"):
         judge(CLAIM, [enclosure(0.8, 0.9)], [], [tight])
-    assert judge(replace(CLAIM, delta=Fraction(1, 10)), [enclosure(0.8, 0.9)], [], [tight]).outcome is Outcome.PROVED
-    assert judge(CLAIM, [enclosure(0.8, 0.9)], [], [Checked(Fraction(1))]).outcome is Outcome.PROVED
+    assert judge(replace(CLAIM, delta=Fraction(1, 10)), [enclosure(0.8, 0.9)], [], [tight]).outcome is Outcome.BOUNDED
+    assert judge(CLAIM, [enclosure(0.8, 0.9)], [], [Checked(Fraction(1))]).outcome is Outcome.BOUNDED
 
 
 def test_two_enclosures_of_one_number_that_do_not_meet_are_an_internal_error() -> None:

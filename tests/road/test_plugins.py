@@ -63,7 +63,7 @@ def test_a_plugin_s_own_accountant_attack_and_proof_are_asked(installed: Path) -
     assert done.returncode == 0, done.stderr
     words = " ".join(done.stdout.split())
     assert "PROVED" in words
-    assert "proved: a hesitant answer is private with epsilon = log(p/(1 - p)), and no less" in words
+    assert "theorem: a hesitant answer is private with epsilon = log(p/(1 - p)), and no less" in words
 
 
 def test_a_plugin_s_law_serves_where_it_says_no_more(bare: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_plugin_s_law_serves_where_it_says_no_more(bare: Path) -> None:
     done = run(bare, "certify", "plugin.toml", "--trials", "5000", "--output", str(bare / "out"))
     words = " ".join(done.stdout.split())
     assert "by its own law, enumerated" in words, done.stdout + done.stderr
-    assert "proved: the law that HesitantAnswer states is private with epsilon = log(3), and no less" in words
+    assert "theorem: the law that HesitantAnswer states is private with epsilon = log(3), and no less" in words
 
 
 def test_a_plugin_that_cannot_be_imported_is_an_error_of_one_line_that_names_it(bare: Path) -> None:

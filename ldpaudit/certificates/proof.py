@@ -1,0 +1,258 @@
+"""Proofs that a program without ours checks: a plan in its words, compared with the code's law, and what makes it VALID.
+
+The program is `verify_certificate.py`, which shares no line with the accountants. Nothing here is trusted but the comparison: a
+proof of the wrong number is INVALID, whoever made it, and one of another law is refused here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
+from fractions import Fraction
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from ldpaudit.certificates import verify_certificate as checker
+from ldpaudit.core.remembered import remembered
+from ldpaudit.enclosure import Enclosure
+from ldpaudit.errors import Contradiction, Unsupported
+from ldpaudit.mechanism import ENUMERABLE, Mechanism
+from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
+from ldpaudit.neighbours import Neighbours
+from ldpaudit.plan import Aggregate, Compose, Plan, PostProcess, Repeat, Run, Shuffle
+
+_MOST_ENTRIES = 1 << 15
+"""Probabilities of laws that are compared: half a second."""
+_MOST_ROWS = 1 << 12
+"""Entries of a channel that is written out."""
+_LOOSER = 1 + Fraction(1, 200)
+"""How much larger the proved number may be than a question's answer, where sums are taken on a lattice."""
+_MOST_VIEWS = 1 << 12
+"""Of a law that is compared; where it has more, and a sibling, that is."""
+_WORK = 10**8
+"""Of one try: some twenty seconds. A proof takes a minute at most to be checked."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A statement that `verify_certificate` finds VALID."""
+
+    record: dict[str, Any]  # in the format ldpaudit.proof/1
+    epsilon: Fraction  # in nats
+    delta: Fraction
+    sentence: str  # what was compared, and the theorems that it rests on, in a clause
+
+    @property
+    def private(self) -> bool:
+        """Whether it says that the plan is so private, or that it is not."""
+        return bool(self.record["says"] == "private")
+
+
+def program() -> bytes:
+    """The file that checks proofs, as it is shipped."""
+    return Path(checker.__file__).read_bytes()
+
+
+@remembered
+def prove(plan: Plan, neighbours: Neighbours, epsilon: Fraction | None, delta: Fraction, known: Enclosure) -> Proof:
+    """A proof of a claim, or of what refutes it; without an epsilon of the certified answer, or of a little more.
+
+    Parameters
+    ----------
+    plan, neighbours
+        What is claimed to be private, for whom.
+    epsilon : Fraction or None
+        The claimed one, in nats.
+    delta : Fraction
+        In [0, 1).
+    known : Enclosure
+        What the accountants say of epsilon.
+
+    Returns
+    -------
+    Proof
+
+    Raises
+    ------
+    Unsupported
+        Where no word says what the plan is, or no rule reaches the number.
+    Contradiction
+        Where a law is not that of the word that stands for it.
+    """
+    kind = "replace-one" if neighbours.kind == "group" else neighbours.kind
+    if kind not in ("replace-one", "add-remove"):
+        raise Unsupported(plan, f"no standalone rule for {kind} neighbours")
+    laws: dict[str, None] = {}
+    said = _in_words(plan, kind, laws)
+    says, slack = "private", 1 + Fraction(1, 10**9)  # to which claims are read
+    if epsilon is None and not known.high < float("inf"):
+        raise Unsupported(plan, "no finite epsilon is certified, so that nothing is proved")
+    if epsilon is None:
+        exact = [_rounded_up(Fraction(known.high) * slack)]
+        by_sums = _rounded_up(Fraction(known.high) * _LOOSER)
+    elif known.low > epsilon * slack:
+        says, exact, by_sums = "not private", [epsilon], None
+    else:
+        exact, by_sums = [epsilon, epsilon * slack], epsilon
+    tries = [(target, dict[str, Any]()) for target in exact]
+    if by_sums is not None:
+        tries += [(by_sums, witness) for witness in [*([] if delta == 0 else [{}]), *_witnesses(said, delta)]]
+    problem = ""
+    for target, witness in tries:
+        record = {"schema": f"ldpaudit.proof/{checker.VERSION}", "plan": said, "relation": str(neighbours), "says": says,
+                  "epsilon": _spelled(target), "delta": str(delta), "witness": witness}  # fmt: skip
+        try:
+            _, rests = checker.check(record, _WORK)
+        except checker.Invalid as error:
+            problem = str(error)
+            continue
+        except ValueError as error:  # numbers of more digits than Python writes
+            raise Unsupported(plan, f"the standalone checker takes no such numbers: {error}") from None
+        theorems = "; ".join(checker.THEOREMS[each] for each in sorted(rests)) or "the definition alone"
+        return Proof(record, target, delta, f"{'; '.join(laws)}; it rests on: {theorems}")
+    raise Unsupported(plan, f"the standalone checker does not reach the number: {problem}")
+
+
+def _spelled(number: Fraction) -> str:
+    """Decimal, where it is a short one."""
+    digits = Context(prec=16).divide(number.numerator, number.denominator)
+    return f"{digits:f}" if Fraction(digits) == number else str(number)
+
+
+def _rounded_up(number: Fraction) -> Fraction:
+    return Fraction(Context(prec=12, rounding=ROUND_CEILING).divide(number.numerator, number.denominator))
+
+
+def _witnesses(said: dict[str, Any], delta: Fraction) -> Iterator[dict[str, Any]]:
+    """Lattices to try, ever finer."""
+    inner = said
+    while inner["word"] in ("shuffle", "sum"):
+        inner = inner["of"]
+    if delta == 0:
+        return
+    digits = 24 + len(str(delta.denominator // max(1, delta.numerator)))
+    if inner["word"] in ("repeat", "compose"):
+        parts = [part for part, _ in checker.parts(inner, set())]
+        noisy = any(part["word"] == "laplace" for part in parts)
+        if not noisy:
+            ratios = {checker.largest_ratio(checker.cases(part, "replace-one")) for part in parts}
+            yield from ({"digits": digits, "ratio": str(ratio)} for ratio in ratios if len(ratios) == 1 and 1 < ratio < 1000)
+        finer = (Fraction(2**k + 1, 2**k) ** (2 if noisy else 1) for k in (5, 7, 9, 11))
+        yield from ({"digits": digits, "ratio": str(ratio)} for ratio in finer)
+    elif said["word"] == "shuffle" and inner["word"] in checker.HIDDEN:
+        most = Fraction(math.ceil(checker.largest_ratio(checker.cases(inner, "replace-one"))))
+        yield from ({"digits": digits, "step": str(most / 2**k)} for k in (4, 6, 8, 10, 12))
+
+
+def _in_words(plan: Plan, relation: str, laws: dict[str, None]) -> dict[str, Any]:
+    """A plan in the checker's words; each law is compared with what stands for it."""
+    match plan:
+        case Run(mechanism):
+            return _leaf(mechanism, relation, laws)
+        case Repeat(inner, times):
+            return {"word": "repeat", "of": _in_words(inner, relation, laws), "times": times}
+        case Compose(several):
+            return {"word": "compose", "of": [_in_words(part, relation, laws) for part in several]}
+        case PostProcess(inner):
+            return _in_words(inner, relation, laws)
+        case Shuffle(inner, users):
+            return {"word": "shuffle", "of": _in_words(inner, relation, laws), "users": users}
+        case Aggregate(inner, users):
+            return {"word": "sum", "of": _in_words(inner, relation, laws), "users": users}
+    raise Unsupported(plan, f"no standalone rule for {type(plan).__name__}")
+
+
+def _leaf(m: Mechanism, relation: str, laws: dict[str, None]) -> dict[str, Any]:
+    """The word of a mechanism, compared with its law; where none is known, the law itself, written out."""
+    home: Any = None if has_own_law(m) else _file(stem(m))
+    said: dict[str, Any] | None = home.leaf(m, relation) if hasattr(home, "leaf") else None
+    if said is None:
+        said = _written_out(m, relation)
+        laws[f"{type(m).__name__}: its law, written out, views of proportional probabilities as one"] = None
+        return said
+    try:
+        size = m.law(m.inputs[0]).size
+    except Unsupported:
+        laws[f"{type(m).__name__}: infinitely many views, so that its law was not compared"] = None
+        return said
+    of, beyond = m, ""
+    if size > _MOST_VIEWS and hasattr(home, "sibling"):
+        of, beyond = home.sibling(m), f" of {home.sibling(m)}, beyond by structure"
+        said_of = home.leaf(of, relation)
+    elif size > ENUMERABLE:
+        raise Unsupported(m, f"no standalone rule: its law has {size} views, and is not compared with any word")
+    else:
+        said_of = said
+    laws[f"{type(m).__name__}: compared with the code's law on {_compare(of, said_of, relation)}{beyond}"] = None
+    return said
+
+
+def _file(name: str) -> Any:
+    """The module of proofs of a stem or plugin, if there is one."""
+    if (theirs := part_of(name, "proof")) is not None:
+        return theirs
+    found = (each for each in homes(name) if find_spec(f"ldpaudit.proofs.{each}") is not None)
+    return next((import_module(f"ldpaudit.proofs.{each}") for each in found), None)
+
+
+def _written_out(m: Mechanism, relation: str) -> dict[str, Any]:
+    """A channel: the law on each input, and first on that of an absent user, where neighbours are such."""
+    if (m.model != "local" and not has_own_law(m)) or relation not in [each.kind for each in m.relations]:
+        raise Unsupported(m, f"no standalone rule for {stem(m)}")
+    too_long = Unsupported(m, f"no standalone rule for {stem(m)}, whose law is too long to be written out")
+    inputs = [*([None] if relation == "add-remove" else []), *(m.inputs if len(m.inputs) < _MOST_ROWS else ())]
+    if not inputs or len(inputs) * m.law(inputs[0]).size > _MOST_ENTRIES:
+        raise too_long
+    rows = [dict(m.law(x).items()) for x in inputs]
+    columns: dict[tuple[Fraction, ...], Fraction] = {}
+    for y in dict.fromkeys(y for row in rows for y in row):
+        column = [Fraction(row.get(y, 0)) for row in rows]
+        if total := sum(column):
+            shares = tuple(p / total for p in column)  # views of one share each tell as much as all of them together
+            columns[shares] = columns.get(shares, Fraction(0)) + total
+    if len(columns) * len(inputs) > _MOST_ROWS:
+        raise too_long
+    written = [[str(shares[i] * total) for shares, total in columns.items()] for i in range(len(inputs))]
+    return {"word": "channel", "rows": written}
+
+
+def _compare(m: Mechanism, said: dict[str, Any], relation: str) -> str:
+    """Hold each ordered pair's probabilities against those of the word: how many pairs. Raises Contradiction."""
+    inputs: Sequence[Any] = m.inputs
+    size = m.law(inputs[0]).size
+    most = max(3, min(len(inputs), int((_MOST_ENTRIES / size) ** 0.5)))
+    if len(inputs) > most:  # the first ones, the last one, and some between
+        inputs = [inputs[i * (len(inputs) - 1) // (most - 1)] for i in range(most)]
+    laws = {x: dict(m.law(x).items()) for x in inputs}
+    pairs = list(permutations(inputs, 2))
+    if relation == "add-remove":
+        laws[None] = dict(m.law(None).items())
+        pairs = [pair for x in inputs for pair in ((x, None), (None, x))]
+    # Of bits that differ in fewer places the word says no more: they cost less.
+    fewer = [{**said, "only_here": i, "only_there": j} for i in range(said["only_here"] + 1) for j in range(said["only_there"] + 1)
+             if i + j] if said["word"] == "bits" else [said]  # fmt: skip
+    allowed = {_by_ratio(cells) for words in fewer for cells in checker.cases(words, relation)}
+    for x, other in pairs:
+        here, there = laws[x], laws[other]
+        found = _by_ratio((1, here.get(y, Fraction(0)), there.get(y, Fraction(0))) for y in here.keys() | there.keys())
+        if found not in allowed and len(found) > 1:  # two inputs whose views have one law cost nothing
+            what = f"{m} is not what the word {said['word']!r} says, on {x!r} and {other!r}"
+            raise Contradiction(f"internal error, please report it: {what}")
+    whole = len(m.inputs) * (len(m.inputs) - 1) if relation == "replace-one" else 2 * len(m.inputs)
+    return f"{len(pairs)} of {whole} ordered pairs of inputs"
+
+
+def _by_ratio(cells: Iterable[tuple[int, Fraction, Fraction]]) -> frozenset[tuple[Fraction | None, Fraction, Fraction]]:
+    """The probabilities of all views with one ratio of P to Q, taken together; no more of two laws tells them apart."""
+    found: dict[Fraction | None, list[Fraction]] = {}
+    for views, p, q in cells:
+        if views and (p or q):
+            both = found.setdefault(p / q if q else None, [Fraction(0), Fraction(0)])
+            both[0] += views * p
+            both[1] += views * q
+    return frozenset((ratio, p, q) for ratio, (p, q) in found.items())

@@ -1,0 +1,449 @@
+#!/usr/bin/env python3
+"""Check the proofs of privacy certificates, with Python's standard library alone and whole numbers in every decision.
+
+    python -I -S verify_certificate.py FILE.json ...
+
+FILE is a proof (schema ``ldpaudit.proof/1``) or a certificate, which carries one for each claim that it calls PROVED. It says that
+a plan is (epsilon, delta)-differentially private, or that it is not; VALID where the sums below, each rounded against what it says,
+reach that. `cases` says what the words of a plan mean; docs/proof-format.md explains each word, and each theorem. Two facts carry
+all shortcuts. Spread: the mean of a convex function does not fall where a value is split into two of the same mean. Mass: that of
+a nonnegative function does not fall where mass is added.
+"""
+
+import decimal
+import json
+import math
+import sys
+from fractions import Fraction
+
+VERSION = 1
+THEOREMS = {
+    "post-processing": "what is made of a view without looking at the input costs no more than the view (Csiszar 1967)",
+    "half-lines": "noise whose logarithm is concave tells two counts apart best by a half-line, and nearer ones less (elementary)",
+    "domination": "a chord of a convex curve lies above it (elementary)",
+    "composition": "what dominates each part dominates their adaptive composition (Zhu, Dong, Wang 2022, Theorem 10)",
+    "blanket": "shuffled reports cost at most what the privacy blanket hides (Balle, Bell, Gascon, Nissim 2019, Lemma 5.3)",
+    "Laplace integral": "between two places the masses of Laplace noise are differences of exponentials (calculus)",
+}
+HIDDEN = ("channel", "randomized_response", "subset_selection", "hadamard_response", "bits")  # whose reports have a blanket
+WORK = 4 * 10**8  # digits that take part in products, about: a minute
+POINTS = 256  # of a curve that dominates several pairs of laws
+UNIT, MOST_BYTES = 1 << 160, 1 << 24  # of the bounds of e to the power of epsilon; of a file
+
+
+spent, most = 0, WORK
+
+
+class Invalid(Exception):  # noqa: N818 - it is the word that is printed
+    """The file does not show what it says."""
+
+def need(truth, why):
+    if not truth:
+        raise Invalid(why)
+
+def spend(work):
+    global spent
+    spent += work
+    need(spent <= most, "it takes too much work")
+
+def number(text):
+    """A rational: digits, with or without a sign, and one slash or one point between them."""
+    ends = str(text).removeprefix("-").replace(".", "/", 1).split("/") if type(text) in (str, int) else []
+    fits = 1 <= len(ends) <= 2 and all(end.isascii() and end.isdigit() and len(end) <= 4000 for end in ends)
+    need(fits, f"not an exact number: {text!r:.40}")
+    return Fraction(text)
+
+def probability(text):
+    need(0 <= number(text) <= 1, f"not a probability: {text!r:.40}")
+    return number(text)
+
+def whole(value, least=1, most=10**18):
+    need(type(value) is int and least <= value <= most, f"not a whole number from {least} to {most}: {value!r:.40}")
+    return value
+
+def only(record, *keys):
+    """Their values, where these are the keys."""
+    need(type(record) is dict and set(record) == set(keys), f"it needs the keys {', '.join(keys)}, and has {record!r:.80}")
+    return [record[key] for key in keys]
+
+def exponential(x):
+    """Multiples of 1/UNIT at or below e**x and at or above it, x >= 0: the series of a small x, squared back."""
+    need(0 <= x <= 20_000, "an exponent beyond 20000")
+    halvings = math.ceil(x).bit_length() + 8
+    one = UNIT << (2 * halvings)
+    top, bottom = x.numerator, x.denominator << halvings
+    low = high = term_low = term_high = one
+    for k in range(1, 64):
+        term_low, term_high = term_low * top // (bottom * k), -(-term_high * top // (bottom * k))
+        low, high = low + term_low, high + term_high
+    high += 2 * term_high if top else 0  # what follows the last term is less than it
+    for _ in range(halvings):
+        low, high = low * low // one, -(-high * high // one)
+    return Fraction(low * UNIT // one, UNIT), Fraction(-(-high * UNIT // one), UNIT)
+
+def cases(plan, relation):
+    """For each kind of ordered pair of neighbours, its cells: (how many views, probability, probability for the neighbour)."""
+    word = plan.get("word") if type(plan) is dict else None
+    if word == "channel":  # rows of probabilities; of add-remove the first is that of an absent user
+        _, rows = only(plan, "word", "rows")
+        need(type(rows) is list and len(rows) > 1 and all(type(r) is list and len(r) == len(rows[0]) for r in rows), "a matrix")
+        rows, sizes = [[probability(entry) for entry in row] for row in rows], range(len(rows))
+        pairs = [(a, b) for a in sizes for b in sizes if a != b and (relation == "replace-one" or 0 in (a, b))]
+        spend(len(pairs) * len(rows[0]) * 40)
+        found = [[(1, p, q) for p, q in zip(rows[a], rows[b])] for a, b in pairs]
+    elif word in ("randomized_response", "subset_selection", "hadamard_response"):
+        need(relation == "replace-one", f"neighbours that replace a value, of {word}")
+        if word == "randomized_response":  # p for the truth, the rest alike for all others of k values
+            _, k, p = only(plan, "word", "k", "p")
+            ways = 1, whole(k, 2) - 1, 1
+        elif word == "subset_selection":  # sets of d of k values: p for all with the truth
+            _, k, d, p = only(plan, "word", "k", "d", "p")
+            need(whole(d, 1, 4000) < whole(k, 2, 4000), "d lies below k")
+            ways = math.comb(k - 1, d - 1), math.comb(k - 1, d), math.comb(k - 2, d - 1)
+        else:  # columns of a matrix: p for the half where the truth's row has +1; two rows differ in half of the columns
+            _, columns, p = only(plan, "word", "columns", "p")
+            need(whole(columns, 4) & (columns - 1) == 0, "a power of 2 columns")
+            ways = columns // 2, columns // 2, columns // 4
+        inside, outside, apart = ways  # views of a value, all others, and how many of the former another value does not have
+        high, low = probability(p) / inside, (1 - probability(p)) / outside
+        found = [[(apart, high, low), (apart, low, high), (inside - apart, high, high), (outside - apart, low, low)]]
+    elif word == "bits":  # independent bits: 1 with probability p where set, else q; at most so many set by one value only
+        _, p, q, here, there = only(plan, "word", "p", "q", "only_here", "only_there")
+        p, q, here, there = probability(p), probability(q), whole(here, 0, 500), whole(there, 0, 500)
+        need(here + there > 0, "a bit that differs")
+        one, other = ([(math.comb(m, i), i, m - i) for i in range(m + 1)] for m in (here, there))
+        cells = [(a * b, p**i * (1 - p) ** j * q**u * (1 - q) ** v, q**i * (1 - q) ** j * p**u * (1 - p) ** v)
+                 for a, i, j in one for b, u, v in other]  # fmt: skip
+        found = [cells] if here == there else [cells, [(v, q, p) for v, p, q in cells]]
+    elif word == "discrete_laplace":  # (1-alpha)/(1+alpha) alpha**|noise|, added to a count that differs by `change`
+        _, alpha, change = only(plan, "word", "alpha", "change")
+        alpha, middle = noise(plan), (1 - noise(plan)) / (1 + noise(plan))
+        spend(10 * whole(change, 1, 1000) ** 2 * len(str(alpha)))
+        ends = [(1, 1 / (1 + alpha), alpha**change / (1 + alpha)), (1, alpha**change / (1 + alpha), 1 / (1 + alpha))]
+        found = [ends + [(1, middle * alpha**y, middle * alpha ** (change - y)) for y in range(1, change)]]
+    else:
+        raise Invalid(f"no law is known of {word!r:.40}")
+    for cells in found:
+        need(sum(v * p for v, p, _ in cells) == 1 == sum(v * q for v, _, q in cells), "probabilities do not sum to 1")
+    return found
+
+def noise(plan):
+    alpha = number(only(plan, "word", "alpha", "change")[1])
+    need(0 < alpha < 1, "alpha lies between 0 and 1")
+    return alpha
+
+def largest_ratio(laws):
+    return max(p / q for cells in laws for views, p, q in cells if views and q)
+
+def hockey_stick(cells, e):
+    """The sum of (P - e Q)+, exact."""
+    return sum(views * max(Fraction(0), p - e * q) for views, p, q in cells)
+
+def parts(plan, rests, times=1):
+    """What is composed, and how often: every count with noise is a part of its own."""
+    word = plan.get("word") if type(plan) is dict else None
+    if word == "repeat":
+        _, inner, more = only(plan, "word", "of", "times")
+        return parts(inner, rests, times * whole(more))
+    if word == "compose":
+        _, several = only(plan, "word", "of")
+        need(type(several) is list and several, "a list of parts")
+        return [part for each in several for part in parts(each, rests, times)]
+    if word in ("shuffle", "sum"):  # seen here as one report: those of all other users are given away
+        _, inner, users = only(plan, "word", "of", "users")
+        rests.add("post-processing")
+        return parts(inner, rests, times * bool(whole(users)))
+    return [(plan, times)]
+
+def pure(plan, relation, rests):
+    """(top, bottom, nats, times): the plan's exact epsilon at delta = 0 is times * (log(top / bottom) + nats); bottom may be 0."""
+    found = parts(plan, rests)
+    if len(found) > 1 or found[0][1] > 1:
+        rests.add("composition")
+    common, top, bottom, nats = math.gcd(*(times for _, times in found)), 1, 1, Fraction(0)
+    for part, times in found:
+        word, times = part.get("word") if type(part) is dict else None, times // common
+        if word == "laplace":  # noise on a number, which differs by `change` scales
+            change = number(only(part, "word", "change")[1])
+            need(0 < change <= 10**6, "a change above 0")
+            nats += change * times
+            continue
+        one, times = (1 / noise(part), times * whole(part["change"])) if word == "discrete_laplace" else (None, times)
+        laws = [] if one else cases(part, relation)
+        if any(views and p and not q for cells in laws for views, p, q in cells):
+            return 1, 0, nats, common
+        one = one or largest_ratio(laws)
+        spend(times * (one.numerator.bit_length() + one.denominator.bit_length()) * 20)
+        top, bottom = top * one.numerator**times, bottom * one.denominator**times
+    return top, bottom, nats, common
+
+def delta_at(plan, relation, epsilon, e, witness, rests):
+    """Upper bound of delta at epsilon, of which e is e's power from below."""
+    word, here = plan.get("word") if type(plan) is dict else None, set()
+    top, bottom, nats, times = pure(plan, relation, here)
+    if epsilon >= nats * times and exponential(epsilon / times - nats)[0] * bottom >= top:
+        rests |= here
+        return Fraction(0)
+    if word in ("repeat", "compose"):
+        rests |= here | {"composition", "domination"}
+        return composed(plan, relation, e, witness, rests)
+    if word == "shuffle" and "step" in witness:
+        rests.add("blanket")
+        return shuffled(plan, relation, e, witness)
+    if word in ("shuffle", "sum"):
+        rests.add("post-processing")
+        return delta_at(plan["of"], relation, epsilon, e, witness, rests)
+    only(witness)
+    rests |= {"laplace": {"half-lines", "Laplace integral"}, "discrete_laplace": {"half-lines"}}.get(word, set())
+    if word == "laplace":
+        return 1 - 1 / exponential((nats - epsilon) / 2)[1]  # of the half-line that ends where the loss is epsilon
+    return max(hockey_stick(cells, e) for cells in cases(plan, relation))
+
+EXACT = decimal.Context(decimal.MAX_PREC, None, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[decimal.Inexact, decimal.Overflow])
+
+class Masses:
+    """Of a sum of independent parts: masses[i] at place first + i of a lattice, in multiples of 10**-digits; `beyond` above."""
+
+    def __init__(self, masses, first, beyond, digits):
+        slack, low, high, cut = 10**7, 0, len(masses), 0
+        while low < high - 1 and cut + masses[low] < slack:  # the little mass that lies lowest moves up
+            cut += masses[low]
+            low += 1
+        masses[low], cut = masses[low] + cut, 0
+        while high > low + 1 and cut + masses[high - 1] < slack:
+            cut += masses[high - 1]
+            high -= 1
+        self.masses, self.first, self.beyond, self.digits = masses[low:high], first + low, beyond + cut, digits
+
+    def __add__(self, other):
+        """Of the sum of two independent values: all coefficients of a product of polynomials in one product of decimals."""
+        unit, slot, size = 10**self.digits, 2 * self.digits + 12, len(self.masses) + len(other.masses) - 1
+        need(size * slot <= 10**8, "a product of more than 10**8 digits")
+        spend(size * slot)
+        totals = [sum(m.masses) + m.beyond for m in (self, other)]
+        need(max(totals) < 100 * unit and size < 10**8, "masses too large")  # so that no coefficient fills its slot
+        one, two = (decimal.Decimal("".join(str(mass).zfill(slot) for mass in reversed(m.masses))) for m in (self, other))
+        text = str(EXACT.multiply(one, two)).zfill(slot * size)
+        need("E" not in text and len(text) == slot * size, "a product that does not fit")
+        masses = [-(-int(text[end - slot : end]) // unit) for end in range(slot * size, 0, -slot)]
+        beyond = -(-(self.beyond * totals[1] + other.beyond * sum(self.masses)) // unit)
+        return Masses(masses, self.first + other.first, beyond, self.digits)
+
+    def __mul__(self, times):
+        if times == 1:
+            return self
+        half = self * (times // 2)
+        return half + half + self if times % 2 else half + half
+
+def on_lattice(points, beyond, digits):
+    """Of [(place, mass)], and of a mass above all places."""
+    first, last = min(place for place, _ in points), max(place for place, _ in points)
+    need((last - first) * digits < 1 << 26, "too many places")
+    spend((last - first) * 10)
+    masses, unit = [0] * (last - first + 1), 10**digits
+    for place, mass in points:
+        masses[place - first] += math.ceil(mass * unit)
+    return Masses(masses, first, math.ceil(beyond * unit), digits)
+
+def dominating(laws):
+    """One pair of laws that costs at least what each of these does, at every threshold from 0 on: chords of the largest curve."""
+    if len(laws) == 1 and sorted(laws[0]) == sorted((v, q, p) for v, p, q in laws[0]):
+        return laws[0]
+    bends = sorted({p / q for cells in laws for views, p, q in cells if views and q})
+    if len(bends) > POINTS:
+        bends = [bends[i * (len(bends) - 1) // (POINTS - 1)] for i in range(POINTS)]
+    bends = sorted({Fraction(0), *bends})
+    spend(len(bends) * sum(map(len, laws)) * 40)
+    heights = [max(hockey_stick(cells, c) for cells in laws) for c in bends]
+    slopes = [(b - a) / (d - c) for a, b, c, d in zip(heights, heights[1:], bends, bends[1:])] + [Fraction(0)]
+    pair = [(1, c * (after - before), after - before) for c, before, after in zip(bends[1:], slopes, slopes[1:])]
+    need(all(q >= 0 for _, _, q in pair) and sum(p for _, p, _ in pair) + heights[-1] == 1, "a curve that is not convex")
+    return [*pair, (1, heights[-1], Fraction(0))]
+
+class Lattice:
+    """Bounds of ratio**-j: from above in units of 2**-bits."""
+
+    def __init__(self, ratio, bits):
+        need(1 < ratio < 1000, "a ratio above 1, and below 1000")
+        self.ratio, self.one, self.above, self.log = ratio, 1 << bits, {0: 1 << bits}, math.log1p(float(ratio - 1))
+
+    def high(self, j):
+        sign = 1 if j >= 0 else -1
+        need(abs(j) * self.one.bit_length() < 1 << 32, "a lattice that is too fine")
+        known = max((i for i in self.above if 0 <= i * sign <= j * sign), key=abs)
+        top, bottom = (self.ratio.denominator, self.ratio.numerator)[::sign]
+        spend(10 * abs(j - known))
+        for i in range(known, j, sign):
+            self.above[i + sign] = -(-self.above[i] * top // bottom)
+        return self.above[j]
+
+    def split(self, z):
+        """A place, and the share of it, the rest going one further, at which the mean of both is z or less."""
+        bits = z.numerator.bit_length() - z.denominator.bit_length()
+        mantissa = float(z / 2**bits if bits >= 0 else z * 2**-bits)
+        j = math.floor(-(math.log(mantissa) + bits * math.log(2)) / self.log)  # a guess, corrected by exact comparison
+        while self.high(j) < z * self.one:
+            j -= 1
+        while self.high(j + 1) > z * self.one:
+            j += 1
+        return j, min(Fraction(1), (z * self.one - self.high(j + 1)) / (self.high(j) - self.high(j + 1)))
+
+def composed(plan, relation, e, witness, rests):
+    """The mean of (1 - e z)+ under P, where z is the product of the parts' Q/P."""
+    digits, ratio = only(witness, "digits", "ratio")
+    digits, ratio = whole(digits, 12, 400), number(ratio)
+    lattice, total = Lattice(ratio, 64 + 2 * math.ceil(e).bit_length() + 4 * digits), None
+    for part, times in parts(plan, rests):
+        if part.get("word") == "laplace":
+            one = laplace_losses(number(only(part, "word", "change")[1]), ratio, lattice, digits)
+            rests.add("Laplace integral")
+        else:
+            points, beyond = [], Fraction(0)
+            for views, p, q in dominating(cases(part, relation)):
+                if p and q and views:
+                    place, share = lattice.split(q / p)
+                    points += [(place, views * p * share), (place + 1, views * p * (1 - share))]
+                beyond += views * p if not q else 0
+            one = on_lattice(points or [(0, Fraction(0))], beyond, digits)
+        total = one * times if total is None else total + one * times
+    top, bottom, z, mean = ratio.denominator, ratio.numerator, lattice.one, 0
+    for j in range(total.first + len(total.masses)):  # below place 0 is z >= 1, and e >= 1 with it
+        if j >= total.first:
+            mean += total.masses[j - total.first] * max(0, lattice.one - e.numerator * z // e.denominator)
+        z = z * top // bottom
+    return (Fraction(mean, lattice.one) + total.beyond) / 10**digits
+
+def laplace_losses(change, ratio, lattice, digits):
+    """Of noise on a number that differs by `change` scales: where z = Q/P lies between ratio**-(j+1) and ratio**-j, P has mass
+    (s**(j+1) - s**j) e**(-change/2) / 2, s**2 = ratio, and the mean of z is s**-(2j+1); beyond both numbers it is e**+-change."""
+    s = Fraction(math.isqrt(ratio.numerator), math.isqrt(ratio.denominator))
+    need(s * s == ratio, "where there is Laplace noise, a ratio that is a square")
+    middle, half, (start, end) = 1 / exponential(change / 2)[0], exponential(change / 2)[1], exponential(change)
+    furthest = max(0, math.floor(float(change) / lattice.log) - 1)
+    need(furthest * furthest * s.numerator.bit_length() < 1 << 28, "a lattice that is too fine")
+    while ratio ** (furthest + 1) <= end:
+        furthest += 1
+    # What lies between the last whole cells and the two ends moves down to the next place.
+    points = [(furthest + 1, max(0, 1 - s**furthest / half) / 2), (-furthest, max(0, middle / s**furthest - 1 / end) / 2)]
+    for (place, split), mass in ((lattice.split(1 / end), Fraction(1, 2)), (lattice.split(start), 1 / start / 2)):
+        points += [(place, mass * split), (place + 1, mass * (1 - split))]
+    share = 1 / (1 + s)  # of the end nearer to no loss: (s**-(2j+1) - s**-(2j+2)) / (s**-2j - s**-(2j+2))
+    mass = (s - 1) * middle / 2 / s**furthest
+    for j in range(-furthest, furthest):
+        points += [(j, mass * share), (j + 1, mass * (1 - share))]
+        mass *= s
+    return on_lattice(points, Fraction(0), digits)
+
+def shuffled(plan, relation, e, witness):
+    """(1/n) times the mean of (sum of n w)+, where w = (P - e Q)/b with the chance b that is common to all laws, else 0."""
+    _, inner, users = only(plan, "word", "of", "users")
+    digits, step = only(witness, "digits", "step")
+    users, digits, step, worst = whole(users, 2, 10**10), whole(digits, 12, 400), number(step), Fraction(0)
+    need(step > 0 and relation == "replace-one", "a step above 0, and neighbours that replace a report")
+    laws, word = cases(inner, relation), inner["word"]
+    if word == "channel":
+        common = [min(map(number, column)) for column in zip(*inner["rows"])]
+        laws = [[(*cell, b) for cell, b in zip(cells, common)] for cells in laws]
+    elif word == "bits":  # those of an absent user, times (1-p)/(1-q), are a part of all
+        p, q, mass = number(inner["p"]), number(inner["q"]), (1 - number(inner["p"])) / (1 - number(inner["q"]))
+        need(inner["only_here"] == inner["only_there"] == 1 and q <= p < 1, "of shuffled bits one set by each value, with p >= q")
+        laws = [[(1, (p if i else 1 - p) * (q if j else 1 - q), (q if i else 1 - q) * (p if j else 1 - p),
+                  mass * (q if i else 1 - q) * (q if j else 1 - q)) for i in (0, 1) for j in (0, 1)]]  # fmt: skip
+    else:
+        need(word in HIDDEN, f"no blanket is known of {word!r:.40}")
+        low = min(min(p, q) for views, p, q in laws[0] if views)
+        laws = [[(*cell, low) for cell in laws[0]]]
+    for cells in laws:
+        points, held, most = [], Fraction(0), Fraction(0)
+        for views, p, q, b in cells:
+            need(b > 0 or not views or p == q == 0, "a view that some input never shows")
+            if views and b > 0:
+                w = (p - e * q) / b
+                j = math.floor(w / step)
+                points += [(j, views * b * (1 - (w / step - j))), (j + 1, views * b * (w / step - j))]
+                held, most = held + views * b, max(most, (j + 1) * step)
+        total = on_lattice([*points, (0, 1 - held)], Fraction(0), digits) * users
+        mean = sum(mass * place for place, mass in enumerate(total.masses, total.first) if place > 0)
+        worst = max(worst, (mean * step / users + total.beyond * most) / 10**digits)
+    return worst
+
+def refuted(plan, relation, epsilon, e, lost):
+    """Whether delta at epsilon, of which e is e's power from above, is more than that."""
+    top, bottom, nats, times = pure(plan, relation, set())
+    if plan["word"] in ("repeat", "compose"):  # runs on other inputs each, so that all may lose the most at once
+        more = epsilon < nats * times or exponential(epsilon / times - nats)[1] * bottom < top
+        return more and lost == 0 and relation == "replace-one"
+    if plan["word"] == "laplace":
+        return epsilon < nats and 1 - 1 / exponential((nats - epsilon) / 2)[0] > lost
+    need(plan["word"] not in ("shuffle", "sum"), "no lower bound is known of this plan")
+    return max(hockey_stick(cells, e) for cells in cases(plan, relation)) > lost
+
+def check(proof, work=WORK):
+    """What was checked, in a sentence, and the theorems that it rests on. Raises Invalid."""
+    global spent, most
+    spent, most, rests, keys = 0, work, set(), ("schema", "plan", "relation", "says", "epsilon", "delta", "witness")
+    schema, plan, relation, says, epsilon, delta, witness = only(proof, *keys)
+    need(schema == f"ldpaudit.proof/{VERSION}", f"a file of the schema ldpaudit.proof/{VERSION}")
+    need(type(plan) is dict and type(relation) is str and type(witness) is dict, "a plan, neighbours and a witness")
+    nats, lost, kind = number(epsilon), number(delta), relation
+    if relation.startswith("group-of-"):  # users who draw their coins alone: as many runs, each on an input of its own
+        need(plan["word"] not in ("shuffle", "sum"), "of a group of users one report each")
+        plan, kind = {"word": "repeat", "of": plan, "times": int(relation.removeprefix("group-of-"))}, "replace-one"
+    need(kind in ("replace-one", "add-remove") and 0 <= nats <= 20_000 and 0 <= lost < 1, "neighbours, epsilon and delta in range")
+    low, high = exponential(nats)
+    shown = json.dumps(proof["plan"]).replace('"', "")
+    of = f"({float(nats):.12g}, {delta})-differentially private for {relation} neighbours: {shown:.300}{'...' * (len(shown) > 300)}"
+    if says == "not private":
+        only(witness)
+        need(refuted(plan, kind, nats, high, lost), "no more than that is lost")
+        return f"not {of}", rests
+    need(says == "private", "it says private, or not private")
+    found = delta_at(plan, kind, nats, low, witness, rests)
+    need(found <= lost, f"delta may be {float(found):.9g}, which is above {float(lost):.9g}")
+    return of, rests
+
+def proofs(record):
+    """The proofs in a file, with names: it is one, or a certificate, whose claims are compared with what is proved."""
+    for claim in record["claims"] if record.get("schema") == "ldpaudit.certificate/1" else ():
+        proof, name, refutes = claim.get("proof"), claim["id"], claim["verdict"] == "REFUTED"
+        need(claim["verdict"] != "PROVED" or proof, f"the claim {name} is called PROVED, and has no proof")
+        if proof:
+            need(proof["says"] == ("not private" if refutes else "private"), f"the proof of {name} does not say its verdict")
+            need(proof["relation"] == claim["neighbours"], f"the proof of {name} is of other neighbours")
+            ends = [(number(proof["delta"]), number(claim["delta"]))]
+            if claim["epsilon"] is not None:  # it is read with a slack of 1e-9
+                ends.append((number(proof["epsilon"]), number(claim["epsilon"]) * (1 + (not refutes) * Fraction(1, 10**9))))
+            need(all(a >= b if refutes else a <= b for a, b in ends), f"the proof of {name} shows less than its claim")
+    return [(f"{claim['id']}, {claim['verdict']}: ", claim.get("proof")) for claim in record.get("claims", ())] or [("", record)]
+
+def unique(pairs):
+    need(len(dict(pairs)) == len(pairs), "a key twice")
+    return dict(pairs)
+
+def main(names):
+    """Check these files. 0 where each holds a proof, and all are VALID, else 1; 2 where no file is named."""
+    if not names or names[0].startswith("-"):
+        print(__doc__.strip())
+        return 2 * (names[:1] != ["--help"])
+    worst, nothing = 0, lambda text: None  # a number with a point or an exponent: no proof holds one
+    for name in names:
+        lines = []
+        try:
+            with open(name, "rb") as file:
+                content = file.read(MOST_BYTES + 1)
+            need(len(content) <= MOST_BYTES, f"a file of at most {MOST_BYTES} bytes")
+            found = proofs(json.loads(content, object_pairs_hook=unique, parse_float=nothing, parse_constant=nothing))
+            need(any(proof for _, proof in found), "no proof in it")
+            for claim, proof in found:
+                sentence, rests = check(proof) if proof else ("no proof", ())
+                lines.append(f"{'VALID   ' if proof else 'NO PROOF'} {name}: {claim}{sentence}")
+                lines += [f"         rests on: {'; '.join(map(THEOREMS.get, sorted(rests))) or 'the definition'}"] * bool(proof)
+        except Exception as error:  # whatever a file makes of this program, it is not VALID
+            worst = 1
+            lines.append(f"INVALID  {name}: {'' if type(error) is Invalid else type(error).__name__ + ': '}{error}"[:400])
+        print("\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines))
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,347 @@
+"""The program that checks proofs without us: never below the truth, small, alone, and deaf to everything but the format."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import math
+import random
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import pytest
+
+from ldpaudit import account
+from ldpaudit.certificates import verify_certificate as checker
+from ldpaudit.certificates.certify import certify
+from ldpaudit.certificates.proof import prove
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import Contradiction, Unsupported
+from ldpaudit.files.deployment import load
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms import stems
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.mechanisms.one_bit import DBitFlip
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
+from ldpaudit.plan import Compose, Plan, Repeat, Run, Shuffle
+from ldpaudit.proofs import randomized_response
+from ldpaudit.report.html import page
+from tests.zoo import zoo
+
+FILE = Path(checker.__file__)
+RESPONSE = {"word": "randomized_response", "k": 3, "p": "1/2"}
+Rows = list[list[Fraction]]
+
+
+def proof(plan: Any, epsilon: object, delta: object = 0, **changed: Any) -> dict[str, Any]:
+    said = {"schema": "ldpaudit.proof/1", "plan": plan, "relation": "replace-one", "says": "private", "witness": {}}
+    return said | {"epsilon": str(epsilon), "delta": str(delta)} | changed
+
+
+def is_valid(record: Any) -> bool:
+    try:
+        checker.check(record)
+    except checker.Invalid:
+        return False
+    return True
+
+
+def delta_of(plan: Any, e: Fraction, witness: dict[str, Any]) -> Fraction:
+    """What the program computes at the epsilon whose power e is."""
+    checker.check(proof(RESPONSE, 2))  # nothing is spent yet
+    return Fraction(checker.delta_at(plan, "replace-one", Fraction(math.log(e)), e, witness, set()))
+
+
+def random_rows(rng: random.Random, inputs: int, views: int) -> Rows:
+    weights = [[rng.randint(1, 9) for _ in range(views)] for _ in range(inputs)]
+    return [[Fraction(w, sum(row)) for w in row] for row in weights]
+
+
+def channel(rows: Rows) -> dict[str, Any]:
+    return {"word": "channel", "rows": [[str(p) for p in row] for row in rows]}
+
+
+def hockey_stick(first: dict[Any, Fraction], second: dict[Any, Fraction], e: Fraction) -> Fraction:
+    return sum((max(Fraction(0), p - e * second.get(y, 0)) for y, p in first.items()), Fraction(0))
+
+
+def shuffled(rows: Rows, held: Iterable[int]) -> dict[Any, Fraction]:
+    """Law of the multiset of one report from each of these inputs."""
+    law: dict[Any, Fraction] = {(0,) * len(rows[0]): Fraction(1)}
+    for x in held:
+        fresh: dict[Any, Fraction] = defaultdict(Fraction)
+        for counts, mass in law.items():
+            for y, p in enumerate(rows[x]):
+                fresh[(*counts[:y], counts[y] + 1, *counts[y + 1 :])] += mass * p
+        law = fresh
+    return law
+
+
+def composed(rows: Rows, inputs: tuple[int, ...]) -> dict[Any, Fraction]:
+    views = product(range(len(rows[0])), repeat=len(inputs))
+    return {ys: math.prod((rows[x][y] for x, y in zip(inputs, ys, strict=True)), start=Fraction(1)) for ys in views}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_shuffle_of_few_users_never_costs_more_than_is_computed_whatever_the_others_hold(seed: int) -> None:
+    rng = random.Random(seed)
+    inputs, users = rng.randint(2, 3), rng.randint(2, 4)
+    rows, e = random_rows(rng, inputs, rng.randint(2, 3)), Fraction(rng.randint(10, 30), 10)
+    others = list(combinations_with_replacement(range(inputs), users - 1))
+    truth = max(hockey_stick(shuffled(rows, (x, *held)), shuffled(rows, (y, *held)), e)
+                for held in others for x, y in product(range(inputs), repeat=2))  # fmt: skip
+    found = delta_of({"word": "shuffle", "of": channel(rows), "users": users}, e, {"digits": 20, "step": "1/64"})
+    assert truth <= found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_composition_never_costs_more_than_is_computed_and_on_its_own_lattice_no_less(seed: int) -> None:
+    rng = random.Random(seed)
+    inputs, times, e = rng.randint(2, 3), rng.randint(2, 3), Fraction(rng.randint(10, 25), 10)
+    rows = random_rows(rng, inputs, rng.randint(2, 3))
+    ends = list(product(range(inputs), repeat=times))
+    truth = max(hockey_stick(composed(rows, x), composed(rows, y), e) for x in ends for y in ends)
+    plan = {"word": "repeat", "of": channel(rows), "times": times}
+    assert truth <= delta_of(plan, e, {"digits": 30, "ratio": "257/256"})
+    k, p = rng.randint(2, 4), Fraction(rng.randint(5, 8), 10)
+    r = p * (k - 1) / (1 - p)
+    response = [[p if x == y else (1 - p) / (k - 1) for y in range(k)] for x in range(k)]
+    exact = max(hockey_stick(composed(response, (0,) * times), composed(response, (1,) * times), e), Fraction(0))
+    of = {"word": "repeat", "of": {"word": "randomized_response", "k": k, "p": str(p)}, "times": times}
+    assert exact <= delta_of(of, e, {"digits": 30, "ratio": str(r)}) <= exact + Fraction(1, 10**9)
+
+
+def test_composed_laplace_noise_is_bounded_from_above_and_nearly_exactly() -> None:
+    plan = {"word": "repeat", "of": {"word": "laplace", "change": "1/2"}, "times": 20}
+    known = account(Repeat(Laplace(Fraction(2)), 20)).epsilon(Fraction(1, 10**6))
+    witness = {"digits": 30, "ratio": str(Fraction(129, 128) ** 2)}
+    assert is_valid(proof(plan, Fraction(known.high) * Fraction(1001, 1000), "1/1000000", witness=witness))
+    assert not is_valid(proof(plan, Fraction(known.low) * Fraction(9999, 10000), "1/1000000", witness=witness))
+
+
+@pytest.mark.parametrize("epsilon", [0, Fraction(1, 10**30), Fraction(1, 3), 1, Fraction(709, 10), 20_000])
+def test_the_bounds_of_an_exponential_hold_it_and_are_narrow(epsilon: int | Fraction) -> None:
+    low, high = checker.exponential(Fraction(epsilon))
+    with mpmath.workprec(60_000):
+        value = mpmath.exp(mpmath.mpf(Fraction(epsilon).numerator) / Fraction(epsilon).denominator)
+        assert mpmath.mpf(low.numerator) / low.denominator <= value <= mpmath.mpf(high.numerator) / high.denominator
+    assert high - low <= high / 10**45 * max(1, 10)
+
+
+def leaves() -> Iterator[tuple[Plan, Neighbours]]:
+    """One plan of each word, and what is made of them."""
+    half, users = Fraction(1, 2), 1000
+    response = KaryRandomizedResponse(5, half)
+    local: list[Mechanism] = [response, SubsetSelection(6, 2, half), HadamardResponse(5, Fraction(2, 3)),
+                              DBitFlip(4, 2, Fraction(3, 4)), UnaryEncoding(4, Fraction(3, 4), Fraction(1, 4)),
+                              UnaryEncoding(100, half, Fraction(1, 3)), Rappor(8, 2, half, Fraction(1, 4), Fraction(3, 4)),
+                              PermanentRappor(8, 1, half), TruncatedGeometric(3, half), Geometric(3, half),
+                              DiscreteLaplace(half, (2, -1)), Laplace(Fraction(2)), LaplaceHistogram(3, Fraction(2))]  # fmt: skip
+    for m in local:
+        yield Run(m), REPLACE_ONE
+    yield Run(UnaryEncoding(4, half, Fraction(1, 4))), ADD_REMOVE
+    yield Run(LaplaceHistogram(3, Fraction(2))), ADD_REMOVE
+    yield Repeat(response, 30), REPLACE_ONE
+    yield Run(response), group(3)
+    yield Compose([Repeat(response, 3), SubsetSelection(6, 2, half), Laplace(Fraction(2))]), REPLACE_ONE
+    yield Repeat(UnaryEncoding(4, half, Fraction(1, 4)), 5), ADD_REMOVE
+    yield Shuffle(response, users), REPLACE_ONE
+    yield Shuffle(UnaryEncoding(9, Fraction(19833, 20000), Fraction(167, 20000)), 1000 * users), REPLACE_ONE
+    yield Shuffle(HadamardResponse(5, Fraction(2, 3)), users), REPLACE_ONE
+
+
+@pytest.mark.parametrize(("plan", "neighbours"), list(leaves()), ids=str)
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 1000)])
+def test_what_the_accountants_say_of_every_word_is_valid_and_just_below_it_nothing_is(
+    plan: Plan, neighbours: Neighbours, delta: Fraction
+) -> None:
+    if isinstance(plan, Shuffle) and delta == 0:
+        return
+    known = account(plan, neighbours).epsilon(delta)
+    valid = prove(plan, neighbours, None, delta, known)
+    assert is_valid(valid.record)
+    assert known.low <= valid.epsilon <= Fraction(known.high) * Fraction(101, 100)
+    assert not is_valid(valid.record | {"epsilon": str(Fraction(known.low) * Fraction(999_999, 1_000_000))})
+
+
+@pytest.mark.parametrize(("plan", "neighbours"), [each for each in leaves() if isinstance(each[0], Run)], ids=str)
+def test_what_is_refuted_is_refuted_by_the_program_and_nothing_that_holds(plan: Plan, neighbours: Neighbours) -> None:
+    known = account(plan, neighbours).epsilon(0)
+    below, above = Fraction(known.low) * Fraction(99, 100), Fraction(known.high) * Fraction(101, 100)
+    valid = prove(plan, neighbours, below, Fraction(0), known)
+    assert valid.record["says"] == "not private"
+    assert is_valid(valid.record)
+    assert not is_valid(valid.record | {"epsilon": str(above)})
+
+
+def test_every_small_law_of_the_zoo_is_what_its_word_says() -> None:
+    words: Counter[str] = Counter()
+    for m in (m for name in stems() for m in zoo(name).small):
+        try:
+            found = prove(Run(m), m.relations[0], None, Fraction(1, 2), Enclosure(0.0, 700.0, Rigour.INTERVAL, "any"))
+        except Unsupported:
+            continue
+        words[found.record["plan"]["word"]] += 1
+    assert words.keys() >= {"channel", "randomized_response", "subset_selection", "hadamard_response", "bits", "discrete_laplace"}
+
+
+def test_a_word_with_one_wrong_cell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = KaryRandomizedResponse(4, Fraction(1, 2))
+    monkeypatch.setattr(randomized_response, "leaf", lambda m, relation: {**RESPONSE, "k": m.k, "p": "11/20"})
+    with pytest.raises(Contradiction, match=r"k=4.*'randomized_response'.*0 and 1"):
+        prove(Run(m), REPLACE_ONE, None, Fraction(0), account(m).epsilon(0))
+
+
+def mutants(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield "less epsilon", record | {"epsilon": str(Fraction(record["epsilon"]) * Fraction(99, 100))}
+    for key in record:
+        yield f"no {key}", {name: value for name, value in record.items() if name != key}
+        wrong: Any
+        for wrong in (None, True, 1.5, "1e3", "0x1", "1/0", "", [], {}, "nan", "-1", -1, "1_0", "\u0661", "9" * 5000):
+            if key == "witness" and wrong == {}:
+                continue
+            if key == "delta" and wrong == record[key]:
+                continue
+            yield f"{key} {wrong!r:.20}", record | {key: wrong}
+    yield "another key", record | {"more": 1}
+    yield "another relation", record | {"relation": "user-level"}
+    yield "it says something else", record | {"says": "perhaps"}
+
+
+OF_THREE = KaryRandomizedResponse(3, Fraction(1, 2))
+
+
+@pytest.mark.parametrize("plan", [Run(OF_THREE), Repeat(OF_THREE, 9), Shuffle(OF_THREE, 400)], ids=str)
+def test_no_mutant_of_a_proof_is_valid(plan: Plan) -> None:
+    valid = prove(plan, REPLACE_ONE, None, Fraction(1, 1000), account(plan).epsilon(Fraction(1, 1000)))
+    survivors = []
+    for name, record in mutants(valid.record):
+        try:
+            checker.check(record)
+        except Exception:
+            continue
+        survivors.append(name)
+    assert not survivors
+
+
+LESS_PRIVATE = [
+    (RESPONSE, {"p": "51/100"}), (RESPONSE, {"k": 4}), (RESPONSE, {"word": "subset_selection", "d": 1, "p": "51/100"}),
+    ({"word": "bits", "p": "3/4", "q": "1/4", "only_here": 1, "only_there": 1}, {"only_here": 2}),
+    ({"word": "bits", "p": "3/4", "q": "1/4", "only_here": 1, "only_there": 1}, {"q": "6/25"}),
+    ({"word": "discrete_laplace", "alpha": "1/2", "change": 2}, {"change": 3}),
+    ({"word": "discrete_laplace", "alpha": "1/2", "change": 2}, {"alpha": "49/100"}),
+    ({"word": "laplace", "change": "1/2"}, {"change": "51/100"}),
+    ({"word": "repeat", "of": RESPONSE, "times": 5}, {"times": 6}),
+    ({"word": "channel", "rows": [["1/2", "1/2"], ["1/4", "3/4"]]}, {"rows": [["1/2", "1/2"], ["6/25", "19/25"]]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("plan", "change"), LESS_PRIVATE, ids=str)
+def test_a_plan_that_is_less_private_has_no_valid_proof_of_the_same_number(plan: dict[str, Any], change: dict[str, Any]) -> None:
+    top, bottom, nats, times = checker.pure(plan, "replace-one", set())
+    epsilon = Fraction(times * (math.log(Fraction(top, bottom)) + float(nats))) * (1 + Fraction(1, 10**12))
+    assert is_valid(proof(plan, epsilon))
+    assert not is_valid(proof(plan | change, epsilon))
+
+
+HOSTILE = {
+    "a long power": {"word": "repeat", "of": {"word": "repeat", "of": RESPONSE, "times": 10**17 + 1}, "times": 10**17},
+    "coprime times": {"word": "compose", "of": [{"word": "repeat", "of": RESPONSE, "times": t} for t in (10**9, 10**9 + 7)]},
+    "far noise": {"word": "discrete_laplace", "alpha": "99999999/100000000", "change": 1000},
+    "deep": None,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_plan_is_refused_and_does_not_keep_the_program_busy(name: str) -> None:
+    plan: Any = HOSTILE[name]
+    if plan is None:
+        plan = RESPONSE
+        for _ in range(300):
+            plan = {"word": "repeat", "of": plan, "times": 2}
+    with pytest.raises(checker.Invalid):
+        checker.check(proof(plan, 1, "1/1000", witness={"digits": 400, "ratio": "1000001/1000000"}), 10**6)
+
+
+def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", "-S", str(FILE), *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_the_program_needs_the_standard_library_alone_and_fits_into_450_lines() -> None:
+    text = FILE.read_text()
+    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
+    assert names | {str(node.module) for node in imports if isinstance(node, ast.ImportFrom)} == {
+        "decimal", "fractions", "json", "math", "sys"
+    }  # fmt: skip
+    assert len(text.splitlines()) <= 450
+
+
+def test_a_stranger_checks_a_certificate_with_python_alone(tmp_path: Path) -> None:
+    made = certify(load("enpa-vaccine-status"), trials=1000)
+    (tmp_path / "c.json").write_text(made.to_json())
+    done = run("c.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "VALID    c.json: one-bit, PROVED: (8.000000008, 0)-differentially private" in done.stdout
+    assert "VALID    c.json: bit-vector, REFUTED: not (8, 0)-differentially private" in done.stdout
+
+
+@pytest.mark.parametrize("forgery", ["another claim", "no proof", "another relation", "less delta"])
+def test_a_certificate_whose_proof_is_of_less_than_its_claim_is_invalid(forgery: str, tmp_path: Path) -> None:
+    data = json.loads(certify(load("enpa-vaccine-status"), trials=1000).to_json())
+    claim = data["claims"][0]
+    if forgery == "another claim":
+        claim["epsilon"] = "7"
+    elif forgery == "no proof":
+        del claim["proof"]
+    elif forgery == "another relation":
+        claim["neighbours"] = "add-remove"
+    else:
+        claim["proof"]["delta"] = "1/10"
+    (tmp_path / "c.json").write_text(json.dumps(data))
+    done = run("c.json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.startswith("INVALID  c.json: ")
+
+
+A_FLOAT = json.dumps(proof(RESPONSE, 2)).replace('"2"', "2.5")
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"a": 1, "a": 2}', "[" * 100_000, "\u0000", A_FLOAT])
+def test_a_file_that_is_no_proof_is_invalid_in_one_line(content: str, tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(content)
+    done = run("p.json", "missing.json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert [line.split()[:2] for line in done.stdout.splitlines()] == [["INVALID", "p.json:"], ["INVALID", "missing.json:"]]
+    assert not done.stderr
+
+
+def test_no_file_prints_control_characters_to_a_terminal(tmp_path: Path) -> None:
+    data = json.loads(certify(load("enpa-vaccine-status"), trials=1000).to_json())
+    data["claims"][0]["id"] = "\x1b[2J\nVALID"
+    (tmp_path / "c.json").write_text(json.dumps(data))
+    done = run("c.json", cwd=tmp_path)
+    assert "\x1b" not in done.stdout
+    assert all(line.startswith(("VALID    c.json", "NO PROOF", "         ")) for line in done.stdout.splitlines())
+
+
+def test_the_page_names_the_program_and_its_digest(tmp_path: Path) -> None:
+    said = page(certify(load("enpa-vaccine-status"), trials=1000))
+    assert hashlib.sha256(FILE.read_bytes()).hexdigest() in said
+    assert "python -I -S verify_certificate.py enpa-vaccine-status.json" in said
