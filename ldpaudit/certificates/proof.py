@@ -7,7 +7,7 @@ proof of the wrong number is INVALID, whoever made it, and one of another law is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -100,8 +100,9 @@ def prove(plan: Plan, neighbours: Neighbours, epsilon: Fraction | None, delta: F
     else:
         exact, by_sums = [epsilon, epsilon * slack], epsilon
     tries = [(target, dict[str, Any]()) for target in exact]
-    if by_sums is not None:
-        tries += [(by_sums, witness) for witness in [*([] if delta == 0 else [{}]), *_witnesses(said, delta)]]
+    if by_sums is not None and delta > 0:
+        own, finer = _witnesses(said, delta)
+        tries += [*((exact[0], witness) for witness in own), *((by_sums, witness) for witness in finer), (by_sums, {})]
     problem = ""
     for target, witness in tries:
         record = {"schema": f"ldpaudit.proof/{checker.VERSION}", "plan": said, "relation": str(neighbours), "says": says,
@@ -115,6 +116,8 @@ def prove(plan: Plan, neighbours: Neighbours, epsilon: Fraction | None, delta: F
             raise Unsupported(plan, f"the standalone checker takes no such numbers: {error}") from None
         theorems = "; ".join(checker.THEOREMS[each] for each in sorted(rests)) or "the definition alone"
         return Proof(record, target, delta, f"{'; '.join(laws)}; it rests on: {theorems}")
+    if said["word"] == "sum":
+        problem = "it sees one report of a sum, those of all others given away"
     raise Unsupported(plan, f"the standalone checker does not reach the number: {problem}")
 
 
@@ -128,25 +131,23 @@ def _rounded_up(number: Fraction) -> Fraction:
     return Fraction(Context(prec=12, rounding=ROUND_CEILING).divide(number.numerator, number.denominator))
 
 
-def _witnesses(said: dict[str, Any], delta: Fraction) -> Iterator[dict[str, Any]]:
-    """Lattices to try, ever finer."""
+def _witnesses(said: dict[str, Any], delta: Fraction) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Lattices to try: those on which all losses lie as they are, and others, ever finer."""
     inner = said
     while inner["word"] in ("shuffle", "sum"):
         inner = inner["of"]
-    if delta == 0:
-        return
     digits = 24 + len(str(delta.denominator // max(1, delta.numerator)))
     if inner["word"] in ("repeat", "compose"):
         parts = [part for part, _ in checker.parts(inner, set())]
         noisy = any(part["word"] == "laplace" for part in parts)
-        if not noisy:
-            ratios = {checker.largest_ratio(checker.cases(part, "replace-one")) for part in parts}
-            yield from ({"digits": digits, "ratio": str(ratio)} for ratio in ratios if len(ratios) == 1 and 1 < ratio < 1000)
+        ratios = set() if noisy else {checker.largest_ratio(checker.cases(part, "replace-one")) for part in parts}
+        own = [{"digits": digits, "ratio": str(ratio)} for ratio in ratios if len(ratios) == 1 and 1 < ratio < 1000]
         finer = (Fraction(2**k + 1, 2**k) ** (2 if noisy else 1) for k in (5, 7, 9, 11))
-        yield from ({"digits": digits, "ratio": str(ratio)} for ratio in finer)
-    elif said["word"] == "shuffle" and inner["word"] in checker.HIDDEN:
+        return own, [{"digits": digits, "ratio": str(ratio)} for ratio in finer]
+    if said["word"] == "shuffle" and inner["word"] in checker.HIDDEN:
         most = Fraction(math.ceil(checker.largest_ratio(checker.cases(inner, "replace-one"))))
-        yield from ({"digits": digits, "step": str(most / 2**k)} for k in (4, 6, 8, 10, 12))
+        return [], [{"digits": digits, "step": str(most / 2**k)} for k in (4, 6, 8, 10, 12)]
+    return [], []
 
 
 def _in_words(plan: Plan, relation: str, laws: dict[str, None]) -> dict[str, Any]:
@@ -203,8 +204,8 @@ def _file(name: str) -> Any:
 def _written_out(m: Mechanism, relation: str) -> dict[str, Any]:
     """A channel: the law on each input, and first on that of an absent user, where neighbours are such."""
     if (m.model != "local" and not has_own_law(m)) or relation not in [each.kind for each in m.relations]:
-        raise Unsupported(m, f"no standalone rule for {stem(m)}")
-    too_long = Unsupported(m, f"no standalone rule for {stem(m)}, whose law is too long to be written out")
+        raise Unsupported(m, f"no standalone rule for {m.title}")
+    too_long = Unsupported(m, f"no standalone rule for {m.title}, whose law is too long to be written out")
     inputs = [*([None] if relation == "add-remove" else []), *(m.inputs if len(m.inputs) < _MOST_ROWS else ())]
     if not inputs or len(inputs) * m.law(inputs[0]).size > _MOST_ENTRIES:
         raise too_long

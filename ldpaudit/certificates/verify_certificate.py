@@ -89,7 +89,7 @@ def cases(plan, relation):
         need(type(rows) is list and len(rows) > 1 and all(type(r) is list and len(r) == len(rows[0]) for r in rows), "a matrix")
         rows, sizes = [[probability(entry) for entry in row] for row in rows], range(len(rows))
         pairs = [(a, b) for a in sizes for b in sizes if a != b and (relation == "replace-one" or 0 in (a, b))]
-        spend(len(pairs) * len(rows[0]) * (40 + len(str(rows[0]))))
+        spend(len(pairs) * (40 * len(rows[0]) + len(str(rows[0]))))
         found = [[(1, p, q) for p, q in zip(rows[a], rows[b])] for a, b in pairs]
     elif word in ("randomized_response", "subset_selection", "hadamard_response"):
         need(relation == "replace-one", f"neighbours that replace a value, of {word}")
@@ -392,7 +392,7 @@ def check(proof, work=WORK):
         plan, kind = {"word": "repeat", "of": plan, "times": int(relation.removeprefix("group-of-"))}, "replace-one"
     need(kind in ("replace-one", "add-remove") and 0 <= nats <= 20_000 and 0 <= lost < 1, "neighbours, epsilon and delta in range")
     low, high = exponential(nats)
-    shown = json.dumps(proof["plan"]).replace('"', "")
+    shown = " ".join(word if len(word) < 24 else f"{word[:20]}..." for word in json.dumps(proof["plan"]).replace('"', "").split())
     of = f"({float(nats):.12g}, {delta})-differentially private for {relation} neighbours: {shown:.300}{'...' * (len(shown) > 300)}"
     if says == "not private":
         only(witness)

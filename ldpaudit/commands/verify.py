@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -26,6 +27,9 @@ def verify(
     resample: Annotated[
         bool, typer.Option("--resample", help="Draw the samples again: this RUNS THE CODE that the certificate names.")
     ] = False,
+    proof: Annotated[
+        bool, typer.Option("--proof", help="Run verify_certificate.py alone, a program without ours, on the proofs inside.")
+    ] = False,
     format: FormatOption = Format.text,
 ) -> None:
     """Re-check certificates, without sampling or running the code that they name unless asked to.
@@ -33,6 +37,8 @@ def verify(
     docs/security.md says what that promises.
     """
     paths = files_in(certificates, ".json", "verify needs certificates in JSON")
+    if proof:
+        raise typer.Exit(_without_ours(paths))
     if certificates != paths or len(paths) > 1:
         if deployment is not None or signature is not None:
             raise ValueError(f"verify needs a single certificate with --deployment or --signature, got {len(paths)}")
@@ -41,6 +47,14 @@ def verify(
     differences = _differences(loaded, deployment, resample)
     _print(loaded, differences, format)
     raise typer.Exit(1 if differences else 0)
+
+
+def _without_ours(paths: list[Path]) -> int:
+    """Check the proofs in a process that imports nothing of ours: what it prints, and its exit code."""
+    from ldpaudit.certificates import verify_certificate
+
+    program = [sys.executable, "-I", "-S", verify_certificate.__file__]
+    return subprocess.run([*program, *(str(path.absolute()) for path in paths)], check=False).returncode
 
 
 def _verify_several(paths: list[Path], key: Path | None, resample: bool, format: Format) -> NoReturn:

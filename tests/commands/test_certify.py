@@ -28,7 +28,7 @@ def test_certify_prints_verdicts_and_counts_in_80_columns(tmp_path: Path) -> Non
     assert "1 of 2 claims hold, 1 do not" in done.stdout
     assert {p.name for p in tmp_path.iterdir()} == {
         f"{name}.{kind}" for name in ("enpa-notification", "attribution-event") for kind in ("json", "html")
-    } | {"index.html"}
+    } | {"index.html", "verify_certificate.py"}
     verified = run("verify", str(tmp_path / "enpa-notification.json"))
     assert verified.returncode == 0
     assert "stands" in verified.stdout
@@ -122,7 +122,7 @@ def test_a_file_in_error_is_named_in_a_line_and_the_others_are_certified(tmp_pat
     done = run("certify", *files, "--trials", "2000", "--jobs", "2", "--output", str(tmp_path / "out"))
     assert done.returncode == 2
     assert "1 of 1 claims hold" in done.stdout
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {"a.json", "a.html", "index.html"}
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"a.json", "a.html", "index.html", "verify_certificate.py"}
     assert done.stderr.splitlines() == [
         f"ldpaudit: {tmp_path}/d.toml: needs TOML: Invalid value (at end of document)",
         f"ldpaudit: {killed}: its process ended with exit code 0 before it answered",

@@ -35,6 +35,17 @@ QUICK = ("--trials", "2000", "--jobs", "1")
 Main = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def test_the_proofs_inside_are_checked_by_the_program_alone(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    good.write_text(genuine().to_json())
+    bad.write_text(good.read_text().replace('"relation": "replace-one"', '"relation": "add-remove"'))
+    command = [sys.executable, "-m", "ldpaudit", "verify", "--proof"]
+    found = [subprocess.run([*command, str(path)], capture_output=True, text=True, check=False) for path in (good, bad)]
+    assert [done.returncode for done in found] == [0, 1], found
+    assert "VALID " in found[0].stdout
+    assert found[1].stdout.startswith("INVALID ")
+
+
 @pytest.fixture
 def main(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Main:
     """The command line, in this process."""

@@ -19,6 +19,7 @@ from typing import Any
 import mpmath
 import pytest
 
+from benchmarks import proofs
 from ldpaudit import account
 from ldpaudit.certificates import verify_certificate as checker
 from ldpaudit.certificates.certify import certify
@@ -41,6 +42,7 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
 from ldpaudit.plan import Compose, Plan, Repeat, Run, Shuffle
 from ldpaudit.proofs import randomized_response
 from ldpaudit.report.html import page
+from tests.helpers import ROOT
 from tests.zoo import zoo
 
 FILE = Path(checker.__file__)
@@ -345,3 +347,15 @@ def test_the_page_names_the_program_and_its_digest(tmp_path: Path) -> None:
     said = page(certify(load("enpa-vaccine-status"), trials=1000))
     assert hashlib.sha256(FILE.read_bytes()).hexdigest() in said
     assert "python -I -S verify_certificate.py enpa-vaccine-status.json" in said
+
+
+def test_the_page_of_proofs_has_a_row_for_each_claim_of_the_bundled_deployments() -> None:
+    lines = (ROOT / "docs/proofs.md").read_text().splitlines()
+    rows = [line.split(" | ")[0].removeprefix("| ") for line in lines if line.startswith("| ") and "/" in line]
+    files = [load(path) for path in sorted((ROOT / "deployments").glob("*.toml"))]
+    assert rows == [f"{file.id}/{claim.id}" for file in files for claim in file.claims]
+
+
+@pytest.mark.slow
+def test_the_page_of_proofs_says_what_is_proved_of_the_bundled_deployments() -> None:
+    assert (ROOT / "docs/proofs.md").read_text() == proofs.page(), "python -m benchmarks.proofs > docs/proofs.md"

@@ -165,7 +165,7 @@ def test_only_a_test_that_passes_without_the_mutant_kills_it(tmp_path: Path) -> 
         ("ldpaudit/enclosure.py", "tests/road/test_enclosure.py"),
         ("proofs/_kernel.py", "tests/proofs/test_kernel.py"),
         ("attacks/bounds/e_process.py", "tests/attacks/test_bounds.py"),
-        ("proofs/laplace.py", "tests/laws/test_laws.py"),
+        ("proofs/laplace.py", "tests/mechanisms/test_laplace.py"),
     ],
 )
 def test_the_tests_of_a_mutant_are_those_that_are_about_its_file(path: str, test: str) -> None:

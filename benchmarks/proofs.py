@@ -1,0 +1,63 @@
+"""What a program without ours says of each claim of the bundled deployments.
+
+    python -m benchmarks.proofs > docs/proofs.md    # a minute
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from ldpaudit import account
+from ldpaudit.certificates.proof import prove
+from ldpaudit.certificates.verify_certificate import THEOREMS
+from ldpaudit.errors import Unsupported
+from ldpaudit.files.deployment import load
+
+HEAD = """# The proofs of the bundled deployments
+
+`python -m benchmarks.proofs` prints this page. For each claim of `deployments/`: what [a program without ours](proof-format.md)
+finds valid, at which epsilon and delta, in how many bytes, and what that rests on; or why there is no proof. Where a claim names no
+epsilon, the proof is of the certified answer, or of at most half a percent more.
+
+| claim | says | epsilon | delta | bytes | rests on, or why there is no proof |
+|---|---|---|---|---|---|
+"""
+
+
+def rows() -> Iterator[tuple[str, ...]]:
+    """A row for each claim."""
+    for path in sorted((Path(__file__).parent.parent / "deployments").glob("*.toml")):
+        for claim in (whole := load(path)).claims:
+            name = f"{whole.id}/{claim.id}"
+            try:
+                if claim.assumptions:
+                    raise Unsupported(claim.plan, "it rests on what is assumed")
+                known = account(claim.plan, claim.neighbours).epsilon(claim.delta)
+                found = prove(claim.plan, claim.neighbours, claim.epsilon, claim.delta, known)
+            except Unsupported as limit:
+                yield name, "no proof", "", "", "", str(limit).split(": ", 1)[-1]
+                continue
+            theorems = [key for key, text in THEOREMS.items() if text in found.sentence]
+            size = str(len(json.dumps(found.record)))
+            numbers = f"{float(found.epsilon):.12g}", f"{float(found.delta):g}"
+            yield name, found.record["says"], *numbers, size, ", ".join(theorems) or "the definition"
+
+
+def page() -> str:
+    """The whole page."""
+    found = list(rows())
+    lines = [f"| {' | '.join(row)} |" for row in found]
+    says = Counter(row[1] for row in found)
+    rests = Counter(theorem for row in found if row[1] != "no proof" for theorem in row[5].split(", "))
+    counted = ", ".join(f"{rests[key]} on {'' if key == 'the definition' else 'the theorem '}{key}" for key in sorted(rests))
+    proved = f"{says['private']} of {len(found)} claims are proved private, {says['not private']} not private"
+    total = f"{proved}, {says['no proof']} have no proof."
+    return f"{HEAD}{chr(10).join(lines)}\n\n{total} Of the proofs rest: {counted}.\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
