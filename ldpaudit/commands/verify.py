@@ -54,7 +54,9 @@ def _without_ours(paths: list[Path]) -> int:
     from ldpaudit.certificates import verify_certificate
 
     program = [sys.executable, "-I", "-S", verify_certificate.__file__]
-    return subprocess.run([*program, *(str(path.absolute()) for path in paths)], check=False).returncode
+    done = subprocess.run([*program, *map(str, paths)], stdout=subprocess.PIPE, text=True, check=False)
+    say(done.stdout.rstrip("\n"))
+    return done.returncode
 
 
 def _verify_several(paths: list[Path], key: Path | None, resample: bool, format: Format) -> NoReturn:
