@@ -24,8 +24,8 @@ UNREADABLE = (
     "maps an input to the reported value, or a score"
 )
 """What an audit says that could not read the reports."""
-LEARNED_AGAIN = "learned again because the event before it never fired, "
-"""What the words of an event begin with, where none before it fired in the views that were to judge it."""
+LEARNED_AGAIN = "learned again because the event before it did not fire, "
+"""What the words of an event begin with, where the one before it did not fire in what was to judge it, or no longer."""
 
 
 class Mode(StrEnum):
@@ -247,6 +247,6 @@ def _silent(e: Evidence) -> str:
 
 
 def _nothing_found(e: Evidence) -> str:
-    before = ", and what was learned before never fired" if LEARNED_AGAIN in e.event else ""
+    before = ", and what was learned before did not fire" if LEARNED_AGAIN in e.event else ""
     found = f"no event was found that distinguishes the inputs{before}"
     return f"{found}, so this says nothing about the code beyond these {e.trials:,} views"

@@ -6,10 +6,12 @@ import inspect
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
 from copy import deepcopy
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.machinery import PathFinder
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,17 @@ LARGEST = 1 << 20
 
 _UNCHANGING = frozenset({bool, int, float, complex, str, bytes, type(None), np.bool_, np.int64, np.float64})
 """Types of reports that nobody can change after they were returned; the usual ones, for speed."""
+
+@dataclass(frozen=True, slots=True)
+class Consumed:
+    """What an iterator gave, and what it was: a zip, a generator, the bytes of a view of memory."""
+
+    kind: str
+    parts: list[Any] | bytes
+
+
+ITERATED = (Iterator, KeysView, ValuesView, ItemsView)
+"""Of whose values only what they give can be kept."""
 
 CONTAINERS = (list, tuple, set, frozenset)
 """Whose parts are looked at; of a dictionary its values are."""
@@ -191,8 +204,13 @@ def _copied(part: Any, x: Any) -> Any:
     if isinstance(part, np.ma.MaskedArray):
         raise ImplementationError("needs arrays without a mask, got a masked array", x)
     if kind is np.ndarray and not part.dtype.hasobject:
-        return part.copy()
-    return deepcopy(part)
+        return part.copy(order="K")  # in memory as it was
+    if isinstance(part, ITERATED):
+        # Whoever sends it consumes it; whether it was a list or an iterator shows in how it is sent.
+        if len(parts := list(islice(part, LARGEST + 1))) > LARGEST:
+            raise ImplementationError(f"needs reports of at most {LARGEST} numbers or characters, got a {kind.__name__} of more", x)
+        return Consumed(kind.__name__, [_copied(each, x) for each in parts])
+    return Consumed(kind.__name__, part.tobytes()) if kind is memoryview else deepcopy(part)
 
 
 def _asks_to_stop(error: BaseException) -> bool:
