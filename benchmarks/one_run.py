@@ -136,7 +136,7 @@ CASES = [
     Case("noisy counts, if anybody is there", False, partial(histogram, least=0), WORDS, 1, OTHERS),
     Case("counts without noise", False, partial(histogram, least=0, noisy=False), WORDS, 3),
 ]
-COLUMNS = "{system:42} {claimed:7.3f} {bounds:7.3f} {median:7.3f} {to:7.3f} {refuted:8} {right of guesses:>17}  {event}"
+COLUMNS = "{system:42} {claimed:7.3f} {least:7.3f} {median:7.3f} {largest:7.3f} {refuted:8} {right of guesses:>16}  {by}"
 
 
 def row(case: Case) -> tuple[str | float, ...]:
@@ -146,7 +146,8 @@ def row(case: Case) -> tuple[str | float, ...]:
     middle = sorted(found, key=lambda each: each.epsilon_lower)[len(found) // 2]
     refuted = f"{sum(bound > claimed for bound in bounds)} of {len(bounds)}"
     told = f"{middle.right} of {middle.guesses}"
-    return case.name, claimed, bounds[0], float(np.median(bounds)), bounds[-1], refuted, told, middle.event
+    measure = middle.event.partition(f" of {len(case.canaries)} canaries")[0]
+    return case.name, claimed, bounds[0], float(np.median(bounds)), bounds[-1], refuted, told, measure
 
 
 if __name__ == "__main__":

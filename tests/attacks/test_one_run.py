@@ -261,6 +261,7 @@ FORMS: dict[str, tuple[Callable[[list[Any]], Any], Any, str]] = {
     "a table": (lambda users: {word: users.count(word) / 2 for word in LETTERS}, LETTERS, "the number beside it"),
     "a table in JSON": (lambda users: json.dumps({n: users.count(n) for n in NUMBERS}), NUMBERS, "the number beside it"),
     "pairs": (lambda users: [(word, users.count(word)) for word in LETTERS], LETTERS, "the number beside it"),
+    "pairs of those who are there": (lambda users: {(word, 0.0) for word in users}, LETTERS, "the count in the output"),
     "an array": (lambda users: np.bincount(users, minlength=60) * 0.5, NUMBERS, "the number at its index"),
     "a vector": (lambda users: np.sum(users, axis=0), POINTS, INNER),
     "rows": (lambda users: np.sum(users, axis=0) - np.ones((3, 60)), POINTS, f"{INNER}, of the sum of the reports"),
