@@ -63,7 +63,7 @@ def audit(
             game = replace(game, patience=0)
         found = run(game, replace(asked, trials=box.remaining), _shifted(told, learned, 0.0), code, share)
         trajectory = None if found.trajectory is None else found.trajectory.after(learned)
-        return replace(found, trials=learned + found.trials, distinct=box.distinct, trajectory=trajectory)
+        return replace(found, trials=learned + found.trials, distinct=box.distinct, limited=box.limited, trajectory=trajectory)
 
     def parts(asked: Experiment, share: float) -> Evidence:
         """As `part`, again while no event fires."""
