@@ -43,4 +43,4 @@ def _supports(g: int, index: Callable[[Any], Any], report: Any, x: Any) -> bool:
     import xxhash  # type: ignore[import-not-found,unused-ignore]  # which the packages need, too
 
     value, seed = report
-    return bool(xxhash.xxh32(str(index(x)), seed=int(seed) & SEED).intdigest() % g == value)
+    return bool(xxhash.xxh32(str(index(x)).encode(), seed=int(seed) & SEED).intdigest() % g == value)

@@ -130,7 +130,7 @@ def test_the_packages_clients_are_known_by_their_own_hashes(monkeypatch: pytest.
     def digest(text: str, seed: int) -> int:
         return int.from_bytes(hashlib.sha256(f"{text} {seed}".encode()).digest()[:4])
 
-    fake.xxh32 = lambda text, seed: type("Digest", (), {"intdigest": lambda self: digest(text, seed)})()
+    fake.xxh32 = lambda text, seed: type("Digest", (), {"intdigest": lambda self: digest(text.decode(), seed)})()
     monkeypatch.setitem(sys.modules, "xxhash", fake)
     rng = random.Random(4)
 
