@@ -226,7 +226,7 @@ def sequential_used(case: Case, epsilon: float, needed: float, runs: int = 4_000
     while not choice.rule.directions or not choice.right + choice.wrong:  # it looks again at twice as many
         seen *= 2
         (choice, _), *_ = play._first(replace(job, experiment=replace(job.experiment, seed=seen)), seen)
-    tuning = play._bets(job, Only(case, m).games()[0], choice, seen)
+    tuning = play.bets(job.experiment, case.inputs, choice, seen)
     # What is bet stays as it is after the first guess; the event gets better with the views.
     (choice, _), *_ = play._first(job, max(seen, round(needed / 100)))
     right, wrong = rates(case, m, epsilon, choice.rule)
@@ -259,9 +259,9 @@ def blackbox_used(case: Case, epsilon: float, needed: int, seeds: int = 4) -> fl
             level = 1 - late.LEVEL if kept else 1.0
             job = play.Job(Given(found.target), replace(whole, trials=found.remaining), share=level)
             state = play.begin(job)
-            ((_, level, _),) = job.looks(state)
+            (look,) = job.looks(state)
             right, wrong = rates_of(job.source.games()[0], state.rule, epsilon, case.fires(m))
-            reached.append(reach(found.remaining - state.drawn, right, wrong, epsilon, alpha=ALPHA * level) if right else 0.0)
+            reached.append(reach(found.remaining - state.drawn, right, wrong, epsilon, alpha=ALPHA * look.share) if right else 0.0)
         return float(np.mean(reached))
 
     # In growing steps until it is enough, then by halves.

@@ -27,8 +27,8 @@ UNREADABLE = (
 """What an audit says that could not read the reports."""
 SUPPORTED = "reports beside the inputs that they support, "
 """What the words of an event begin with, where a support was passed: its numbers come first, in the order of the inputs."""
-LEARNED_AGAIN = "learned again because the event before it never fired, "
-"""What the words of an event begin with, where none before it fired in the views that were to judge it."""
+LEARNED_AGAIN = "learned again because the event before it did not fire, "
+"""What the words of an event begin with, where the one before it did not fire in what was to judge it, or no longer."""
 
 
 class Mode(StrEnum):
@@ -142,7 +142,8 @@ class Evidence:
         Share of the failure probability that this look may spend; the others had the rest.
     tuning : tuple of float
         What a sequential look bets on, fixed before the measured views: epsilons, or stakes where delta is above 0. The
-        counts and this give the bound.
+        counts and this give the bound. In one run the share of the level that pays for delta, where the output decides how many
+        are guessed.
     distinct : float or None
         How many of the reports that the event was learned from were different, as a share; None where the event was not
         learned, since the mechanism is known.
@@ -150,6 +151,8 @@ class Evidence:
         What of the reports was not looked at one by one while the event was learned, in a clause; None where all was.
     trajectory : Trajectory or None
         The bound as it tightened. None in fixed mode: there the bounds of earlier looks would not hold together.
+    one_run : bool
+        Whether the measured views are canaries in a single run, which are not independent of each other.
     """
 
     epsilon_lower: float
@@ -173,6 +176,7 @@ class Evidence:
     distinct: float | None = None
     limited: str | None = None
     trajectory: Trajectory | None = field(default=None, repr=False)
+    one_run: bool = False
 
     def lacks(self, epsilon: float) -> float:
         """How many times the views would have to be more for the audit to refute an epsilon of any code; 1 or less: none.
@@ -253,6 +257,6 @@ def _silent(e: Evidence) -> str:
 
 
 def _nothing_found(e: Evidence) -> str:
-    before = ", and what was learned before never fired" if LEARNED_AGAIN in e.event else ""
+    before = ", and what was learned before did not fire" if LEARNED_AGAIN in e.event else ""
     found = f"no event was found that distinguishes the inputs{before}"
     return f"{found}, so this says nothing about the code beyond these {e.trials:,} views"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, split
 from ldpaudit.attacks.blackbox.features import NumberScore, Score
 from ldpaudit.attacks.blackbox.rarer import NONE, Rarer, better, promised, spend
 from ldpaudit.attacks.blackbox.scores import NOTHING, AnyScore, posteriors, ramps, ratios, sightings, thresholds
+from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.games.two_inputs import (
     CANDIDATES,
     NEVER,
@@ -39,6 +40,8 @@ FITTING = 3
 """Parts that fit the scores which are not refitted; the rest judge these."""
 LUCK = 0.05
 """Failure probability of what is inferred about the score that looks best, divided among all that are compared."""
+LIKELY = 0.03
+"""As `LUCK`, of what is likely to be better than claimed; divided among pairs alone."""
 LEADING = 3
 """Pairs of inputs for which scores are refitted, at most."""
 RISING, JUDGES = 1.15, 3
@@ -71,8 +74,8 @@ class Candidate:
 class Chosen:
     """The pair, the score and the rule; the bound that they promise, in nats; and whether more reports would improve it.
 
-    Beside them what is looked for in rarer reports, and shares of the reports: how many were different, and on how many of
-    those that judge the rule guesses.
+    Beside them what is looked for in rarer reports, the share of different reports, and the rule's guesses on the reports that
+    judged it.
     """
 
     pair: tuple[int, int]
@@ -82,7 +85,15 @@ class Chosen:
     rising: bool
     rarer: Rarer = NONE
     distinct: float = 0.0
-    fires: float = 0.0
+    judged: Counts = Counts()
+    # what promises most if the luck of many is allowed for less: good enough to bet on, not yet to learn no more
+    likely: Chosen | None = None
+    leading: tuple[int, ...] = ()  # the inputs, the two that surely differ most before all others
+
+    @property
+    def fires(self) -> float:
+        """Share of the judging reports that the rule guesses on."""
+        return (self.judged.right + self.judged.wrong) / max(self.judged.trials, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +122,18 @@ class Reports:
 
 
 def learn(
-    reports: Reports, prospect: Prospect, seed: int | None = None, last: bool = False, mode: Mode = Mode.FIXED
+    reports: Reports,
+    prospect: Prospect,
+    seed: int | None = None,
+    last: bool = False,
+    mode: Mode = Mode.FIXED,
+    likely: bool = False,
 ) -> Chosen:
     """Choose the pair, the score and the rule.
 
     ``reports``: on all inputs; the bound sees none of them; ``prospect``: what the bound will be; ``seed``: of a
     classifier; None to train none; ``last``: whether no more reports can be had; ``mode``: when the counts are looked
-    at.
+    at; ``likely``: whether what is only likely to promise something is wanted too.
     """
     fitting, judging = reports.halves()
     whole = FeatureCounts.of(reports.drawn, fitting.drawn)
@@ -139,15 +155,47 @@ def learn(
     refitted = [each for pair in leading for each in parts[pair].refitted(posteriors)]
     judged += [(each, *each.merit(prospect)) for each in refitted]
     if not judged:
-        return Chosen((0, 1), NOTHING, NEVER, 0.0, rising=False, distinct=distinct(reports.drawn))
+        return Chosen((0, 1), NOTHING, NEVER, 0.0, rising=False, distinct=distinct(reports.drawn), leading=surest(whole))
     best, (promise, _), rule = max(judged, key=lambda found: found[1])
     same = [each for each in tried if each.pair == best.pair and isinstance(each.score, NumberScore)]
-    fires = _guessed(rule, best.first, best.second)
+    sooner = _likely([each for each, *_ in judged], replace(prospect, luck=LIKELY / len(leading)), reports) if likely else None
     rarer = _rarer([best, *same, *parts[best.pair].refitted(sightings)], best, rule, reports, prospect, mode)
+    before = rule
     if best.refitted:
         rule = _moved(rule, best, *reports.scores(best.pair, best.score))
+    found = Chosen(best.pair, best.score, rule, promise, False, rarer, distinct(reports.drawn), _judged(best, before))
     rising = not last and best.like is not None and parts[best.pair].rising(best.score.name, best.like)
-    return Chosen(best.pair, best.score, rule, promise, rising, rarer, distinct(reports.drawn), fires)
+    return replace(found, rising=rising, likely=sooner, leading=surest(whole) if likely else ())
+
+
+def surest(book: FeatureCounts) -> tuple[int, ...]:
+    """The inputs, those of the pairs first whose shares of some cell differ most, each share a standard error nearer the other."""
+    size = len(book.shape_counts)
+    table = np.full((size, size), -np.inf)
+    for counts in (book.shape_counts, *(f.counts for made in book.features.values() for f in made)):
+        seen = counts + 0.5
+        share, error = np.log(seen / seen.sum(axis=1, keepdims=True)), 1 / np.sqrt(seen)
+        # In a cell only the two largest and the two smallest shares can make the largest ratios.
+        high, low = np.argsort(error - share, axis=0)[:2], np.argsort(share + error, axis=0)[:2]
+        for a, b in product(high, low):
+            cell = np.arange(len(a))
+            told = np.where(a == b, -np.inf, (share - error)[a, cell] - (share + error)[b, cell])
+            np.maximum.at(table, (a, b), told)
+    order = np.argsort(-table, axis=None, kind="stable")
+    return tuple(dict.fromkeys(x for place in order.tolist() for x in divmod(place, size)))
+
+
+def _likely(judged: list[Candidate], prospect: Prospect, reports: Reports) -> Chosen:
+    """What promises most by the prospect's luck alone, however many candidates were compared."""
+    (promise, _), rule, best = max(((*each.merit(prospect), each) for each in judged), key=lambda found: found[0])
+    counts = _judged(best, rule)
+    if best.refitted:
+        rule = _moved(rule, best, *reports.scores(best.pair, best.score))
+    return Chosen(best.pair, best.score, rule, promise, False, judged=counts)
+
+
+def _judged(candidate: Candidate, rule: ThresholdRule) -> Counts:
+    return Counts(*rule.count(candidate.first, candidate.second), len(candidate.first) + len(candidate.second))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +249,7 @@ def _rarer(
         # What many scores of the likes are is often one score of the refitted one's, which guesses on no fewer reports.
         fewer = [(promise, rule) for promise, rule in moved if 0 < _guessed(rule, *after) <= most]
         if fewer and fewer[0][0] > best:
-            best, found = fewer[0][0], spend(each.score, [rule for _, rule in fewer], mode)
+            best, found = fewer[0][0], spend(each.score, [rule for _, rule in fewer], mode, fewer[0][0])
     return found
 
 

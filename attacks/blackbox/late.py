@@ -4,22 +4,26 @@ What the first views show chooses the event of nearly all others. Code that leak
 in it. So the last views are an audit of their own: its event is learned from some of them and measured on the rest. What it may
 spend of the level is settled before the first view.
 
-An event may be gone as soon as it is learned, as one of a salt is that has been changed. Where it never fires, another one is
-learned, from fresh views. At delta = 0 that costs nothing of the level: given the views, without the inputs that made them, each
-test holds, and the views alone say whether a rule guesses on any. At delta > 0 views without a guess move the tests, too, and the
-event stays.
+An event may be gone as soon as it is learned, as one of a salt is that has been changed. Where it does not fire, or fires no
+longer, another one is learned, from fresh views. The any-time tests go on: what they guess by may change at any time (see
+`learning`). The look at the end is at the last event alone. At delta = 0 it has all that such looks may spend: given the views,
+without the inputs that made them, its level holds, and the views alone say which event is the last. At delta > 0 views without a
+guess move the test, too; there the looks of the first event, the second, the third and the fourth have a half, a quarter, an
+eighth and an eighth of it, whichever is the last. In a fixed sample at
+delta > 0, or without a claim, the event stays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ldpaudit.attacks.blackbox.target import target
-from ldpaudit.attacks.engine.run import run
+from ldpaudit.attacks.engine.run import evidence, played
+from ldpaudit.attacks.games.game import Wager
 from ldpaudit.core.pace import LEARNING, least_trials
 from ldpaudit.evidence import LEARNED_AGAIN, Evidence, Mode
 from ldpaudit.workers.experiment import Execution, Experiment, Reading
@@ -37,6 +41,15 @@ LATE = "late in the audit, "
 """What the words of an event begin with, where the last views alone gave the bound."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What an audit of one event has shown, whether it ended because the event did not fire, and its tests as they stand."""
+
+    found: Evidence
+    silent: bool
+    tests: tuple[Wager, ...]
+
+
 def audit(
     function: Callable[..., Any],
     inputs: Sequence[Any] | None,
@@ -52,33 +65,42 @@ def audit(
 
     least = least_trials(0 if inputs is None else len(inputs))
 
-    def part(asked: Experiment, told: Execution, share: float, learning: float, last: bool = True) -> Evidence:
+    def part(
+        asked: Experiment, told: Execution, share: float, learning: float, again: int = EVENTS, before: _Part | None = None
+    ) -> _Part:
         """Learn from this share of the trials and more, measure on the others, spend this share of the level.
 
-        Unless it is the last one, an event that never fires ends it in time to learn another.
+        Unless it is the last one, an event that does not fire, or no longer, ends it in time to learn another.
         """
-        box = target(function, inputs, asked, reading, told.progress, learning)
+        tests, asked_of = ((), inputs) if before is None or not before.tests else (before.tests, before.found.pair)
+        box = target(function, asked_of, asked, reading, told.progress, learning, share, tests)
         learned, game = asked.trials - box.remaining, box.target
-        if last or asked.delta or box.remaining < 2 * (game.patience + least):
+        alone = asked.delta and asked.enough is None  # no test goes on with another event
+        if again == EVENTS or alone or box.remaining < 2 * (game.patience + least):
             game = replace(game, patience=0)
-        found = run(game, replace(asked, trials=box.remaining), _shifted(told, learned, 0.0), code, share)
+        if asked.delta and not alone and learning == LEARNING:
+            game = replace(game, last=2.0 ** -min(again, EVENTS - 1))
+        job, state = played(game, replace(asked, trials=box.remaining), _shifted(told, learned, 0.0), code, share)
+        found, silent = evidence(job, state), job.silent(state) and not job.refuted(state)
         trajectory = None if found.trajectory is None else found.trajectory.after(learned)
-        return replace(found, trials=learned + found.trials, distinct=box.distinct, limited=box.limited, trajectory=trajectory)
+        found = replace(found, trials=learned + found.trials, distinct=box.distinct, limited=box.limited, trajectory=trajectory)
+        return _Part(found, silent, job.going_on(state) if asked.enough is not None else ())
 
     def parts(asked: Experiment, share: float) -> Evidence:
         """As `part`, again while no event fires."""
-        found = part(asked, execution, share, LEARNING, last=False)
-        for again in range(1, EVENTS):
-            left = asked.trials - found.trials
-            if found.guesses or left < least:
+        made = part(asked, execution, share, LEARNING, 1)
+        for again in range(2, EVENTS + 1):
+            found, left = made.found, asked.trials - made.found.trials
+            if not made.silent or left < least:
                 break
             told = replace(_shifted(execution, found.trials, 0.0), checkpoint=None)
-            more = replace(asked, trials=left, seed=_child(asked.seed, again))
-            fresh = part(more, told, share, LEARNING, again == EVENTS - 1)
+            made = part(replace(asked, trials=left, seed=_child(asked.seed, again - 1)), told, share, LEARNING, again, made)
+            fresh = made.found
             trajectory = None if fresh.trajectory is None else fresh.trajectory.after(found.trials)
             event = f"{LEARNED_AGAIN}{fresh.event.removeprefix(LEARNED_AGAIN)}"
-            found = replace(fresh, trials=found.trials + fresh.trials, seed=asked.seed, event=event, trajectory=trajectory)
-        return found
+            after = replace(fresh, trials=found.trials + fresh.trials, seed=asked.seed, event=event, trajectory=trajectory)
+            made = replace(made, found=after)
+        return made.found
 
     views = late_views(experiment.trials, 0 if inputs is None else len(inputs))
     if not views:
@@ -89,7 +111,7 @@ def audit(
         return found
     late = replace(experiment, trials=views, mode=Mode.FIXED, seed=_child(experiment.seed, 0))
     told = replace(_shifted(execution, found.trials, found.epsilon_lower), checkpoint=None)
-    last = part(late, told, LEVEL, LATE_LEARNING)
+    last = part(late, told, LEVEL, LATE_LEARNING).found
     drawn = found.trials + last.trials
     if last.epsilon_lower <= found.epsilon_lower:
         return replace(found, trials=drawn)

@@ -36,16 +36,18 @@ class Rarer:
 
     score: AnyScore
     narrower: tuple[Narrower, ...]
+    promise: float = 0.0
+    """Of the first of them, as likely too high as too low."""
 
 
 NONE = Rarer(NOTHING, ())
 """Where no rarer reports promise more."""
 
 
-def spend(score: AnyScore, rules: Sequence[ThresholdRule], mode: Mode) -> Rarer:
+def spend(score: AnyScore, rules: Sequence[ThresholdRule], mode: Mode, promise: float = 0.0) -> Rarer:
     """The rules, each with its part of what the last look may spend on them."""
     event = f"rarer extremes of a learned score: {score.name}"
-    return Rarer(score, tuple(Narrower(rule, SPENT[mode] / len(rules), event) for rule in rules))
+    return Rarer(score, tuple(Narrower(rule, SPENT[mode] / len(rules), event) for rule in rules), promise)
 
 
 def better(first: Floats, second: Floats, least: float, prospect: Prospect) -> list[tuple[float, ThresholdRule]]:

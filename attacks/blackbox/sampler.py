@@ -65,6 +65,13 @@ class Sampler:
         made = in_order(self.function, xs, order.tolist())
         return [self._encoded(reports, len(reports), x) for x, reports in zip(xs, made, strict=True)]
 
+    def toss(self, pair: Sequence[Any], size: int, rng: np.random.Generator) -> list[tuple[Encoded, int]]:
+        """Reports, each on either of two inputs by a fair coin: those on each input, and their number."""
+        sides = rng.integers(0, 2, size)
+        often = np.bincount(sides, minlength=2).tolist()
+        made = self.mixed(pair, sides) if self.one_by_one else [self(x, n, rng) for x, n in zip(pair, often, strict=True)]
+        return list(zip(made, often, strict=True))
+
     def each(self, xs: Sequence[Any], size: int, rng: np.random.Generator) -> list[Encoded]:
         """The same number of reports on each input, in random order where the function makes one after the other."""
         if not self.one_by_one:

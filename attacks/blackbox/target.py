@@ -15,17 +15,16 @@ from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import prober
 from ldpaudit.attacks.blackbox.bits import PLACES
-from ldpaudit.attacks.blackbox.choosing import Chosen
 from ldpaudit.attacks.blackbox.counts import ALWAYS
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, require_alike
 from ldpaudit.attacks.blackbox.features import LEAVES, Score
 from ldpaudit.attacks.blackbox.folding import LONG, Kept, fold, in_short
-from ldpaudit.attacks.blackbox.learning import Learning
+from ldpaudit.attacks.blackbox.learning import AGAIN, GUESSED, Learned, Learning
 from ldpaudit.attacks.blackbox.rarer import Rarer
 from ldpaudit.attacks.blackbox.sampler import Sampler
 from ldpaudit.attacks.blackbox.scores import AnyScore
 from ldpaudit.attacks.blackbox.two_users import neighbouring
-from ldpaudit.attacks.games.game import Target
+from ldpaudit.attacks.games.game import Target, Wager
 from ldpaudit.attacks.games.two_inputs import ThresholdRule
 from ldpaudit.core.pace import LEARNING, LEAST, least_trials
 from ldpaudit.workers.experiment import AS_RETURNED, Experiment, Progress, Reading
@@ -38,8 +37,6 @@ FRESH = 1 << 31
 """Which child of the seed draws what is learned from. The engine's children begin with 0, 1 or 2: its views are none of these."""
 IN_SHORT = ", of reports in short: length, ends, tokens, sums and counts over groups"
 """What an event says where not every number was looked at by itself."""
-GUESSED = ThresholdRule(1.0, -1.0)
-"""What the engine counts of guesses, which are scores of 1, -1 and 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +58,19 @@ def target(
     reading: Reading = AS_RETURNED,
     progress: Progress | None = None,
     learning: float = LEARNING,
+    share: float = 1.0,
+    wagers: tuple[Wager, ...] = (),
 ) -> BlackBox:
     """Learn what tells two inputs of a function apart.
 
     ``function``: ``x -> report``, or ``(x, size, rng) -> reports``; ``inputs``: at least two; ``experiment``: its
-    trials include those that are learned from. A score that promises to refute the claim of a sequential experiment
-    is learned no better; ``reading``: how the reports are read, and whether a classifier helps; ``progress``: called
-    with the reports drawn so far, and 0, whenever something was learned from them; ``learning``: share of the trials
-    that is learned from; as much again where the score still learns. Raises ImplementationError where the function
-    raises, returns None, hangs, or returns what cannot be compared; ValueError where there are fewer than two inputs,
-    or too few trials to learn from.
+    trials include those that are learned from; in a sequential audit of a claim, what was learned before them guesses
+    them; ``reading``: how the reports are read, and whether a classifier helps; ``progress``: called with the reports
+    drawn so far, and 0, whenever something was learned from them; ``learning``: share of the trials that is learned
+    from; as much again where the score still learns; ``share``: of the level, what may be spent; ``wagers``: any-time
+    tests that go on, whatever they guessed by before. Raises ImplementationError where the function raises, returns
+    None, hangs, or returns what cannot be compared; ValueError where there are fewer than two inputs, or too few trials
+    to learn from.
     """
     given = [] if inputs is None else list(inputs)
     if len(given) < 2:
@@ -84,8 +84,9 @@ def target(
     sampler, first = replace(sampler, kept=kept, width=width), [fold(one, kept) for one in first]
     if experiment.trials < (needed := least_trials(len(given), learning)):
         raise ValueError(f"an audit of a callable on {len(given)} inputs needs trials >= {needed}, got {experiment.trials}")
-    # On all inputs together; the fewest that suffice where reports are very long.
-    budget = int(min(experiment.trials * learning, max(MOST_NUMBERS / max(width, 1), LEAST * len(given))))
+    # On all inputs together; the fewest that suffice where reports are very long. Where coins choose the inputs, one has fewer.
+    fewest = LEAST * len(given) * (1 if experiment.enough is None else AGAIN)
+    budget = int(min(experiment.trials * learning, max(MOST_NUMBERS / max(width, 1), fewest)))
 
     forms: set[Skeleton] = set()
 
@@ -94,13 +95,18 @@ def target(
         forms.update(skeleton for one in made for skeleton in one)
         return [require_alike(one, first[i], given[i]) for i, one in zip(places, made, strict=True)]
 
+    def toss(pair: tuple[int, int], size: int) -> list[tuple[Encoded, int]]:
+        made = sampler.toss([given[x] for x in pair], size, rng)
+        forms.update(skeleton for one, _ in made for skeleton in one)
+        return [(require_alike(one, first[x], given[x]), often) for x, (one, often) in zip(pair, made, strict=True)]
+
     def tell(drawn: int) -> None:
         if progress is not None:
             progress(drawn, 0.0)
 
-    found, drawn = Learning(fresh, len(given), budget, experiment, reading.learned, tell).run()
-    made = _target(sampler, given, first, found, reading, width)
-    return BlackBox(made, experiment.trials - drawn, found.distinct, _limited(forms, width, kept))
+    made = Learning(fresh, len(given), budget, experiment, reading.learned, tell, toss, share, wagers).run()
+    learned = _target(sampler, given, first, made, reading, width)
+    return BlackBox(learned, experiment.trials - made.drawn, made.found.distinct, _limited(forms, width, kept))
 
 
 def _limited(forms: set[Skeleton], width: int, kept: Kept) -> str | None:
@@ -116,8 +122,9 @@ def _limited(forms: set[Skeleton], width: int, kept: Kept) -> str | None:
 
 
 def _target(
-    sampler: Sampler, given: Sequence[Any], first: Sequence[Encoded], found: Chosen, reading: Reading, width: int
+    sampler: Sampler, given: Sequence[Any], first: Sequence[Encoded], made: Learned, reading: Reading, width: int
 ) -> Target:
+    found, chosen = made.found, made.refuted or made.found.promise > 0
     (a, b), score = found.pair, found.score
     short = IN_SHORT if any(map(in_short, score.terms if isinstance(score, Score) else [score.skeleton])) else ""
     guesses = _Guesses(sampler, (given[a], given[b]), (tuple(first[a]), tuple(first[b])), score, found.rule, found.rarer)
@@ -127,8 +134,9 @@ def _target(
         draw=guesses,
         view_bytes=64 * width,
         # What promises nothing yet is chosen again, by the engine, on more views.
-        chosen=GUESSED if found.promise > 0 else None,
+        chosen=GUESSED if chosen else None,
         patience=math.ceil(SILENT / found.fires) if found.promise > 0 else 0,
+        wagers=made.wagers,
         mixed=guesses.mixed if sampler.one_by_one else None,
         narrower=tuple(replace(each, rule=GUESSED, event=f"{reading.words}{each.event}{short}") for each in found.rarer.narrower),
     )

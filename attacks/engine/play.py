@@ -19,7 +19,7 @@ from ldpaudit.attacks.bounds import binomial
 from ldpaudit.attacks.bounds.counts import Counts, LevelTest
 from ldpaudit.attacks.bounds.level import level_test
 from ldpaudit.attacks.engine.work import LARGEST, SMALLEST, Checkpoint, State, Unit
-from ldpaudit.attacks.games.game import Game
+from ldpaudit.attacks.games.game import Game, Wager
 from ldpaudit.attacks.games.sources import Source, games
 from ldpaudit.attacks.games.two_inputs import Aim, Choice
 from ldpaudit.claim import SLACK
@@ -55,6 +55,18 @@ CERTAIN = 20.0
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """Counts, and the test that they are put to."""
+
+    mode: Mode
+    share: float  # of the level
+    directions: int  # how many of the inputs the test allows a delta for
+    counts: Counts
+    tuning: tuple[float, ...] = ()  # what a sequential test bets on
+    place: int = 0  # whose guesses are counted: 0 for the rule's, else a narrower rule's
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """An audit: what is sampled, what is asked, and who does the work."""
 
@@ -83,20 +95,36 @@ class Job:
         for index, size in enumerate(sizes, start):
             yield Unit(self.source, game, self.experiment.seed, (phase, game, index), size, rules)
 
-    def looks(self, state: State) -> list[tuple[Mode, float, Counts]]:
-        """For each look at the counts: the mode of its test, its share of the level, and the counts."""
-        left = self._last * (1 - sum(each.share for each in self._game(state).narrower))
+    def looks(self, state: State) -> list[Look]:
+        """The looks at the counts of the rule, and of what began to bet before it."""
+        game, counts = self._game(state), state.counts
+        left = self._last * game.last * (1 - sum(each.share for each in game.narrower))
         if self.experiment.mode is Mode.FIXED:
-            return [(Mode.FIXED, left, state.counts)]
-        looks = [(Mode.SEQUENTIAL, self.ever, state.counts)]
-        return [*looks, (Mode.FIXED, left, state.counts - state.since)] if state.drawn == self.experiment.trials else looks
+            return [Look(Mode.FIXED, left, state.directions, counts)]
+        last = Look(Mode.FIXED, left, state.directions, counts - state.since)
+        return [*self.any_time(state), last] if state.drawn == self.experiment.trials else self.any_time(state)
 
-    def narrow_looks(self, state: State) -> list[tuple[float, Counts]]:
-        """For each narrower rule, its share of the level, and its counts; at the end only, for it is paid for one look."""
+    def any_time(self, state: State) -> list[Look]:
+        """What is looked at all the time; at every stopping time each of these tests holds at its share of the level."""
+        game = self._game(state)
+        made = []
+        for each in game.wagers:
+            # Before the first view there are no counts of narrower rules.
+            more = [state.counts, *(state.narrower or [Counts()] * len(game.narrower))][each.place]
+            made.append(Look(Mode.SEQUENTIAL, self.ever * each.share, each.directions, each.counts + more, each.tuning, each.place))
+        if (own := 1 - sum(each.share for each in game.wagers)) > 1e-9:
+            made.append(Look(Mode.SEQUENTIAL, self.ever * own, state.directions, state.counts, state.tuning))
+        return made
+
+    def narrow_looks(self, state: State) -> list[Look]:
+        """The look at each narrower rule; at the end only, for it is paid for one look."""
         if state.drawn < self.experiment.trials:
             return []
         rules = zip(self._game(state).narrower, state.narrower, strict=False)  # before the first view there are no counts
-        return [(self._last * each.share, counts) for each, counts in rules]
+        return [
+            Look(Mode.FIXED, self._last * self._game(state).last * each.share, each.rule.directions, counts, place=place)
+            for place, (each, counts) in enumerate(rules, 1)
+        ]
 
     @property
     def ever(self) -> float:
@@ -111,21 +139,31 @@ class Job:
     def _game(self, state: State) -> Game:
         return games(self.source)[state.game]
 
-    def test(self, state: State, mode: Mode, level: float) -> LevelTest:
-        """The test that the counts are put to."""
-        inputs = self._game(state).inputs
-        return level_test(mode, inputs, self.experiment.delta, state.directions, level * self.experiment.alpha, state.tuning)
+    def test(self, look: Look, inputs: int) -> LevelTest:
+        """The test that the counts of a look are put to."""
+        asked = self.experiment
+        return level_test(look.mode, inputs, asked.delta, look.directions, look.share * asked.alpha, look.tuning)
 
     def refuted(self, state: State) -> bool:
         """Whether a sequential audit has refuted the claim."""
-        if self.experiment.mode is Mode.FIXED or self.experiment.epsilon is None or not state.counts.right:
+        if self.experiment.mode is Mode.FIXED or self.experiment.epsilon is None:
             return False
-        return self.test(state, Mode.SEQUENTIAL, self.ever).refutes(state.counts, surely_above(self.experiment.epsilon))
+        claimed, inputs = surely_above(self.experiment.epsilon), self._game(state).inputs
+        return any(look.counts.right and self.test(look, inputs).refutes(look.counts, claimed) for look in self.any_time(state))
 
     def silent(self, state: State) -> bool:
-        """Whether no rule has guessed on any of the views, and the game's patience is at its end."""
-        late = 0 < self._game(state).patience <= state.counts.trials
-        return late and not any(each.right + each.wrong for each in (state.counts, *state.narrower))
+        """Whether no rule has guessed on any of the last views, and the game's patience is at its end.
+
+        Where tests go on with another event they are counted from a look that was kept, else from the first view.
+        """
+        patience, narrower = self._game(state).patience, any(each.right + each.wrong for each in state.narrower)
+        since = [Counts(), *(counts for _, counts in state.looks if self._game(state).wagers)]
+        quiet = [state.counts - each for each in since if each.right + each.wrong == state.counts.right + state.counts.wrong]
+        return bool(quiet) and 0 < patience <= quiet[0].trials and not narrower
+
+    def going_on(self, state: State) -> tuple[Wager, ...]:
+        """The any-time tests as they stand, for an audit that goes on with another event."""
+        return tuple(Wager(look.share / self.ever, look.directions, look.tuning, look.counts) for look in self.any_time(state))
 
     def tell(self, state: State) -> None:
         """Report the bound as it stands."""
@@ -133,10 +171,10 @@ class Job:
             return
         k, c = self._game(state).inputs, state.counts
         if self.experiment.mode is Mode.SEQUENTIAL:
-            bound = self.test(state, Mode.SEQUENTIAL, self.ever).epsilon_lower(c)
+            bound = max(self.test(look, k).epsilon_lower(look.counts) for look in self.any_time(state))
         else:
             share = self.experiment.delta * state.directions / k
-            alpha = self.looks(state)[0][1] * self.experiment.alpha
+            alpha = self.looks(state)[0].share * self.experiment.alpha
             bound = float(binomial.epsilon_lower(c.right, c.wrong, max(c.trials, 1), share, alpha, k))
         self.execution.progress(state.drawn, bound)
 
@@ -173,6 +211,8 @@ def unit_sizes(job: Job, drawn: int, end: int) -> Iterator[int]:
 def first_views(job: Job) -> tuple[int, ...]:
     """Views of each game that the first rule may be chosen from, none of them counted: one number or another."""
     played, asked = games(job.source), job.experiment
+    if played[0].wagers and played[0].chosen is not None:
+        return (0,)
     if asked.mode is Mode.SEQUENTIAL:
         return (uncounted(asked, played),)
     if played[0].chosen is not None and len(played) == 1:
@@ -220,12 +260,14 @@ def _choose(job: Job) -> State:
 def _learn(job: Job) -> State:
     """Sequential: choose the game on a few views that are not counted, then ever better rules while counting."""
     played = games(job.source)
+    if played[0].wagers and (known := played[0].chosen) is not None:
+        return State(0, known, known.directions, played[0].wagers[-1].tuning, 0, 0)
     (views,) = first_views(job)
     found = _first(job, views)
     best = max(range(len(played)), key=lambda i: found[i][0].promise)
     (choice, samples), game = found[best], played[best]
     state = State(best, choice.rule, choice.rule.directions, (), views * len(played), 0)
-    state = replace(state, tuning=_bets(job, game, choice, views))
+    state = replace(state, tuning=bets(job.experiment, game.inputs, choice, views))
     if game.chosen is not None or game.law is not None:
         return state
     early, late = min(job.experiment.trials // LEARNING_BELIEVED, LEARNING), last_learning(job)
@@ -256,7 +298,7 @@ def _again(job: Job, game: Game, state: State, choice: Choice, seen: int) -> Sta
     """
     c, directions = state.counts, choice.rule.directions
     if not (c.trials if job.experiment.delta else c.right + c.wrong):
-        return replace(state, rule=choice.rule, directions=directions, tuning=_bets(job, game, choice, seen))
+        return replace(state, rule=choice.rule, directions=directions, tuning=bets(job.experiment, game.inputs, choice, seen))
     if not directions or (job.experiment.delta and directions > state.directions):
         return state
     return replace(state, rule=choice.rule, directions=max(directions, state.directions))
@@ -287,22 +329,26 @@ def is_kept(drawn: int, before: Sequence[int]) -> bool:
     return not before or 2 * drawn >= 3 * before[-1]
 
 
-def _bets(job: Job, game: Game, choice: Choice, seen: int) -> tuple[float, ...]:
-    """What a sequential test bets on: the epsilon that the rule promises, and multiples of the claimed one."""
+def bets(asked: Experiment, inputs: int, choice: Choice, seen: int, learned: bool = False) -> tuple[float, ...]:
+    """What a sequential test bets on: the epsilon that the rule promises, and multiples of the claimed one.
+
+    ``learned``: whether the choice's rates were counted on views that did not choose its score, so that they are bet on as
+    those of a law are.
+    """
     if not choice.rule.directions:
         return ()
-    claimed = job.experiment.epsilon
-    share = job.experiment.delta * choice.rule.directions / game.inputs
+    claimed = asked.epsilon
+    share = asked.delta * choice.rule.directions / inputs
     right, wrong = choice.right - share, choice.wrong if choice.believed else max(choice.wrong, 0.5 / seen)
-    expected = CERTAIN if wrong == 0 else math.log(max(right, 1e-9) / wrong) + math.log(game.inputs - 1)
+    expected = CERTAIN if wrong == 0 else math.log(max(right, 1e-9) / wrong) + math.log(inputs - 1)
     expected = min(max(expected, 0.0), CERTAIN)
-    if job.experiment.delta:
+    if asked.delta:
         null = claimed if claimed is not None and claimed < expected else 0.95 * expected
-        return _stakes(choice, share, math.exp(null) / (game.inputs - 1))
+        return _stakes(choice, share, math.exp(null) / (inputs - 1))
     if claimed is None:
         return (expected,) if expected > 0 else ()
-    bets = multiples(claimed)
-    return (expected, *bets) if choice.believed and expected > 0 else bets
+    known = multiples(claimed)
+    return (expected, *known) if (choice.believed or learned) and expected > 0 else known
 
 
 def may_be_bet(tuning: tuple[float, ...], directions: int, inputs: int, asked: Experiment) -> bool:

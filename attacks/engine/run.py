@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ldpaudit.attacks.bounds.counts import Counts, LevelTest
 from ldpaudit.attacks.bounds.level import bounds_of, detectable_of, p_value_of
+from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.engine.play import Job, begin, measure
 from ldpaudit.attacks.engine.resumed import problem
 from ldpaudit.attacks.engine.work import Checkpoint, State
@@ -30,45 +29,32 @@ def run(
     here. Raises ValueError where the checkpoint is another audit's, or says what no audit writes; TypeError where a
     process pool is to do what does not pickle.
     """
+    return evidence(*played(source, experiment, execution, code, share))
+
+
+def played(
+    source: Source | Target, experiment: Experiment, execution: Execution = HERE, code: str = "", share: float = 1.0
+) -> tuple[Job, State]:
+    """The audit, and where it ended; see `run`."""
     source = Given(source) if isinstance(source, Target) else source
     job, path = Job(source, experiment, execution, share), execution.checkpoint
     file = None if path is None else Checkpoint(Path(path), f"{job.description} {np.__version__} {code}")
     state = file.load() if file else None
     if file and state and (wrong := problem(job, state)):
         raise ValueError(f"{file.path}: needs {wrong}: remove it to start again")
-    return _evidence(job, measure(job, state or begin(job), file))
+    return job, measure(job, state or begin(job), file)
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """A look at counts: its test, the share of the level that this may spend, what was looked for."""
-
-    test: LevelTest
-    mode: Mode
-    level: float
-    counts: Counts
-    directions: int
-    event: str
-
-
-def _looks(job: Job, state: State) -> Iterator[_Look]:
-    """All that the level is spent on; the rule's own first."""
-    event = games(job.source)[state.game].event
-    for mode, level, counts in job.looks(state):
-        # Where it was seen on one input only, that epsilon may be infinite.
-        certain = state.rule.certain and counts.right and not counts.wrong
-        words = seen_once(event, counts.right) if certain else event
-        yield _Look(job.test(state, mode, level), mode, level, counts, state.directions, words)
-    for (level, counts), each in zip(job.narrow_looks(state), games(job.source)[state.game].narrower, strict=False):
-        narrow = replace(state, directions=each.rule.directions)
-        test = job.test(narrow, Mode.FIXED, level)
-        yield _Look(test, Mode.FIXED, level, counts, narrow.directions, each.event)
-
-
-def _evidence(job: Job, state: State) -> Evidence:
-    looks = [(look.test.epsilon_lower(look.counts), look) for look in _looks(job, state)]
-    bound, look = max(looks, key=lambda found: found[0])
-    asked, mode, counts, game = job.experiment, look.mode, look.counts, games(job.source)[state.game]
+def evidence(job: Job, state: State) -> Evidence:
+    """What an audit that ended here has shown: its best bound."""
+    asked, game = job.experiment, games(job.source)[state.game]
+    looks = [*job.looks(state), *job.narrow_looks(state)]  # all that the level is spent on; the rule's own first
+    bounds = [job.test(look, game.inputs).epsilon_lower(look.counts) for look in looks]
+    bound, look = max(zip(bounds, looks, strict=True), key=lambda found: found[0])
+    counts, event = look.counts, game.narrower[look.place - 1].event if look.place else game.event
+    # Where it was seen on one input only, that epsilon may be infinite.
+    if not look.place and state.rule.certain and counts.right and not counts.wrong:
+        event = seen_once(event, counts.right)
     found = Evidence(
         epsilon_lower=bound,
         delta=asked.delta,
@@ -78,30 +64,36 @@ def _evidence(job: Job, state: State) -> Evidence:
         guesses=counts.right + counts.wrong,
         right=counts.right,
         pair=game.pair,
-        event=look.event,
+        event=event,
         directions=look.directions,
         seed=asked.seed,
         claimed=asked.epsilon,
         p_value=None,
         detectable=None,
         inputs=game.inputs,
-        mode=mode,
-        level=look.level,
-        tuning=state.tuning if mode is Mode.SEQUENTIAL else (),
-        trajectory=_trajectory(job, state),
+        mode=look.mode,
+        level=look.share,
+        tuning=look.tuning,
+        trajectory=_trajectory(job, state, look),
     )
     return replace(found, p_value=p_value_of(found), detectable=detectable_of(found))
 
 
-def _trajectory(job: Job, state: State) -> Trajectory | None:
-    """The bounds at the looks that were kept, and at the last one; None where these would not hold together."""
+def _trajectory(job: Job, state: State, shown: play.Look) -> Trajectory | None:
+    """The bounds at the looks that were kept, and at the last one; None where these would not hold together.
+
+    They are of one test: of the one that gave the bound, or else of the last that looks at the rule's own counts.
+    """
     if not job.sequential:
         return None
-    kept = dict([*state.looks, (state.drawn, state.counts)])
-    looks = tuple(Look(drawn, c.trials, c.right + c.wrong, c.right, 0.0) for drawn, c in kept.items())
-    seen = Trajectory(job.ever, state.directions, state.tuning, looks)
-    bounds = bounds_of(seen, games(job.source)[state.game].inputs, job.experiment.delta, job.experiment.confidence)
-    return replace(seen, looks=tuple(replace(look, epsilon_lower=e) for look, e in zip(looks, bounds, strict=True)))
+    one = shown if shown.mode is Mode.SEQUENTIAL else [look for look in job.any_time(state) if not look.place][-1]
+    before = one.counts - state.counts  # what it counted before the engine's first view
+    kept = [] if one.place else [(drawn, before + counts) for drawn, counts in state.looks]
+    seen = dict([*kept, (state.drawn, one.counts)])
+    looks = tuple(Look(drawn, c.trials, c.right + c.wrong, c.right, 0.0) for drawn, c in seen.items())
+    made = Trajectory(one.share, one.directions, one.tuning, looks)
+    bounds = bounds_of(made, games(job.source)[state.game].inputs, job.experiment.delta, job.experiment.confidence)
+    return replace(made, looks=tuple(replace(look, epsilon_lower=e) for look, e in zip(looks, bounds, strict=True)))
 
 
 def seen_once(event: str, right: int) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Many
+from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.games import k_inputs, two_inputs
 from ldpaudit.errors import ImplementationError, shown
 from ldpaudit.mechanism import Views
@@ -48,6 +49,17 @@ class Narrower:
 
 
 @dataclass(frozen=True, slots=True)
+class Wager:
+    """An any-time test that began while the score was still learned, and goes on with the engine's views."""
+
+    share: float  # of the level of all that is looked at all the time
+    directions: int  # how many of the inputs it allows a delta for
+    tuning: tuple[float, ...]  # what it bets on, fixed before its first view
+    counts: Counts = field(default_factory=Counts)  # guesses and views before the engine's first
+    place: int = 0  # whose guesses it goes on with: 0 for the rule's, else a narrower rule's
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """The game on two inputs: a source of scores of their views, which tell them apart."""
 
@@ -69,8 +81,12 @@ class Target:
     mixed: Mixed | None = None
     # rules that guess on rarer views, and what the last look may spend on each: chosen, as `chosen` is, beforehand
     narrower: tuple[Narrower, ...] = ()
-    # views after which the engine stops, if no rule has guessed on any of them; 0 for never
+    # views in a row after which the engine stops, if no rule has guessed on any of them; 0 for never
     patience: int = 0
+    # tests that began before the engine's first view. Where the rule is chosen they have the whole level of the looks taken all
+    # the time; else what they leave is the engine's own
+    wagers: tuple[Wager, ...] = ()
+    last: float = 1.0  # share of what the last look may spend, where others may have followed other events
     odd: tuple[list[ImplementationError], ...] = ()  # see `Foreign`: what its code has shown by now
 
     def _parts(self, size: int, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
@@ -126,6 +142,8 @@ class KInputs:
     law: ClassVar[None] = None
     narrower: ClassVar[tuple[Narrower, ...]] = ()
     patience: ClassVar[int] = 0
+    wagers: ClassVar[tuple[Wager, ...]] = ()
+    last: ClassVar[float] = 1.0
     many: Many
     sample: Sampler
     view_bytes: int = 8

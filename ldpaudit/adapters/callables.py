@@ -98,8 +98,10 @@ def resolve_audited(name: str) -> Callable[..., Any] | Plan | Mechanism:
         raise ImplementationError(f"{error}, at {name}") from None
 
 
-def resolve_system(name: str) -> Any:
+def resolve_system(name: str, called: bool = False) -> Any:
     """What ``module:attribute`` names, where it is a whole system: anything with a method ``run(data, rng)``.
+
+    ``called``: a function will do, too.
 
     Raises
     ------
@@ -107,7 +109,7 @@ def resolve_system(name: str) -> Any:
         Where it cannot be imported, or has no such method.
     """
     found = _imported(name)
-    if isinstance(found, type) or not callable(getattr(found, "run", None)):
+    if isinstance(found, type) or not (callable(getattr(found, "run", None)) or (called and callable(found))):
         raise ImplementationError(f"needs a system with a method run(data, rng), got {type(found).__name__} at {name}")
     return found
 

@@ -130,25 +130,25 @@ def test_a_p_value_found_from_above_does_not_contradict_the_bound(monkeypatch: p
     source = Planned(KaryRandomizedResponse.for_epsilon(1.0, k=5))
     state = State(1, k_inputs.SubsetRule(tuple(range(5))), 5, (), 120_000, 1, Counts(53_649, 53_652, 107_658))
     job = play.Job(source, Experiment(120_000, 1 - ALPHA, 0, 0.001, None, Mode.FIXED))
-    bound = engine._evidence(job, state).epsilon_lower
+    bound = engine.evidence(job, state).epsilon_lower
 
     def claiming(epsilon: float) -> play.Job:
         return replace(job, experiment=replace(job.experiment, epsilon=epsilon))
 
     monkeypatch.setattr(nuisance.NuisanceTest, "p_value", lambda *_: 1.02 * job.experiment.alpha)
     monkeypatch.setattr(nuisance.NuisanceTest, "epsilon_lower", lambda *_: bound)
-    assert engine._evidence(claiming(bound * (1 - 1e-6)), state).p_value == job.experiment.alpha
-    assert engine._evidence(claiming(bound), state).p_value == 1.02 * job.experiment.alpha
+    assert engine.evidence(claiming(bound * (1 - 1e-6)), state).p_value == job.experiment.alpha
+    assert engine.evidence(claiming(bound), state).p_value == 1.02 * job.experiment.alpha
 
 
 def test_the_last_look_sees_only_what_followed_the_last_choice_of_an_event() -> None:
     job = play.Job(Given(Target((0, 1), "noise", noise)), Experiment(4_000, 1 - ALPHA))
     begun = play.begin(job)
     ended = play.measure(job, begun)
-    (ever, _, all_counts), (once, share, last) = job.looks(ended)
-    assert (ever, once, share) == (Mode.SEQUENTIAL, Mode.FIXED, play.FINAL)
-    assert last.trials == 4_000 - begun.drawn < all_counts.trials
-    assert [mode for mode, _, _ in job.looks(replace(ended, drawn=3_999))] == [Mode.SEQUENTIAL]
+    ever, once = job.looks(ended)
+    assert (ever.mode, once.mode, once.share) == (Mode.SEQUENTIAL, Mode.FIXED, play.FINAL)
+    assert once.counts.trials == 4_000 - begun.drawn < ever.counts.trials
+    assert [look.mode for look in job.looks(replace(ended, drawn=3_999))] == [Mode.SEQUENTIAL]
 
 
 def test_the_k_input_game_is_played_where_it_is_the_stronger() -> None:

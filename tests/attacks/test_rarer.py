@@ -46,15 +46,21 @@ def leaking(share: float) -> Callable[..., Any]:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_hundred_sightings_that_are_all_right_are_worth_two_nats(mode: Mode, seed: int) -> None:
     evidence = audit(leaking(2e-3), inputs=[0, 1], epsilon=1.0, trials=50_000, mode=mode, seed=seed)
-    assert evidence.epsilon_lower > 2
-    assert evidence.guesses == evidence.right > 50
-    assert evidence.event.startswith("rarer extremes")
+    if mode is Mode.FIXED:
+        assert evidence.epsilon_lower > 2
+        assert evidence.guesses == evidence.right > 50
+        assert evidence.event.startswith("rarer extremes")
+    else:  # it stops as soon as the claim is refuted
+        assert evidence.epsilon_lower > 1
+        assert evidence.trials < 50_000
     assert evidence.p_value is not None
     assert evidence.p_value <= 0.05
 
 
 def test_one_report_in_ten_thousand_is_found_in_a_million() -> None:
-    assert audit(leaking(1e-4), inputs=[0, 1], epsilon=1.0, trials=1_000_000).epsilon_lower > 2
+    found = [audit(leaking(1e-4), inputs=[0, 1], epsilon=1.0, trials=1_000_000, seed=seed) for seed in (0, 3)]
+    assert all(evidence.refutes(1.0) for evidence in found)
+    assert max(evidence.trials for evidence in found) < 500_000
 
 
 def test_what_rarer_events_may_spend_is_a_part_of_the_last_look_and_all_looks_together_spend_the_level() -> None:
@@ -64,7 +70,7 @@ def test_what_rarer_events_may_spend_is_a_part_of_the_last_look_and_all_looks_to
     for mode in Mode:
         job = play.Job(Given(target), Experiment(1_000, mode=mode), share=0.9)
         state = play.measure(job, play.begin(job))
-        shares = [level for _, level, _ in job.looks(state)] + [level for level, _ in job.narrow_looks(state)]
+        shares = [look.share for look in (*job.looks(state), *job.narrow_looks(state))]
         assert sum(shares) == pytest.approx(0.9)
         assert len(state.narrower) == 2
         assert job.narrow_looks(replace(state, drawn=999)) == []
