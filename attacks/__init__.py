@@ -210,12 +210,15 @@ def _inputs_of(m: Mechanism, inputs: Sequence[Any] | None, neighbours: Neighbour
 def _of_callable(
     target: object, inputs: Sequence[Any] | None, asked: Experiment, reading: Reading, execution: Execution
 ) -> Evidence:
+    from ldpaudit.adapters.hashes import support_of
     from ldpaudit.adapters.objects import as_callable
     from ldpaudit.attacks.blackbox import late
     from ldpaudit.attacks.engine import reproducible
 
     given, function = None if inputs is None else list(inputs), as_callable(target)
     _require_different(given)
+    if reading.support is None and (support := support_of(target)) is not None:
+        reading = replace(reading, support=support)
     digest = reproducible.require(target, reproducible.on_inputs(given or []), asked.trials, execution)
     found = late.audit(function, given, asked, reading, execution, digest)
     return found if reproducible.takes_rng(function) else replace(found, seed=None)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import ldpaudit as ldp
+from ldpaudit.adapters.hashes import xxh32
 from ldpaudit.adapters.objects import as_callable
 from ldpaudit.attacks import Reading
 from ldpaudit.enclosure import show_down
@@ -39,6 +40,7 @@ class Case:
     target: Any
     inputs: tuple[Any, ...] = (0, 1)
     epsilon: float = EPSILON
+    support: Any = None
 
 
 def pure_ldp() -> Iterator[Case]:
@@ -69,8 +71,8 @@ def multi_freq_ldpy() -> Iterator[Case]:
     yield Case("multi-freq-ldpy", "GRR_Client", lambda x: GRR.GRR_Client(x, K, EPSILON))
     yield Case("multi-freq-ldpy", "UE_Client, optimal", lambda x: UE.UE_Client(x, K, EPSILON, True))
     yield Case("multi-freq-ldpy", "UE_Client, symmetric", lambda x: UE.UE_Client(x, K, EPSILON, False))
-    yield Case("multi-freq-ldpy", "LH_Client, optimal", lambda x: LH.LH_Client(x, K, EPSILON, True))
-    yield Case("multi-freq-ldpy", "LH_Client, binary", lambda x: LH.LH_Client(x, K, EPSILON, False))
+    yield Case("multi-freq-ldpy", "LH_Client, optimal", lambda x: LH.LH_Client(x, K, EPSILON, True), support=xxh32(4))
+    yield Case("multi-freq-ldpy", "LH_Client, binary", lambda x: LH.LH_Client(x, K, EPSILON, False), support=xxh32(2))
     yield Case("multi-freq-ldpy", "SS_Client", lambda x: SS.SS_Client(x, K, EPSILON))
     yield Case("multi-freq-ldpy", "HE_Client", lambda x: HE.HE_Client(x, K, EPSILON))
 
@@ -136,7 +138,8 @@ def row(case: Case) -> str:
 
 def measured(case: Case, form: Form) -> Evidence:
     """One audit."""
-    options: dict[str, Any] = {"trials": TRIALS, "confidence": CONFIDENCE, "seed": 1, "mode": "fixed", "reading": Reading(form)}
+    reading = Reading(form, support=case.support)
+    options: dict[str, Any] = {"trials": TRIALS, "confidence": CONFIDENCE, "seed": 1, "mode": "fixed", "reading": reading}
     return ldp.audit(as_callable(case.target), inputs=case.inputs, epsilon=case.epsilon, **options)
 
 

@@ -19,11 +19,14 @@ DIFFERENT = 0.9
 
 
 UNREADABLE = (
-    "the reports were nearly all different, as hashes and seeds are, and the audit could learn nothing from them: pass "
-    "the mechanism, if it is one of ldpaudit's, or a function whose reports say what the hash reveals, such as whether it "
-    "maps an input to the reported value, or a score"
+    "the reports were nearly all different, and the audit could learn nothing from them: if a report names its hash function by "
+    "a seed, pass its support, which says whether the hash function maps an input to the reported value "
+    "(Reading(support=...), or --support MODULE:FUNCTION, called with a report and an input); or else pass the mechanism, if "
+    "it is one of ldpaudit's"
 )
 """What an audit says that could not read the reports."""
+SUPPORTED = "reports beside the inputs that they support, "
+"""What the words of an event begin with, where a support was passed: its numbers come first, in the order of the inputs."""
 LEARNED_AGAIN = "learned again because the event before it did not fire, "
 """What the words of an event begin with, where the one before it did not fire in what was to judge it, or no longer."""
 
@@ -144,6 +147,8 @@ class Evidence:
     distinct : float or None
         How many of the reports that the event was learned from were different, as a share; None where the event was not
         learned, since the mechanism is known.
+    limited : str or None
+        What of the reports was not looked at one by one while the event was learned, in a clause; None where all was.
     trajectory : Trajectory or None
         The bound as it tightened. None in fixed mode: there the bounds of earlier looks would not hold together.
     one_run : bool
@@ -169,6 +174,7 @@ class Evidence:
     level: float = 1.0
     tuning: tuple[float, ...] = ()
     distinct: float | None = None
+    limited: str | None = None
     trajectory: Trajectory | None = field(default=None, repr=False)
     one_run: bool = False
 
@@ -189,8 +195,12 @@ class Evidence:
 
         A bound of 0 on an event that was learned means that learning has found nothing.
         """
+        return self._saw if self.limited is None else f"{self._saw}; {self.limited}"
+
+    @property
+    def _saw(self) -> str:
         if self.distinct is not None and self.epsilon_lower == 0:
-            if self.distinct >= DIFFERENT:
+            if self.distinct >= DIFFERENT and SUPPORTED not in self.event:
                 return UNREADABLE
             return _silent(self) if self.directions and not self.guesses else _nothing_found(self)
         if self.claimed is None:

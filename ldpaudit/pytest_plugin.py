@@ -24,7 +24,7 @@ CONFIDENCE = 0.9999
 """Of each audit: a suite runs every day, and must not cry wolf."""
 
 _MARKER = (
-    "ldp(epsilon, delta=0, inputs=(0, 1), neighbours=None, budget=100000, confidence=0.9999): what the fixture "
+    "ldp(epsilon, delta=0, inputs=(0, 1), neighbours=None, budget=100000, confidence=0.9999, support=None): what the fixture "
     "ldp_audit tests a randomizer against"
 )
 
@@ -44,6 +44,7 @@ def assert_ldp(
     budget: int = BUDGET,
     confidence: float = CONFIDENCE,
     seed: int = 0,
+    support: Callable[[Any, Any], Any] | None = None,
     again: str = "this test",
 ) -> Evidence:
     """Assert that samples do not refute (epsilon, delta)-LDP.
@@ -65,6 +66,8 @@ def assert_ldp(
         Of a refutation.
     seed : int
         Of our own samples.
+    support : callable or None
+        Of a report and an input: whether the report supports the input, as by its hash function.
     again : str
         What shows a refutation again where no command of ours does: a lambda, an object, a function beside a test.
 
@@ -79,6 +82,7 @@ def assert_ldp(
     """
     __tracebackhide__ = True
     import ldpaudit
+    from ldpaudit.attacks import Reading
     from ldpaudit.enclosure import show_down
 
     if not math.isfinite(epsilon):
@@ -93,10 +97,11 @@ def assert_ldp(
         trials=budget,
         confidence=confidence,
         seed=seed,
+        reading=Reading(support=support),
     )
     if evidence.refutes(epsilon):
         name = getattr(target, "__qualname__", str(target))
-        given = _on_the_command_line(target, inputs)
+        given = None if support else _on_the_command_line(target, inputs)
         options = f"--epsilon {float(epsilon)!r} --delta {float(delta)!r} --trials {budget} --confidence {confidence}"
         reproduce = again if given is None else f"ldpaudit audit {given} {options} --seed {seed}"
         raise AssertionError(

@@ -13,6 +13,7 @@ from ldpaudit.adapters.callables import call, in_order, one_by_one, positional
 from ldpaudit.attacks.blackbox.canonical import formed
 from ldpaudit.attacks.blackbox.encoding import Encoded, encode, join_all
 from ldpaudit.attacks.blackbox.folding import Kept, fold
+from ldpaudit.attacks.blackbox.supports import supported
 from ldpaudit.attacks.blackbox.two_users import together
 from ldpaudit.workers.experiment import Reading
 
@@ -30,8 +31,13 @@ class Sampler:
     width: int = 1  # numbers of a report, about: it sets how many are drawn one by one before they are encoded
 
     @classmethod
-    def of(cls, function: Callable[..., Any], reading: Reading) -> Sampler:
-        """The sampler of a function whose reports are read in this way; its inputs are those of the reading."""
+    def of(cls, function: Callable[..., Any], reading: Reading, inputs: Sequence[Any] = ()) -> Sampler:
+        """The sampler of a function whose reports are read in this way; its inputs are those of the reading.
+
+        ``inputs``: whose support is asked of each report, where the reading says how.
+        """
+        if reading.support is not None:
+            function = supported(function, reading.support, inputs)
         if reading.users == 2:
             function = together(function)
         function = formed(function, reading.form)

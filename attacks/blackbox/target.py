@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import prober
+from ldpaudit.attacks.blackbox.bits import PLACES
+from ldpaudit.attacks.blackbox.counts import ALWAYS
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, require_alike
-from ldpaudit.attacks.blackbox.features import Score
-from ldpaudit.attacks.blackbox.folding import Kept, fold, in_short
+from ldpaudit.attacks.blackbox.features import LEAVES, Score
+from ldpaudit.attacks.blackbox.folding import LONG, Kept, fold, in_short
 from ldpaudit.attacks.blackbox.learning import AGAIN, GUESSED, Learned, Learning
 from ldpaudit.attacks.blackbox.rarer import Rarer
 from ldpaudit.attacks.blackbox.sampler import Sampler
@@ -33,17 +35,20 @@ SILENT = 20
 """A rule that should have guessed 20 times and never has is not what was learned: by luck, once in 5e8 audits."""
 FRESH = 1 << 31
 """Which child of the seed draws what is learned from. The engine's children begin with 0, 1 or 2: its views are none of these."""
-IN_SHORT = ", of long reports in short: length, ends, sums and counts over groups"
+IN_SHORT = ", of reports in short: length, ends, tokens, sums and counts over groups"
 """What an event says where not every number was looked at by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlackBox:
-    """A target with a learned score, the trials that learning has left, and the share of different reports that it saw."""
+    """A target with a learned score, the trials that learning has left, and what it saw of the reports: the share of different
+    ones, and what was not looked at one by one.
+    """
 
     target: Target
     remaining: int
     distinct: float
+    limited: str | None
 
 
 def target(
@@ -70,8 +75,8 @@ def target(
     given = [] if inputs is None else list(inputs)
     if len(given) < 2:
         raise ValueError(f"an audit of a callable needs at least two inputs, got {len(given)}")
+    sampler = Sampler.of(function, reading, given)
     given = list(neighbouring(given)) if reading.users == 2 else given
-    sampler = Sampler.of(function, reading)
     rng = np.random.default_rng(np.random.SeedSequence(experiment.seed, spawn_key=(FRESH,)))
     first = [sampler(x, 1, rng, prober(function)) for x in given]
     width = max(sum(group.width for group in one.values()) for one in first)
@@ -83,12 +88,16 @@ def target(
     fewest = LEAST * len(given) * (1 if experiment.enough is None else AGAIN)
     budget = int(min(experiment.trials * learning, max(MOST_NUMBERS / max(width, 1), fewest)))
 
+    forms: set[Skeleton] = set()
+
     def fresh(places: Sequence[int], size: int) -> list[Encoded]:
         made = sampler.each([given[i] for i in places], size, rng)
+        forms.update(skeleton for one in made for skeleton in one)
         return [require_alike(one, first[i], given[i]) for i, one in zip(places, made, strict=True)]
 
     def toss(pair: tuple[int, int], size: int) -> list[tuple[Encoded, int]]:
         made = sampler.toss([given[x] for x in pair], size, rng)
+        forms.update(skeleton for one, _ in made for skeleton in one)
         return [(require_alike(one, first[x], given[x]), often) for x, (one, often) in zip(pair, made, strict=True)]
 
     def tell(drawn: int) -> None:
@@ -96,7 +105,20 @@ def target(
             progress(drawn, 0.0)
 
     made = Learning(fresh, len(given), budget, experiment, reading.learned, tell, toss, share, wagers).run()
-    return BlackBox(_target(sampler, given, first, made, reading, width), experiment.trials - made.drawn, made.found.distinct)
+    learned = _target(sampler, given, first, made, reading, width)
+    return BlackBox(learned, experiment.trials - made.drawn, made.found.distinct, _limited(forms, width, kept))
+
+
+def _limited(forms: set[Skeleton], width: int, kept: Kept) -> str | None:
+    """What of the reports that were learned from was not looked at one by one, in a clause."""
+    told = []
+    if len(forms) > ALWAYS or any(map(in_short, forms)):
+        told.append(f"{len(forms):,} forms of reports were seen, of which rare ones were read in short: length, ends and tokens")
+    if width > LEAVES:
+        told.append(f"the first {LEAVES:,} of {width:,} numbers were looked at one by one, and the {PLACES} that differ most")
+    if any(LONG in form[-2:] for form in forms):
+        told.append(f"reports of more than {kept.most:,} numbers were read without their tokens")
+    return "; ".join(told) or None
 
 
 def _target(

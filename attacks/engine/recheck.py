@@ -47,6 +47,8 @@ def _of_the_audit(e: Evidence, played: tuple[Game, ...], asked: Experiment) -> I
             yield f"{name} {wanted}, got {found}"
     if e.distinct is not None:  # it is of code that nothing is known of, and of such code there is no plan
         yield f"distinct None, got {e.distinct}"
+    if e.limited is not None:
+        yield f"limited None, got {e.limited!r:.60}"
     if (e.mode, e.level) not in LOOKS[asked.mode]:
         looks = " or ".join(f"mode {mode} at level {level}" for mode, level in LOOKS[asked.mode])
         yield f"{looks}, got mode {e.mode} at level {e.level}"

@@ -25,6 +25,10 @@ AUDITED = (
     "program that answers each line of JSON with one; or log:FILE, with columns input and report."
 )
 SETS = "Lists and arrays stand for sets: where raw reports are refuted, look again without their order too."
+SUPPORT = (
+    "MODULE:FUNCTION, called with a report and an input: whether the report's hash function, say, maps the input to the "
+    "reported value. For reports that are nearly all different."
+)
 TRIALS = 1_000_000
 OUTPUTS = (
     "TARGET is a system, MODULE:ATTRIBUTE with run(data, rng): see only what run returns, on the two data sets of --inputs, "
@@ -55,6 +59,7 @@ def audit(
     others: Annotated[Path | None, typer.Option(help=OTHERS)] = None,
     neighbours: Annotated[str, typer.Option(help=RELATION)] = "add-remove",
     learned: Annotated[bool, typer.Option("--learned", help="Train a classifier too (extra 'ml').")] = False,
+    support: Annotated[str | None, typer.Option(help=SUPPORT)] = None,
     patience: Annotated[
         float | None, typer.Option(help="Seconds to wait for exec:COMMAND, by default 20; 3 times as long at first.")
     ] = None,
@@ -63,6 +68,7 @@ def audit(
 ) -> None:
     """Lower bound on the epsilon of any randomizer, from samples of its own output."""
     import ldpaudit
+    from ldpaudit.adapters.callables import resolve
     from ldpaudit.core.expression import parse
     from ldpaudit.core.pace import least_trials, seconds
     from ldpaudit.enclosure import round_up, show_down
@@ -96,7 +102,7 @@ def audit(
         raise ValueError("an audit needs --others with --canaries")
     allowed = None if budget is None else seconds(budget)
     claimed, values = parse(epsilon), [_input(text) for text in inputs or []]
-    form, rounded = Form.UNORDERED if sets else Form.CANONICAL, None
+    form, rounded, read = Form.UNORDERED if sets else Form.CANONICAL, None, None
 
     def audited(reading: Reading, trials: int) -> Evidence:
         with progress("sampling") as advance:
@@ -112,12 +118,16 @@ def audit(
                 values = list(function.inputs)
             else:
                 function, number = _callable(target, patience, stack), TRIALS if trials is None else trials
+            if support is not None:
+                sys.path.insert(0, str(Path.cwd()))
+                read = resolve(support)
             options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta))}
             options |= {"confidence": confidence, "seed": seed}
             if allowed is not None:
-                number = _trials_within(allowed, function, {**options, "reading": Reading(users=users, learned=learned)})
+                raw = Reading(users=users, learned=learned, support=read)
+                number = _trials_within(allowed, function, {**options, "reading": raw})
                 note(f"{budget} allow {number:,} trials")
-        evidence = audited(Reading(users=users, learned=learned), number)
+        evidence = audited(Reading(users=users, learned=learned, support=read), number)
         refuted = evidence.refutes(claimed)
         if refuted:
             reached(REFUTED)
@@ -132,7 +142,7 @@ def audit(
             if asked and left < least_trials(len(values)):
                 unknown = f"the {left:,} views that are left are too few"
             elif asked:
-                rounded = audited(Reading(form, users, learned), left)
+                rounded = audited(Reading(form, users, learned, read), left)
         except Stopped as stopped:
             if not asked:
                 raise

@@ -88,6 +88,10 @@ class TrajectoryRecord(Record):
         return Trajectory(self.level, self.directions, self.tuning, looks)
 
 
+_ABSENT = ("distinct", "limited", "trajectory")
+"""What is not written where there is none."""
+
+
 class EvidenceRecord(Record):
     """An `Evidence`, as written; the inputs of the pair as text."""
 
@@ -110,6 +114,7 @@ class EvidenceRecord(Record):
     level: Real
     tuning: tuple[Real, ...]
     distinct: Real | None = None
+    limited: str | None = None
     resolution: str
     """For whoever reads the JSON; `read` makes the sentence again."""
     trajectory: TrajectoryRecord | None = None
@@ -118,7 +123,7 @@ class EvidenceRecord(Record):
     @model_serializer(mode="wrap")
     def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = write(self)
-        return {name: value for name, value in data.items() if value is not None or name not in ("distinct", "trajectory")}
+        return {name: value for name, value in data.items() if value is not None or name not in _ABSENT}
 
     @classmethod
     def of(cls, e: Evidence) -> Self:

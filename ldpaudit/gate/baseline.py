@@ -107,7 +107,8 @@ def target_regression(before: TargetRow | None, now: TargetRow) -> str:
         return ""
     if now.refuted and not before.refuted:
         return "; it was not refuted in the baseline"
-    return _weaker(before, now) or _another(before, now, ("callable", "inputs", "form", "neighbours")) or _seen_less(before, now)
+    audited = ("callable", "inputs", "form", "support", "neighbours")
+    return _weaker(before, now) or _another(before, now, audited) or _seen_less(before, now)
 
 
 def _another(before: Row, now: Row, names: Sequence[str]) -> str:

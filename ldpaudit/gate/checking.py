@@ -270,8 +270,8 @@ def _there(folder: Path) -> str:
 
 def _evidence(visit: _Visit, target: TargetTable, seed: int) -> Evidence:
     claimed = (target.callable, target.inputs, target.epsilon, target.delta)
-    arguments = (*claimed, visit.config.trials, visit.config.confidence, seed, target.form, str(visit.folder.resolve()))
-    text = visit.crew.do(Task(target.id, measure, arguments, visit.config.patience))
+    how = (visit.config.trials, visit.config.confidence, seed, target.form, str(visit.folder.resolve()), target.support)
+    text = visit.crew.do(Task(target.id, measure, (*claimed, *how), visit.config.patience))
     try:
         return EvidenceRecord.model_validate_json(str(text)).read()
     except ValidationError:
@@ -289,7 +289,7 @@ def _target(visit: _Visit, target: TargetTable, line: int | None) -> Finding:
     now = TargetRow(
         refuted=evidence.refutes(target.epsilon), epsilon=float(target.epsilon), delta=float(target.delta),
         callable=target.callable, inputs=[repr(x) for x in target.inputs], form=target.form,
-        neighbours=str(REPLACE_ONE), trials=config.trials, confidence=config.confidence,
+        support=target.support, neighbours=str(REPLACE_ONE), trials=config.trials, confidence=config.confidence,
     )  # fmt: skip
     before = visit.baseline.targets.get(target.id)
     worse = target_regression(before, now)
@@ -297,6 +297,7 @@ def _target(visit: _Visit, target: TargetTable, line: int | None) -> Finding:
     command = (
         f"{_there(path.parent)}ldpaudit audit {shlex.quote(target.callable)} --inputs {given} --epsilon {float(target.epsilon)!r}"
         f" --delta {float(target.delta)!r} --trials {config.trials} --confidence {config.confidence} --seed {seed}"
+        f"{'' if target.support is None else f' --support {target.support}'}"
     )
     bound = f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {config.confidence:g}"
     seen = "" if now.refuted else f"; {evidence.resolution}"

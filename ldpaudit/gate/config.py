@@ -52,6 +52,10 @@ class TargetTable(_Table):
     form: Literal["raw", "canonical", "unordered"] = Field(
         "raw", description="Form of reports: as returned; without types and low bits of floats; also without the order of lists."
     )
+    support: str | None = Field(
+        None, pattern=r"^[\w.]+:[\w.]+$",
+        description="`module:function` of a report and an input: whether the report supports the input, as by its hash function.",
+    )  # fmt: skip
     expect: Literal["refuted"] | None = Field(None, description="The expected outcome, if the target is known to be refuted.")
 
 

@@ -72,13 +72,14 @@ class TargetRow(Row):
     callable: str = Field(description="The audited code.")
     inputs: list[str] = Field(description="Inputs of the calls, as Python writes them.")
     form: str = Field(description="The audited form of its reports.")
+    support: str | None = Field(None, description="What says which inputs a report supports.")
     neighbours: str = Field(description="Neighbouring relation: any two of the inputs.")
     trials: int = Field(ge=1, description="Number of views.")
     confidence: float = Field(gt=0, lt=1, description="Confidence of the evidence.")
 
     def kept(self) -> dict[str, Any]:
         """As a baseline keeps it."""
-        return self.model_dump()
+        return self.model_dump(exclude_none=True)
 
 
 @dataclass(frozen=True, slots=True)

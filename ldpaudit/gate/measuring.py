@@ -33,13 +33,15 @@ def measure(
     seed: int,
     form: str = "raw",
     folder: str = "",
+    support: str | None = None,
 ) -> str:
     """The evidence against a claim of epsilon and delta, in JSON; ``module:callable`` is imported and run, and the program of
     ``exec:COMMAND`` is run in the folder.
     """
+    callables = import_module("ldpaudit.adapters.callables")
     with ExitStack() as stack:
         if (command := program_of(name)) is None:
-            code = import_module("ldpaudit.adapters.callables").resolve(name)
+            code = callables.resolve(name)
         else:
             os.chdir(folder)
             code = stack.enter_context(import_module("ldpaudit.adapters.programs").Program(command))
@@ -51,6 +53,6 @@ def measure(
             trials=trials,
             confidence=confidence,
             seed=seed,
-            reading=Reading(Form(form)),
+            reading=Reading(Form(form), support=None if support is None else callables.resolve(support)),
         )
     return EvidenceRecord.of(found).model_dump_json()

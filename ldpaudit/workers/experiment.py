@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from ldpaudit.evidence import Form, Mode
+from ldpaudit.evidence import SUPPORTED, Form, Mode
 
 LEAST = 16
 """Trials of an audit, at least: a sequential audit chooses its first event from a 16th of the budget, which is one view."""
@@ -78,16 +78,22 @@ class Reading:
     # fixed or shared, where one report alone shows nothing
     users: int = 1
     learned: bool = False  # whether a classifier of scikit-learn's (extra ``ml``) is trained too
+    # (report, input): whether the report supports the input, such as whether its hash function maps the input to the
+    # reported value. Each report is read beside the inputs that it supports
+    support: Callable[[Any, Any], Any] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "form", Form(self.form))
         if self.users not in (1, 2):
             raise ValueError(f"an audit needs users to be 1 or 2, got {self.users}")
+        if self.support is not None and not callable(self.support):
+            raise TypeError(f"an audit needs support to be a function of a report and an input, got {self.support!r:.60}")
 
     @property
     def words(self) -> str:
         """What the words of an event begin with."""
-        return ("two users' reports, " if self.users == 2 else "") + (f"{self.form} " if self.form is not Form.RAW else "")
+        users = "two users' reports, " if self.users == 2 else ""
+        return f"{users}{SUPPORTED if self.support else ''}{f'{self.form} ' if self.form is not Form.RAW else ''}"
 
 
 AS_RETURNED = Reading()

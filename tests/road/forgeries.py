@@ -308,6 +308,7 @@ SEEN: dict[str, Forgery] = {
     "directions of looks": trajectory(DELTA, directions=9),
     "other bets of looks than of the evidence": trajectory(FALSE, tuning=FIRST_BET_MOVED),
     "how different reports were": evidence(distinct=1.0),
+    "what was read in short": evidence(limited="nothing"),
     "the pair of inputs": evidence(pair=["0", "0"]),
     "the event": evidence(event="{y = anything}"),
     "an event that was seen on one input only": seen_once,
