@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.blackbox.bits import with_bits
 from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
-from ldpaudit.attacks.blackbox.features import LEAVES, SKELETONS, Feature, divergence, divergences, features, whole
+from ldpaudit.attacks.blackbox.features import (
+    LEAVES,
+    SKELETONS,
+    Feature,
+    counted,
+    divergence,
+    divergences,
+    features,
+    whole,
+)
 from ldpaudit.attacks.blackbox.public_coins import with_coins
 
 DETAILED = 2048
@@ -28,6 +38,7 @@ class FeatureCounts:
     shapes: dict[Skeleton, int]
     shape_counts: NDArray[np.float64]
     features: dict[Skeleton, list[Feature]]
+    _ranks: dict[Any, list[Feature]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, parts: Sequence[Encoded], fitting: Sequence[Encoded] | None = None) -> FeatureCounts:
@@ -52,10 +63,7 @@ class FeatureCounts:
 
     def counted(self, parts: Sequence[Encoded]) -> FeatureCounts:
         """The same features of other reports."""
-        made = {
-            s: [replace(f, counts=f.count([part.get(s) for part in parts])) for f in found]
-            for s, found in self.features.items()
-        }
+        made = {s: counted(found, [part.get(s) for part in parts]) for s, found in self.features.items()}
         return FeatureCounts(self.shapes, _often(self.shapes, parts), made)
 
     def of_pair(self, a: int, b: int) -> FeatureCounts:
@@ -85,8 +93,10 @@ class FeatureCounts:
 
     def ranked(self, skeleton: Skeleton, family: str, a: int, b: int) -> list[Feature]:
         """The features of a family; first those in which inputs `a` and `b` differ most."""
-        own = [f for f in self.features[skeleton] if f.family == family]
-        return sorted(own, key=lambda f: -divergence(f.counts[a], f.counts[b]))
+        if (skeleton, family, a, b) not in self._ranks:
+            own = [f for f in self.features[skeleton] if f.family == family]
+            self._ranks[skeleton, family, a, b] = sorted(own, key=lambda f: -divergence(f.counts[a], f.counts[b]))
+        return self._ranks[skeleton, family, a, b]
 
 
 def _detailed(groups: dict[Skeleton, list[Group | None]]) -> set[Skeleton]:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import prober
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, require_alike
-from ldpaudit.attacks.blackbox.features import Score
+from ldpaudit.attacks.blackbox.features import SPLIT, Score
 from ldpaudit.attacks.blackbox.folding import Kept, fold, in_short
-from ldpaudit.attacks.blackbox.learning import AGAIN, GUESSED, Learned, Learning
+from ldpaudit.attacks.blackbox.learning import AGAIN, GROWTH, GROWTH_LONG, GUESSED, Learned, Learning
 from ldpaudit.attacks.blackbox.rarer import Rarer
 from ldpaudit.attacks.blackbox.sampler import Sampler
 from ldpaudit.attacks.blackbox.scores import AnyScore
@@ -95,7 +95,8 @@ def target(
         if progress is not None:
             progress(drawn, 0.0)
 
-    made = Learning(fresh, len(given), budget, experiment, reading.learned, tell, toss, share, wagers).run()
+    growth = GROWTH_LONG if width > SPLIT else GROWTH
+    made = Learning(fresh, len(given), budget, experiment, reading.learned, tell, toss, growth, share, wagers).run()
     return BlackBox(_target(sampler, given, first, made, reading, width), experiment.trials - made.drawn, made.found.distinct)
 
 
