@@ -55,6 +55,7 @@ def target(
     learning: float = LEARNING,
     share: float = 1.0,
     wagers: tuple[Wager, ...] = (),
+    patience: float | None = None,
 ) -> BlackBox:
     """Learn what tells two inputs of a function apart.
 
@@ -63,9 +64,9 @@ def target(
     them; ``reading``: how the reports are read, and whether a classifier helps; ``progress``: called with the reports
     drawn so far, and 0, whenever something was learned from them; ``learning``: share of the trials that is learned
     from; as much again where the score still learns; ``share``: of the level, what may be spent; ``wagers``: any-time
-    tests that go on, whatever they guessed by before. Raises ImplementationError where the function raises, returns
-    None, hangs, or returns what cannot be compared; ValueError where there are fewer than two inputs, or too few trials
-    to learn from.
+    tests that go on, whatever they guessed by before; ``patience``: see `prober`. Raises ImplementationError where the
+    function raises, returns None, hangs, or returns what cannot be compared; ValueError where there are fewer than two
+    inputs, or too few trials to learn from.
     """
     given = [] if inputs is None else list(inputs)
     if len(given) < 2:
@@ -73,7 +74,7 @@ def target(
     given = list(neighbouring(given)) if reading.users == 2 else given
     sampler = Sampler.of(function, reading)
     rng = np.random.default_rng(np.random.SeedSequence(experiment.seed, spawn_key=(FRESH,)))
-    first = [sampler(x, 1, rng, prober(function)) for x in given]
+    first = [sampler(x, 1, rng, prober(function, patience, place == 0)) for place, x in enumerate(given)]
     width = max(sum(group.width for group in one.values()) for one in first)
     kept = Kept(frozenset(skeleton for one in first for skeleton in one), MOST_NUMBERS // (LEAST * len(given)))
     sampler, first = replace(sampler, kept=kept, width=width), [fold(one, kept) for one in first]

@@ -47,7 +47,7 @@ def audit(
     outputs: Annotated[bool, typer.Option("--outputs", help=OUTPUTS)] = False,
     learned: Annotated[bool, typer.Option("--learned", help="Train a classifier too (extra 'ml').")] = False,
     patience: Annotated[
-        float | None, typer.Option(help="Seconds to wait for exec:COMMAND, by default 20; 3 times as long at first.")
+        float | None, typer.Option(help="Seconds that an answer may take, by default 20; 3 times as long at first.")
     ] = None,
     seed: SeedOption = 0,
     format: FormatOption = Format.text,
@@ -68,15 +68,17 @@ def audit(
     kind, _, rest = target.partition(":")
     if outputs and kind in ("exec", "log"):
         raise ValueError(f"an audit of outputs needs MODULE:ATTRIBUTE with run(data, rng), got {target}")
-    if patience is not None and kind != "exec":
-        raise ValueError(f"an audit needs --patience with exec:COMMAND, got it with {target}")
+    if patience is not None and (kind == "log" or outputs):
+        raise ValueError(f"an audit needs --patience with MODULE:CALLABLE or exec:COMMAND, got it with {target}")
     allowed = None if budget is None else seconds(budget)
     claimed, values = parse(epsilon), [_input(text) for text in inputs or []]
     form, rounded = Form.UNORDERED if sets else Form.CANONICAL, None
 
     def audited(reading: Reading, trials: int) -> Evidence:
         with progress("sampling") as advance:
-            told = Execution(progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"))
+            told = Execution(
+                progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"), patience=patience
+            )
             return ldpaudit.audit(function, reading=reading, trials=trials, execution=told, **options)
 
     with ExitStack() as stack:
@@ -91,7 +93,8 @@ def audit(
             options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta))}
             options |= {"confidence": confidence, "seed": seed}
             if allowed is not None:
-                number = _trials_within(allowed, function, {**options, "reading": Reading(users=users, learned=learned)})
+                patient = {"reading": Reading(users=users, learned=learned), "execution": Execution(patience=patience)}
+                number = _trials_within(allowed, function, {**options, **patient})
                 note(f"{budget} allow {number:,} trials")
         evidence = audited(Reading(users=users, learned=learned), number)
         refuted = evidence.refutes(claimed)
