@@ -25,9 +25,11 @@ from scipy import stats
 from benchmarks.experiment import show
 from ldpaudit import account, audit
 from ldpaudit.attacks.blackbox import target
+from ldpaudit.attacks.blackbox.one_run import audit_one_run
 from ldpaudit.attacks.bounds import binomial
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.e_process import EProcess
+from ldpaudit.attacks.bounds.one_run import SPENT_ON_DELTA, p_values
 from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Mode
@@ -47,6 +49,8 @@ AGAIN = {Mode.FIXED: 9_000, Mode.SEQUENTIAL: 2_400}
 """Views an audit of a black box whose first event never fires: a fixed sample looks at 4,096 of them before it learns another."""
 LATE = 6_600
 """Views an audit of a black box that has a last part, for leaks that begin late, and looks for rare ones."""
+CANARIES, DELTA = 100, 1e-3
+"""Of an audit in one run."""
 TINY = KaryRandomizedResponse.for_epsilon(1, k=2)
 BITS = UnaryEncoding.symmetric(1, k=3)
 FIVE = KaryRandomizedResponse.for_epsilon(1, k=5)
@@ -105,6 +109,47 @@ def least(claimed: float) -> NDArray[np.int64]:
     return np.where(stops.any(axis=1), stops.argmax(axis=1), np.arange(len(stops)) + 1)
 
 
+def one_run(system: Any, canaries: list[Any], **options: Any) -> Callable[[int, int], int]:
+    """Audits of a system in one run, after one that is learned from."""
+
+    def count(first: int, runs: int) -> int:
+        seeds = range(first, first + runs)
+        return sum(audit_one_run(system, canaries, **options, seed=seed).epsilon_lower > options["epsilon"] for seed in seeds)
+
+    return count
+
+
+def in_order(users: list[int], rng: np.random.Generator) -> list[int]:
+    """A report of each user, as binary response makes it."""
+    share = math.e / (1 + math.e)
+    return [int(report) for report in np.where(rng.random(len(users)) < share, users, 1 - np.array(users))]
+
+
+def noisy_counts(users: list[int], rng: np.random.Generator) -> list[float]:
+    """How many users hold each value, with noise as much as one user needs."""
+    return [float(count) for count in np.bincount(users, minlength=CANARIES) + rng.laplace(size=CANARIES)]
+
+
+def worst(users: list[int], rng: np.random.Generator) -> NDArray[np.int64]:
+    """The system that is refuted most often, of all that are (1, DELTA)-private: it says coins, so many of them falsely."""
+    right = int(rng.choice(CANARIES + 1, p=worst_law() / worst_law().sum()))
+    said = np.array(users)
+    false = rng.permutation(CANARIES)[right:]
+    said[false] = 1 - said[false]
+    return said
+
+
+@cache
+def worst_law() -> NDArray[np.float64]:
+    """How many of its sayings are right; see `ldpaudit.attacks.bounds.one_run`."""
+    counts = np.arange(CANARIES + 1)
+    least = int(np.argmax(p_values(counts, CANARIES - counts, CANARIES, DELTA, 1.0, SPENT_ON_DELTA) <= 1 - CONFIDENCE))
+    law = stats.binom.pmf(counts, CANARIES, math.e / (1 + math.e))
+    tail, more = law[least:].sum(), CANARIES * DELTA / (least * law[least])
+    found: NDArray[np.float64] = law * np.where(counts >= least, 1 + more * (1 - tail), 1 - more * tail)
+    return found
+
+
 def noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Two numbers that tell nothing: every choice of an event is luck."""
     return rng.normal(size=(size, 2))
@@ -149,6 +194,14 @@ def cases() -> Iterator[Case]:
         yield Case(f"to the last views, binary response, {mode}", audits(TINY.sample, two, mode, LATE, inputs=[0, 1]))
         yield Case(f"to the last views, 5-ary response, {mode}", audits(FIVE.sample, five, mode, LATE, inputs=[0, 1]))
         yield Case(f"to the last views, noise alone, {mode}", audits(noise, 0.0, mode, LATE, inputs=[0, 1]))
+
+
+    pairs, replaced = [(0, 1)] * CANARIES, {"neighbours": "replace-one", "epsilon": 1.0}
+    yield Case("one run, reports in order", one_run(in_order, pairs, **replaced, scores=lambda output, _: -np.array(output)))
+    yield Case("one run, reports in order, its score learned", one_run(in_order, pairs, **replaced))
+    yield Case("one run, noisy counts", one_run(noisy_counts, list(range(CANARIES)), epsilon=1.0))
+    told = {"scores": lambda output, _: -output, "delta": DELTA, **replaced}
+    yield Case("one run, the worst system at delta 1e-3", one_run(worst, pairs, **told))
 
 
 COLUMNS = "{case:48} {runs:7,} {refuted:8,} {share:7.4f} {95 %:>16} {wanted:7.4f}{}"

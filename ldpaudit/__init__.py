@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ldpaudit.accountants.composition.filters import Filter as Filter
     from ldpaudit.accountants.composition.filters import Odometer as Odometer
     from ldpaudit.attacks import audit as audit
+    from ldpaudit.attacks.blackbox.one_run import audit_one_run as audit_one_run
+    from ldpaudit.attacks.blackbox.one_run import audit_scores as audit_scores
     from ldpaudit.certificates.certificate import Certificate as Certificate
     from ldpaudit.certificates.certify import certify as certify
     from ldpaudit.claim import Claim as Claim
@@ -57,7 +59,12 @@ _HOMES = {
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = ["mechanisms", *_HOME]
-_ALSO = {"load": f"{__name__}.files.deployment", "Rigour": f"{__name__}.enclosure"}
+_ALSO = {
+    "load": f"{__name__}.files.deployment",
+    "Rigour": f"{__name__}.enclosure",
+    "audit_one_run": f"{__name__}.attacks.blackbox.one_run",
+    "audit_scores": f"{__name__}.attacks.blackbox.one_run",
+}
 """Names that scripts use, and that `__all__` has no room for."""
 _MODULES = {"mechanisms": f"{__name__}.mechanisms", "literature": f"{__name__}.studies.literature"}
 

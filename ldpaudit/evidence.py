@@ -139,12 +139,15 @@ class Evidence:
         Share of the failure probability that this look may spend; the others had the rest.
     tuning : tuple of float
         What a sequential look bets on, fixed before the measured views: epsilons, or stakes where delta is above 0. The
-        counts and this give the bound.
+        counts and this give the bound. In one run the share of the level that pays for delta, where the output decides how many
+        are guessed.
     distinct : float or None
         How many of the reports that the event was learned from were different, as a share; None where the event was not
         learned, since the mechanism is known.
     trajectory : Trajectory or None
         The bound as it tightened. None in fixed mode: there the bounds of earlier looks would not hold together.
+    one_run : bool
+        Whether the measured views are canaries in a single run, which are not independent of each other.
     """
 
     epsilon_lower: float
@@ -167,6 +170,7 @@ class Evidence:
     tuning: tuple[float, ...] = ()
     distinct: float | None = None
     trajectory: Trajectory | None = field(default=None, repr=False)
+    one_run: bool = False
 
     def lacks(self, epsilon: float) -> float:
         """How many times the views would have to be more for the audit to refute an epsilon of any code; 1 or less: none.

@@ -7,6 +7,10 @@ Where the raw form alone is refuted, the leak is in what is dropped here: types,
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -14,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import positional
+from ldpaudit.attacks.blackbox.kinds import NUMERIC, opened
 from ldpaudit.evidence import Form
 
-NUMERIC = "biuf"
-"""Kinds of arrays of numbers."""
 Numbers: TypeAlias = NDArray[Any]
 
 BITS = 20
@@ -64,6 +67,10 @@ def formed(function: Callable[..., Any], form: Form) -> Callable[..., Any]:
 def _walked(report: Any, listed: Callable[[list[Any]], Any], arrayed: Callable[[Numbers], Numbers]) -> Any:
     """One report, its lists and its arrays of numbers made into what these two say."""
     match report:
+        case Enum():
+            return _walked(report.value, listed, arrayed)
+        case np.timedelta64():  # which is an integer of numpy's, too
+            return int(report.astype(np.int64))
         case bool() | np.bool_() | int() | np.integer():
             return int(report)
         case float() | np.floating():
@@ -78,9 +85,14 @@ def _walked(report: Any, listed: Callable[[list[Any]], Any], arrayed: Callable[[
             return tuple(sorted(((walk(k), walk(v)) for k, v in report.items()), key=lambda item: repr(item[0])))
         case tuple():
             return tuple(map(walk, report))
+        case np.ndarray() if report.ndim == 0:
+            return walk(report.item())
         case list() | np.ndarray():
             return listed([walk(part) for part in report])
-    return report
+        case Decimal() | Fraction():
+            with suppress(OverflowError, ValueError):  # too large for a float, or a signalling not-a-number
+                return float(rounded(float(report)))
+    return report if (found := opened(report)) is None else walk(found[1])
 
 
 def _plain(array: NDArray[Any]) -> Numbers:

@@ -13,20 +13,15 @@ from numpy.typing import NDArray
 
 from ldpaudit.attacks.blackbox.bits import with_bits
 from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
-from ldpaudit.attacks.blackbox.features import (
-    LEAVES,
-    SKELETONS,
-    Feature,
-    counted,
-    divergence,
-    divergences,
-    features,
-    whole,
-)
+from ldpaudit.attacks.blackbox.features import LEAVES, SKELETONS, Feature, counted, divergence, divergences, features
+from ldpaudit.attacks.blackbox.folding import beyond, in_short
 from ldpaudit.attacks.blackbox.public_coins import with_coins
+from ldpaudit.attacks.blackbox.tokens import with_tokens
 
 DETAILED = 2048
 """Numbers in the reports of all skeletons together that are looked at one by one, at most."""
+ALWAYS, OFTEN = 8, 16
+"""Forms of reports that are looked at one by one however rare they are, and sightings that any other needs."""
 PAIRS = 6
 """Pairs of inputs that each family of features proposes, at most."""
 
@@ -38,6 +33,8 @@ class FeatureCounts:
     shapes: dict[Skeleton, int]
     shape_counts: NDArray[np.float64]
     features: dict[Skeleton, list[Feature]]
+    looked: frozenset[Skeleton]
+    """The forms whose numbers are looked at one by one; reports of all others are read in short."""
     _ranks: dict[Any, list[Feature]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
@@ -51,32 +48,27 @@ class FeatureCounts:
         for part in parts:
             often.update({skeleton: len(group.rows) for skeleton, group in part.items()})
         shapes = {skeleton: i for i, (skeleton, _) in enumerate(often.most_common(SKELETONS))}
-        groups = {s: [part.get(s) for part in parts] for s in shapes}
-        detailed = _detailed(groups)
-        made = {
-            s: [*features(found), *with_coins(found), *with_bits(found, [part.get(s) for part in fitting])]
-            if s in detailed
-            else [whole(found)]
-            for s, found in groups.items()
-        }
-        return cls(shapes, _often(shapes, parts), made)
+        few = [s for i, s in enumerate(shapes) if not in_short(s) and (i < ALWAYS or often[s] >= OFTEN)]
+        looked = frozenset(_detailed({s: [part.get(s) for part in parts] for s in few}))
+        made = {s: _features(s, _of(s, parts, looked), _of(s, fitting, looked)) for s in (*looked, *_rest(parts, looked))}
+        return cls(shapes, _often(shapes, parts), made, looked)
 
     def counted(self, parts: Sequence[Encoded]) -> FeatureCounts:
         """The same features of other reports."""
-        made = {s: counted(found, [part.get(s) for part in parts]) for s, found in self.features.items()}
-        return FeatureCounts(self.shapes, _often(self.shapes, parts), made)
+        made = {s: counted(found, _of(s, parts, self.looked)) for s, found in self.features.items()}
+        return FeatureCounts(self.shapes, _often(self.shapes, parts), made, self.looked)
 
     def of_pair(self, a: int, b: int) -> FeatureCounts:
         """The counts of two inputs."""
         made = {s: [replace(f, counts=f.counts[[a, b]]) for f in found] for s, found in self.features.items()}
-        return FeatureCounts(self.shapes, self.shape_counts[[a, b]], made)
+        return FeatureCounts(self.shapes, self.shape_counts[[a, b]], made, self.looked)
 
     def __sub__(self, other: FeatureCounts) -> FeatureCounts:
         made = {
             s: [replace(f, counts=f.counts - g.counts) for f, g in zip(found, other.features[s], strict=True)]
             for s, found in self.features.items()
         }
-        return FeatureCounts(self.shapes, self.shape_counts - other.shape_counts, made)
+        return FeatureCounts(self.shapes, self.shape_counts - other.shape_counts, made, self.looked)
 
     def pairs(self) -> list[tuple[int, int]]:
         """The pairs of inputs that differ most, by one family of features or another."""
@@ -94,9 +86,28 @@ class FeatureCounts:
     def ranked(self, skeleton: Skeleton, family: str, a: int, b: int) -> list[Feature]:
         """The features of a family; first those in which inputs `a` and `b` differ most."""
         if (skeleton, family, a, b) not in self._ranks:
-            own = [f for f in self.features[skeleton] if f.family == family]
+            own = [f for f in self.features.get(skeleton, ()) if f.family == family]
             self._ranks[skeleton, family, a, b] = sorted(own, key=lambda f: -divergence(f.counts[a], f.counts[b]))
         return self._ranks[skeleton, family, a, b]
+
+
+def _features(skeleton: Skeleton, groups: Sequence[Group | None], fitting: Sequence[Group | None]) -> list[Feature]:
+    """All features of one form."""
+    seen = [*features(groups), *with_coins(groups), *with_bits(groups, fitting)]
+    return [*seen, *with_tokens(skeleton, groups, fitting)]
+
+
+def _of(skeleton: Skeleton, parts: Sequence[Encoded], looked: frozenset[Skeleton]) -> list[Group | None]:
+    """The reports of one form, on each input."""
+    return [(beyond(part, looked) if in_short(skeleton) else part).get(skeleton) for part in parts]
+
+
+def _rest(parts: Sequence[Encoded], looked: frozenset[Skeleton]) -> list[Skeleton]:
+    """The forms in short of all reports whose own is not looked at; the most frequent, if they are very many."""
+    often = Counter[Skeleton]()
+    for part in parts:
+        often.update({form: len(group.rows) for form, group in beyond(part, looked).items()})
+    return [form for form, times in often.most_common(ALWAYS) if times >= OFTEN]
 
 
 def _detailed(groups: dict[Skeleton, list[Group | None]]) -> set[Skeleton]:

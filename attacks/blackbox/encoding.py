@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.attacks.blackbox.kinds import NUMERIC, attributes, opened
 from ldpaudit.errors import ImplementationError
 
 Skeleton: TypeAlias = tuple[Any, ...]
@@ -17,6 +19,8 @@ Skeleton: TypeAlias = tuple[Any, ...]
 
 ARRAY = "array"
 """The first entry in the skeleton of a report that was a row of an array."""
+TEXT, ATTRIBUTES = "text", "attributes"
+"""Tell the bones of a text or of bytes, and of what a number, a text or a container carries besides, from others."""
 _WORD = 62
 """Bits of a large integer per leaf: an int64 holds them and a sign."""
 _LIMIT = 1 << _WORD
@@ -43,6 +47,8 @@ class Group:
     # their numbers, as they were returned: tables with a row for each report. A number is made of them only when it is
     # asked for, so that a long report costs what is looked at
     blocks: tuple[NDArray[Any], ...]
+    items: Any = None  # of reports in short: what they hold, as `items.Items`
+    told: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)  # what was computed before
 
     @property
     def width(self) -> int:
@@ -146,6 +152,16 @@ def mixed(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
 Encoded: TypeAlias = dict[Skeleton, Group]
 
 
+class Remembered(dict[Skeleton, Group]):
+    """Encoded reports that remember what was made of them."""
+
+    __slots__ = ("told",)
+
+    def __init__(self, groups: Encoded) -> None:
+        super().__init__(groups)
+        self.told: dict[Any, Any] = {}
+
+
 def split(encoded: Encoded, size: int) -> tuple[Encoded, Encoded]:
     """The first `size` reports, and the rest, with places counted from 0 again."""
     parts: tuple[Encoded, Encoded] = {}, {}
@@ -153,8 +169,9 @@ def split(encoded: Encoded, size: int) -> tuple[Encoded, Encoded]:
         first = int(np.searchsorted(group.rows, size))
         for part, place, start in zip(parts, (slice(first), slice(first, None)), (0, size), strict=True):
             if len(rows := group.rows[place]):
-                part[skeleton] = Group(rows - start, tuple(block[place] for block in group.blocks))
-    return parts
+                items = None if group.items is None else group.items.take(np.arange(len(group.rows))[place])
+                part[skeleton] = Group(rows - start, tuple(block[place] for block in group.blocks), items)
+    return Remembered(parts[0]), Remembered(parts[1])
 
 
 def join(first: Encoded, size: int, second: Encoded) -> Encoded:
@@ -168,9 +185,9 @@ def join_all(parts: Sequence[tuple[Encoded, int]]) -> Encoded:
     start = 0
     for encoded, size in parts:
         for skeleton, group in encoded.items():
-            found.setdefault(skeleton, []).append(Group(group.rows + start, group.blocks))
+            found.setdefault(skeleton, []).append(Group(group.rows + start, group.blocks, group.items))
         start += size
-    return {skeleton: together(groups) for skeleton, groups in found.items()}
+    return Remembered({skeleton: together(groups) for skeleton, groups in found.items()})
 
 
 def together(groups: Sequence[Group]) -> Group:
@@ -178,7 +195,9 @@ def together(groups: Sequence[Group]) -> Group:
     if len(groups) == 1:
         return groups[0]
     blocks = zip(*(group.blocks for group in groups), strict=True)
-    return Group(np.concatenate([group.rows for group in groups]), tuple(map(np.concatenate, blocks)))
+    held = [group.items for group in groups if group.items is not None]
+    items = held[0].joined(held) if held else None
+    return Group(np.concatenate([group.rows for group in groups]), tuple(map(np.concatenate, blocks)), items)
 
 
 def encode(reports: Any, size: int, x: Any) -> Encoded:
@@ -186,16 +205,16 @@ def encode(reports: Any, size: int, x: Any) -> Encoded:
 
     ``reports``: the first axis counts reports; ``size``: how many there must be; ``x``: the input that they are on,
     for the error message. Raises ImplementationError where there are more or fewer, or one is made of something else
-    than numbers, strings, bytes, None, tuples, lists, sets, dicts and arrays.
+    than numbers, strings, bytes, None, tuples, lists, sets, dicts, arrays and what `kinds` opens.
     """
     many = isinstance(reports, Sequence) and not isinstance(reports, str | bytes)
     if not (reports.ndim if isinstance(reports, np.ndarray) else many):
         raise ImplementationError(f"needs {size} reports, got {type(reports).__name__}", x)
     if len(reports) != size:
         raise ImplementationError(f"needs {size} reports, got {len(reports)}", x)
-    if isinstance(reports, np.ndarray) and reports.dtype.kind in "biuf":
+    if isinstance(reports, np.ndarray) and reports.dtype.kind in NUMERIC:
         skeleton = (ARRAY, reports.dtype.str, reports.shape[1:])
-        return {skeleton: Group(np.arange(size), (reports.reshape(size, -1),))}
+        return Remembered({skeleton: Group(np.arange(size), (reports.reshape(size, -1),))})
     places: dict[Skeleton, tuple[list[int], list[list[Part]]]] = {}
     for row, report in enumerate(reports):
         bones: list[Any] = []
@@ -204,7 +223,7 @@ def encode(reports: Any, size: int, x: Any) -> Encoded:
         rows, held = places.setdefault(tuple(bones), ([], []))
         rows.append(row)
         held.append(parts)
-    return {skeleton: Group(np.array(rows), _tables(held)) for skeleton, (rows, held) in places.items()}
+    return Remembered({skeleton: Group(np.array(rows), _tables(held)) for skeleton, (rows, held) in places.items()})
 
 
 def _tables(held: list[list[Part]]) -> tuple[NDArray[Any], ...]:
@@ -234,41 +253,57 @@ def require_alike(encoded: Encoded, before: Iterable[Skeleton], x: Any) -> Encod
 def _flatten(value: Any, bones: list[Any], parts: list[Part], x: Any, depth: int = 0) -> None:
     """Append the value's types and lengths to `bones`, and its numbers to `parts`."""
     kind = type(value).__name__
+    if (more := attributes(value)) and depth < _DEEPEST:
+        bones.append((kind, ATTRIBUTES))
+        _flatten(more, bones, parts, x, depth + 1)
     match value:
         case list() | tuple() if (row := _plain(value)) is not None:
             bones.append((kind, len(value), type(value[0]).__name__))
             parts.append(row)
         case None:
-            bones.append(kind)
+            bones.append((kind, 0))
         case bool() | np.bool_() | float() | np.floating():
             bones.append(kind)
             parts.append([value])
+        case Enum() | np.timedelta64():  # some of which are integers, too
+            _flatten_opened(value, bones, parts, x, depth)
         case int() | np.integer():
             number = int(value)
             # A large integer as its words, with the sign among the bones.
-            more = number.bit_length() // _WORD
-            bones.append((kind, more, number < 0) if more else kind)
-            parts.append([(abs(number) >> _WORD * i) & (_LIMIT - 1) for i in range(more + 1)] if more else [number])
+            words = number.bit_length() // _WORD
+            bones.append((kind, words, number < 0) if words else kind)
+            parts.append([(abs(number) >> _WORD * i) & (_LIMIT - 1) for i in range(words + 1)] if words else [number])
         case str():
-            bones.append((kind, len(value)))
+            bones.append((kind, len(value), TEXT))
             parts.append(list(map(ord, value)) if len(value) < _SHORT else _characters(value))
         case bytes() | bytearray():
-            bones.append((kind, len(value)))
+            bones.append((kind, len(value), TEXT))
             parts.append(np.frombuffer(value, dtype=np.uint8))
-        case np.ndarray() if value.dtype.kind in "biuf":
-            bones.append((kind, value.dtype.str, value.shape))
+        case np.ndarray() if value.dtype.kind in NUMERIC:
+            # How it lies in memory is sent with it, as by `np.save`.
+            order = " in Fortran order" if value.flags.f_contiguous and not value.flags.c_contiguous else ""
+            bones.append((f"{kind}{order}", value.dtype.str, value.shape))
             parts.append(value.ravel())
-        case tuple() | list() | set() | frozenset() | dict() | np.ndarray() if depth < _DEEPEST:
+        case tuple() | list() | set() | frozenset() | dict() if depth < _DEEPEST:
             # In the order of iteration, because that is the order in which it is sent.
             bones.append((kind, len(value)))
             for part in value.items() if isinstance(value, dict) else value:
                 _flatten(part, bones, parts, x, depth + 1)
         case _:
-            raise ImplementationError(
-                f"needs reports of numbers, strings, bytes, None and, at most {_DEEPEST} deep, containers of these, "
-                f"got {type(value).__name__}",
-                x,
-            )
+            _flatten_opened(value, bones, parts, x, depth)
+
+
+def _flatten_opened(value: Any, bones: list[Any], parts: list[Part], x: Any, depth: int) -> None:
+    """The same of a value of a less usual type."""
+    found = opened(value) if depth < _DEEPEST else None
+    if found is None:
+        raise ImplementationError(
+            f"needs reports of numbers, strings, bytes, None, and times, enums, dataclasses, arrays, frames and, at most "
+            f"{_DEEPEST} deep, containers of these, got {type(value).__name__}",
+            x,
+        )
+    bones.append(found[0])
+    _flatten(found[1], bones, parts, x, depth + 1)
 
 
 def _plain(value: Sequence[Any]) -> Part | None:

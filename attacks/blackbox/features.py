@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton, numbers, pieces
+from ldpaudit.attacks.blackbox.folding import beyond, in_short
 
 SKELETONS, VALUES, WHOLES, BINS, LEAVES, BAG = 64, 64, 1 << 15, 32, 1024, 256
 """Most skeletons, values of one leaf, different whole reports, bins of a leaf with more values, leaves, and values whose
@@ -35,7 +36,7 @@ Read = Callable[[Group], NDArray[Any]]
 class Feature:
     """A number that each report of one skeleton has, and a partition of its values into cells."""
 
-    # ``whole``, ``leaf``, ``grid``, ``difference``, ``bag`` or ``sum``; and what `bits` and `public_coins` add
+    # ``whole``, ``leaf``, ``grid``, ``difference``, ``bag`` or ``sum``; and what `bits`, `public_coins` and `tokens` add
     family: str
     name: str  # in words
     read: Read  # the number of each report
@@ -218,7 +219,7 @@ def features(groups: Sequence[Group | None]) -> Iterable[Feature]:
         yield from _of_number(j, groups, leaves <= SPLIT)
     if leaves > 1:
         yield feature("sum", "the sum of the report", _sum, groups, VALUES)
-        if leaves <= BAG:
+        if leaves <= BAG and some.items is None:  # neighbours in a report in short are not neighbours
             for j in range(leaves - 1):
                 yield feature("difference", f"number {j + 1} less number {j}", partial(_difference, j), groups, VALUES)
             values, often = np.unique(np.concatenate([leaf for g in groups if g for leaf in g.leaves]), return_counts=True)
@@ -273,6 +274,13 @@ def _holds(value: float, group: Group) -> NDArray[np.int64]:
     return held.astype(np.int64)
 
 
+def _read(encoded: Encoded, looked: frozenset[Skeleton], forms: Iterable[Skeleton]) -> Iterator[tuple[Skeleton, Group]]:
+    """The reports of these forms, some of which may be those of reports in short."""
+    for form in forms:
+        if group := (beyond(encoded, looked) if in_short(form) else encoded).get(form):
+            yield form, group
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """A fixed function of a report: a constant per skeleton, plus a sum over features of a weight per cell."""
@@ -280,6 +288,8 @@ class Score:
     name: str
     constants: dict[Skeleton, float]
     terms: dict[Skeleton, list[tuple[Feature, NDArray[np.float64]]]]
+    looked: frozenset[Skeleton] = frozenset()
+    """The forms that are looked at one by one: reports of all others are read in short."""
     smooth: bool = False
     """Whether so few parameters are fitted that the same reports may choose its thresholds."""
 
@@ -287,7 +297,9 @@ class Score:
         """Scores of the reports, in their order."""
         scores = np.zeros(size)
         for skeleton, group in encoded.items():
-            scores[group.rows] = self.constants.get(skeleton, 0.0) + added(self.terms.get(skeleton, ()), group)
+            scores[group.rows] = self.constants.get(skeleton, 0.0)
+        for skeleton, group in _read(encoded, self.looked, self.terms):
+            scores[group.rows] += added(self.terms[skeleton], group)
         return scores
 
 
@@ -300,12 +312,13 @@ class NumberScore:
     read: Read
     middle: float
     sign: float
+    looked: frozenset[Skeleton] = frozenset()
     smooth: bool = True
 
     def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
         """Scores of the reports, in their order."""
         scores = np.zeros(size)
-        if group := encoded.get(self.skeleton):
+        for _, group in _read(encoded, self.looked, [self.skeleton]):
             away = self.sign * (self.read(group).astype(np.float64) - self.middle)
             scores[group.rows] = np.clip(away, -1e300, 1e300)
         return scores

@@ -52,22 +52,28 @@ def ratios(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
         ("bag", 1, "the likelihood ratio of one value's presence"),
         ("bag", 2, "the likelihood ratios of two values' presence, added"),
         ("bag", None, "the likelihood ratios of all values' presence, added"),
+        ("token", 1, "the likelihood ratio of one token's presence"),
+        ("token", 2, "the likelihood ratios of two tokens' presence, added"),
+        ("token", None, "the likelihood ratios of tokens' presence, added"),
+        ("count", 1, "the likelihood ratio of one count over the report"),
+        ("pair", 1, "the likelihood ratio of two numbers together"),
+        ("pair", None, "the likelihood ratios of pairs of numbers, added"),
         *((family, None, f"the likelihood ratios of {family}, added") for family in book.families("the report's numbers given")),
     ):
-        told = {s: [(f, log_ratio(f.counts[a], f.counts[b])) for f in book.ranked(s, family, a, b)[:most]] for s in book.shapes}
-        yield from _scored(name, constants, told)
+        told = {s: [(f, log_ratio(f.counts[a], f.counts[b])) for f in book.ranked(s, family, a, b)[:most]] for s in book.features}
+        yield from _scored(book, name, constants, told)
     for most, name in ((1, "a monotone likelihood ratio"), (2, "monotone likelihood ratios of two numbers, added")):
-        binned = {s: _binned(book, s, most, a, b) for s in book.shapes}
+        binned = {s: _binned(book, s, most, a, b) for s in book.features}
         told = {s: [(f, monotone_ratio(f.counts[a], f.counts[b])) for f in found] for s, found in binned.items()}
-        yield from _scored(name, constants, told)
+        yield from _scored(book, name, constants, told)
 
 
 def ramps(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
     """Scores that rise from one plateau to another, in one number or in two."""
     for most, name in ((1, "a ramp in one number of the report"), (2, "ramps in two numbers of the report, added")):
-        binned = {s: _binned(book, s, most, a, b) for s in book.shapes}
+        binned = {s: _binned(book, s, most, a, b) for s in book.features}
         told = {s: [(f, ramp_ratio(f.counts[a], f.counts[b], f.cells)) for f in found] for s, found in binned.items()}
-        yield from _scored(name, _constants(book, a, b), told, most)
+        yield from _scored(book, name, _constants(book, a, b), told, most)
 
 
 def posteriors(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
@@ -78,14 +84,14 @@ def posteriors(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
         weights = parity_ratio(f.counts[a], f.counts[b], int(f.family.removeprefix("parity ")))
         parities.setdefault(f.name, {})[s] = [(f, weights)]
     for name, told in parities.items():
-        yield from _scored(name, {}, told)
+        yield from _scored(book, name, {}, told)
     for family in ("whole", "leaf", "bag", *book.families("the report's numbers given")):
         shared: dict[Skeleton, Weighted] = {}
-        for s in book.shapes:
+        for s in book.features:
             found = [f for f in book.features[s] if f.family == family]
             ratios = shared_ratios([f.counts[a] for f in found], [f.counts[b] for f in found]) if found else []
             shared[s] = list(zip(found, ratios, strict=True))
-        yield from _scored(f"the likelihood ratios that {_WORDS.get(family, family)} share", _constants(book, a, b), shared)
+        yield from _scored(book, f"the likelihood ratios that {_WORDS.get(family, family)} share", _constants(book, a, b), shared)
 
 
 def sightings(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
@@ -93,10 +99,11 @@ def sightings(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
     constants = dict(zip(book.shapes, clear_ratio(book.shape_counts[a], book.shape_counts[b]).tolist(), strict=True))
     if any(constants.values()):
         yield Score("rare types and lengths", constants, {})
-    for family, name in (("whole", "rare reports"), ("leaf", "rare numbers"), ("bag", "rare values"), ("sum", "rare sums")):
-        own = {s: [f for f in book.features[s] if f.family == family] for s in book.shapes}
+    rare = {"whole": "reports", "leaf": "numbers", "bag": "values", "token": "tokens", "sum": "sums"}
+    for family, name in ((family, f"rare {words}") for family, words in rare.items()):
+        own = {s: [f for f in book.features[s] if f.family == family] for s in book.features}
         told = {s: [(f, clear_ratio(f.counts[a], f.counts[b])) for f in found] for s, found in own.items()}
-        yield from _scored(name, {}, told)
+        yield from _scored(book, name, {}, told)
 
 
 def clear_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -107,8 +114,8 @@ def clear_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDAr
 
 
 def thresholds(book: FeatureCounts, a: int, b: int) -> Iterator[NumberScore]:
-    """Thresholds on one number of the most frequent skeleton; only the middle and the direction are fitted."""
-    skeleton = next(iter(book.shapes))
+    """Thresholds on one number of the most frequent form; only the middle and the direction are fitted."""
+    skeleton = max(book.features, key=lambda s: book.features[s][0].counts.sum(), default=())
     for family in ("leaf", "place", "difference", "sum"):
         for f in [f for f in book.ranked(skeleton, family, a, b) if f.binned][:THRESHOLDS]:
             both = f.counts[[a, b]]
@@ -116,7 +123,7 @@ def thresholds(book: FeatureCounts, a: int, b: int) -> Iterator[NumberScore]:
             shares = np.cumsum(both / np.maximum(both.sum(axis=1, keepdims=True), 1), axis=1)
             sign = 1.0 if shares[0].sum() < shares[1].sum() else -1.0  # the input with the larger values
             end = f.cells[min(max(middle, 0), len(f.cells) - 1)]
-            yield NumberScore(f"thresholds on {f.name}", skeleton, f.read, float(end), sign)
+            yield NumberScore(f"thresholds on {f.name}", skeleton, f.read, float(end), sign, book.looked)
 
 
 def _constants(book: FeatureCounts, a: int, b: int) -> dict[Skeleton, float]:
@@ -129,8 +136,10 @@ def _binned(book: FeatureCounts, skeleton: Skeleton, most: int, a: int, b: int) 
     return [f for f in book.ranked(skeleton, "leaf", a, b) if f.binned][:most]
 
 
-def _scored(name: str, constants: dict[Skeleton, float], told: dict[Skeleton, Weighted], most: int = 1) -> Iterator[Score]:
+def _scored(
+    book: FeatureCounts, name: str, constants: dict[Skeleton, float], told: dict[Skeleton, Weighted], most: int = 1
+) -> Iterator[Score]:
     """The score of the features whose weights are not all 0, where this many of one skeleton are left."""
-    terms = {s: [(f, weights) for f, weights in found if weights.any()] for s, found in told.items()}
+    terms = {s: left for s, found in told.items() if (left := [(f, weights) for f, weights in found if weights.any()])}
     if any(len(found) >= most for found in terms.values()):
-        yield Score(name, constants, terms)
+        yield Score(name, constants, terms, book.looked)

@@ -6,7 +6,7 @@ import math
 
 from scipy import special
 
-from ldpaudit.attacks.bounds import binomial, e_process, nuisance
+from ldpaudit.attacks.bounds import binomial, e_process, nuisance, one_run
 from ldpaudit.attacks.bounds.counts import Counts, LevelTest, logit_share
 from ldpaudit.evidence import Evidence, Mode, Trajectory
 
@@ -64,6 +64,8 @@ def _counts_of(evidence: Evidence) -> Counts:
 
 def _test_of(evidence: Evidence) -> LevelTest:
     e, alpha = evidence, evidence.level * (1 - evidence.confidence)
+    if e.one_run:
+        return one_run.OneRunTest(e.delta * e.directions / e.inputs, alpha, *e.tuning)
     return level_test(e.mode, e.inputs, e.delta, e.directions, alpha, e.tuning)
 
 

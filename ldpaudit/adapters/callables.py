@@ -6,11 +6,13 @@ import inspect
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.machinery import PathFinder
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,17 @@ LARGEST = 1 << 20
 
 _UNCHANGING = frozenset({bool, int, float, complex, str, bytes, type(None), np.bool_, np.int64, np.float64})
 """Types of reports that nobody can change after they were returned; the usual ones, for speed."""
+
+@dataclass(frozen=True, slots=True)
+class Consumed:
+    """What an iterator gave, and what it was: a zip, a generator, the bytes of a view of memory."""
+
+    kind: str
+    parts: list[Any] | bytes
+
+
+ITERATED = (Iterator, KeysView, ValuesView, ItemsView)
+"""Of whose values only what they give can be kept."""
 
 CONTAINERS = (list, tuple, set, frozenset)
 """Whose parts are looked at; of a dictionary its values are."""
@@ -88,8 +101,10 @@ def resolve_audited(name: str) -> Callable[..., Any] | Plan | Mechanism:
         raise ImplementationError(f"{error}, at {name}") from None
 
 
-def resolve_system(name: str) -> Any:
+def resolve_system(name: str, called: bool = False) -> Any:
     """What ``module:attribute`` names, where it is a whole system: anything with a method ``run(data, rng)``.
+
+    ``called``: a function will do, too.
 
     Raises
     ------
@@ -97,7 +112,7 @@ def resolve_system(name: str) -> Any:
         Where it cannot be imported, or has no such method.
     """
     found = _imported(name)
-    if isinstance(found, type) or not callable(getattr(found, "run", None)):
+    if isinstance(found, type) or not (callable(getattr(found, "run", None)) or (called and callable(found))):
         raise ImplementationError(f"needs a system with a method run(data, rng), got {type(found).__name__} at {name}")
     return found
 
@@ -194,8 +209,13 @@ def _copied(part: Any, x: Any) -> Any:
     if isinstance(part, np.ma.MaskedArray):
         raise ImplementationError("needs arrays without a mask, got a masked array", x)
     if kind is np.ndarray and not part.dtype.hasobject:
-        return part.copy()
-    return deepcopy(part)
+        return part.copy(order="K")  # in memory as it was
+    if isinstance(part, ITERATED):
+        # Whoever sends it consumes it; whether it was a list or an iterator shows in how it is sent.
+        if len(parts := list(islice(part, LARGEST + 1))) > LARGEST:
+            raise ImplementationError(f"needs reports of at most {LARGEST} numbers or characters, got a {kind.__name__} of more", x)
+        return Consumed(kind.__name__, [_copied(each, x) for each in parts])
+    return Consumed(kind.__name__, part.tobytes()) if kind is memoryview else deepcopy(part)
 
 
 def _asks_to_stop(error: BaseException) -> bool:

@@ -84,13 +84,13 @@ class Outputs:
 
 
 def _counted(data: Iterable[Any] | Mapping[Any, int]) -> Mapping[Any, int]:
-    return data if isinstance(data, Mapping) else Counter(map(_hashable, data))
+    return data if isinstance(data, Mapping) else Counter(map(hashable, data))
 
 
-def _hashable(x: Any) -> Hashable:
+def hashable(x: Any) -> Hashable:
     """A user's input as a value: rows are tuples, numbers are Python's."""
     plain = x.tolist() if isinstance(x, np.ndarray | np.generic) else x
-    return tuple(map(_hashable, plain)) if isinstance(plain, list | tuple) else plain
+    return tuple(map(hashable, plain)) if isinstance(plain, list | tuple) else plain
 
 
 def _as_run_takes_it(system: Any, data: DataSet) -> Any:

@@ -26,7 +26,7 @@ THEOREMS = {
     "Laplace integral": "between two places the masses of Laplace noise are differences of exponentials (calculus)",
 }
 HIDDEN = ("channel", "randomized_response", "subset_selection", "hadamard_response", "bits")  # whose reports have a blanket
-WORK = 4 * 10**8  # digits that take part in products, about: a minute
+WORK = 2 * 10**8  # digits that take part in products, about: a minute at most
 POINTS = 256  # of a curve that dominates several pairs of laws
 UNIT, MOST_BYTES = 1 << 160, 1 << 24  # of the bounds of e to the power of epsilon; of a file
 
@@ -89,7 +89,7 @@ def cases(plan, relation):
         need(type(rows) is list and len(rows) > 1 and all(type(r) is list and len(r) == len(rows[0]) for r in rows), "a matrix")
         rows, sizes = [[probability(entry) for entry in row] for row in rows], range(len(rows))
         pairs = [(a, b) for a in sizes for b in sizes if a != b and (relation == "replace-one" or 0 in (a, b))]
-        spend(len(pairs) * len(rows[0]) * 40)
+        spend(len(pairs) * len(rows[0]) * (40 + len(str(rows[0]))))
         found = [[(1, p, q) for p, q in zip(rows[a], rows[b])] for a, b in pairs]
     elif word in ("randomized_response", "subset_selection", "hadamard_response"):
         need(relation == "replace-one", f"neighbours that replace a value, of {word}")
@@ -253,7 +253,8 @@ def dominating(laws):
     if len(bends) > POINTS:
         bends = [bends[i * (len(bends) - 1) // (POINTS - 1)] for i in range(POINTS)]
     bends = sorted({Fraction(0), *bends})
-    spend(len(bends) * sum(map(len, laws)) * 40)
+    size = max(x.denominator.bit_length() for cells in laws for cell in cells for x in cell[1:])
+    spend(len(bends) * sum(map(len, laws)) * (40 + size))
     heights = [max(hockey_stick(cells, c) for cells in laws) for c in bends]
     slopes = [(b - a) / (d - c) for a, b, c, d in zip(heights, heights[1:], bends, bends[1:])] + [Fraction(0)]
     pair = [(1, c * (after - before), after - before) for c, before, after in zip(bends[1:], slopes, slopes[1:])]

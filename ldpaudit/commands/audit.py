@@ -30,6 +30,12 @@ OUTPUTS = (
     "TARGET is a system, MODULE:ATTRIBUTE with run(data, rng): see only what run returns, on the two data sets of --inputs, "
     "lists of users' inputs or objects of input: users. Weaker than an audit of its messages."
 )
+CANARIES = (
+    "A file with a value per line, or a JSON list: audit one run of a whole system, a function of the list of what its users hold "
+    "or an object with run(data, rng), by guessing which of these users are in."
+)
+OTHERS = "With --canaries, a file of what all other users hold."
+RELATION = "With --canaries: add-remove, or replace-one, where the file is a JSON list of pairs of values."
 DROPPED = {"canonical": "types and the order of sets", "unordered": "types and the order of lists, arrays and sets"}
 """What a form of the reports leaves out, beside the low bits of floats."""
 
@@ -45,6 +51,9 @@ def audit(
     users: Annotated[int, typer.Option(help="With 2, consecutive calls are two users' reports, one of whom differs.")] = 1,
     sets: Annotated[bool, typer.Option("--sets", help=SETS)] = False,
     outputs: Annotated[bool, typer.Option("--outputs", help=OUTPUTS)] = False,
+    canaries: Annotated[Path | None, typer.Option(help=CANARIES)] = None,
+    others: Annotated[Path | None, typer.Option(help=OTHERS)] = None,
+    neighbours: Annotated[str, typer.Option(help=RELATION)] = "add-remove",
     learned: Annotated[bool, typer.Option("--learned", help="Train a classifier too (extra 'ml').")] = False,
     patience: Annotated[
         float | None, typer.Option(help="Seconds that an answer may take, by default 20; 3 times as long at first.")
@@ -70,6 +79,21 @@ def audit(
         raise ValueError(f"an audit of outputs needs MODULE:ATTRIBUTE with run(data, rng), got {target}")
     if patience is not None and (kind == "log" or outputs):
         raise ValueError(f"an audit needs --patience with MODULE:CALLABLE or exec:COMMAND, got it with {target}")
+    if canaries is not None:
+        unread = {"inputs": inputs, "trials": trials, "budget": budget, "sets": sets, "outputs": outputs, "learned": learned}
+        if needless := [name for name, value in unread.items() if value]:
+            raise ValueError(f"an audit of one run does not need --{needless[0]}: each canary is one trial")
+        claim = {"epsilon": _float(parse(epsilon)), "delta": round_up(parse(delta)), "confidence": confidence, "seed": seed}
+        found = _one_run(target, canaries, others, {**claim, "neighbours": neighbours})
+        if refuted := found.refutes(parse(epsilon)):
+            reached(REFUTED)
+        if format is Format.json:
+            _say_data(target, parse(epsilon), found, None, None)
+        else:
+            _say_verdict(target, epsilon, found, refuted)
+        raise typer.Exit(REFUTED if refuted else 0)
+    if others is not None:
+        raise ValueError("an audit needs --others with --canaries")
     allowed = None if budget is None else seconds(budget)
     claimed, values = parse(epsilon), [_input(text) for text in inputs or []]
     form, rounded = Form.UNORDERED if sets else Form.CANONICAL, None
@@ -159,6 +183,26 @@ def _outputs(target: str, data: list[Any], users: int) -> Outputs:
     return Outputs.of(resolve_system(target), *map(_data_set, sets))
 
 
+def _one_run(target: str, canaries: Path, others: Path | None, options: dict[str, Any]) -> Evidence:
+    """What one run of a system shows, after one that is learned from."""
+    import ldpaudit
+    from ldpaudit.adapters.callables import resolve_system
+
+    sys.path.insert(0, str(Path.cwd()))
+    with progress("running the system"):
+        rest = [] if others is None else _users(others)
+        return ldpaudit.audit_one_run(resolve_system(target, called=True), _users(canaries), rest, **options)
+
+
+def _users(file: Path) -> list[Any]:
+    """What users hold: a JSON list, or a value per line."""
+    text = file.read_text(encoding="utf-8")
+    found = _input(text) if text.lstrip().startswith("[") else text.splitlines()
+    if not isinstance(found, list):
+        raise ValueError(f"{file} needs a value per line, or a JSON list")
+    return [_value(x) for x in found]
+
+
 def _data_set(given: list[Any] | dict[str, Any]) -> list[Any] | dict[Any, int]:
     """Lists of inputs, or how many users hold each: there an input is JSON in quotes."""
     if isinstance(given, list):
@@ -196,12 +240,13 @@ def _trials_within(allowed: float, function: Any, options: dict[str, Any]) -> in
     return trials_within(allowed, lambda n: ldpaudit.audit(function, **whole, trials=n), least, time.perf_counter)
 
 
-def _say_data(target: str, claimed: Fraction, evidence: Evidence, form: Form, rounded: Evidence | None) -> None:
+def _say_data(target: str, claimed: Fraction, evidence: Evidence, form: Form | None, rounded: Evidence | None) -> None:
     from ldpaudit.certificates.certificate import EvidenceRecord
 
     record = EvidenceRecord.of(evidence).model_dump(mode="json")
     other = None if rounded is None else EvidenceRecord.of(rounded).model_dump(mode="json")
-    say_json({"target": target, **record, "refuted": evidence.refutes(claimed), str(form): other})
+    told = {"one_run": True} if form is None else {str(form): other}
+    say_json({"target": target, **record, "refuted": evidence.refutes(claimed), **told})
 
 
 def _say_verdict(target: str, epsilon: str, evidence: Evidence, refuted: bool) -> None:

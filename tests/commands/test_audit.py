@@ -98,6 +98,40 @@ def test_the_outputs_of_a_whole_system_are_audited_and_called_the_weaker_audit_t
     assert record["event"].startswith("outputs only")
 
 
+def test_one_run_of_a_system_is_audited_with_files_of_canaries_and_of_others(tmp_path: Path) -> None:
+    values, pairs, others = (tmp_path / name for name in ("values.txt", "pairs.json", "others.txt"))
+    values.write_text("".join(f"word {i}\n" for i in range(200)))
+    pairs.write_text(json.dumps([[i, 1000 + i] for i in range(200)]))
+    others.write_text("sun\n" * 300)
+    common = ("audit", "--epsilon", "1", "--delta", "1e-5")
+    open_book = run(*common, "tests.broken_callables:everybody", "--canaries", str(values), "--others", str(others))
+    assert open_book.returncode == 1
+    assert "200 of 200 guesses were right, on the count in the output of 200 canaries" in open_book.stdout
+    options = ("--canaries", str(pairs), "--neighbours", "replace-one", "--format", "json")
+    for target, refuted in (("tests.broken_callables:everybody", True), ("tests.broken_callables:noisy_sum", False)):
+        done = run(*common, target, *options)
+        record = json.loads(done.stdout)
+        assert (done.returncode, record["refuted"], record["one_run"]) == (int(refuted), refuted, True)
+
+
+def test_one_run_needs_canaries_and_nothing_that_is_for_many_runs(tmp_path: Path) -> None:
+    values, table = tmp_path / "values.txt", tmp_path / "values.json"
+    values.write_text("a\nb\n")
+    table.write_text("[1, 2")
+    common = ("audit", "tests.broken_callables:everybody", "--epsilon", "1")
+    for options, says in (
+        (("--others", str(values)), "--others with --canaries"),
+        (("--canaries", str(values), "--trials", "100"), "does not need --trials"),
+        (("--canaries", str(values), "--neighbours", "user-level"), "add-remove or replace-one"),
+        (("--canaries", str(values), "--neighbours", "replace-one"), "pairs of values as canaries"),
+        (("--canaries", str(table)), "a value per line, or a JSON list"),
+        (("--canaries", str(tmp_path / "none")), "No such file"),
+    ):
+        done = run(*common, *options)
+        assert done.returncode == 2, done.stdout
+        assert says in done.stderr
+
+
 def test_outputs_need_a_system_and_two_data_sets() -> None:
     common = ("audit", "--outputs", "--epsilon", "1")
     for target, inputs, says in (

@@ -1,0 +1,343 @@
+"""Features of what a report holds wherever it stands: tokens, numbers after a key, equal entries, sums modulo small numbers, pairs.
+
+There are many more of them than reports to learn from. So they are sought in the reports that scores are fitted to, as bits are,
+and those become features in which inputs differ by more than luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from heapq import nlargest
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ldpaudit.attacks.blackbox.encoding import Group, Skeleton, mixed, numbers
+from ldpaudit.attacks.blackbox.features import BAG, VALUES, Feature, feature
+from ldpaudit.attacks.blackbox.items import Items, layout
+
+TOKENS, FIELDS, SUMS, PAIRS = 24, 32, 2, 6
+"""Tokens, numbers after a key or at a place, sums modulo small numbers, and pairs of numbers that become features, at most."""
+SOUGHT = 1 << 18
+"""Parts of reports in which tokens are sought, for each input."""
+ENDS = 8
+"""Items at either end that are told apart by their places."""
+MODULI = (*range(2, 17), 32, 64, 100)
+"""Small numbers modulo which sums are looked at."""
+FEW, INDICATORS, WORK = 8, 1024, 1 << 31
+"""Values of a number that is looked at in pairs; such values of all numbers, at most; and multiplications for all pairs."""
+USUAL = 0.9
+"""Share of the reports that hold a key once."""
+
+Words: TypeAlias = NDArray[np.uint64]
+Groups: TypeAlias = Sequence[Group | None]
+
+
+def with_tokens(skeleton: Skeleton, groups: Groups, fitting: Groups) -> Iterator[Feature]:
+    """Features of one skeleton, or of many whose reports are read in short.
+
+    ``groups``: each input's reports, all of which are counted; ``fitting``: those by which features are chosen.
+    """
+    shown = [group for group in fitting if group is not None]
+    some = next(group for group in groups if group is not None)
+    read = partial(_items, skeleton)
+    if not shown or min(len(shown), 2) < 2 or some.width < 2:
+        return
+    if some.items is None:
+        if all(block.dtype.kind in "biu" for block in some.blocks):
+            yield from _pairs(shown, groups)
+            yield from _sums(shown, groups)
+        if some.width > 2:
+            yield from (feature("count", name, partial(_equal, most), groups, VALUES) for name, most in _EQUAL)
+        if not (has_text := bool(layout(skeleton).text.any())) and not _are_many(shown):
+            return
+        yield from _tokens(read, shown, groups, _KINDS if has_text else _KINDS[:1])
+    else:
+        yield from _fields(read, shown, groups)
+        yield from _tokens(read, shown, groups, _KINDS)
+
+
+def _items(skeleton: Skeleton, group: Group) -> Items:
+    return Items.of([(skeleton, group)]) if group.items is None else group.items
+
+
+def _are_many(groups: Sequence[Group]) -> bool:
+    """Whether the presence of some values is not looked for one by one, and there are more than two."""
+    few = [block[: max(SOUGHT // groups[0].width, 1)] for group in groups for block in group.blocks]
+    often = np.unique(np.concatenate([numbers(block).astype(np.float64).ravel() for block in few]), return_counts=True)[1]
+    return int(np.count_nonzero(often > 1)) > (BAG if groups[0].width <= BAG else 2)
+
+
+# Tokens: what is hashed, and how it is said.
+
+
+def _runs(size: int, items: Items) -> tuple[Words, NDArray[np.int64], NDArray[np.int64]]:
+    """As many numbers or characters in a row; each by itself, or characters alone."""
+    ok = ~np.isnan(items.values) if size == 1 else items.text
+    last = len(items.bits) - size + 1
+    if last <= 0:
+        return _NO_TOKENS
+    within = ok[:last].copy()
+    for step in range(1, size):
+        within &= ok[step : last + step] & ~items.first[step : last + step]
+    place = np.flatnonzero(within)
+    found = items.bits[place] + np.uint64(size)
+    for step in range(1, size):
+        found = mixed(found) + items.bits[place + step]
+    return found, items.report[place], place
+
+
+def _whole_items(size: int, items: Items) -> tuple[Words, NDArray[np.int64], NDArray[np.int64]]:
+    """One item, or two in a row, such as a key and its value."""
+    (found, place), report = items.whole, items.owner
+    if size == 1:
+        return found, report, place
+    same = report[:-1] == report[1:]
+    return (mixed(found[:-1]) + found[1:])[same], report[:-1][same], place[:-1][same]
+
+
+def _placed(end: bool, items: Items) -> tuple[Words, NDArray[np.int64], NDArray[np.int64]]:
+    """Items at the first places, or at the last ones, with the place."""
+    (found, place), report = items.whole, items.owner
+    number = items.number_from_end if end else items.number
+    near = number < ENDS
+    return mixed(found[near]) + number[near].astype(np.uint64) + np.uint64(100 + end), report[near], place[near]
+
+
+_NO_TOKENS = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+_KINDS: tuple[tuple[str, int, Callable[[Items], Any]], ...] = (
+    *((f"{size} in a row", size, partial(_runs, size)) for size in (1, 2, 3, 5)),
+    ("item", 1, partial(_whole_items, 1)),
+    ("items in a row", 2, partial(_whole_items, 2)),
+    ("item at the beginning", 1, partial(_placed, False)),
+    ("item at the end", 1, partial(_placed, True)),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sought:
+    """Tokens that are looked for in reports."""
+
+    read: Callable[[Group], Items]
+    tokens: dict[int, Words]  # of each kind, in order
+    columns: dict[int, NDArray[np.int64]]  # where each of them is counted
+    size: int
+
+    def table(self, group: Group) -> NDArray[np.bool_]:
+        """Which report holds which of them; shape ``(reports, size)``."""
+        if self not in group.told:
+            items, held = self.read(group), np.zeros((len(group.rows), self.size), dtype=np.bool_)
+            for kind, tokens in self.tokens.items():
+                found, report, _ = _KINDS[kind][2](items)
+                place = np.minimum(np.searchsorted(tokens, found), len(tokens) - 1)
+                hit = tokens[place] == found
+                held[report[hit], self.columns[kind][place[hit]]] = True
+            group.told[self] = held
+        return np.asarray(group.told[self])
+
+    def column(self, j: int, group: Group) -> NDArray[np.int64]:
+        """Whether each report holds token `j`."""
+        return self.table(group)[:, j].astype(np.int64)
+
+
+def _tokens(
+    read: Callable[[Group], Items], shown: Sequence[Group], groups: Groups, kinds_sought: Sequence[Any]
+) -> Iterator[Feature]:
+    """The tokens of these kinds in which inputs differ most."""
+    few = [_first(read(group)) for group in shown]
+    sizes = np.array([len(items.sizes) for items in few], dtype=np.float64)
+    found: list[tuple[float, int, int, str]] = []
+    tried = 0
+    for kind, (name, size, tell) in enumerate(kinds_sought):
+        told = [tell(items) for items in few]
+        tokens, often, example = _often(told)
+        surprises = _surprise(often, sizes)
+        tried += int(np.count_nonzero(often.sum(axis=0) > 1))
+        for j in np.argsort(-surprises, kind="stable")[:TOKENS].tolist():
+            x, place = int(example[0][j]), int(example[1][j])
+            found.append((float(surprises[j]), kind, int(tokens[j]), f"{_said(few[x], kind, size, place)} ({name})"))
+    least = _least(len(shown), tried)
+    best = [each for each in nlargest(TOKENS, found, key=lambda each: each[0]) if each[0] > least]
+    if best:
+        kinds = {kind: np.array([token for _, k, token, _ in best if k == kind], dtype=np.uint64) for _, kind, _, _ in best}
+        order = {kind: np.argsort(tokens) for kind, tokens in kinds.items()}
+        places = {kind: np.array([j for j, each in enumerate(best) if each[1] == kind]) for kind in kinds}
+        sought = Sought(
+            read, {k: kinds[k][order[k]] for k in kinds}, {k: places[k][order[k]] for k in kinds}, len(best)
+        )
+        for j, (*_, said) in enumerate(best):
+            yield feature("token", f"whether it holds {said}", partial(sought.column, j), groups, 2, np.arange(2))
+
+
+def _first(items: Items) -> Items:
+    """Those of the first reports, so few that all their tokens can be counted."""
+    few = int(np.searchsorted(np.cumsum(items.sizes), SOUGHT, side="right"))
+    return items if few >= len(items.sizes) else items.take(np.arange(max(few, 1)))
+
+
+def _often(told: Sequence[Any]) -> tuple[Words, NDArray[np.float64], tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """All tokens, how many reports on each input hold them, and an input and a place where each is found."""
+    tokens = np.concatenate([each[0] for each in told])
+    sample = np.repeat(np.arange(len(told)), [len(each[0]) for each in told])
+    report, place = (np.concatenate([each[k] for each in told]) for k in (1, 2))
+    every, which = np.unique(tokens, return_inverse=True)
+    # A report that holds a token twice holds it.
+    once = np.unique(((which * len(told)) + sample) * (int(report.max(initial=0)) + 1) + report, return_index=True)[1]
+    counts = np.bincount(which[once] * len(told) + sample[once], minlength=len(every) * len(told))
+    example = np.zeros(len(every), dtype=np.int64)
+    example[which] = np.arange(len(tokens))
+    return every, counts.reshape(-1, len(told)).T.astype(np.float64), (sample[example], place[example])
+
+
+def _said(items: Items, kind: int, size: int, place: int) -> str:
+    """A token in the report's own terms."""
+    if kind < 4:
+        end = place + size
+    else:
+        starts = items.whole[1]
+        after = np.searchsorted(starts, place) + size
+        end = int(starts[after]) if after < len(starts) else len(items.bits)
+    parts, text = items.values[place:end], items.text[place:end]
+    if text.any():
+        whole = zip(parts.tolist(), text.tolist(), strict=True)
+        return repr("".join(chr(int(part)) if is_text else " " for part, is_text in whole if not np.isnan(part)))
+    told = [f"{part:.12g}" for part in parts[~np.isnan(parts)].tolist()]
+    return ", ".join(told) or "a type or length"
+
+
+def _surprise(often: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The chi-square statistic of how often each input shows a token; see `bits`."""
+    share = often.sum(axis=0) / sizes.sum()
+    return np.asarray(((often - sizes[:, None] * share) ** 2 / (sizes[:, None] * share * (1 - share) + 0.5)).sum(axis=0))
+
+
+def _least(inputs: int, tried: int) -> float:
+    """What luck makes fewer than one of so many exceed."""
+    return float(special.chdtri(max(inputs - 1, 1), 1 / max(tried, 2)))
+
+
+# Numbers after a key, and at the first and last places.
+
+
+def _fields(read: Callable[[Group], Items], shown: Sequence[Group], groups: Groups) -> Iterator[Feature]:
+    few = [_first(read(group)) for group in shown]
+    keys: set[int] | None = None
+    for items in few:
+        found, report = items.whole[0], items.owner
+        every, which = np.unique(found, return_inverse=True)
+        times = np.bincount(which)
+        held = np.bincount(np.unique(which * len(items.sizes) + report) // len(items.sizes), minlength=len(every))
+        usual = set(every[(times == held) & (held >= USUAL * len(items.sizes))].tolist())
+        keys = usual if keys is None else keys & usual
+    named = [(f"the item after {_key(few[0], key)}", partial(_after, read, np.uint64(key))) for key in sorted(keys or ())[:FIELDS]]
+    ends = (("beginning", False), ("end", True))
+    placed = [(f"item {j} from the {words}", partial(_nth, read, j, end)) for words, end in ends for j in range(ENDS)]
+    for name, tell in (*named, *placed):
+        made = feature("leaf", name, tell, groups, VALUES)
+        if len(made.cells) > 1:
+            yield made
+
+
+def _key(items: Items, key: int) -> str:
+    found, place = items.whole
+    return _said(items, len(_KINDS), 1, int(place[np.flatnonzero(found == np.uint64(key))[0]]))
+
+
+def _after(read: Callable[[Group], Items], key: np.uint64, group: Group) -> NDArray[np.float64]:
+    items = read(group)
+    found, report = items.whole[0], items.owner
+    here = np.flatnonzero((found[:-1] == key) & (report[:-1] == report[1:]))
+    made = np.full(len(group.rows), -np.finfo(np.float64).max)
+    made[report[here]] = items.said[here + 1]
+    return made
+
+
+def _nth(read: Callable[[Group], Items], j: int, end: bool, group: Group) -> NDArray[np.float64]:
+    items = read(group)
+    here = np.flatnonzero((items.number_from_end if end else items.number) == j)
+    made = np.full(len(group.rows), -np.finfo(np.float64).max)
+    made[items.owner[here]] = items.said[here]
+    return made
+
+
+# Counts of a report of a fixed form.
+
+_EQUAL = (("how many different numbers it has", False), ("how often its most frequent number comes", True))
+
+
+def _equal(most: bool, group: Group) -> NDArray[np.int64]:
+    table = np.sort(np.hstack([numbers(block).astype(np.float64) for block in group.blocks]), axis=1)
+    new = table[:, 1:] != table[:, :-1]
+    if not most:
+        return np.asarray(new.sum(axis=1) + 1)
+    run = best = np.ones(len(table), dtype=np.int64)
+    for other in new.T:
+        run = np.where(other, 1, run + 1)
+        best = np.maximum(best, run)
+    return best
+
+
+def _sums(shown: Sequence[Group], groups: Groups) -> Iterator[Feature]:
+    """The sums modulo small numbers in which inputs differ most."""
+    sums, sizes = [_sum(group) for group in shown], np.array([len(group.rows) for group in shown], dtype=np.float64)
+    if len(np.unique(np.concatenate(sums))) <= 2:
+        return
+    found = []
+    for modulus in MODULI:
+        often = np.array([np.bincount(total % modulus, minlength=modulus) for total in sums], dtype=np.float64)
+        found.append((float(_surprise(often, sizes).max()), modulus))
+    least = _least(len(shown), sum(MODULI))
+    for _, modulus in nlargest(SUMS, (each for each in found if each[0] > least)):
+        yield feature("count", f"the sum of the report modulo {modulus}", partial(_sum_modulo, modulus), groups, modulus)
+
+
+def _sum(group: Group) -> NDArray[np.int64]:
+    """The sum of each report; a larger one keeps its low bits."""
+    sums = [numbers(block).sum(axis=1, dtype=np.int64) for block in group.blocks]
+    return np.asarray(np.sum(sums, axis=0, dtype=np.int64))
+
+
+def _sum_modulo(modulus: int, group: Group) -> NDArray[np.int64]:
+    return np.asarray(_sum(group) % modulus)
+
+
+def _pairs(shown: Sequence[Group], groups: Groups) -> Iterator[Feature]:
+    """Pairs of numbers with few values whose covariance differs most between inputs: each may look fair alone."""
+    tables = [np.hstack([numbers(block) for block in group.blocks]) for group in shown]
+    pooled = np.concatenate(tables)
+    if pooled.shape[1] > INDICATORS:
+        return
+    columns = [(j, v) for j, values in enumerate(map(np.unique, pooled.T)) if 1 < len(values) <= FEW for v in values[1:].tolist()]
+    if not len({j for j, _ in columns}) > 1 or len(columns) > INDICATORS or len(pooled) * len(columns) ** 2 > WORK:
+        return
+    place = np.array([j for j, _ in columns])
+    laws = [_covariance(table[:, place] == np.array([v for _, v in columns])) for table in tables]
+    # Of two inputs the covariances' difference, in units of its variance if numbers were independent; of more, the largest.
+    surprise = np.zeros((len(columns), len(columns)))
+    for a in range(len(laws)):
+        for b in range(a):
+            spread = sum(np.outer(v, v) / max(n, 1) for _, v, n in (laws[a], laws[b]))
+            surprise = np.maximum(surprise, (laws[a][0] - laws[b][0]) ** 2 / (spread + 1 / min(laws[a][2], laws[b][2]) ** 2))
+    surprise[place[:, None] >= place] = 0
+    least, best = _least(2, surprise.size * len(laws) ** 2 // 4), dict[tuple[int, int], float]()
+    for flat in np.argsort(-surprise, axis=None, kind="stable")[: FEW * FEW * PAIRS].tolist():
+        i, j = divmod(flat, len(columns))
+        if surprise[i, j] > least and len(best) < PAIRS:
+            best.setdefault((int(place[i]), int(place[j])), float(surprise[i, j]))
+    for i, j in best:
+        yield feature("pair", f"numbers {i} and {j} of the report together", partial(_both, i, j), groups, FEW * FEW)
+
+
+def _covariance(shown: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Of all indicators with each other; their variances, and of how many reports."""
+    centred = shown.astype(np.float32) - shown.mean(axis=0, dtype=np.float32)
+    share = shown.mean(axis=0)
+    return (centred.T @ centred).astype(np.float64) / max(len(shown), 1), share * (1 - share), len(shown)
+
+
+def _both(i: int, j: int, group: Group) -> NDArray[np.int64]:
+    return np.asarray((group.leaves[i].astype(np.int64) << 32) + group.leaves[j].astype(np.int64))

@@ -1,0 +1,165 @@
+"""What a report holds wherever it stands: tokens, numbers after a key, equal entries, sums modulo small numbers, pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpaudit import audit
+from ldpaudit.attacks.blackbox import items, tokens
+from ldpaudit.attacks.blackbox.counts import FeatureCounts
+from ldpaudit.attacks.blackbox.encoding import encode
+from ldpaudit.attacks.blackbox.folding import beyond, in_short
+from ldpaudit.attacks.blackbox.scores import ratios
+
+Many = Callable[[int, int, np.random.Generator], Any]
+TRUTH = math.e / (1 + math.e)
+WORDS = [f"{first}{middle}{last}" for first in "bcdfg" for middle in "aeiou" for last in ("lot", "nim", "rask", "ster")]
+
+
+def told(x: int, size: int, rng: np.random.Generator, truth: float) -> Any:
+    return np.where(rng.random(size) < truth, x, 1 - x)
+
+
+def letters(rng: np.random.Generator, low: int, high: int) -> str:
+    return "".join(map(chr, rng.integers(97, 123, int(rng.integers(low, high + 1))).tolist()))
+
+
+def with_word(low: int, high: int) -> Many:
+    """Random letters; in a third of the texts three of them somewhere are a word that names the input."""
+
+    def report(x: int, size: int, rng: np.random.Generator) -> Any:
+        texts = [letters(rng, low, high) for _ in range(size)]
+        places = [int(rng.integers(len(text) - 2)) if rng.random() < 1 / 3 else None for text in texts]
+        word = ("yes", "nop")[x]
+        return [text if p is None else text[:p] + word + text[p + 3 :] for text, p in zip(texts, places, strict=True)]
+
+    return report
+
+
+def among_many(x: int, size: int, rng: np.random.Generator) -> Any:
+    """Twenty of 5,000 numbers; one of them names the input in a third of the reports."""
+    rows = rng.integers(0, 5_000, (size, 20))
+    rows[np.arange(size), rng.integers(0, 20, size)] = np.where(rng.random(size) < 1 / 3, 17 + x, 0)
+    return rows.tolist()
+
+
+def subsets(x: int, size: int, rng: np.random.Generator) -> Any:
+    """A hundred of 600 values in order; the input's own with probability .9."""
+    own = np.where(rng.random((size, 1)) < 0.9, -1.0, 2.0)
+    order = np.argsort(np.where(np.arange(600) == 7 + 300 * x, own, rng.random((size, 600))))
+    return np.sort(order[:, :100], axis=1)
+
+
+def equal_numbers(x: int, size: int, rng: np.random.Generator) -> Any:
+    rows, place = rng.normal(size=(size, 6)), rng.integers(0, 6, size)
+    same = (rng.random(size) < 0.5 * x)[:, None] & (np.arange(6) == (place[:, None] + rng.integers(1, 6, (size, 1))) % 6)
+    return np.where(same, rows[np.arange(size), place][:, None], rows)
+
+
+def shares(x: int, size: int, rng: np.random.Generator) -> Any:
+    """Three numbers whose sum modulo 1,000 is 0 or 500, and often enough not."""
+    rows = rng.integers(0, 1_000, (size, 3))
+    rows[:, 2] = (500 * told(x, size, rng, 0.9) - rows[:, 0] - rows[:, 1]) % 1_000
+    return rows
+
+
+def two_places(kinds: int, width: int, truth: float = 0.85) -> Many:
+    """Fair numbers; the sum of two of them, modulo how many there are, tells."""
+
+    def report(x: int, size: int, rng: np.random.Generator) -> Any:
+        rows = rng.integers(0, kinds, (size, width))
+        rows[:, width - 3] = (told(x, size, rng, truth) - rows[:, 4]) % kinds
+        return rows
+
+    return report
+
+
+def records(truth: float) -> Many:
+    """Objects with texts and lists of any length, and one value that tells."""
+
+    def report(x: int, size: int, rng: np.random.Generator) -> Any:
+        seen = [rng.integers(0, 99, int(rng.integers(20))).tolist() for _ in range(size)]
+        values = told(x, size, rng, truth).tolist()
+        made = zip(seen, values, strict=True)
+        return [{"name": letters(rng, 1, 20), "seen": row, "v": value, "of": letters(rng, 1, 15)} for row, value in made]
+
+    return report
+
+
+def lists_of_words(x: int, size: int, rng: np.random.Generator) -> Any:
+    """Ten to thirty words, the first of which is in a third of the reports one of two that name the input."""
+    made = [[WORDS[i] for i in rng.integers(2, len(WORDS), int(rng.integers(10, 30)))] for _ in range(size)]
+    return [[WORDS[x], *words] if rng.random() < 1 / 3 else words for words in made]
+
+
+LEAKS: dict[str, Many] = {
+    "a word somewhere in a text": with_word(40, 40),
+    "a word somewhere in texts of any length": with_word(30, 200),
+    "one of 5,000 numbers": among_many,
+    "one of 600 values of a subset": subsets,
+    "two equal numbers": equal_numbers,
+    "a sum modulo 1,000": shares,
+    "the exclusive or of two of 40 bits": two_places(2, 40),
+    "the sum of two of 30 numbers modulo 5": two_places(5, 30),
+    "a value in objects of any form": records(0.9),
+    "a word in lists of words": lists_of_words,
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_leak_that_has_no_place_of_its_own_is_refuted_in_few_views(leak: str) -> None:
+    function: Callable[..., Any] = LEAKS[leak]
+    assert audit(function, inputs=[0, 1], epsilon=1.0, trials=6_000).refutes(1)
+
+
+@pytest.mark.parametrize("kind", ["a pair", pytest.param("objects", marks=pytest.mark.slow)])
+def test_a_leak_of_exactly_the_claim_is_hardly_ever_refuted(kind: str) -> None:
+    function: Callable[..., Any] = {"a pair": two_places(2, 40, TRUTH), "objects": records(TRUTH)}[kind]
+    found = [audit(function, inputs=[0, 1], epsilon=1.0, trials=1_000, seed=seed).refutes(1) for seed in range(12)]
+    assert sum(found) <= 3
+
+
+@pytest.mark.parametrize("leak", ["a word in lists of words", "a value in objects of any form", "one of 5,000 numbers"])
+def test_what_a_score_says_of_a_report_does_not_depend_on_the_others(leak: str) -> None:
+    rng = np.random.default_rng(1)
+    drawn = [LEAKS[leak](x, 150, rng) for x in (0, 1)]
+    book = FeatureCounts.of([encode(reports, 150, x) for x, reports in enumerate(drawn)])
+    scores = [score for score in ratios(book, 0, 1) if score.terms]
+    assert any("token" in score.name for score in scores)
+    reports = LEAKS[leak](0, 20, rng)
+    for score in scores:
+        together = score(encode(reports, 20, 0), 20)
+        assert together.tolist() == [score(encode([report], 1, 0), 1)[0] for report in reports]
+
+
+def test_reports_in_short_have_the_items_of_their_own_form() -> None:
+    reports: list[Any] = [{"a": 1, "b": "xy"}, ["xy", 2.5], {"a": 1, "b": "z", "c": [4, 5]}, "", None, ["xy"]]
+    encoded = encode(reports, len(reports), 0)
+    found = beyond(encoded, frozenset())
+    assert all(map(in_short, found))
+    assert sorted(row for group in found.values() for row in group.rows.tolist()) == list(range(len(reports)))
+    for group in found.values():
+        assert group.items is not None
+        one_by_one = [items.Items.of([(s, g)]) for row in group.rows.tolist() for s, g in encoded.items() if row in g.rows]
+        assert group.items.bits.tolist() == [word for each in one_by_one for word in each.bits.tolist()]
+        assert group.items.sizes.tolist() == [size for each in one_by_one for size in each.sizes.tolist()]
+
+
+def test_tokens_are_counted_once_a_report_and_said_in_its_own_terms() -> None:
+    drawn = [["abyesyes", "yesnabcd"] * 40, ["abcdefgh", "stuvwxab"] * 40]
+    fitting = [group for x, reports in enumerate(drawn) for group in encode(reports, 80, x).values()]
+    (skeleton,) = encode(drawn[0], 80, 0)
+    found = {f.name: f.counts for f in tokens.with_tokens(skeleton, fitting, fitting) if f.family == "token"}
+    assert found["whether it holds 'yes' (3 in a row)"].tolist() == [[0, 80, 0], [80, 0, 0]]
+
+
+def test_the_number_of_equal_entries_and_sums_are_what_they_are_called() -> None:
+    ((_, group),) = encode(np.array([[1, 2, 1, 1], [3, 3, 4, 4], [5, 6, 7, 8]]), 3, 0).items()
+    assert tokens._equal(False, group).tolist() == [2, 2, 4]
+    assert tokens._equal(True, group).tolist() == [3, 2, 1]
+    assert tokens._sum_modulo(7, group).tolist() == [5, 0, 5]
