@@ -225,8 +225,8 @@ def test_any_three_numbers_are_below_a_mixture_of_types_in_the_convex_order(s: f
     with working_precision(200):
         far, near = map(floats, _pairs(Fraction(s), 12, 2))
     cuts = np.concatenate([[-np.inf], np.arange(4001) * s / 4000, [np.inf]])  # what is seen of them tells less
-    corners = [(0.02 * s, s, 0.0), (s, 0.03 * s, 0.0), (s, 0.9 * s, 0.97 * s), (0.0, s, 0.05 * s), (0.01 * s, 0.99 * s, 0.0)]
-    for x1, x2, x in [*corners, *rng.uniform(0, s, (12, 3))]:
+    corners = [(0.02, 1, 0), (1, 1 / 48, 0), (1, 0.9, 0.97), (0, 1, 1 / 48), (0.01, 0.99, 0), (0, 0.91, 0), (0.05, 0.96, 0)]
+    for x1, x2, x in s * np.array([*corners, *rng.uniform(0, 1, (12, 3))]):
         e = math.exp(abs(x1 - x2) * rng.random() ** 2)
         c = np.concatenate([np.linspace(-e * math.exp(s), math.exp(s), 50), np.linspace(-2 * e, 2, 50)])
         truth = stop_loss(np.stack([np.diff(laplace.cdf(cuts - z)) for z in (x1, x2, x)], axis=1), e, c)
