@@ -14,11 +14,15 @@ from pydantic import ValidationError
 
 from ldpaudit import registry
 from ldpaudit.claim import SLACK, Claim
+from ldpaudit.core.names import repeated
+from ldpaudit.core.nearest import or_rather
 from ldpaudit.core.number import show
 from ldpaudit.core.refusal import refusal
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files import bundled
 from ldpaudit.files.tables import (
+    ABOUT,
+    FIRST,
     AggregateTable,
     ClaimTable,
     ContributionTable,
@@ -26,6 +30,8 @@ from ldpaudit.files.tables import (
     EpochsTable,
     MechanismTable,
     NoiseTable,
+    SourceTable,
+    StatusTable,
 )
 from ldpaudit.files.toml import line_of, read_text
 from ldpaudit.files.toml import parse as parse_toml
@@ -55,6 +61,8 @@ class Deployment:
     implementation: str | None  # ``module:callable`` of the code that is sampled in place of the mechanism
     text: str  # the file, whole
     files: tuple[File, ...] = ()  # those that its parameters name, by their names in the deployment file
+    cited: tuple[SourceTable, ...] = ()  # the sources, whole; none of a file of the first edition
+    status: StatusTable | None = None  # whether the system is in use
 
     @property
     def runs_code(self) -> bool:
@@ -129,6 +137,8 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         file = DeploymentTable.model_validate(tree)
     except ValidationError as error:
         raise fail(*refusal(error, DeploymentTable)) from None
+    if (fault := _unsupported(file)) is not None:
+        raise fail(*fault)
     try:
         plan = _plan(file.mechanism, noted)
     except registry.ParameterError as error:
@@ -160,13 +170,57 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         id=file.id,
         title=file.title or file.id,
         note=file.note,
-        sources=tuple(file.sources),
+        sources=tuple(each.title if file.schema_ == FIRST else str(each) for each in file.sources),
         plan=plan,
         claims=_claims(file, plan, noise, fail),
         implementation=file.implementation.callable if file.implementation else None,
         text=text,
         files=tuple(opened),
+        cited=() if file.schema_ == FIRST else tuple(file.sources),
+        status=file.status,
     )
+
+
+def cited(text: str) -> tuple[dict[str, SourceTable], StatusTable | None]:
+    """The sources that a deployment's text has, by the words that a certificate has of them, and the status."""
+    try:
+        file = DeploymentTable.model_validate(parse_toml(text, "deployment"))
+    except (DeploymentError, ValidationError):
+        return {}, None
+    return {str(each): each for each in file.sources if each.id}, file.status
+
+
+def _unsupported(file: DeploymentTable) -> tuple[str, list[str | int]] | None:
+    """What is said without a source, or with one that does not say it, and where; an example speaks for itself."""
+    texts = [index for index, each in enumerate(file.sources) if not each.id]
+    if file.schema_ == FIRST:
+        if len(texts) < len(file.sources):
+            return 'a table of a source needs schema = "ldpaudit.deployment/2"', ["sources"]
+        return None if file.status is None else ('needs schema = "ldpaudit.deployment/2"', ["status"])
+    if texts:
+        return f"needs a table [[sources]], got {file.sources[texts[0]].title!r:.60}", ["sources"]
+    if twice := repeated(each.id for each in file.sources):
+        return f"needs sources of unique ids, got {twice!r} twice", ["sources"]
+    known = (*(claim.id for claim in file.claims), *ABOUT)
+    for index, source in enumerate(file.sources):
+        for each in source.supports:
+            if each not in known:
+                needs = f"needs the id of a claim, {' or '.join(ABOUT)}, got {each!r:.60}{or_rather(each, known)}"
+                return needs, ["sources", index, "supports"]
+    state, named = (file.status.state, file.status.source) if file.status else ("unknown", None)
+    of_it = [each.id for each in file.sources if "status" in each.supports]
+    if named not in of_it and (named is not None or state not in ("example", "unknown")):
+        return f"{state!r} needs the id of a source that supports 'status', got {named!r:.60}", ["status", "source"]
+    if state == "example":
+        return None
+    for index, claim in enumerate(file.claims):
+        found = [each for each in file.sources if claim.id in each.supports and claim.id not in ABOUT]
+        if claim.epsilon is not None and not found:
+            return f"{claim.id!r} needs a source that supports it; without one, epsilon = \"?\"", ["claims", index]
+        if claim.expect == "refuted" and not any(each.quote.strip() for each in found):
+            needs = f"{claim.id!r} needs a source with a quotation that supports it: nobody is refuted for what they did not say"
+            return needs, ["claims", index, "expect"]
+    return None
 
 
 def _plan(table: MechanismTable, files: registry.Opener) -> Plan:

@@ -24,6 +24,15 @@ ASKED = "1e-6"
 """The delta that is asked for, where no epsilon is enough for 0: with a shuffler, or a sample of the users."""
 _EPOCHS = {"count": 52, "window": 4, "window_answers": 4, "lifetime_answers": 52}
 """A year of weeks."""
+_SOURCE: dict[str, Any] = {
+    "id": "privacy-page",
+    "title": "Our privacy page",
+    "url": "https://example.org/privacy",
+    "date": "2026-01-31",
+    "accessed": "2026-01-31",
+    "quote": "",
+    "supports": ["report"],
+}
 _WIDTH = 100
 _LARGEST = 1 << 63
 
@@ -42,7 +51,7 @@ def starter(stem: str, variant: str = "", schema: str = "") -> str:
     lines += [f"schema = {json.dumps(SCHEMA)}"]
     name = "-".join(each for each in (stem, variant) if each)
     lines += _key("", "id", f"my-{name.replace('_', '-')}")
-    lines += [*_key("", "title", f"My {plain(owner.title)}"), *_key("", "sources", []), ""]
+    lines += [*_key("", "title", f"My {plain(owner.title)}"), ""]
     lines += [*_mechanism(stem, variant, owner, constructor, values), ""]
     lines += ["# If a user contributes more than once a day, uncomment these lines:", "# [contribution]"]
     lines += [*_marked(_key("contribution", "reports", 10)), *_marked(_key("contribution", "memoized", True)), ""]
@@ -54,6 +63,9 @@ def starter(stem: str, variant: str = "", schema: str = "") -> str:
         lines += ["# If there is a shuffler, uncomment these lines:", "# [shuffle]"]
         lines += [*_marked(_commented("shuffle", "users", "1_000_000")), ""]
     lines += _claim(owner, values)
+    lines += ["", "# Where the parameters and claims are published; a claim with an epsilon needs one:", "# [[sources]]"]
+    for key, value in _SOURCE.items():
+        lines += _marked(_key("sources", key, value))
     return "\n".join(lines) + "\n"
 
 

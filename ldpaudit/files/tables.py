@@ -5,14 +5,20 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from ldpaudit.core.expression import LONGEST, parse
 from ldpaudit.core.names import Id
 from ldpaudit.core.number import brief, exact
 from ldpaudit.neighbours import Neighbours
 
-SCHEMA = "ldpaudit.deployment/1"
+SCHEMA: Literal["ldpaudit.deployment/2"] = "ldpaudit.deployment/2"
+FIRST: Literal["ldpaudit.deployment/1"] = "ldpaudit.deployment/1"
+"""The first edition, in which sources are texts and nothing has to be supported."""
+MOST_QUOTED = 25
+"""Words that a quotation may have."""
+ABOUT = ("mechanism", "status")
+"""What a source may support besides claims."""
 
 
 def exact_number(value: object) -> Fraction:
@@ -180,13 +186,88 @@ class ClaimTable(Table):
     )
 
 
+def _quoted(text: str) -> str:
+    """A few words of somebody's, as they stand there: nothing is left out in the middle."""
+    if "..." in text or "\u2026" in text:
+        raise ValueError(f"needs words that follow each other in the source, got {text!r:.60}; another quotation is another source")
+    if len(text.split()) > MOST_QUOTED:
+        raise ValueError(f"needs at most {MOST_QUOTED} words, got {len(text.split())}")
+    return text
+
+
+_URL = r"^https?://[^\s\"<>]+$"
+_DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?$"
+
+
+class SourceTable(Table):
+    """Where something is published."""
+
+    id: Id = Field(description="Name of the source, unique in the file.")
+    title: str = Field(min_length=1, description="Title of the publication, and which part of it.")
+    url: str = Field(pattern=_URL, description="Where it is.")
+    commit: str | None = Field(None, pattern="^[0-9a-f]{7,64}$", description="Commit that was read, of a repository.")
+    date: str | None = Field(None, pattern=_DATE, description="Date of what was read, such as `2023-09-18`, `2023-09` or `2023`.")
+    accessed: str = Field(pattern=_DATE, description="When it was read.")
+    quote: Annotated[str, AfterValidator(_quoted)] = Field(
+        "", description=f"What it says, verbatim, in at most {MOST_QUOTED} words; nothing is left out in the middle."
+    )
+    supports: list[str] = Field([], description="Ids of the claims that it supports; `mechanism`; `status`.")
+    via: str | None = Field(None, pattern=_URL, description="Where the quotation was seen, if not in the source itself.")
+
+    def __str__(self) -> str:
+        read = [f"at {self.commit}"] * bool(self.commit) + [f"of {self.date}"] * bool(self.date)
+        return ", ".join([self.title, self.url, " ".join(read)] if read else [self.title, self.url])
+
+
+_STATES = {
+    "active": "The system is in use{on}.",
+    "experiment": "The system is an experiment{on}.",
+    "announced-retirement": "The end of the system was announced{on}.",
+    "retired": "The file described a system that ended{on}.",
+    "never-activated": "The file describes a system that was never in use.",
+    "library": "The file describes a library; whoever uses it may choose otherwise.",
+    "draft": "The file describes a draft.",
+    "example": "An example: its claims are its own, and nobody else's.",
+    "unknown": "Whether the system is in use is not known.",
+}
+
+
+class StatusTable(Table):
+    """Whether the system is in use."""
+
+    state: Literal[
+        "active", "experiment", "announced-retirement", "retired", "never-activated", "library", "draft", "example", "unknown"
+    ] = Field(description="State of the system.")
+    date: str | None = Field(
+        None, pattern=_DATE, description="Date on which a retired system ended; else that of the statement. Left out if unknown."
+    )
+    source: str | None = Field(None, description="Id of the source that says so; required unless `example` or `unknown`.")
+
+    def __str__(self) -> str:
+        return _STATES[self.state].format(on=f" on {self.date}" if self.date else "")
+
+
+def _source(value: object) -> object:
+    """A text is a source of which the title is known, and nothing else."""
+    if isinstance(value, str):
+        return SourceTable.model_construct(None, title=value, id="", url="", accessed="")
+    return value
+
+
 class DeploymentTable(Table):
     """What a deployment file may say."""
 
-    schema_: Literal["ldpaudit.deployment/1"] = Field(alias="schema", description="What kind of file this is.")
+    schema_: Literal["ldpaudit.deployment/1", "ldpaudit.deployment/2"] = Field(
+        alias="schema", description="What kind of file this is; `/1` is the first edition, in which nothing has to be supported."
+    )
     id: Id = Field(description="Name of the deployment, and of the certificate's files.")
     title: str = Field("", description="Title for people; by default the id.")
-    sources: list[str] = Field([], description="Publications that state the parameters.")
+    sources: list[Annotated[SourceTable, BeforeValidator(_source)]] = Field(
+        [],
+        description="Publications that state the parameters and claims. Every claim with an epsilon needs one that supports it, "
+        "every claim that is expected to be refuted a quotation, except in an example. In `/1`, texts.",
+    )
+    status: StatusTable | None = Field(None, description="Whether the system is in use.")
     note: str = Field("", description="Printed on the certificate.")
     mechanism: MechanismTable = Field(description="The mechanism, and the parameters of one of its constructors.")
     contribution: ContributionTable = Field(ContributionTable(reports=1, memoized=False), description="Number of reports per user.")

@@ -15,7 +15,7 @@ from ldpaudit.certificates.certify import CONFIDENCE, TRIALS
 from ldpaudit.core.names import Id, repeated
 from ldpaudit.core.refusal import refusal
 from ldpaudit.errors import DeploymentError
-from ldpaudit.files.tables import NUMBER, SCHEMA, exact_number
+from ldpaudit.files.tables import FIRST, NUMBER, SCHEMA, exact_number
 from ldpaudit.files.toml import line_of, parse, read_text
 from ldpaudit.workers.worker_processes import PATIENCE
 
@@ -108,7 +108,7 @@ def find_config(folder: Path) -> tuple[Path, Config]:
 
 def _is_deployment(file: Path) -> bool:
     with suppress(DeploymentError):
-        return parse(read_text(file), str(file)).get("schema") == SCHEMA
+        return parse(read_text(file), str(file)).get("schema") in (FIRST, SCHEMA)
     return False
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord
 from ldpaudit.display.markup import escape as escape
 from ldpaudit.display.markup import table
+from ldpaudit.files.deployment import cited
 from ldpaudit.report import drawing
 from ldpaudit.report.changes import changes, deployment_lines
 from ldpaudit.report.style import STYLE
@@ -19,6 +20,7 @@ from ldpaudit.verdict import Outcome
 
 if TYPE_CHECKING:
     from ldpaudit.certificates.exhibits import Exhibit
+    from ldpaudit.files.tables import SourceTable
 
 NOTHING: Mapping[str, Exhibit] = MappingProxyType({})
 INDEX = "index"
@@ -77,12 +79,22 @@ def issued(certificate: Certificate) -> str:
 def _head(certificate: Certificate) -> str:
     verdict = certificate.verdict
     about = " &middot; ".join(filter(None, (escape(certificate.id), issued(certificate))))
-    sources = f'<p class="small">Sources: {"; ".join(map(escape, certificate.sources))}</p>' if certificate.sources else ""
+    known, status = cited(certificate.deployment)
+    said = [f"{escape(each)}{_quoted(known[each]) if each in known else ''}" for each in certificate.sources]
+    sources = f'<p class="small">Sources: {"; ".join(said)}</p>' if said else ""
+    state = f"<p>{escape(str(status))}</p>" if status is not None else ""
     note = f"<p>{escape(certificate.note)}</p>" if certificate.note else ""
     return f"""<header><h1>{escape(certificate.title)}</h1><p class="id">{about}</p>
 <div class="overall {verdict}"><p class="word {verdict}">{SIGNS[verdict]} {verdict}</p>
-<p>{OVERALL[verdict]} {overall(certificate.claims)}</p></div>{sources}{note}</header><main>
+<p>{OVERALL[verdict]} {overall(certificate.claims)}</p></div>{state}{sources}{note}</header><main>
 """
+
+
+def _quoted(source: SourceTable) -> str:
+    """What a source says, and of what."""
+    quote = f": <q>{escape(source.quote)}</q>" if source.quote else ""
+    via = f", as quoted at {escape(source.via)}" if source.via else ""
+    return f"{quote}{via} (on: {escape(', '.join(source.supports) or 'the whole')})"
 
 
 def _claim(claim: ClaimRecord, exhibit: Exhibit | None) -> str:

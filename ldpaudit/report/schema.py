@@ -78,6 +78,12 @@ def _deployment(stems: tuple[str, ...]) -> dict[str, Any]:
     integer = {"anyOf": [{"type": "integer"}, tables.EXPRESSION]}
     integers = {"anyOf": [{"type": "array", "items": integer}, {"type": "string"}]}
     found["$defs"] |= {"number": tables.NUMBER, "integer": integer, "integers": integers}
+    # The first edition: sources are texts, and nothing is said of the status.
+    sources, text = found["properties"]["sources"], {"type": "string"}
+    first = {"properties": {"schema": {"const": tables.FIRST}}}
+    of_texts = {"properties": {"sources": {"items": text}, "status": False}}
+    found["allOf"] = [{"if": first, "then": of_texts, "else": {"properties": {"sources": {"items": sources["items"]}}}}]
+    found["properties"]["sources"] = {**sources, "items": {"anyOf": [sources["items"], text]}}
     table = found["$defs"]["MechanismTable"]
     table["properties"]["kind"]["enum"] = [*stems, "guarantee"]
     # Nothing but what the chosen mechanism takes: so an editor offers its parameters, and underlines all others.

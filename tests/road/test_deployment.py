@@ -264,7 +264,7 @@ def test_a_guarantee_may_stand_for_a_mechanism_that_nobody_published() -> None:
         ('unit = "user-day"', 'unit = "lifetime"', 21, "claims.1", "memoized = true"),
         ('unit = "user-day"', 'unit = "fortnight"', 25, "claims.1.unit", "got 'fortnight'"),
         ('id = "day"', 'id = "one"', 22, "claims.1.id", "'one' twice"),
-        ("ldpaudit.deployment/1", "ldpaudit.deployment/2", 1, "schema", "needs 'ldpaudit.deployment/1'"),
+        ("ldpaudit.deployment/1", "ldpaudit.deployment/3", 1, "schema", "needs 'ldpaudit.deployment/1'"),
         ("users = 1_000", "user = 1_000", 13, "shuffle.user", "did you mean 'users'?"),
         ("[shuffle]", "[shufle]", 12, "shufle", "did you mean 'shuffle'?"),
         ('unit = "user-day"', 'unti = "user-day"', 25, "claims.1.unti", "did you mean 'unit'?"),
@@ -336,7 +336,7 @@ def test_a_byte_order_mark_changes_nothing_but_the_text() -> None:
     marked = loads(f"\ufeff{GOOD}", "file.toml")
     assert replace(marked, text=GOOD) == loads(GOOD)
     with pytest.raises(DeploymentError, match=r"^file\.toml:1: schema: needs"):
-        loads(f"\ufeff{GOOD}".replace("deployment/1", "deployment/2"), "file.toml")
+        loads(f"\ufeff{GOOD}".replace("deployment/1", "deployment/3"), "file.toml")
 
 
 def test_an_unreadable_file_is_an_error_of_the_users(tmp_path: Path) -> None:
@@ -428,3 +428,74 @@ def test_what_is_nested_or_long_beyond_reason_is_an_error_of_one_line(deep: str)
     with pytest.raises(DeploymentError, match="TOML") as caught:
         loads(deep + "\n" + GOOD, "file.toml")
     assert len(str(caught.value)) < 200
+
+
+CITED = """\
+schema = "ldpaudit.deployment/2"
+id = "cited"
+[status]
+state = "retired"
+date = "2023-09-18"
+source = "readme"
+[[sources]]
+id = "readme"
+title = "README"
+url = "https://example.org/readme"
+commit = "e44603b"
+date = "2023-09-18"
+accessed = "2026-11-23"
+quote = "epsilon is 1"
+supports = ["status", "one"]
+[mechanism]
+kind = "randomized_response"
+k = 4
+p = "1/2"
+[[claims]]
+id = "one"
+epsilon = 1
+expect = "refuted"
+[[claims]]
+id = "asked"
+epsilon = "?"
+"""
+
+
+def test_a_source_is_read_whole_and_told_as_title_address_and_version() -> None:
+    whole = loads(CITED)
+    assert whole.sources == ("README, https://example.org/readme, at e44603b of 2023-09-18",)
+    assert (whole.cited[0].quote, whole.cited[0].supports) == ("epsilon is 1", ["status", "one"])
+    assert str(whole.status) == "The file described a system that ended on 2023-09-18."
+
+
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ('"status", "one"', '"status", "mechanism"', "deployment:20: claims.0: 'one' needs a source that supports it"),
+    ('quote = "epsilon is 1"', "", "nobody is refuted for what they did not say"),
+    ('quote = "epsilon is 1"', 'quote = "  "', "'one' needs a source with a quotation that supports it"),
+    ('"epsilon is 1"', f'"{"word " * 26}"', "needs at most 25 words, got 26"),
+    ('"epsilon is 1"', '"epsilon ... 1"', "needs words that follow each other in the source"),
+    ('"status", "one"', '"one"', "'retired' needs the id of a source that supports 'status', got 'readme'"),
+    ('source = "readme"\n', "", "'retired' needs the id of a source that supports 'status', got None"),
+    ('"status", "one"', '"status", "oen"', "got 'oen'; did you mean 'one'?"),
+    ('url = "https://example.org/readme"', 'url = "page 3"', "sources.0.url"),
+    ('accessed = "2026-11-23"', "", "sources.0.accessed: is required"),
+    ('commit = "e44603b"', 'commit = "main"', "sources.0.commit"),
+    ("deployment/2", "deployment/1", "a table of a source needs schema = \"ldpaudit.deployment/2\""),
+])  # fmt: skip
+def test_nothing_is_claimed_without_a_source_and_nobody_is_refuted_without_a_quotation(old: str, new: str, said: str) -> None:
+    assert old in CITED
+    with pytest.raises(DeploymentError) as found:
+        loads(CITED.replace(old, new))
+    assert said in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_texts_are_sources_in_the_first_edition_only_and_an_example_claims_in_its_own_name() -> None:
+    assert loads(GOOD.replace("[mechanism]", 'sources = ["a", "b"]\n[mechanism]', 1)).sources == ("a", "b")
+    with pytest.raises(DeploymentError, match=r"needs a table \[\[sources\]\], got 'a'"):
+        loads(GOOD.replace("deployment/1", "deployment/2").replace("[mechanism]", 'sources = ["a"]\n[mechanism]', 1))
+    with pytest.raises(DeploymentError, match="status: needs schema"):
+        loads(f'{GOOD}[status]\nstate = "unknown"\n')
+    second = GOOD.replace("deployment/1", "deployment/2")
+    assert loads(f'{second}[status]\nstate = "example"\n').claims == loads(GOOD).claims
+    with pytest.raises(DeploymentError, match="'one' needs a source that supports it"):
+        loads(f'{second}[status]\nstate = "unknown"\n')

@@ -24,6 +24,7 @@ from ldpaudit.report.changes import changes, deployment_lines
 from ldpaudit.report.index import index
 from ldpaudit.report.style import STYLE
 from ldpaudit.report.words import NEIGHBOURS, VERDICTS, plain, relation
+from tests.road.test_deployment import CITED
 
 FILE = """\
 schema = "ldpaudit.deployment/1"
@@ -293,3 +294,11 @@ def test_the_picture_of_a_profile_is_where_its_numbers_are() -> None:
     assert y + 5 == pytest.approx(places[2][1], abs=0.11)
     (band,) = re.findall(r'class="band" d="M ([^"]+) Z"', picture)
     assert len(band.split(" L ")) == 8
+
+
+def test_a_page_quotes_its_sources_and_says_that_the_system_ended() -> None:
+    said = html.page(ldp.certify(loads(CITED), trials=500))
+    assert "<p>The file described a system that ended on 2023-09-18.</p>" in said
+    assert "README, https://example.org/readme, at e44603b of 2023-09-18: <q>epsilon is 1</q> (on: status, one)" in said
+    told = html.page(ldp.certify(loads(CITED.replace("epsilon is 1", "<b>1</b>")), trials=500))
+    assert "<q>&lt;b&gt;1&lt;/b&gt;</q>" in told

@@ -84,7 +84,7 @@ def test_every_bundled_file_is_valid_and_names_the_schema_for_editors(file: Path
         ('view = "local"', 'view = "global"'),
         ('epsilon = "2.05"', "epsilon = [1]"),
         ('epsilon = "2.05"', 'epsilon = "2.05"\nneighbours = "all"'),
-        ("ldpaudit.deployment/1", "ldpaudit.deployment/2"),
+        ("ldpaudit.deployment/1", "ldpaudit.deployment/3"),
     ],
 )
 def test_what_the_schema_of_deployments_refuses_the_parser_refuses(old: str, new: str) -> None:
