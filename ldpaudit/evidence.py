@@ -186,8 +186,9 @@ class Evidence:
         What an event was learned from, an input that is never guessed, and the other looks' share of the level refute nothing;
         and who looks all the time needs up to twice as many. Where no event was found to guess by, all views were to find one.
         """
-        confidence = 1 - self.level * (1 - self.confidence)
-        counted = self.measured * self.directions / self.inputs or self.trials
+        nothing = self.event.endswith(NOTHING_LEARNED)
+        confidence = 1 - (1 if nothing else self.level) * (1 - self.confidence)
+        counted = (0 if nothing else self.measured * self.directions / self.inputs) or self.trials
         needed = views_needed(self.inputs, epsilon, self.delta, confidence)
         return needed * (1 + (self.mode is Mode.SEQUENTIAL)) / counted if counted else inf
 

@@ -82,10 +82,13 @@ def of_pairs(pairs: Iterable[Groups], order: Fraction, source: str) -> Enclosure
 
 
 def enclosed(low: Enclosure, high: Enclosure) -> Enclosure:
-    """From the lower end of one to the upper end of the other; as rigorous as both where these are the same."""
+    """From the lower end of one to the upper end of the other; as rigorous as both where these are the same.
+
+    A curve that is listed in one order alone may have a lower end, of both orders, above the upper end of that one.
+    """
     if (low.low, low.high) == (high.low, high.high):
         return Enclosure(low.low, high.high, min(low.rigour, high.rigour), high.source)
-    return Enclosure.met(low.low, high.high, Rigour.INTERVAL, high.source)
+    return Enclosure(min(low.low, high.high), high.high, Rigour.INTERVAL, high.source)
 
 
 def renyi(profile: PrivacyProfile, order: Fraction) -> Enclosure:
