@@ -21,8 +21,8 @@ from ldpaudit.accountants.composition.laplace_vector import LaplaceShifts
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.profiles import OnePairProfile
+from ldpaudit.accountants.shuffling import laplace_noise
 from ldpaudit.accountants.shuffling.bounds import Bound
-from ldpaudit.accountants.shuffling.laplace_noise import bound
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -162,8 +162,10 @@ def histogram(m: LaplaceHistogram, neighbours: Neighbours = REPLACE_ONE) -> Priv
 
 
 def shuffled(m: Mechanism, users: int) -> Bound | None:
-    """A number's reports, cut into intervals: see `laplace_noise`. None for a histogram's, of which only epsilon0 is used."""
-    return bound(m.sensitivity / m.scale, m.inputs, users) if isinstance(m, Laplace) else None
+    """Reports cut into intervals: see `laplace_noise`."""
+    if isinstance(m, LaplaceHistogram):
+        return laplace_noise.histogram(1 / m.scale, m.k, users)
+    return laplace_noise.bound(m.sensitivity / m.scale, m.inputs, users) if isinstance(m, Laplace) else None
 
 
 def summands(m: Laplace | LaplaceHistogram, neighbours: Neighbours) -> NoisyNumber | None:

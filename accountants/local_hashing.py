@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
@@ -36,8 +37,21 @@ def profile(m: LocalHashing, neighbours: Neighbours = REPLACE_ONE) -> PrivacyPro
 def shuffled(m: LocalHashing, users: int) -> Bound:
     """Matched laws: the base is a uniform report, which matches x where it names the hash of x.
 
-    Three hashes of a linear function are not independent: only two are known for all inputs at once.
+    Three hashes of a linear function are not independent, so that the blanket knows of two. The inputs 0, 1, 2 are in arithmetic
+    progression, and so are their residues r + g i, r + g j and r + g (2j - i): the third is one of the m with the same remainder r
+    if ``0 <= 2j - i < m``, that is for each two i and 2j - i below m that are both even or both odd. That a report matches all
+    three is then about as likely as 1/(2 g**2), against 1/g**3 if the hashes were independent: of the data sets on which all others
+    hold one value it is the worst that is known.
     """
     both, one = m.collision / m.g, (1 - m.collision) / m.g
     patterns: dict[Pattern, Fraction] = {(1, 1): both, (1, 0): one, (0, 1): one, (0, 0): 1 - both - 2 * one}
+    if m.domain > 2:
+        each, more = divmod(m.prime, m.g)
+        sizes = (each + 1, more), (each, m.g - more)
+        equal = sum(count * (((size + 1) // 2) ** 2 + (size // 2) ** 2) for size, count in sizes)
+        all_three = Fraction(equal, m.prime**2 * m.g)
+        two = both - all_three
+        alone = one - two
+        chances = 1 - 3 * (alone + two) - all_three, alone, two, all_three
+        patterns = {y: chances[sum(y)] for y in product((0, 1), repeat=3)}
     return MatchedLaws.of(m.inputs, patterns, {1: m.g * m.p, 0: m.g * m.lie}).bound(users)

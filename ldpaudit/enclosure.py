@@ -12,6 +12,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.display import markup
 from ldpaudit.display.digits import show_down as show_down
 from ldpaudit.display.digits import show_up as show_up
+from ldpaudit.errors import Contradiction
 
 if TYPE_CHECKING:
     from flint import arb
@@ -107,6 +108,10 @@ def _directed(value: arb | Fraction | float, up: bool) -> float:
     return _ball_float(value, up)
 
 
+_ROUNDING = 1e-6
+"""By how much two ends may cross, relative to the upper one: both are searched for, to a millionth at best."""
+
+
 @dataclass(frozen=True, slots=True)
 class Enclosure:
     """The true value lies in ``[low, high]``.
@@ -148,6 +153,20 @@ class Enclosure:
     ) -> Enclosure:
         """Round outward; with one value, that value's own ends."""
         return cls(round_down(low), round_up(low if high is None else high), rigour, source)
+
+    @classmethod
+    def met(cls, low: float, high: float, rigour: Rigour, source: str) -> Enclosure:
+        """From ends that different computations found: a lower end above the upper one by no more than rounding is that.
+
+        Raises
+        ------
+        Contradiction
+            Where it is higher: an internal error, and no number.
+        """
+        if rigour > Rigour.FLOAT and low > high * (1 + _ROUNDING):
+            found = f"by {source!r}, a value is at least {low!r} and at most {high!r}"
+            raise Contradiction(f"internal error, please report it: {found}; one of the two is false")
+        return cls(min(low, high), high, rigour, source)
 
     def __contains__(self, truth: Fraction | float) -> bool:
         return self.low <= truth <= self.high

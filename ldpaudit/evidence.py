@@ -29,6 +29,8 @@ SUPPORTED = "reports beside the inputs that they support, "
 """What the words of an event begin with, where a support was passed: its numbers come first, in the order of the inputs."""
 LEARNED_AGAIN = "learned again because the event before it did not fire, "
 """What the words of an event begin with, where the one before it did not fire in what was to judge it, or no longer."""
+NOTHING_LEARNED = "nothing: no difference between the reports was learned"
+"""What the words of an event end with, where it never fires."""
 
 
 class Mode(StrEnum):
@@ -202,7 +204,8 @@ class Evidence:
         if self.distinct is not None and self.epsilon_lower == 0:
             if self.distinct >= DIFFERENT and SUPPORTED not in self.event:
                 return UNREADABLE
-            return _silent(self) if self.directions and not self.guesses else _nothing_found(self)
+            fires = self.directions and not self.event.endswith(NOTHING_LEARNED)
+            return _silent(self) if fires and not self.guesses else _nothing_found(self)
         if self.claimed is None:
             return "nothing was claimed, so the bound is all that this audit says"
         if self.detectable is None:

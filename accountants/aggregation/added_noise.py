@@ -85,7 +85,7 @@ class AddedNoise(PrivacyProfile):
         return PrivacyProfile.rho(self) if self.formula is None else self.formula.rho()
 
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
-        return Enclosure(min(low, high), high, Rigour.EXACT, self.source).clamp(0.0, most)
+        return Enclosure.met(low, high, Rigour.EXACT, self.source).clamp(0.0, most)
 
 
 class EvenNoise(AddedNoise, OnePairProfile):

@@ -63,7 +63,7 @@ class ExchangedProfile(PrivacyProfile):
 
     def _enclosure(self, low: float, above: Enclosure) -> Enclosure:
         source = f"the sum of {self.users} reports; above: {above.source}; below: a count, or the difference of two, at a data set"
-        return Enclosure(min(low, above.high), above.high, Rigour.INTERVAL, source)
+        return Enclosure.met(low, above.high, Rigour.INTERVAL, source)
 
     @cached
     def _seen(self) -> tuple[TwoCoordinates, ...]:

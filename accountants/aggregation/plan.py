@@ -258,7 +258,7 @@ class BitsProfile(SummedLosses):
         above = "every data set" if self._is_small else "the envelope of all data sets, coordinate by coordinate"
         noise = f" and {' and '.join(map(str, self.noise))}" if self.noise else ""
         source = f"the sum of {self.users} reports{noise}; above: {above}; below: the worst data set found"
-        return Enclosure(min(low, high), high, Rigour.INTERVAL, source).clamp(0.0, most)
+        return Enclosure.met(low, high, Rigour.INTERVAL, source).clamp(0.0, most)
 
     @property
     def dominating(self) -> Groups:
@@ -354,7 +354,7 @@ class GroupProfile(PrivacyProfile):
 
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
         source = f"{self.group} users among {self.users}; above: replaced one after the other; below: the same move of all"
-        return Enclosure(min(low, high), high, Rigour.INTERVAL, source).clamp(0.0, most)
+        return Enclosure.met(low, high, Rigour.INTERVAL, source).clamp(0.0, most)
 
 
 def _pair_within(pair: Pair) -> ExactPLD:

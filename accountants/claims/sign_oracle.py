@@ -222,7 +222,7 @@ def grouposition(epsilon: Number, changed: int, delta: Number) -> tuple[Printed,
         """Of the worst reports: at most what the guarantee allows, and at least binary randomized response's."""
         attained = value(account(KaryRandomizedResponse.for_epsilon(e, 2), group(changed)))
         most = value(account(Repeat(Guarantee(e), changed)))
-        return Enclosure(min(attained.low, most.high), most.high, Rigour.INTERVAL, f"{changed} randomized responses")
+        return Enclosure.met(attained.low, most.high, Rigour.INTERVAL, f"{changed} randomized responses")
 
     beyond, least = worst(lambda profile: profile.delta(Fraction(together))), worst(lambda profile: profile.epsilon(delta))
     return (

@@ -90,7 +90,7 @@ class LatticeProfile(PrivacyProfile):
             return Enclosure(0.0, 0.0, at_zero.rigour, self.source)
         high = min(bracket(lambda e: self._read(tilt, e).high <= delta)[1], self._pure.high)
         low = last_before(lambda e: self._read(tilt, e).low > delta, high, RESOLUTION, RESOLUTION)
-        return Enclosure(min(low, high), high, at_zero.rigour, self.source)
+        return Enclosure.met(low, high, at_zero.rigour, self.source)
 
     def _read(self, tilt: float, epsilon: Number) -> Enclosure:
         with working_precision(_WORK):

@@ -72,7 +72,7 @@ class ProductsProfile(PrivacyProfile):
         require_epsilon(epsilon)
         high = self.above.delta(epsilon).high
         low = max(_gains(self.pair, Fraction(epsilon)), default=0.0)
-        return Enclosure(min(max(0.0, low), high), high, Rigour.INTERVAL, self.source)
+        return Enclosure.met(max(0.0, low), high, Rigour.INTERVAL, self.source)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`; at delta = 0 the largest loss, which events far out approach."""

@@ -143,7 +143,7 @@ class ComposedProfile(PrivacyProfile):
         """What is found, up to another bound."""
         if bound.high >= found.high:
             return found
-        return Enclosure(min(found.low, bound.high), bound.high, Rigour.INTERVAL, bound.source)
+        return Enclosure.met(found.low, bound.high, Rigour.INTERVAL, bound.source)
 
     def _added(self, found: list[Enclosure], what: str) -> Enclosure:
         """The sum over all runs, one enclosure for each part."""
@@ -169,7 +169,7 @@ class ComposedProfile(PrivacyProfile):
         low = max(e.low for e in [*seen, *([upper] if self.is_exact else map(value, self.lowers))])
         high = min(upper.high, most)
         rigour = min(Rigour.INTERVAL, *(e.rigour for e in seen))
-        return Enclosure(min(low, high), high, rigour, upper.source)
+        return Enclosure.met(low, high, rigour, upper.source)
 
     @cached
     def _seen(self) -> tuple[PrivacyProfile, ...]:

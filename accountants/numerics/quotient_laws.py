@@ -14,7 +14,8 @@ loses one part in m, or less. So three moments of each law do, which floats give
 As a function of :math:`u^2`, and up to the least :math:`u^2 = 12 V/F`, each bound over :math:`\theta^2 + u^2` is convex and falls,
 and so is the largest: chords are above it, and are integrated exactly. Beyond, two values at the distance d, of the probabilities p
 and q, give :math:`e^{-\kappa (1 - \cos du)}` with :math:`\kappa = mpq` as in `largest_positive_part`: up to :math:`u = \pi/d` that
-falls, and each period from there on has the mean :math:`e^{-\kappa} I_0(\kappa)`.
+falls, and there another value that is nearer takes over, with a longer period; each period of the last one has the mean
+:math:`e^{-\kappa} I_0(\kappa)`.
 
 *Rounding.* Values are computed from differences :math:`R_1 - R_2`, which do not cancel, to within 1e-15 of
 :math:`a = (|R_1 - R_2| + (e^\varepsilon - 1) R_2)/R`, and their mean is known: what is summed is :math:`e^t - 1 - t`, of one sign.
@@ -50,6 +51,8 @@ _DEVIATIONS = 8.0
 """Standard deviations of the integrand that are cut evenly; beyond, in equal ratios."""
 _COARSE, _FINE, _BEYOND = 96, 384, 192
 """Intervals. With 384 and 192 the chords add 1e-5 to the integral."""
+_STEPS, _FALLEN = 4, 16.0
+"""Values that are used one after the other beyond that, and the nats that each has lost where it is first used."""
 _LOOKS = 32
 """Looks at groups; the others keep the bound of their second moments, or the contour of these, which are good for a few percent."""
 _CELLS = 1 << 15
@@ -88,7 +91,7 @@ class QuotientLaws:
         ``growth``: ``e**epsilon - 1``, at least 0; ``m``: how many values are added, at least 1.
         """
         rise = float(growth)
-        if not _SLIGHT < rise < _MOST:
+        if not _SLIGHT < rise < math.sqrt(_MOST):
             return math.inf
         with np.errstate(all="ignore"):
             found, steps = self._rough(rise, m), np.zeros(self.shape[0], dtype=np.int64)
@@ -218,20 +221,29 @@ def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: i
 
     end = np.sqrt((12 * variance / fourth).min(axis=1)) * (1 - _ROOM)
     likeliest = tilted.argmax(axis=2)[:, :, None]
-    gaps = np.abs(w - np.take_along_axis(w, likeliest, axis=2)) - _WRONG * (
-        a + np.take_along_axis(a, likeliest, axis=2)
-    )
+    blurs = _WRONG * (a + np.take_along_axis(a, likeliest, axis=2))
+    gaps = np.abs(w - np.take_along_axis(w, likeliest, axis=2)) - blurs
+    widest = gaps + 2 * blurs
     kappas = float(m) * np.take_along_axis(tilted, likeliest, axis=2) * tilted * (1 - _ROOM)
-    # Any other value does; one is taken of which the two terms below are about least.
-    near = np.exp(-2 * kappas * (gaps * end[:, None, None] / np.pi) ** 2) / end[:, None, None]
+    # One value after the other takes the bound further, as long as it has fallen; any do.
+    reached, passed = np.broadcast_to(end[:, None], levels.shape), np.zeros(levels.shape)
+    for _ in range(_STEPS):
+        falls = 2 * kappas * (gaps * reached[:, :, None] / np.pi) ** 2
+        usable = (gaps > 0) & (falls > _FALLEN) & (widest * reached[:, :, None] < np.pi * (1 - _ROOM))
+        other = np.where(usable, widest, math.inf).argmin(axis=2)[:, :, None]
+        further, fall, gap = (np.take_along_axis(each, other, axis=2)[:, :, 0] for each in (usable, falls, widest))
+        passed = passed + np.where(further, np.exp(-fall) / reached, 0)
+        reached = np.where(further, np.pi / gap * (1 - _ROOM), reached)
+    # Of the last one its periods are added; one is taken of which the two terms below are about least.
+    near = np.exp(-2 * kappas * (gaps * reached[:, :, None] / np.pi) ** 2) / reached[:, :, None]
     about = near + gaps * np.pi / 4 / np.sqrt(1 + 2 * np.pi * kappas)
     other = np.where(gaps > 0, about, math.inf).argmin(axis=2)[:, :, None]
-    gap, kappa = (np.take_along_axis(each, other, axis=2)[:, :, 0] for each in (gaps, kappas))
-    reached, mean = end[:, None], i0e(kappa)
-    first = np.exp(-2 * kappa * (gap * reached / np.pi) ** 2) / reached + mean * gap * np.pi / 4
+    gap, wide, kappa = (np.take_along_axis(each, other, axis=2)[:, :, 0] for each in (gaps, widest, kappas))
+    mean = i0e(kappa)
+    first = np.exp(-2 * kappa * (gap * reached / np.pi) ** 2) / reached + mean * wide * np.pi / 4
     later = mean * (1 / reached + 2 * np.pi / gap / reached**2)
-    periods = np.where(gap > 0, np.where(gap * reached < np.pi * (1 - _ROOM), first, later), math.inf)
-    beyond = np.minimum(periods, 1 / reached) * np.exp(levels - top[:, None])
+    periods = np.where(gap > 0, np.where(wide * reached < np.pi * (1 - _ROOM), first, later), math.inf)
+    beyond = (passed + np.minimum(periods, 1 / reached)) * np.exp(levels - top[:, None])
     return _integral(levels, variance, fourth, theta, m, count, end, beyond)
 
 

@@ -47,7 +47,7 @@ def gdp(profile: PrivacyProfile, pair: ExactPLD | None = None) -> Enclosure:
     asked = sorted(shown, reverse=True)[:_EVENTS] + shown[:: len(shown) // _SPREAD + 1]
     low = max((_needed(profile, epsilon * side) for _, epsilon in asked for side in _SIDES), default=0.0)
     high = of_pair(above, source).high
-    return Enclosure(min(low, high), high, Rigour.INTERVAL, source)
+    return Enclosure.met(low, high, Rigour.INTERVAL, source)
 
 
 def of_pair(pair: ExactPLD, source: str) -> Enclosure:

@@ -92,7 +92,7 @@ class WithLosses(SummedLosses):
         """What both enclose."""
         one, other = reading(self.profile), reading(self.losses)
         best = min(one, other, key=lambda e: e.high)
-        return replace(best, low=min(max(one.low, other.low), best.high), rigour=max(one.rigour, other.rigour))
+        return Enclosure.met(max(one.low, other.low), best.high, max(one.rigour, other.rigour), best.source)
 
     @property
     def dominating(self) -> Groups | None:

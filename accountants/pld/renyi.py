@@ -85,7 +85,7 @@ def enclosed(low: Enclosure, high: Enclosure) -> Enclosure:
     """From the lower end of one to the upper end of the other; as rigorous as both where these are the same."""
     if (low.low, low.high) == (high.low, high.high):
         return Enclosure(low.low, high.high, min(low.rigour, high.rigour), high.source)
-    return Enclosure(min(low.low, high.high), high.high, Rigour.INTERVAL, high.source)
+    return Enclosure.met(low.low, high.high, Rigour.INTERVAL, high.source)
 
 
 def renyi(profile: PrivacyProfile, order: Fraction) -> Enclosure:
@@ -231,7 +231,7 @@ def rho(profile: PrivacyProfile) -> Enclosure:
     high = max(ends, *(-each.bound for each in queue[:1]))
     high = min(high, Fraction(pure.high) ** 2 / 2)  # Bun, Steinke 2016, Proposition 1.4
     rigour = min(each.rigour for each in found.values())
-    return Enclosure(min(round_down(low), round_up(high)), round_up(high), rigour, source)
+    return Enclosure.met(round_down(low), round_up(high), rigour, source)
 
 
 def between_orders(first: float, last: float, found: dict[float, Enclosure]) -> _Between:

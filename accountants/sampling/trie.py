@@ -262,7 +262,7 @@ class ThresholdProfile(PrivacyProfile):
 
         high = self._high_epsilon(delta, low or start, width)
         narrow = high <= low * (1 + 2 * width)
-        return Enclosure(min(low, high), high, at_zero.rigour if narrow else Rigour.INTERVAL, self.source)
+        return Enclosure.met(low, high, at_zero.rigour if narrow else Rigour.INTERVAL, self.source)
 
     def _high_epsilon(self, delta: Number, start: float, width: float) -> float:
         """Smallest epsilon found with an upper bound of delta(epsilon) <= delta."""

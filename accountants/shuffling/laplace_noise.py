@@ -1,9 +1,9 @@
 r"""Shuffled numbers plus Laplace noise: the two ends of the inputs are the blanket's worst pair, among any number of users.
 
-In units of the noise's scale an input is a number x in [0, s], a report has the density :math:`f(y - x) = e^{-|y-x|}/2`, and
-the blanket is :math:`b(y) = \min(f(y), f(y - s))`, of mass :math:`e^{-s/2}`.
+In units of the noise's scale an input is a number x in [0, s], a report has the density :math:`f_x(y) = e^{-|y-x|}/2`, and
+the blanket is :math:`b = \min(f_0, f_s)`, of mass :math:`e^{-s/2}`.
 
-*The inputs 0 and s are the worst pair*, at every epsilon. Let :math:`g_x = f(y - x)/b` and
+*The inputs 0 and s are the blanket's worst pair*, at every epsilon. Let :math:`g_x = f_x/b` and
 :math:`w = g_x - e^\varepsilon g_{x'}`. The bound is the expectation of a convex function of independent copies of w(Y), so it
 is no smaller for a pair whose w is larger in the convex order. For every c, with A over all sets of reports,
 
@@ -14,28 +14,86 @@ For x <= s/2, :math:`g_x` and :math:`g_0` fall with y, have one mean, and cross 
 the mirror image of :math:`g_x`. So the inner maximum is at most :math:`R_0(\{y \le t\})`, where b gives {y <= t} the mass m;
 and by symmetry the minimum is at least :math:`R_s(\{y \le t\})`. One set attains both, which is what the pair 0, s makes of it.
 
-*Cuts.* The same convexity makes finite laws of it. An adversary who is told only which interval a report lies in knows less:
-that is a lower bound. Where w within an interval is replaced by its values at the two ends, with the same mean, the bound is
-larger. Both are wrong by the square of the intervals' width, whatever n is; rounding w itself would be wrong by n widths.
+*A grid in place of the line.* Let p < q be neighbours on a grid of width h with both ends, and :math:`H_p(y) = \sinh(q-y)/\sinh h`
+and :math:`H_q(y) = \sinh(y-p)/\sinh h` between them. Every combination of :math:`e^y` and :math:`e^{-y}`, so the density of each
+input on the grid, is there :math:`H_p(y) f(p) + H_q(y) f(q)`. Beyond the ends it is f(0) or f(s) times a function of y. So a
+report of an input on the grid is a grid point t drawn with the probability :math:`f(t) \cdot 2 \tanh(h/2)`, or
+:math:`f(t) (1 + \tanh(h/2))` at the two ends, and then moved by a law that depends on t alone: an adversary who is told t knows
+more. That is an upper bound. An adversary who is told only which interval a report lies in knows less: a lower bound. Both are
+wrong by the square of h, whatever n is; rounding w itself would be wrong by n widths.
+
+*Replacement* (`replaced`) asks for the laws of :math:`W = (f_{x_1} - e^\varepsilon f_{x_2})/f_x` under :math:`R_x`, or larger
+ones in the convex order, for all numbers. Let E stand for :math:`e^\varepsilon` and
+
+.. math:: S(c) = E(W - c)_+ = \max_A R_{x_1}(A) - E R_{x_2}(A) - c R_x(A), \qquad A = \{W > c\} \text{ being the best}
+
+1. Where :math:`|x_1 - x_2| \le \varepsilon`, :math:`f_{x_1} \le E f_{x_2}` everywhere, and delta is 0. Let it be more.
+2. Where x lies between the two, say :math:`x_1 \le x \le x_2`, W falls with y, so that A is a half-line {y < t}. There
+   :math:`R_{x_1}` is at most :math:`R_0` and :math:`R_{x_2}` at least :math:`R_s`: the pair 0, s is no better hidden by x. The
+   pair s, 0 is its mirror image.
+3. Where x lies on one side, it may be 0 and below both, for only distances count. If :math:`x_1 < x_2`, W rises up to
+   :math:`x_1`, then falls up to :math:`x_2`, and stays there: at its least, since it is :math:`2 E \sinh x_2 - 2 \sinh x_1 \ge 0`
+   less than at y < 0. So A is everything, where S(c) is the same for all laws, or part of :math:`\{y < x_2\}`, where
+   :math:`f_s \le f_{x_2}`: to hold s instead of :math:`x_2` is no better hidden. If :math:`x_2 < x_1`, W falls up to :math:`x_2`,
+   rises up to :math:`x_1`, and stays there: above 0, for :math:`x_1 - x_2 > \varepsilon`, and below 0 at y < 0. So what A leaves
+   out is everything, or part of :math:`\{y < x_1\}`, and to hold s instead of :math:`x_1` is no better hidden. What remains are
+   the pairs u, s and s, u among others at 0.
+4. A number z between p and q has, with :math:`\kappa = 1 - \cosh((p+q)/2 - z)/\cosh(h/2)`,
+
+   .. math:: f_z = \alpha f_p + \beta f_q + \kappa B, \qquad \alpha = \frac{\sinh(q - z)}{\sinh h}, \quad
+             \beta = \frac{\sinh(z - p)}{\sinh h}, \quad \alpha + \beta = 1 - \kappa
+
+   with the density B between p and q, for outside of these :math:`\alpha f_p + \beta f_q = f_z`. If *another user* holds z, S(c)
+   is at most the mean, with the weights :math:`\alpha/(1-\kappa)` and :math:`\beta/(1-\kappa)`, of the same with
+   :math:`(1-\kappa) f_p` or :math:`(1-\kappa) f_q` in place of :math:`f_z`, and of :math:`\kappa (-c)_+`: as if it held p or q,
+   and sent nothing with probability kappa. That grows with kappa, which is at most :math:`\kappa_* = 1 - 1/\cosh(h/2)`.
+5. If *user 1* holds z, S(c) is convex in its law, so that it may hold p or q, or send, with probability :math:`\kappa_*`, a draw
+   from B instead. Now :math:`\kappa_* B \le \tanh(h/4) \le \rho (H_p + H_q)`, :math:`\rho = \tanh(h/4) \cosh(h/2)`, and
+   :math:`(v + r)_+` is convex in r: on the grid the draws from B make the density of user 1's report, at a part of p and a part of
+   q, larger by rho. Both parts together have the weight :math:`\omega = \kappa_*/\rho = \tanh(h/2)/\cosh(h/2)`, in place of
+   :math:`\tanh(h/2)` or more for each point; S(c) is linear in how omega is shared, so that one point has all of it.
+
+So the types are: 0, s among others at a grid point, silent with probability :math:`\kappa_*`; and u, s or s, u among others at 0,
+where u is a grid point, with or without a part omega of a neighbour or of its own that has the mass :math:`\kappa_*` more. The
+grid may be another one for each: it is coarse for large u, which are far from the worst. User 1's inputs are two, whatever the
+others hold: those more than D apart allow u up to s - D, and for others at most D apart s may be D in the first types, and u + D
+in the second ones.
+
+Not shown: that the worst are 0, s among others at 0, as it looks. Some thousandths are lost among a thousand users, for the
+integral takes the largest transform of all types, and those of small u are wide further out.
+
+*A histogram.* A report is a row of independent coordinates, with noise around 0, or around s for the user's value. Both are on
+the grid from 0 to s, so an adversary who is told the grid points has the same laws that depend on the coordinates of user 1's two
+values and another user's alone. The blanket is the least ratio :math:`e^{-s}` of the two inputs' laws times the law of noise
+around 0, or, of two values, the least of their laws.
 
 Source: Balle, Bell, Gascon, Nissim 2019 for the blanket; arXiv 2601.19154 for its use where losses are continuous. The worst
-pair and the cuts are proved here.
+pair, the grid and the types of other users are proved here.
 """
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
+from typing import TypeAlias
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import Probability, ball
-from ldpaudit.accountants.shuffling.blanket import Blanket, Cell, precision
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import BlanketBound, OthersAlike
+from ldpaudit.accountants.shuffling.replaced import Replacement, quotients
 from ldpaudit.core.working_precision import working_precision
 
+Balls: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
+"""A `blanket.Cell`."""
+
+_NONE = flint.arb(0)
 _INTERVALS, _PER_SCALE = (8, 24), (1, 2)
 """On either side of s/2, at least, and per unit of s: where the users are few or curves are composed, and else. With 24 epsilon
 moves by 1e-4 of itself at s = 1; with 48 by a quarter of that, in three times the time; with 8 by 1e-3."""
@@ -46,13 +104,25 @@ _LEAST, _MOST = Fraction(1, 1 << 30), 40
 and further ones are hidden by no number of users."""
 _WIDTHS = 2e-3, 1e-4
 """Relative widths at which the two are computed; an epsilon moves by a tenth of that and less."""
+_COARSE, _COARSE_PER_SCALE, _CUT = 12, 4, (4, 2)
+"""Intervals of the coarse grid of types, at least and per scale; and into how many its intervals are cut on the finer ones."""
+_FEW_SCALES = 4
+"""Distance s up to which transforms are taken; beyond, types are more and the users that they are for fewer."""
+_KINDS = 8, 32
+"""Intervals of a histogram's coordinate, where the users are few or curves are composed, and else. With 32 epsilons move by 2e-4 of
+themselves at s = 1, with 8 by 3e-3."""
+
+
+_MERGED, _DEVIATIONS = 32, 5.0
+"""Kinds of rows on either side of 0 in a data set of histograms; and standard deviations of a sum of losses at which delta is
+about 1e-6, for which they are chosen."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutBlanket(Blanket):
     """One whose cells are balls, so that what it is cannot be read off them, and which is equal to itself alone."""
 
-    silent: Probability  # how likely another user sends nothing
+    silent: Probability = Fraction(0)  # how likely another user sends nothing
     is_symmetric: bool = False  # a field in place of a property
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # balls have no hash
@@ -75,7 +145,7 @@ def bound(s: Fraction, ends: tuple[float, float], users: int) -> BlanketBound | 
     """
     if not _LEAST <= s <= _MOST:
         return None
-    coarse, fine = (max(least, int(each * s)) for least, each in zip(_INTERVALS, _PER_SCALE, strict=True))
+    coarse, fine = (max(least, 2 * math.ceil(each * s / 2)) for least, each in zip(_INTERVALS, _PER_SCALE, strict=True))
     quick = _cut(s, ends, users, coarse, _WIDTHS[0])
     return quick if users <= _FEW_USERS else replace(_cut(s, ends, users, fine, _WIDTHS[1]), coarser=quick)
 
@@ -85,13 +155,16 @@ def _cut(s: Fraction, ends: tuple[float, float], users: int, count: int, width: 
     low, high, middle = *ends, sum(map(Fraction, ends)) / 2
     cuts = [s * j / (2 * count) for j in range(2 * count + 1)]
     with working_precision(precision(users)):
-        above = CutBlanket(_spread(s, cuts[: count + 1]), 1 - ball(-s / 2).exp())
+        rows = _Grid.of(s, 2 * count).rows
+        half = list(zip(rows[0], rows[-1], rows[-1], strict=True))[: count + 1]
+        above = CutBlanket((*half, *((r2, r1, b) for r1, r2, b in half[:-1])), 1 - ball(-s / 2).exp())
+        replaced = _replacement(s, width == _WIDTHS[1])
         first, second, between = (_law(x, cuts) for x in (Fraction(0), s, s / 2))
-        kept = CutBlanket(tuple(zip(first, second, first, strict=True)), Fraction(0))
-        changed = CutBlanket(tuple(zip(second, first, first, strict=True)), Fraction(0))
-        hidden = CutBlanket(tuple(zip(first, second, between, strict=True)), Fraction(0), is_symmetric=True)
+        kept = CutBlanket(tuple(zip(first, second, first, strict=True)))
+        changed = CutBlanket(tuple(zip(second, first, first, strict=True)))
+        hidden = CutBlanket(tuple(zip(first, second, between, strict=True)), is_symmetric=True)
     alike = OthersAlike(kept, (low, high), low), OthersAlike(changed, (high, low), low), OthersAlike(hidden, ends, middle)
-    return BlanketBound((above,), alike, users, finest=width)
+    return BlanketBound((above,), alike, users, finest=width, replaced=replaced)
 
 
 def _chance(start: Fraction, end: Fraction) -> flint.arb:
@@ -106,18 +179,133 @@ def _law(x: Fraction, cuts: list[Fraction]) -> list[flint.arb]:
     return [ball(cuts[0] - x).exp() / 2, *inside, ball(x - cuts[-1]).exp() / 2]
 
 
-def _spread(s: Fraction, cuts: list[Fraction]) -> tuple[Cell, ...]:
-    """The pair of the two ends and the blanket, each interval's reports moved to its ends.
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Reports that are grid points, at the current precision."""
 
-    From 0 to s/2, where the cuts end, the blanket is the second law, and the first one's ratio to it falls to 1; below 0 it
-    is what it is at 0. Beyond s/2 is the mirror image.
+    rows: list[list[flint.arb]]  # of each grid point as an input
+    added: flint.arb  # kappa, at its largest
+    parts: list[flint.arb]  # of the weight of each grid point, omega
+
+    @classmethod
+    def of(cls, s: Fraction, steps: int) -> _Grid:
+        """From 0 to s."""
+        half = ball(s / (2 * steps))
+        inner, end = half.tanh(), (1 + half.tanh()) / 2
+        weights = [end, *[inner] * (steps - 1), end]
+        fallen = [ball(-s * k / steps).exp() for k in range(steps + 1)]
+        rows = [[w * fallen[abs(i - j)] for j, w in enumerate(weights)] for i in range(steps + 1)]
+        omega = half.tanh() / half.cosh()
+        return cls(rows, 1 - 1 / half.cosh(), [omega / (2 * w) for w in weights])
+
+    def between(self, far: int, x: int) -> CutBlanket:
+        """User 1 holds the first point or this one, among others who hold a number next to one in between."""
+        cells = ((r1, r2, (1 - self.added) * r) for r1, r2, r in zip(self.rows[0], self.rows[far], self.rows[x], strict=True))
+        return CutBlanket((*cells, (Fraction(0), Fraction(0), self.added)))
+
+    def beyond(self, u: int, far: int) -> Iterator[CutBlanket]:
+        """User 1 holds a number between two neighbouring points, or the far one, in either order, among others at the first."""
+        for near, more in product((u, u + 1), (None, u, u + 1)):
+            left, cells = 1 if more is None else 1 - self.added, []
+            for j, (own, r2, b) in enumerate(zip(self.rows[near], self.rows[far], self.rows[0], strict=True)):
+                part = self.parts[j] if j == more else 1
+                cells.append((left * own * part + (self.added if j == more else 0), r2 * part, b * part))
+                if j == more:
+                    cells.append((left * own * (1 - part), r2 * (1 - part), b * (1 - part)))
+            yield CutBlanket(tuple(cells))
+            yield CutBlanket(tuple((r2, r1, b) for r1, r2, b in cells))
+
+
+def _replacement(s: Fraction, precise: bool) -> Replacement:
+    """Of pairs of user 1's inputs about s apart, and nearer; or by three moments of each type, whatever the users are."""
+    gamma, last = ball(-s / 2).exp(), max(_COARSE, _COARSE_PER_SCALE * math.ceil(s))
+    many, few = _CUT
+    far, near = _pairs(s, last, few)
+    if not precise or s > _FEW_SCALES:
+        return Replacement((), gamma, pairs=quotients(far), apart=Replacement((), gamma, pairs=quotients(near)))
+    finer, finer_near = map(quotients, _pairs(s, last, many))
+    return Replacement(far, gamma, pairs=finer, apart=Replacement(near, gamma, pairs=finer_near))
+
+
+def _pairs(s: Fraction, last: int, cut: int) -> tuple[tuple[CutBlanket, ...], tuple[CutBlanket, ...]]:
+    """Types of pairs of user 1's inputs: some that are nearly s apart, and all that are nearer."""
+    steps = last * cut
+    fine, coarse = _Grid.of(s, steps), _Grid.of(s, last)
+    far = [fine.between(steps, x) for x in (*range(cut + 1), *range(steps - cut, steps + 1))]
+    far += [coarse.between(last, x) for x in range(1, last)]
+    far += [law for u in range(cut) for law in fine.beyond(u, steps)]
+    near = [fine.between(steps - cut, x) for x in range(steps - cut + 1)]
+    near += [law for u in range(cut) for law in fine.beyond(u, steps - cut + u + 1)]
+    near += [law for u in range(1, last) for law in coarse.beyond(u, last)]
+    return tuple(far), tuple(near)
+
+
+@lru_cache(maxsize=64)
+def histogram(s: Fraction, k: int, users: int) -> BlanketBound | None:
+    """Of a histogram of k values, of which each coordinate has noise of the scale 1/s; None where s is out of range.
+
+    ``k``: at least 2; ``users``: n, at least 2.
     """
-    ratios, weights = [ball(s - 2 * y).exp() for y in cuts], [flint.arb(0) for _ in cuts]
-    weights[0] = ball(-s).exp() / 2
-    for j, (start, end) in enumerate(pairwise(cuts)):
-        first, blanket = _chance(start, end), _chance(start - s, end - s)
-        nearer = (first - ratios[j + 1] * blanket) / (ratios[j] - ratios[j + 1])
-        weights[j] += nearer
-        weights[j + 1] += blanket - nearer
-    *half, (middle, _, _) = [(ratio * w, w, w) for ratio, w in zip(ratios, weights, strict=True)]
-    return (*half, (2 * middle,) * 3, *((r2, r1, b) for r1, r2, b in half))
+    if not _LEAST <= s <= _MOST:
+        return None
+    quick = _matched(s, k, users, _KINDS[0], _WIDTHS[0])
+    return quick if users <= _FEW_USERS else replace(_matched(s, k, users, _KINDS[1], _WIDTHS[1]), coarser=quick)
+
+
+def _matched(s: Fraction, k: int, users: int, steps: int, width: float) -> BlanketBound:
+    """The bounds with so many intervals of a coordinate."""
+    values = tuple(range(min(k, 3)))
+    with working_precision(precision(users)):
+        seen, told = (_Coordinate.of(s, steps, is_told) for is_told in (False, True))
+        types = [told.cells(x) for x in values]
+        # Where epsilon is looked for at such a number of users; for curves the two inputs are to look the same.
+        spread = max(float(sum(((r1 - r2) * (r1 - r2) / b for r1, r2, b in each), _NONE)) for each in types)
+        at = min(_DEVIATIONS * math.sqrt(spread / users), float(s)) if steps == _KINDS[1] else 0.0
+        laws = [CutBlanket(_merged(seen.cells(x), at), is_symmetric=x == 2 and not at) for x in values]
+        blanket = _Coordinate.of(s, _KINDS[0], True).cells(None if k > 2 else -1)
+        gamma = sum((b for _, _, b in blanket), flint.arb(0))
+        replaced = Replacement((), gamma, pairs=quotients([CutBlanket(each) for each in types]))
+    alike = tuple(OthersAlike(law, (0, 1), x) for x, law in zip(values, laws, strict=True))
+    return BlanketBound((CutBlanket(blanket, 1 - gamma),), alike, users, finest=width, replaced=replaced)
+
+
+def _merged(cells: tuple[Balls, ...], epsilon: float) -> tuple[Balls, ...]:
+    """Told apart only as far as it tells at this epsilon: which of so many intervals w lies in."""
+    gains = [float((r1 - math.exp(epsilon) * r2) / b) for r1, r2, b in cells]
+    unit = max(map(abs, gains)) / _MERGED
+    kinds: dict[int, list[Balls]] = defaultdict(list)
+    for gain, cell in zip(gains, cells, strict=True):
+        kinds[round(gain / unit)].append(cell)
+    columns = (zip(*each, strict=True) for each in kinds.values())
+    return tuple((sum(r1, _NONE), sum(r2, _NONE), sum(b, _NONE)) for r1, r2, b in columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Coordinate:
+    """What is seen of a coordinate, at the current precision."""
+
+    masses: dict[int, flint.arb]  # by the logarithm of the ratio of noise around s to noise around 0, in the units below
+    ratios: dict[int, flint.arb]  # of all differences of these logarithms
+
+    @classmethod
+    def of(cls, s: Fraction, steps: int, is_told: bool) -> _Coordinate:
+        """Cut into so many intervals between 0 and s: what is seen is a grid point, or only the interval it lies in."""
+        places = range(-steps, steps + 1, 2) if is_told else (-steps, *range(1 - steps, steps, 2), steps)
+        seen = _Grid.of(s, steps).rows[0] if is_told else _law(Fraction(0), [s * j / steps for j in range(steps + 1)])
+        ratios = {j: ball(s * j / steps).exp() for j in range(-2 * steps, 2 * steps + 1)}
+        return cls(dict(zip(places, seen, strict=True)), ratios)
+
+    def cells(self, other: int | None) -> tuple[Balls, ...]:
+        """User 1 holds 0 or 1 among others who hold this value; None: of all values the least law is theirs; -1: of those two."""
+        found: dict[tuple[int, int], flint.arb] = defaultdict(flint.arb)
+        for chosen in product(self.masses.items(), repeat=3 if other == 2 else 2):
+            logs = [log for log, _ in chosen]
+            match other:
+                case None:
+                    theirs = min(self.masses)
+                case -1:
+                    theirs = min(logs)
+                case _:
+                    theirs = logs[other]
+            found[logs[0] - theirs, logs[1] - theirs] += math.prod((p for _, p in chosen), start=self.ratios[theirs])
+        return tuple((self.ratios[i] * b, self.ratios[j] * b, b) for (i, j), b in sorted(found.items()))

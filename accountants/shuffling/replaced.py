@@ -57,7 +57,7 @@ from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_pos
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
-_BLOCKS, _LARGE_BLOCKS = (0.3, 0.1, 0.02, 2e-3, 1e-4, 1e-6), (0.1, 1e-3)
+_BLOCKS, _LARGE_BLOCKS = (0.3, 0.1, 0.02, 2e-3, 1e-4, 1e-6), (0.3, 0.02, 1e-4)
 """Probabilities that more users are passed, at which blocks end where users are so few that it makes a difference; where types are
 too many to list, in fewer blocks."""
 _SAME = 1e-4
@@ -90,6 +90,7 @@ class Replacement:
     gamma: Probability  # the mass of b, in (0, 1]; 1 of a sample
     is_sample: bool = False  # whether user 1 takes the place of one of `users` others, instead of being one of as many
     pairs: QuotientLaws | None = None  # all types in floats, in groups of which each has its own bound: by user 1's inputs, or one
+    apart: Replacement | None = None  # of other pairs of user 1's inputs, which have their own bound
 
     def left(self, users: int) -> int:
         """About how many users are not lost."""
@@ -98,7 +99,8 @@ class Replacement:
     def drawn(self, rate: Fraction) -> Replacement:
         """Of a secret sample, at this rate."""
         pairs = None if self.pairs is None else self.pairs.drawn(rate)
-        return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), True, pairs)
+        apart = None if self.apart is None else self.apart.drawn(rate)
+        return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), True, pairs, apart)
 
     def delta(self, exp_epsilon: flint.arb, users: int) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""
@@ -109,12 +111,12 @@ class Replacement:
         if missed > 0:
             nats = -float(missed.log())
             # First as if a single user were passed; then with as many as may be passed at such a delta.
-            least = mean(users - 1) * _LEFT
+            least = mean(users - 1, self.apart is not None) * _LEFT
             last = math.ceil(-float(least.log()) / nats) if least > 0 else users
         if last >= users:
             return flint.arb(1)
         ends = [last]
-        for chance in reversed(() if not missed > 0 else _BLOCKS if self.types else _LARGE_BLOCKS):
+        for chance in reversed(() if not missed > 0 else _LARGE_BLOCKS if self.apart or not self.types else _BLOCKS):
             end = max(1, math.ceil(-math.log(chance) / nats))
             if ends[-1] - end > _SAME * users:
                 ends.append(end)
@@ -123,15 +125,19 @@ class Replacement:
             beyond = missed**end
             total += (reached - beyond) * mean(users - end)
             reached = beyond
-        return total.min(flint.arb(1)).upper()
+        total = total.min(flint.arb(1)).upper()
+        # Often one block is enough to know that other pairs cost less.
+        if self.apart is not None and not self.apart.means(exp_epsilon)(users - last) + missed**last <= total:
+            total = total.max(self.apart.delta(exp_epsilon, users - self.is_sample))
+        return total
 
-    def means(self, exp_epsilon: flint.arb) -> Callable[[int], flint.arb]:
-        """Upper bounds of the largest mean of so many terms, whatever the others hold; at most 1."""
+    def means(self, exp_epsilon: flint.arb) -> Callable[..., flint.arb]:
+        """Upper bounds of the largest mean of so many terms, whatever the others hold; at most 1. They may be asked for roughly."""
         laws: list[Law] = []
 
-        def mean(left: int) -> flint.arb:
+        def mean(left: int, roughly: bool = False) -> flint.arb:
             found = flint.arb(1)
-            if self.pairs is not None and (left >= _MANY or not self.types):
+            if self.pairs is not None and (left >= _MANY or roughly or not self.types):
                 found = _power(self.pairs.log_largest(exp_epsilon - 1, left) - math.log(left))
             if self.types and not found < 1:
                 laws[:] = laws or [each.terms(exp_epsilon) for each in self.types]

@@ -165,7 +165,7 @@ def learn(
         rule = _moved(rule, best, *reports.scores(best.pair, best.score))
     found = Chosen(best.pair, best.score, rule, promise, False, rarer, distinct(reports.drawn), _judged(best, before))
     rising = not last and best.like is not None and parts[best.pair].rising(best.score.name, best.like)
-    return replace(found, rising=rising, likely=sooner, leading=surest(whole) if likely else ())
+    return replace(found, rising=rising, likely=sooner, leading=surest(whole) if likely and len(reports.drawn) > 2 else ())
 
 
 def surest(book: FeatureCounts) -> tuple[int, ...]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.blackbox.bits import with_bits
 from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
-from ldpaudit.attacks.blackbox.features import LEAVES, SKELETONS, Feature, divergence, divergences, features
+from ldpaudit.attacks.blackbox.features import LEAVES, SKELETONS, Feature, counted, divergence, divergences, features
 from ldpaudit.attacks.blackbox.folding import beyond, in_short
 from ldpaudit.attacks.blackbox.public_coins import with_coins
 from ldpaudit.attacks.blackbox.tokens import with_tokens
@@ -34,6 +35,7 @@ class FeatureCounts:
     features: dict[Skeleton, list[Feature]]
     looked: frozenset[Skeleton]
     """The forms whose numbers are looked at one by one; reports of all others are read in short."""
+    _ranks: dict[Any, list[Feature]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, parts: Sequence[Encoded], fitting: Sequence[Encoded] | None = None) -> FeatureCounts:
@@ -53,10 +55,7 @@ class FeatureCounts:
 
     def counted(self, parts: Sequence[Encoded]) -> FeatureCounts:
         """The same features of other reports."""
-        made = {
-            s: [replace(f, counts=f.count(groups)) for groups in [_of(s, parts, self.looked)] for f in found]
-            for s, found in self.features.items()
-        }
+        made = {s: counted(found, _of(s, parts, self.looked)) for s, found in self.features.items()}
         return FeatureCounts(self.shapes, _often(self.shapes, parts), made, self.looked)
 
     def of_pair(self, a: int, b: int) -> FeatureCounts:
@@ -86,8 +85,10 @@ class FeatureCounts:
 
     def ranked(self, skeleton: Skeleton, family: str, a: int, b: int) -> list[Feature]:
         """The features of a family; first those in which inputs `a` and `b` differ most."""
-        own = [f for f in self.features.get(skeleton, ()) if f.family == family]
-        return sorted(own, key=lambda f: -divergence(f.counts[a], f.counts[b]))
+        if (skeleton, family, a, b) not in self._ranks:
+            own = [f for f in self.features.get(skeleton, ()) if f.family == family]
+            self._ranks[skeleton, family, a, b] = sorted(own, key=lambda f: -divergence(f.counts[a], f.counts[b]))
+        return self._ranks[skeleton, family, a, b]
 
 
 def _features(skeleton: Skeleton, groups: Sequence[Group | None], fitting: Sequence[Group | None]) -> list[Feature]:

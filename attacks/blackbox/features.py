@@ -20,6 +20,8 @@ SPLIT = 64
 """Numbers of a report that are split into bits each of which counts on its own; of longer reports, the leading bits do."""
 FILLED = 8
 """Reports per bin, on all inputs together, where there are more than two bins."""
+ALIKE = 4
+"""Numbers with the same values that are looked at together."""
 _SMOOTHING = 0.5
 """Added to each count, as by Jeffreys' prior: the log-ratio of an empty cell is finite."""
 _NO_BIT = -2000
@@ -51,6 +53,63 @@ class Feature:
         """How often each input shows each cell, of other reports."""
         places = [np.empty(0, dtype=np.int64) if group is None else self.places(group) for group in groups]
         return np.array([np.bincount(p, minlength=self.counts.shape[1]) for p in places], dtype=np.float64)
+
+
+def _together(found: Sequence[Feature]) -> list[list[int]]:
+    """Positions of features that are looked at together: single numbers that have the same values, in their order."""
+    alike: dict[Any, list[int]] = {}
+    for i, f in enumerate(found):
+        if not f.binned and isinstance(f.read, partial) and f.read.func is leaf:
+            alike.setdefault((f.cells.dtype, f.cells.tobytes()), []).append(i)
+    return [sorted(places, key=lambda i: found[i].read.args[0]) for places in alike.values() if len(places) >= ALIKE]  # type: ignore[attr-defined]
+
+
+def _cells_of(found: Sequence[Feature], group: Group) -> NDArray[np.int64]:
+    """The cells of numbers that have the same values; shape ``(reports, numbers)``."""
+    wanted, start, columns = np.array([f.read.args[0] for f in found]), 0, []  # type: ignore[attr-defined]
+    for block in group.blocks:
+        inside = wanted[(wanted >= start) & (wanted < start + block.shape[1])] - start
+        start += block.shape[1]
+        if len(inside):  # they are in order and, mostly, side by side
+            side_by_side = np.array_equal(np.diff(inside), np.ones(len(inside) - 1))
+            columns.append(numbers(block[:, inside[0] : inside[-1] + 1] if side_by_side else block[:, inside]))
+    table, cells = np.hstack(columns), found[0].cells
+    if cells.dtype.kind == "i" and len(cells) and cells[-1] - cells[0] == len(cells) - 1:
+        within = (table >= cells[0]) & (table <= cells[-1])
+        return np.where(within, table - cells[0], len(cells))
+    return _places(table, cells, binned=False)
+
+
+def counted(found: Sequence[Feature], groups: Sequence[Group | None]) -> list[Feature]:
+    """The features, with how often each input shows each cell of other reports."""
+    counts: dict[int, NDArray[np.float64]] = {}
+    for places in _together(found):
+        own = [found[i] for i in places]
+        shape = len(own), own[0].counts.shape[1]
+        shift = np.arange(shape[0]) * shape[1]
+        told = np.zeros((len(groups), *shape))
+        for x, group in enumerate(groups):
+            if group is not None:
+                cells = (_cells_of(own, group) + shift).ravel()
+                told[x] = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+        counts |= {i: told[:, row] for row, i in enumerate(places)}
+    return [
+        Feature(f.family, f.name, f.read, f.cells, f.binned, counts[i] if i in counts else f.count(groups))
+        for i, f in enumerate(found)
+    ]
+
+
+def added(terms: Sequence[tuple[Feature, NDArray[np.float64]]], group: Group) -> NDArray[np.float64]:
+    """For each report the sum over features of the weight of its cell."""
+    total, found = np.zeros(len(group.rows)), [made for made, _ in terms]
+    rest = set(range(len(terms)))
+    for places in _together(found):
+        weights = np.stack([terms[i][1] for i in places])
+        total += weights[np.arange(len(places)), _cells_of([found[i] for i in places], group)].sum(axis=1)
+        rest -= set(places)
+    for i in sorted(rest):
+        total += terms[i][1][found[i].places(group)]
+    return total
 
 
 def log_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -240,8 +299,7 @@ class Score:
         for skeleton, group in encoded.items():
             scores[group.rows] = self.constants.get(skeleton, 0.0)
         for skeleton, group in _read(encoded, self.looked, self.terms):
-            for made, weights in self.terms[skeleton]:
-                scores[group.rows] += weights[made.places(group)]
+            scores[group.rows] += added(self.terms[skeleton], group)
         return scores
 
 

@@ -73,7 +73,9 @@ def audit(
         Unless it is the last one, an event that does not fire, or no longer, ends it in time to learn another.
         """
         tests, asked_of = ((), inputs) if before is None or not before.tests else (before.tests, before.found.pair)
-        box = target(function, asked_of, asked, reading, told.progress, learning, share, tests)
+        if reading.users == 2:  # whose inputs are pairs of the given ones, made anew
+            asked_of = inputs
+        box = target(function, asked_of, asked, reading, told.progress, learning, share, tests, told.patience)
         learned, game = asked.trials - box.remaining, box.target
         alone = asked.delta and asked.enough is None  # no test goes on with another event
         if again == EVENTS or alone or box.remaining < 2 * (game.patience + least):

@@ -34,8 +34,9 @@ from ldpaudit.workers.experiment import Experiment
 
 AGAIN = 2
 """A score that still learns gets this many times the reports."""
-FIRST, GROWTH = 8, 2
-"""Where a claim is to be refuted, a score is learned from 8 reports on each input, and again whenever there are twice as many."""
+FIRST, GROWTH, GROWTH_LONG = 8, 2, 4
+"""Where a claim is to be refuted, a score is learned from 8 reports on each input, and again whenever there are twice as many; or
+four times, if reports are long and learning takes longer than drawing them."""
 EARLY, SOONER = 0.2, 0.5
 """What is set aside for a bet on the first thing that is learned, however little speaks for it; and of the rest, for one on what is
 likely to refute the claim. All that is left is for what surely does, or for the last thing that is learned; a part of it for
@@ -108,6 +109,7 @@ class Learning:
     classifier: bool  # whether a classifier is trained too
     tell: Callable[[int], None]  # called with the views drawn so far whenever something was learned from them
     toss: Toss  # makes fresh reports by which bets are won
+    growth: int = GROWTH  # how many times the reports there are when a score is learned again
     share: float = 1.0  # of the level
     wagers: tuple[Wager, ...] = ()  # tests that began while another event was looked for, and go on
 
@@ -201,7 +203,7 @@ class Learning:
                     return self._ended(made, found, unstaked, drawn), 0.0
                 until = AGAIN * self.budget
             seen = sum(stocks[x].size for x in pair)
-            goal = min(drawn + (GROWTH - 1) * seen, until)
+            goal = min(drawn + (self.growth - 1) * seen, until)
             while drawn < goal:
                 size = min(max(LEAST, seen // STEP), goal - drawn)
                 seen += size

@@ -16,6 +16,7 @@ from ldpaudit.attacks.blackbox.encoding import Skeleton
 from ldpaudit.attacks.blackbox.features import Feature, NumberScore, Score, log_ratio, monotone_ratio
 from ldpaudit.attacks.blackbox.public_coins import parity_ratio
 from ldpaudit.attacks.blackbox.ramps import ramp_ratio
+from ldpaudit.evidence import NOTHING_LEARNED
 
 THRESHOLDS = 4
 """Numbers of a report on which thresholds are tried, per family."""
@@ -26,7 +27,7 @@ LUCK = 0.6
 AnyScore: TypeAlias = Score | NumberScore | ClassifierScore
 Weighted: TypeAlias = list[tuple[Feature, NDArray[np.float64]]]
 _WORDS = {"whole": "whole reports", "leaf": "the report's numbers", "bag": "all values' presence"}
-NOTHING = Score("nothing: no difference between the reports was learned", {}, {})
+NOTHING = Score(NOTHING_LEARNED, {}, {})
 """The score that is 0 everywhere."""
 
 

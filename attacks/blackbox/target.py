@@ -17,9 +17,9 @@ from ldpaudit.adapters.callables import prober
 from ldpaudit.attacks.blackbox.bits import PLACES
 from ldpaudit.attacks.blackbox.counts import ALWAYS
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, require_alike
-from ldpaudit.attacks.blackbox.features import LEAVES, Score
+from ldpaudit.attacks.blackbox.features import LEAVES, SPLIT, Score
 from ldpaudit.attacks.blackbox.folding import LONG, Kept, fold, in_short
-from ldpaudit.attacks.blackbox.learning import AGAIN, GUESSED, Learned, Learning
+from ldpaudit.attacks.blackbox.learning import AGAIN, GROWTH, GROWTH_LONG, GUESSED, Learned, Learning
 from ldpaudit.attacks.blackbox.rarer import Rarer
 from ldpaudit.attacks.blackbox.sampler import Sampler
 from ldpaudit.attacks.blackbox.scores import AnyScore
@@ -60,6 +60,7 @@ def target(
     learning: float = LEARNING,
     share: float = 1.0,
     wagers: tuple[Wager, ...] = (),
+    patience: float | None = None,
 ) -> BlackBox:
     """Learn what tells two inputs of a function apart.
 
@@ -68,9 +69,9 @@ def target(
     them; ``reading``: how the reports are read, and whether a classifier helps; ``progress``: called with the reports
     drawn so far, and 0, whenever something was learned from them; ``learning``: share of the trials that is learned
     from; as much again where the score still learns; ``share``: of the level, what may be spent; ``wagers``: any-time
-    tests that go on, whatever they guessed by before. Raises ImplementationError where the function raises, returns
-    None, hangs, or returns what cannot be compared; ValueError where there are fewer than two inputs, or too few trials
-    to learn from.
+    tests that go on, whatever they guessed by before; ``patience``: see `prober`. Raises ImplementationError where the
+    function raises, returns None, hangs, or returns what cannot be compared; ValueError where there are fewer than two
+    inputs, or too few trials to learn from.
     """
     given = [] if inputs is None else list(inputs)
     if len(given) < 2:
@@ -78,7 +79,7 @@ def target(
     sampler = Sampler.of(function, reading, given)
     given = list(neighbouring(given)) if reading.users == 2 else given
     rng = np.random.default_rng(np.random.SeedSequence(experiment.seed, spawn_key=(FRESH,)))
-    first = [sampler(x, 1, rng, prober(function)) for x in given]
+    first = [sampler(x, 1, rng, prober(function, patience, place == 0)) for place, x in enumerate(given)]
     width = max(sum(group.width for group in one.values()) for one in first)
     kept = Kept(frozenset(skeleton for one in first for skeleton in one), MOST_NUMBERS // (LEAST * len(given)))
     sampler, first = replace(sampler, kept=kept, width=width), [fold(one, kept) for one in first]
@@ -104,7 +105,8 @@ def target(
         if progress is not None:
             progress(drawn, 0.0)
 
-    made = Learning(fresh, len(given), budget, experiment, reading.learned, tell, toss, share, wagers).run()
+    growth = GROWTH_LONG if width > SPLIT else GROWTH
+    made = Learning(fresh, len(given), budget, experiment, reading.learned, tell, toss, growth, share, wagers).run()
     learned = _target(sampler, given, first, made, reading, width)
     return BlackBox(learned, experiment.trials - made.drawn, made.found.distinct, _limited(forms, width, kept))
 

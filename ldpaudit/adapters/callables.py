@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.machinery import PathFinder
 from itertools import islice
@@ -24,6 +25,8 @@ from ldpaudit.plan import Plan
 
 PATIENCE = 20.0
 """Seconds that a single report may take before the callable is said to hang."""
+START = 3
+"""How many times its patience the first answer of all may take: programs start before it, and functions compile and load."""
 
 LARGEST = 1 << 20
 """Numbers and characters that one report may have, all together, and bits that one integer may have."""
@@ -198,6 +201,8 @@ def _copied(part: Any, x: Any) -> Any:
     if kind in _UNCHANGING:
         return part
     if kind is list or kind is tuple:
+        if _UNCHANGING.issuperset(map(type, part)):
+            return kind(part)
         return kind([_copied(each, x) for each in part])
     if kind is dict:
         return {key: _copied(each, x) for key, each in part.items()}
@@ -263,13 +268,14 @@ def stack(reports: list[Any], x: Any) -> Views:
         raise ImplementationError(f"needs reports of one shape, got {shown(reports[0], 60)}, ...", x) from error
 
 
-def probe(function: Callable[[Any], Any], x: Any, patience: float = PATIENCE) -> Any:
-    """One report, or an error where none comes in time.
+def probe(function: Callable[[Any], Any], x: Any, patience: float = PATIENCE, *, times: int = 1) -> Any:
+    """One report, or an error where none comes in time; `START` times as long where it is the first of all.
 
     Raises
     ------
     ImplementationError
-        Where the callable raises, returns None or what is too large, or does not return within `patience` seconds.
+        Where the callable raises, returns None or what is too large, or does not return within `patience` seconds,
+        or `times` as many.
     """
     reports: list[Any] = []
     raised: list[BaseException] = []
@@ -283,11 +289,12 @@ def probe(function: Callable[[Any], Any], x: Any, patience: float = PATIENCE) ->
     # A daemon: a function that hangs cannot be stopped, but it does not keep the program from ending.
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    thread.join(patience)
+    thread.join(times * patience)
     if raised:
         raise _with_a_hint(raised[0], x)
     if not reports:
-        raise ImplementationError(f"needs a report within {patience:g} s, got none: the callable hangs", x)
+        told = f"needs a report within {times * patience:g} s, got none: the callable hangs, or is still compiling or loading"
+        raise ImplementationError(f"{told} (--patience gives it longer)", x)
     if _is_large(reports[0]):
         raise ImplementationError(f"needs reports of at most {LARGEST} numbers or characters, got a larger one", x)
     return as_it_is_now(reports[0], x)
@@ -327,6 +334,12 @@ def _extent(part: Any) -> int:
     return len(part) if type(part) in (str, bytes, bytearray) else 1
 
 
-def prober(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`probe`, or `call` for a callable with a patience of its own, such as a program that has to start first."""
-    return call if hasattr(function, "patience") else probe
+def prober(function: Callable[..., Any], patience: float | None = None, first: bool = False) -> Callable[..., Any]:
+    """`probe`, or `call` for a callable with a patience of its own, such as a program that has to start first.
+
+    ``patience``: in seconds; None for the usual; ``first``: whether nothing was asked of the callable before.
+    """
+    if hasattr(function, "patience"):
+        return call
+    times = START if first else 1
+    return partial(probe, times=times) if patience is None else partial(probe, patience=patience, times=times)

@@ -15,13 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.adapters.callables import PATIENCE
+from ldpaudit.adapters.callables import PATIENCE, START
 from ldpaudit.adapters.talk import Talk
 from ldpaudit.core import strict_json
 from ldpaudit.errors import ImplementationError
 
-START = 3
-"""How many times its patience the first answer of a program may take, because the program starts before it."""
 _OF_A_SHELL = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1"}
 """Words that are no arguments where people write them."""
 LONGEST = 1 << 20

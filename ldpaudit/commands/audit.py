@@ -61,7 +61,7 @@ def audit(
     learned: Annotated[bool, typer.Option("--learned", help="Train a classifier too (extra 'ml').")] = False,
     support: Annotated[str | None, typer.Option(help=SUPPORT)] = None,
     patience: Annotated[
-        float | None, typer.Option(help="Seconds to wait for exec:COMMAND, by default 20; 3 times as long at first.")
+        float | None, typer.Option(help="Seconds that an answer may take, by default 20; 3 times as long at first.")
     ] = None,
     seed: SeedOption = 0,
     format: FormatOption = Format.text,
@@ -83,8 +83,8 @@ def audit(
     kind, _, rest = target.partition(":")
     if outputs and kind in ("exec", "log"):
         raise ValueError(f"an audit of outputs needs MODULE:ATTRIBUTE with run(data, rng), got {target}")
-    if patience is not None and kind != "exec":
-        raise ValueError(f"an audit needs --patience with exec:COMMAND, got it with {target}")
+    if patience is not None and (kind == "log" or outputs):
+        raise ValueError(f"an audit needs --patience with MODULE:CALLABLE or exec:COMMAND, got it with {target}")
     if canaries is not None:
         unread = {"inputs": inputs, "trials": trials, "budget": budget, "sets": sets, "outputs": outputs, "learned": learned}
         if needless := [name for name, value in unread.items() if value]:
@@ -106,7 +106,9 @@ def audit(
 
     def audited(reading: Reading, trials: int) -> Evidence:
         with progress("sampling") as advance:
-            told = Execution(progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"))
+            told = Execution(
+                progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"), patience=patience
+            )
             return ldpaudit.audit(function, reading=reading, trials=trials, execution=told, **options)
 
     with ExitStack() as stack:
@@ -125,7 +127,8 @@ def audit(
             options |= {"confidence": confidence, "seed": seed}
             if allowed is not None:
                 raw = Reading(users=users, learned=learned, support=read)
-                number = _trials_within(allowed, function, {**options, "reading": raw})
+                patient = {"reading": raw, "execution": Execution(patience=patience)}
+                number = _trials_within(allowed, function, {**options, **patient})
                 note(f"{budget} allow {number:,} trials")
         evidence = audited(Reading(users=users, learned=learned, support=read), number)
         refuted = evidence.refutes(claimed)

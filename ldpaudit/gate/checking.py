@@ -270,7 +270,9 @@ def _there(folder: Path) -> str:
 
 def _evidence(visit: _Visit, target: TargetTable, seed: int) -> Evidence:
     claimed = (target.callable, target.inputs, target.epsilon, target.delta)
-    how = (visit.config.trials, visit.config.confidence, seed, target.form, str(visit.folder.resolve()), target.support)
+    # A first report that takes longer than usual is waited for where the configuration says how long.
+    patience = visit.config.patience if "patience" in visit.config.model_fields_set else None
+    how = (visit.config.trials, visit.config.confidence, seed, target.form, str(visit.folder.resolve()), target.support, patience)
     text = visit.crew.do(Task(target.id, measure, (*claimed, *how), visit.config.patience))
     try:
         return EvidenceRecord.model_validate_json(str(text)).read()

@@ -78,7 +78,7 @@ class Config(_Table):
     baseline: Annotated[str, AfterValidator(_inside)] | None = Field(
         None, description="File inside the configuration's folder that findings are compared with."
     )
-    patience: float = Field(PATIENCE, gt=0, description="Seconds that user code may take.")
+    patience: float = Field(PATIENCE, gt=0, description="Seconds that user code may take, and its first report if this is given.")
     no_import: bool = Field(False, alias="no-import", description="Whether to refuse files that name code.")
 
 

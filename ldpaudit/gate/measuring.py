@@ -13,7 +13,7 @@ import ldpaudit
 from ldpaudit.core.records import EvidenceRecord
 from ldpaudit.enclosure import round_up
 from ldpaudit.evidence import Form
-from ldpaudit.workers.experiment import Reading
+from ldpaudit.workers.experiment import Execution, Reading
 
 PROGRAM = "exec:"
 
@@ -34,6 +34,7 @@ def measure(
     form: str = "raw",
     folder: str = "",
     support: str | None = None,
+    patience: float | None = None,
 ) -> str:
     """The evidence against a claim of epsilon and delta, in JSON; ``module:callable`` is imported and run, and the program of
     ``exec:COMMAND`` is run in the folder.
@@ -54,5 +55,6 @@ def measure(
             confidence=confidence,
             seed=seed,
             reading=Reading(Form(form), support=None if support is None else callables.resolve(support)),
+            execution=Execution(patience=patience),
         )
     return EvidenceRecord.of(found).model_dump_json()

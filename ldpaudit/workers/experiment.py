@@ -113,22 +113,29 @@ class Execution:
     progress : callable or None
         Called with the views drawn so far and the bound as it stands: 0 while a score is learned, and in fixed mode a
         bound at the end only.
+    patience : float or None
+        Seconds that the first report on each input may take, three times as long the first of all; None for 20.
 
     Raises
     ------
     TypeError
         Where the executor has no `submit`, or progress cannot be called.
+    ValueError
+        Where the patience is not above 0.
     """
 
     executor: Executor | None = None
     checkpoint: str | Path | None = None
     progress: Progress | None = None
+    patience: float | None = None
 
     def __post_init__(self) -> None:
         if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
             raise TypeError(f"an audit needs an executor of concurrent.futures, got {self.executor!r:.60}")
         if self.progress is not None and not callable(self.progress):
             raise TypeError(f"an audit needs progress to be callable, got {self.progress!r:.60}")
+        if self.patience is not None and not self.patience > 0:
+            raise ValueError(f"an audit needs patience > 0, got {self.patience}")
 
 
 HERE = Execution()

@@ -309,3 +309,21 @@ def test_reports_split_and_joined_are_the_same_reports() -> None:
     for skeleton, group in encoded.items():
         assert joined[skeleton].rows.tolist() == group.rows.tolist()
         assert np.array_equal(joined[skeleton].whole(), group.whole())
+
+
+def test_numbers_that_are_looked_at_together_are_counted_and_added_up_as_each_by_itself() -> None:
+    from ldpaudit.attacks.blackbox.features import added, counted, features
+
+    rng = np.random.default_rng(0)
+
+    def reports() -> list[Any]:
+        return [(rng.integers(0, 7, 9).tolist(), rng.integers(0, 3, 9).astype(float).tolist(), 3) for _ in range(300)]
+
+    first, second = (next(iter(encode(reports(), 300, x).values())) for x in (0, 1))
+    made = list(features([first, second]))
+    made = [made[i] for i in rng.permutation(len(made))]
+    for alone, together in zip(made, counted(made, [second, None, first]), strict=True):
+        assert np.array_equal(alone.count([second, None, first]), together.counts)
+    terms = [(each, np.asarray(rng.normal(0.0, 1.0, each.counts.shape[1]))) for each in made]
+    expected = np.sum([weights[each.places(first)] for each, weights in terms], axis=0)
+    assert np.allclose(added(terms, first), expected, rtol=1e-12, atol=1e-12)

@@ -93,5 +93,5 @@ def test_a_bound_of_a_part_of_the_level_is_computed_again_from_what_is_written(t
     evidence = audit(function, inputs=[0, 1], epsilon=1.0, trials=50_000)
     (tmp_path / "e.json").write_text(EvidenceRecord.of(evidence).model_dump_json(), encoding="utf-8")
     again = EvidenceRecord.model_validate_json((tmp_path / "e.json").read_text(encoding="utf-8")).read()
-    assert evidence.level < 0.1
+    assert evidence.level < 0.5
     assert bound_of(again) == evidence.epsilon_lower > 1

@@ -17,7 +17,7 @@ import polars
 import pytest
 
 from ldpaudit import audit
-from ldpaudit.adapters.callables import as_sampler, probe, resolve, resolve_audited
+from ldpaudit.adapters.callables import as_sampler, probe, prober, resolve, resolve_audited
 from ldpaudit.adapters.logs import Log, read_log
 from ldpaudit.adapters.objects import as_callable, claimed_epsilon
 from ldpaudit.adapters.programs import Program
@@ -113,6 +113,21 @@ def test_what_a_callable_must_not_do_is_an_error_with_the_input() -> None:
         probe(broken_callables.hangs, 7, patience=0.2)
     with pytest.raises(ImplementationError, match="one shape"):
         as_sampler(lambda x: [0] * next(lengths))(0, 2, RNG)
+
+
+def test_the_first_call_of_all_may_take_longer_than_those_after_it() -> None:
+    calls: list[int] = []
+
+    def compiles(x: int) -> int:
+        calls.append(x)
+        time.sleep(0.0 if len(calls) > 1 else 1.5)
+        return x
+
+    asked = prober(compiles, 1.0, first=True), prober(compiles, 1.0)
+    assert [ask(compiles, 3) for ask in asked] == [3, 3]
+    calls.clear()
+    with pytest.raises(ImplementationError, match="within 1 s, got none: the callable hangs, or is still compiling"):
+        asked[1](compiles, 3)
 
 
 lengths = iter([1, 2])

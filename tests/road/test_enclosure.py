@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up, show_down, show_up
+from ldpaudit.errors import Contradiction
 
 EXPONENTS = st.integers(-1200, 1100)
 MANTISSAS = st.integers(-(2**200), 2**200)
@@ -104,3 +105,13 @@ def test_a_clamped_enclosure_lies_within_the_range_and_contains_what_of_it_did(
 ) -> None:
     found = Enclosure(low, high, Rigour.INTERVAL, "why").clamp(0.0, 1.0)
     assert (found.low, found.high, found.rigour, found.source) == (*cut, Rigour.INTERVAL, "why")
+
+
+def test_ends_of_two_computations_that_contradict_each_other_are_an_internal_error_and_no_number() -> None:
+    assert Enclosure.met(1.0, 2.0, Rigour.INTERVAL, "both") == Enclosure(1.0, 2.0, Rigour.INTERVAL, "both")
+    assert Enclosure.met(2.0 + 1e-7, 2.0, Rigour.INTERVAL, "both") == Enclosure(2.0, 2.0, Rigour.INTERVAL, "both")
+    assert Enclosure.met(math.inf, math.inf, Rigour.EXACT, "both").low == math.inf
+    assert Enclosure.met(3.0, 2.0, Rigour.FLOAT, "floats").low == 2.0
+    for low, high in ((2.0001, 2.0), (math.inf, 2.0), (1e-9, 0.0)):
+        with pytest.raises(Contradiction, match=r"internal error.*both"):
+            Enclosure.met(low, high, Rigour.INTERVAL, "both")

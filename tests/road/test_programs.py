@@ -256,12 +256,15 @@ print(kept(1, 2, None))
     assert ends_soon(int(file.read_text()))
 
 
-def test_the_command_line_has_patience_for_programs_alone(tmp_path: Path) -> None:
+def test_the_command_line_has_patience_for_programs_and_functions_but_not_for_logs(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(f"import sys, time\n{answers('time.sleep(60)')}")
     common = ("--inputs", "0", "1", "--epsilon", "1", "--patience", "0.1")
     slow = process("audit", f"exec:{sys.executable} {tmp_path / 'slow.py'}", *common)
     assert (slow.returncode, slow.stdout) == (2, "")
     assert "needs an answer within 0.3 s, got none" in slow.stderr
-    other = process("audit", "tests.broken_callables:fair", *common)
-    assert other.returncode == 2
-    assert "needs --patience with exec:COMMAND, got it with tests.broken_callables:fair" in other.stderr
+    function = process("audit", "tests.broken_callables:hangs", *common)
+    assert (function.returncode, function.stdout) == (2, "")
+    assert "needs a report within 0.3 s, got none: the callable hangs, or is still compiling or loading" in function.stderr
+    log = process("audit", "log:reports.jsonl", *common)
+    assert log.returncode == 2
+    assert "needs --patience with MODULE:CALLABLE or exec:COMMAND, got it with log:reports.jsonl" in log.stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise, permutations
@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 from scipy.stats import laplace
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import as_ball, ball
-from ldpaudit.accountants.shuffling.blanket import precision
-from ldpaudit.accountants.shuffling.laplace_noise import bound
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket, _Coordinate, _law, _pairs, bound, histogram
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.plan import Guarantee, Repeat, Shuffle
+from ldpaudit.plan import Guarantee, Repeat, Run, Shuffle, Subsample
 
 ONE = Laplace(Fraction(1))
 CUT = 3e-4
@@ -29,6 +30,8 @@ FEW_CUT = 2e-2
 """By how much of itself they may move a delta of two or three users."""
 INTEGRAL = 1e-4
 """Relative error of the sums that stand for integrals: their steps are 1/100 of a scale."""
+REPLACED = {10**3: 4e-3, 10**4: 1.5e-3, 10**6: 5e-4}
+"""By how much replacement may move an epsilon, which loses some users and phases."""
 PRINTED = 1e-7
 """Relative precision of the table's digits."""
 
@@ -51,11 +54,11 @@ def divergences(s: float, users: int, epsilon: float) -> list[Any]:
 
 
 @pytest.mark.parametrize("users", TABLE)
-def test_epsilon_lies_between_the_best_data_set_and_the_blanket(users: int) -> None:
+def test_epsilon_is_that_of_the_best_data_set_or_little_more(users: int) -> None:
     found = account(Shuffle(ONE, users)).epsilon(1e-6)
-    *attained, blanket = TABLE[users]
+    *attained, _ = TABLE[users]
     assert max(attained) * (1 - CUT) <= found.low <= max(attained) * (1 + PRINTED)
-    assert blanket * (1 - PRINTED) <= found.high <= blanket * (1 + CUT)
+    assert max(attained) * (1 - PRINTED) <= found.high <= max(attained) * (1 + REPLACED[users])
 
 
 @pytest.mark.parametrize("users", TABLE)
@@ -168,9 +171,9 @@ def test_composed_curves_use_a_wider_bound_which_is_not_much_wider() -> None:
     assert found is not None
     for epsilon in (0.001, 0.01):
         fine, quick = ((b.low(Fraction(epsilon), 1e-5), b.high(Fraction(epsilon), 1e-5)) for b in (found, found.quick))
-        assert quick[0].lower() < fine[0].lower() < fine[1].upper() < quick[1].upper()
+        assert quick[0].lower() < fine[0].lower() < min(fine[1].upper(), quick[1].upper())
         assert quick[0].lower() > fine[0].lower() * (1 - FEW_CUT)
-        assert quick[1].upper() < fine[1].upper() * (1 + FEW_CUT)
+        assert quick[1].upper() < fine[1].upper() * (1 + 2 * FEW_CUT)
 
 
 def test_shuffles_of_laplace_noise_compose() -> None:
@@ -201,8 +204,96 @@ def test_the_blanket_is_below_the_clones_of_the_same_epsilon() -> None:
         assert account(Shuffle(ONE, users)).epsilon(1e-6).high < clones.high
 
 
-@pytest.mark.parametrize("m", [LaplaceHistogram(3, Fraction(2)), Laplace(Fraction(1, 50)), Laplace(Fraction(2**40))], ids=str)
-def test_histograms_and_ends_too_near_or_too_far_apart_have_their_clones(m: Any) -> None:
+Atoms = NDArray[np.float64]
+"""Rows of user 1's two laws and another user's."""
+
+
+def stop_loss(laws: Atoms, e: float, c: NDArray[np.float64]) -> NDArray[np.float64]:
+    gains = (laws[:, :1] - e * laws[:, 1:2] - laws[:, 2:] * c).clip(0)
+    return np.asarray(gains.sum(axis=0), dtype=np.float64)
+
+
+def floats(types: Iterable[Blanket]) -> list[Atoms]:
+    return [np.array([[float(as_ball(p)) for p in cell] for cell in each.cells]) for each in types]
+
+
+@pytest.mark.parametrize("s", [0.25, 1.0, 4.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_any_three_numbers_are_below_a_mixture_of_types_in_the_convex_order(s: float, seed: int) -> None:
+    """User 1's two inputs and another user's; the mixture is found by linear programming."""
+    rng = np.random.default_rng(seed)
+    with working_precision(200):
+        far, near = map(floats, _pairs(Fraction(s), 12, 2))
+    cuts = np.concatenate([[-np.inf], np.arange(4001) * s / 4000, [np.inf]])  # what is seen of them tells less
+    corners = [(0.02, 1, 0), (1, 1 / 48, 0), (1, 0.9, 0.97), (0, 1, 1 / 48), (0.01, 0.99, 0), (0, 0.91, 0), (0.05, 0.96, 0)]
+    for x1, x2, x in s * np.array([*corners, *rng.uniform(0, 1, (12, 3))]):
+        e = math.exp(abs(x1 - x2) * rng.random() ** 2)
+        c = np.concatenate([np.linspace(-e * math.exp(s), math.exp(s), 50), np.linspace(-2 * e, 2, 50)])
+        truth = stop_loss(np.stack([np.diff(laplace.cdf(cuts - z)) for z in (x1, x2, x)], axis=1), e, c)
+        above = np.stack([stop_loss(each, e, c) for each in (far if abs(x1 - x2) > s * 11 / 12 else near)], axis=1)
+        best = linprog(
+            [*np.zeros(above.shape[1]), 1],
+            A_ub=np.hstack([-above, -np.ones((len(c), 1))]),
+            b_ub=-truth,
+            A_eq=[[*np.ones(above.shape[1]), 0]],
+            b_eq=[1],
+            bounds=[*[(0, None)] * above.shape[1], (None, None)],
+        )
+        assert best.x[-1] <= 1e-9 * math.exp(s)
+
+
+@pytest.mark.parametrize("users", [300, 20_000])
+@pytest.mark.parametrize("s", [0.3, 1.0, 3.0])
+def test_no_data_set_on_three_numbers_is_above_the_bound(s: float, users: int) -> None:
+    """All others hold one number, which is no end; seen only as far as intervals."""
+    rng, profile = np.random.default_rng(users), account(Shuffle(Laplace(1 / Fraction(s)), users))
+    epsilon = 0.9 * profile.epsilon(1e-6).low
+    high, cuts = profile.delta(epsilon).high, [Fraction(s) * j / 40 for j in range(41)]
+    with working_precision(precision(users)):
+        for x1, x2, x in [(0, 40, 0), (40, 0, 0), (1, 40, 0), (0, 40, 1), *rng.integers(0, 41, (6, 3)).tolist()]:
+            laws = (_law(cuts[i], cuts) for i in (x1, x2, x))
+            found = CutBlanket(tuple(zip(*laws, strict=True))).delta(ball(Fraction(epsilon)).exp(), users, 1e-4)
+            assert found.lower() <= high
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("s", [0.5, 2.0])
+def test_rows_with_noise_are_below_their_types_and_above_their_data_sets_in_the_convex_order(k: int, s: float) -> None:
+    """Only user 1's two values and another user's are looked at: they are three values, or two of them are one."""
+    found = histogram(Fraction(s), k, 100)
+    assert found is not None
+    with working_precision(200):
+        types = floats(CutBlanket(_Coordinate.of(Fraction(s), 16, is_told=True).cells(x)) for x in range(min(k, 3)))
+        below = floats(each.blanket for each in found.data_sets)
+    cuts = np.concatenate([[-np.inf], np.arange(65) * s / 64, [np.inf]])
+    around = np.diff(laplace.cdf(cuts)), np.diff(laplace.cdf(cuts - s))
+    for x, (above, least) in enumerate(zip(types, below, strict=True)):
+        size = max(2, x + 1)
+        rows = [reduce(np.multiply.outer, [around[held == i] for i in range(size)]).ravel() for held in (0, 1, x)]
+        for e in (1.0, 1.2, math.exp(s)):
+            c = np.linspace(-e * math.exp(2 * s), math.exp(2 * s), 60)
+            truth = stop_loss(np.stack(rows, axis=1), e, c)
+            assert (truth <= stop_loss(above, e, c) + 1e-9 * math.exp(2 * s)).all()
+            assert (stop_loss(least, e, c) <= truth + 1e-9 * math.exp(2 * s)).all()
+
+
+def test_the_two_ends_of_a_million_histograms_are_within_a_thousandth() -> None:
+    """Between the ends that another program found, in floats, with 32 intervals."""
+    found = account(Shuffle(LaplaceHistogram(3, Fraction(1)), 10**6)).epsilon(1e-6)
+    assert 0.005156 <= found.low <= 0.0051607
+    assert 0.0051581 <= found.high <= 0.005162
+
+
+def test_secret_samples_and_bundles_of_laplace_noise_have_two_ends() -> None:
+    for m in (ONE, LaplaceHistogram(3, Fraction(1))):
+        found = account(Subsample(Shuffle(m, 10**5), 10**6, 10**5)).epsilon(1e-6)
+        assert 0 < found.low <= found.high <= 1.01 * found.low
+        once, bundle = (account(Shuffle(plan, 10**5)).epsilon(1e-6) for plan in (m, Repeat(Run(m), 3)))
+        assert 0 == bundle.low < once.high < bundle.high < account(Repeat(Run(m), 3)).epsilon(0).high
+
+
+@pytest.mark.parametrize("m", [LaplaceHistogram(3, Fraction(1, 50)), Laplace(Fraction(1, 50)), Laplace(Fraction(2**40))], ids=str)
+def test_ends_too_near_or_too_far_apart_have_their_clones(m: Any) -> None:
     found = account(Shuffle(m, 10**6)).delta(1e-13)
     assert "clones" in found.source or "not shuffled" in found.source
     assert found.low == 0

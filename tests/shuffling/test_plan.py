@@ -89,6 +89,7 @@ SMALL: list[tuple[Mechanism, int]] = [
     (HadamardResponse(3, F(3, 4)), 4),
     (HadamardResponse(5, F(3, 4)), 2),
     (LocalHashing(2, F(3, 4), 3, 3), 2),
+    (LocalHashing(3, F(1, 2), 5, 5), 2),  # others may hold the third value of an arithmetic progression
     (Rappor(3, 1, F(1, 2), F(1, 4), F(3, 4), 1, 4), 3),
     (Rappor(4, 2, F(1, 2), F(1, 4), F(3, 4), 1, 5), 2),
     (PermanentRappor(3, 2, F(1, 2), 3), 3),
