@@ -81,7 +81,7 @@ def _head(certificate: Certificate) -> str:
     about = " &middot; ".join(filter(None, (escape(certificate.id), issued(certificate))))
     known, status = cited(certificate.deployment)
     said = [f"{escape(each)}{_quoted(known[each]) if each in known else ''}" for each in certificate.sources]
-    sources = f'<p class="small">Sources: {"; ".join(said)}</p>' if said else ""
+    sources = f'<p class="small">Sources: {"<br>".join(said)}</p>' if said else ""
     state = f"<p>{escape(str(status))}</p>" if status is not None else ""
     note = f"<p>{escape(certificate.note)}</p>" if certificate.note else ""
     return f"""<header><h1>{escape(certificate.title)}</h1><p class="id">{about}</p>

@@ -48,3 +48,33 @@ def test_certify_takes_a_bundled_id_from_any_folder(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     by_id = certify("enpa-notification", trials=1000)
     assert by_id == certify(ROOT / "deployments/enpa-notification.toml", trials=1000)
+
+
+FIRST_EDITION = {"enpa-prio": "the white paper's address", "ipa-binomial": "the words of the tested claim"}
+"""Files of which these facts were not found."""
+
+
+def test_every_bundled_claim_has_a_source_that_supports_it_and_every_refuted_one_a_quotation() -> None:
+    files = [load(each) for each in bundled.ids()]
+    assert {whole.id for whole in files if whole.status is None} == {*FIRST_EDITION}
+    for whole in files:
+        if whole.id in FIRST_EDITION or (whole.status is not None and whole.status.state == "example"):
+            continue
+        for claim in whole.claims:
+            found = [each for each in whole.cited if claim.id in each.supports]
+            assert found or claim.epsilon is None, (whole.id, claim.id)
+            assert any(each.quote for each in found) or claim.expect != "refuted", (whole.id, claim.id)
+        assert any("mechanism" in each.supports for each in whole.cited), whole.id
+
+
+def test_the_list_of_sources_has_every_claim_with_its_quotation_address_and_status() -> None:
+    shown = run("deployments", "--sources").stdout
+    rows = {row["id"]: row for row in json.loads(run("deployments", "--sources", "--format", "json").stdout)}
+    for whole in (load(each) for each in bundled.ids()):
+        _, _, part = f"\n{shown}".partition(f"\n{whole.id}\n")
+        part = part.split("\n\n")[0]
+        assert part.startswith(f"  {whole.status or 'Its status is not stated.'}\n"), whole.id
+        for claim in whole.claims:
+            assert f"\n  {claim.id}: epsilon = " in part
+        assert all(each in part for each in (*whole.sources, *(cited.quote for cited in whole.cited))), whole.id
+        assert [row["title"] for row in rows[whole.id]["sources"]] == ([each.title for each in whole.cited] or [*whole.sources])

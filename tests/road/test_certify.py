@@ -198,8 +198,7 @@ def test_what_follows_from_a_guarantee_is_assumed_and_an_answer_says_so() -> Non
     assert "epsilon lies in [0, 8], assuming that a part is 4-differentially private, and nothing was sampled" in undecided.reason
     assert page.count("If the assumption is true, an adversary who sees") == len(certificate.claims)
     assert "Assuming that a part is 4-differentially private, at this delta an epsilon of 8 holds" in page
-    asked = certificate.deployment.replace("epsilon = 8", 'epsilon = "?"').replace('expect = "assumed"', "", 1)
-    assert ldp.certify(loads(asked), trials=TRIALS).claims[0].outcome == "answered, ASSUMED"
+    assert [claim.outcome for claim in certificate.claims] == ["answered, ASSUMED", "ASSUMED", "UNDECIDED"]
 
 
 @pytest.mark.parametrize("delta", ["1e-5", "1e-6", "1/3", "1e-12"])

@@ -36,7 +36,7 @@ def top_topic(topics: int) -> float:
     ("android-attribution-event-dual", "source", uniform_draw(math.comb(5, 1), 0.0000042)),
     ("android-attribution-event-install", "source", uniform_draw(math.comb(6, 2), 0.0000125)),
     ("android-attribution-event-install-dual", "source", uniform_draw(25, 0.0000208)),
-    ("attribution-chromium-navigation", "source", 14),
+    ("attribution-chromium-navigation", "source", 14), ("android-attribution-navigation-computed", "source", 14),
     ("chrome-topics-v1", "week", top_topic(349)), ("chrome-topics-v1", "three-weeks", 3 * top_topic(349)),
     ("chrome-topics-v2", "week", top_topic(469)), ("chrome-topics-v2", "three-weeks", 3 * top_topic(469)),
     ("protected-audience-join-count", "call", uniform_draw(2**4, 0.01)),
